@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,6 +152,29 @@ def test_overall_fails_where_the_residents_starve() -> None:
     assert overall(1.1e6)["verdict"] == "holds"
     starved = overall(0.3e6)
     assert starved["goodput of all flows, MBLUE minus RED"] == starved["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize("stable", claims.DEVIATIONS)
+def test_the_queue_is_stable_by_what_the_reading_says(stable: str) -> None:
+    """RED's queue deviates by 10 packets of 20, and by 5 in the visits. MBLUE differs in one value."""
+
+    def measured(**changes: float) -> float:
+        red = {"deviation": 10.0, "mean_queue": 20.0, "visit_deviation": 5.0}
+        three = {
+            "red": [_three(**red) for _ in range(5)],
+            "mblue": [_three(**red | changes) for _ in range(5)],
+        }
+        reading = replace(experiments.DEFAULT, stable=stable)
+        *_, measure = claims._overall(evidence.Evidence(reading, {}, three, [])).measures
+        return measure.measured.effect
+
+    found = [measured(deviation=9.0), measured(mean_queue=40.0), measured(visit_deviation=3.0)]
+    expected = {
+        "from the first handoff on": [-1.0, 0.0, 0.0],
+        "the visits": [0.0, 0.0, -2.0],
+        "relative": [-0.05, -0.25, 0.0],
+    }
+    assert found == pytest.approx(expected[stable])
 
 
 def test_sync_fails_where_the_residents_back_off_together_before_the_handoff() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import unicodedata
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import roamlab as rl
@@ -131,6 +132,21 @@ def _printers() -> Iterator[str]:
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             if called in {"print", "click.echo", "click.secho", "Console"}:
                 yield f"{name}: {called}"
+
+
+def test_a_long_name_is_whole_in_a_narrow_table() -> None:
+    from rich.console import Console
+
+    from roamlab.sweeps.compare import tables
+
+    name = "a-scenario-with-a-name-that-is-wide.toml"
+    row = {"metric": "flows.download.goodput_bps", "unit": "bit/s", "name": name, "runs": 5, "p_holm": 5.9e-8}
+    row |= {"reference": 2.353e6, "difference": 4.252e5, "low": 4.154e5, "high": 4.351e5}
+    out = io.StringIO()
+    for table in tables(pl.DataFrame([row])):
+        Console(file=out, width=80).print(table)
+    cells = [line.split("│")[1].strip() for line in out.getvalue().splitlines() if "│" in line]
+    assert "".join(cells) == name
 
 
 def test_there_is_one_printer() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +15,7 @@ from roamlab.base.errors import BadInput
 from roamlab.papers import sentences
 from roamlab.statistics.axes import Axis, Value
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_PAPERS = Path(os.environ.get("ROAMLAB_DATA", ""), "papers")
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,21 @@ def test_papers_without_a_table_are_listed() -> None:
 def test_each_choice_has_its_sentence(paper: str) -> None:
     tables = papers.paper(paper).example().tables
     assert sentence_rows.problems(sentences.of_paper(paper), papers.space(paper).default, tables) == []
+
+
+@pytest.mark.skipif(
+    not os.environ.get("ROAMLAB_DATA"), reason="needs the papers' texts, which are not in the project"
+)
+@pytest.mark.parametrize("paper", papers.names())
+def test_each_quotation_is_in_the_paper(paper: str) -> None:
+    """Word for word. "..." and ";" stand between parts of a quotation."""
+
+    def letters(text: str) -> str:
+        return re.sub(r"[^\w.%=]", "", text.replace("_", "")).lower()
+
+    text = letters((_PAPERS / f"{paper}.txt").read_text(encoding="utf-8"))
+    parts = [part for each in sentences.of_paper(paper) for part in re.split(r" \.\.\. |; ", each.quote)]
+    assert [part for part in parts if letters(part) not in text] == []
 
 
 @pytest.mark.parametrize("page", sentence_rows.PAGES, ids=lambda page: page.parent.name)

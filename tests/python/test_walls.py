@@ -208,7 +208,7 @@ _PARENT_AND_CHILD = {
         | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "reno", "rfc6675")}
         | {"tcp::recovery::tahoe", "tcp::recovery::vegas"}
     ],
-    "world": [{"cells", "cells::host", "cells::roaming"}, {"link", "link::fusion", "link::members"}],
+    "world": [{"cells", "cells::host", "cells::roaming"}, {"link", "link::members"}],
 }
 
 

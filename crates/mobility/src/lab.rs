@@ -1,11 +1,14 @@
 //! The test laboratory of all protocols: a role in each of its states gets each input, and a snapshot has the results.
 
 use crate::protocol::check_sizes;
+use crate::transitions::{Row, Table, VERBS, action_number, describe, host_of};
 use crate::{
     Action, Agent, Direction, Identification, Input, Kind, L2Trigger, Protocol, Signal, Topology, Via,
 };
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 use roamlab_packet::Addr;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::{Debug, Write as _};
 
 /// The mobile host of all tests.
@@ -90,10 +93,104 @@ pub fn refused<P: Protocol>(params: &P, topology: &Topology) -> Option<String> {
 /// A state, and how to reach it: inputs with their times in ms.
 pub type Setup<'a, M> = (&'a str, &'a [(u64, Input<M>)]);
 
+/// A role of a protocol, as the laboratory sees it.
+pub trait Subject: Agent {
+    /// The state in one word, of a host if there is one for each.
+    fn state(&self, host: Addr) -> &'static str;
+
+    /// The role's table; `None`: it has none of its own.
+    fn table(&self) -> Option<TableOf>;
+
+    /// Delivers an input whether a row has it or not.
+    fn on_without_table(
+        &mut self,
+        input: Input<Self::Message>,
+        now: Time,
+        out: &mut Vec<Action<Self::Message, Self::Phase>>,
+    );
+}
+
+/// The table of a role, with the words of its actions.
+#[derive(Clone, Debug)]
+pub struct TableOf {
+    role: &'static str,
+    states: &'static [&'static str],
+    rows: &'static [Row],
+    actions: Vec<&'static str>,
+}
+
+impl TableOf {
+    /// That of a role with its messages.
+    pub fn new<R: Table, K: Kind>() -> TableOf {
+        let actions = K::NAMES.iter().chain(VERBS).copied().collect();
+        TableOf { role: std::any::type_name::<R>(), states: R::STATES, rows: R::ROWS, actions }
+    }
+
+    /// The words of a set.
+    fn words(words: &[&'static str], set: u64) -> Vec<&'static str> {
+        words.iter().enumerate().filter(|(place, _)| set & (1 << place) != 0).map(|(_, word)| *word).collect()
+    }
+}
+
+/// A step of a role about the host: sets with one bit, but for the actions.
+#[derive(Copy, Clone, Debug)]
+struct Seen {
+    from: u64,
+    input: u64,
+    actions: u64,
+    next: u64,
+}
+
+thread_local! {
+    /// The steps of this test, and the tables of the roles.
+    static SEEN: RefCell<Vec<(TableOf, Seen)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Compares the tables of all roles of this test with their steps: every row has happened, with each of its actions and
+/// next states.
+pub fn assert_every_row_happens() {
+    let seen = SEEN.take();
+    let mut missing = BTreeSet::new();
+    for (table, _) in &seen {
+        let steps: Vec<Seen> =
+            seen.iter().filter(|(other, _)| other.role == table.role).map(|(_, step)| *step).collect();
+        for row in table.rows {
+            let leads =
+                |next: u64, from: u64| if row.next == 0 { next == from } else { row.next & next != 0 };
+            let fits = |step: &&Seen| row.fits(step.from, step.input) && leads(step.next, step.from);
+            let happened = || steps.iter().filter(fits);
+            let actions = happened().fold(0, |all, step| all | step.actions);
+            let next = happened().fold(0, |all, step| all | step.next);
+            let never = TableOf::words(&table.actions, row.does & !actions);
+            let nowhere = TableOf::words(table.states, row.next & !next);
+            if happened().next().is_none() || !never.is_empty() || !nowhere.is_empty() {
+                let row = row.cells.join(" | ");
+                missing.insert(format!("{}: {row}: never: {never:?} {nowhere:?}", table.role));
+            }
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "rows that do not happen:\n{}",
+        missing.into_iter().collect::<Vec<_>>().join("\n")
+    );
+}
+
+/// One test for a protocol: a snapshot of each case, which has the name of its function, and all rows of its tables.
+macro_rules! cases {
+    ($($case:ident),+ $(,)?) => {
+        #[test]
+        fn every_state_and_every_input() {
+            $(insta::assert_snapshot!(stringify!($case), $case());)+
+            $crate::lab::assert_every_row_happens();
+        }
+    };
+}
+
+pub(crate) use cases;
+
 /// How the snapshots of a protocol name its nodes and messages.
 pub struct Words<A: Agent> {
-    /// The state in one word.
-    pub state: fn(&A) -> &'static str,
     /// The names of nodes.
     pub names: &'static [(Addr, &'static str)],
     /// The fields of a message that the snapshot has behind its name.
@@ -108,31 +205,54 @@ pub fn name(names: &[(Addr, &'static str)], addr: Addr) -> String {
         .map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
 }
 
+/// Delivers an input to a role, and notes the step.
+fn step<A, K>(role: &mut A, input: &Input<Signal<K>>, now: Time) -> Vec<Action<Signal<K>, A::Phase>>
+where
+    A: Subject<Message = Signal<K>, Phase: Debug> + Clone + Debug,
+    K: Kind + Clone + Debug,
+{
+    let (before, mut freely) = (role.state(HOST), role.clone());
+    let (mut actions, mut others) = (Vec::new(), Vec::new());
+    role.on(input.clone(), now, &mut actions);
+    freely.on_without_table(input.clone(), now, &mut others);
+    let is_same = actions.len() == others.len() && format!("{role:?}") == format!("{freely:?}");
+    assert!(is_same, "{before}: no row has {input:?}, which does or changes something");
+    if let Some(table) = role.table() {
+        let state = |word: &str| 1 << table.states.iter().position(|known| *known == word).unwrap();
+        let own = actions.iter().filter(|action| host_of(action).is_none_or(|host| host == HOST));
+        let seen = Seen {
+            from: state(before),
+            input: 1 << describe(input).1,
+            actions: own.filter_map(action_number).fold(0, |all, action| all | 1 << action),
+            next: state(role.state(HOST)),
+        };
+        SEEN.with_borrow_mut(|steps| steps.push((table, seen)));
+    }
+    actions
+}
+
 /// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
 pub fn transitions<A, K>(
     agent: &A,
     words: &Words<A>,
-    states: &[Setup<'_, A::Message>],
+    states: &[Setup<'_, Signal<K>>],
     after: Time,
-    inputs: &[(&str, Time, Input<A::Message>)],
+    inputs: &[(&str, Time, Input<Signal<K>>)],
 ) -> String
 where
-    A: Agent<Message = Signal<K>, Phase: Debug> + Clone + Debug,
-    K: Kind + Clone,
+    A: Subject<Message = Signal<K>, Phase: Debug> + Clone + Debug,
+    K: Kind + Clone + Debug,
 {
     let mut text = String::new();
     for (state, setup) in states {
         let mut reached = agent.clone();
-        let mut ignored = Vec::new();
         for (at, input) in *setup {
-            reached.on(input.clone(), Time::ZERO + Duration::from_millis(*at), &mut ignored);
+            step(&mut reached, input, ms(*at));
         }
-        let _ = writeln!(text, "{state} = {}", (words.state)(&reached));
+        let _ = writeln!(text, "{state} = {}", reached.state(HOST));
         for (label, delay, input) in inputs {
             let mut next = reached.clone();
-            let mut actions = Vec::new();
-            let now = after + delay.since(Time::ZERO);
-            next.on(input.clone(), now, &mut actions);
+            let actions = step(&mut next, input, after + delay.since(Time::ZERO));
             if let Input::Message { from, message } = input
                 && !reached.heeds(*from, message)
             {
@@ -140,7 +260,7 @@ where
                 assert!(untouched, "{state}: does not heed \"{label}\", which changes something");
             }
             let described: Vec<_> = actions.iter().map(|action| words.describe(action)).collect();
-            let _ = writeln!(text, "  {label:<34} -> {:<11} {}", (words.state)(&next), described.join("; "));
+            let _ = writeln!(text, "  {label:<34} -> {:<11} {}", next.state(HOST), described.join("; "));
         }
     }
     text
@@ -195,6 +315,7 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
             Action::Leave => "leave".into(),
             Action::Enter { base_station, after } => format!("enter {} after {after}", name(*base_station)),
             Action::Search => "search".into(),
+            Action::BreakLaw { problem } => panic!("{problem}"),
             Action::Note { phase, .. } => format!("note {phase:?}"),
         }
     }

@@ -27,6 +27,7 @@ mod roles;
 mod signal;
 mod spec;
 mod topology;
+mod transitions;
 
 pub use domain::{Domain, is_pattern, matches};
 pub use event_a3::EventA3;
@@ -39,6 +40,7 @@ use signal::messages;
 pub use signal::{Kind, Signal};
 pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
 pub use topology::{CellSite, HostSite, LinkSite, Stay, Topology};
+use transitions::transitions;
 
 /// What an agent is told.
 #[derive(Clone, Debug)]
@@ -314,6 +316,11 @@ pub enum Action<M = Message, P = &'static str> {
     /// (At a mobile host) find the strongest cell that can be heard: [`L2Trigger::CellFound`] at the first
     /// measurement with one.
     Search,
+    /// A role has done what its transition table does not permit: the run ends with this report.
+    BreakLaw {
+        /// What it has done: "went from ...".
+        problem: String,
+    },
     /// Put a phase of `host`'s handover into the record.
     Note {
         /// The host's home address.
@@ -359,6 +366,7 @@ impl<M, P> Action<M, P> {
             Action::AwaitDrained { host } => Action::AwaitDrained { host },
             Action::SkipReceived { host, received } => Action::SkipReceived { host, received },
             Action::Leave => Action::Leave,
+            Action::BreakLaw { problem } => Action::BreakLaw { problem },
             Action::Enter { base_station, after } => Action::Enter { base_station, after },
             Action::Search => Action::Search,
         }

@@ -16,11 +16,22 @@ macro_rules! roles {
         })+
 
         #[cfg(test)]
-        impl $protocol {
-            /// The role's state for `host` in one word.
-            pub fn state(&self, host: roamlab_packet::Addr) -> &'static str {
+        impl $crate::lab::Subject for $protocol {
+            fn state(&self, host: roamlab_packet::Addr) -> &'static str {
                 match self {
-                    $($protocol::$role(role) => role.state(host),)+
+                    $($protocol::$role(role) => $crate::transitions::Machine::word(role, host),)+
+                }
+            }
+
+            fn table(&self) -> Option<$crate::lab::TableOf> {
+                match self {
+                    $($protocol::$role(role) => $crate::transitions::Machine::table(role),)+
+                }
+            }
+
+            fn on_without_table(&mut self, input: Input, now: roamlab_engine::Time, out: &mut Vec<Action>) {
+                match self {
+                    $($protocol::$role(role) => $crate::Agent::on(role, input, now, out),)+
                 }
             }
         }
@@ -31,7 +42,7 @@ macro_rules! roles {
 
             fn on(&mut self, input: Input, now: roamlab_engine::Time, out: &mut Vec<Action>) {
                 match self {
-                    $($protocol::$role(role) => role.on(input, now, out),)+
+                    $($protocol::$role(role) => $crate::transitions::Machine::step(role, input, now, out),)+
                 }
             }
 

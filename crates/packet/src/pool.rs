@@ -19,8 +19,8 @@ impl PacketId {
     }
 }
 
-/// A packet that a pending event holds. Whoever gets the event retrieves the packet, once; the law of conservation finds
-/// out who does not.
+/// A packet in a pending event. The event's handler retrieves it, once; the conservation laws find a packet that was
+/// retrieved twice or never.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Parked(u32);
 
@@ -31,8 +31,8 @@ impl Parked {
     }
 }
 
-/// A packet that waits in a line. It is cloned with all of its world, where a run branches, and never by itself; the law of
-/// conservation finds out who does.
+/// A packet in a queue, a buffer or on a link. It is cloned with its world, where a run branches, and never by itself; the
+/// conservation laws find a packet that was.
 #[derive(Debug)]
 pub struct Waiting(PacketId);
 

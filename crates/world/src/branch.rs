@@ -76,7 +76,7 @@ fn finish(
     conduct: &Conduct<'_>,
 ) -> Result<Vec<Table>, Failure> {
     let end = Time::ZERO + scenario.run.duration;
-    world.planes.agents.choose(alternative);
+    world.planes.agents.choose(alternative, &mut world.planes.network);
     world.run(last_instant(end), conduct)?;
     Ok(conclude(world, end, conduct))
 }

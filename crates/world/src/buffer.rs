@@ -4,7 +4,7 @@
 //! pass directly, in order of arrival.
 
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::Location;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Keeps, Via};
@@ -79,7 +79,7 @@ impl HostBuffer {
     }
 
     /// Keeps a copy of a packet that goes over the air; the oldest makes room.
-    pub fn keep_copy(&mut self, original: &PacketId, place: Location, cx: &mut Cx) {
+    pub fn keep_copy(&mut self, original: &PacketId, place: Location, cx: &mut Context) {
         if self.limit() == 0 {
             return;
         }
@@ -88,13 +88,13 @@ impl HostBuffer {
         {
             cx.lose(oldest.packet.take(), DropReason::CopyReleased, place);
         }
-        let packet = cx.pool.duplicate(original).into();
+        let packet = cx.duplicate(original).into();
         self.packets.push_back(Held { since: cx.now, packet });
     }
 
     /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies of what the base station has
     /// sent make room, oldest first; where it keeps none, a copy is one for this branch and as good as any other packet.
-    pub fn push(&mut self, packet: PacketId, place: Location, cx: &mut Cx) {
+    pub fn push(&mut self, packet: PacketId, place: Location, cx: &mut Context) {
         let is_copy = |held: &Held| cx.pool.is_copy(&cx.pool[&held.packet]);
         if self.len() >= self.limit()
             && self.shape.keeps != Keeps::Nothing
@@ -109,14 +109,14 @@ impl HostBuffer {
     }
 
     /// Takes a packet into the reorder queue, if the buffer is full at the cost of another or not at all.
-    pub fn push_to_reorder_queue(&mut self, packet: PacketId, place: Location, cx: &mut Cx) {
+    pub fn push_to_reorder_queue(&mut self, packet: PacketId, place: Location, cx: &mut Context) {
         if let Some(held) = self.admit(packet, place, cx) {
             self.reorder_queue.push_back(held);
         }
     }
 
     /// The packet, if there is room for it; else one is lost, by the drop policy.
-    fn admit(&mut self, packet: PacketId, place: Location, cx: &mut Cx) -> Option<Held> {
+    fn admit(&mut self, packet: PacketId, place: Location, cx: &mut Context) -> Option<Held> {
         if self.len() >= self.limit() {
             let oldest = match self.shape.drop {
                 BufferDrop::Newest => None,
@@ -142,7 +142,7 @@ impl HostBuffer {
     }
 
     /// Loses what has waited too long.
-    pub fn expire(&mut self, place: Location, cx: &mut Cx) {
+    pub fn expire(&mut self, place: Location, cx: &mut Context) {
         let cause = self.cause;
         while self.next_expiry().is_some_and(|time| time <= cx.now) {
             let ages =
@@ -220,7 +220,7 @@ mod tests {
     }
 
     /// Packets with the serial numbers 1 to `count`.
-    fn packets(count: u64, cx: &mut Cx) -> Vec<PacketId> {
+    fn packets(count: u64, cx: &mut Context) -> Vec<PacketId> {
         let inner = IpHeader::new(Addr::new(2, 0), HOST, Tos::default());
         let body = Body::Udp(UdpHeader::default());
         (0..count)
@@ -229,13 +229,13 @@ mod tests {
     }
 
     /// What is inside: (serial, serial of the packet that it is a copy of).
-    fn inside(buffer: &mut HostBuffer, cx: &Cx) -> Vec<(u64, u64)> {
+    fn inside(buffer: &mut HostBuffer, cx: &Context) -> Vec<(u64, u64)> {
         buffer.take_all().iter().map(|id| (cx.pool[id].serial, cx.pool.original(&cx.pool[id]))).collect()
     }
 
     #[test]
     fn a_full_buffer_loses_what_comes_and_keeps_the_order_of_the_rest() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(2)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(2)));
         for packet in packets(4, &mut cx) {
             buffer.push(packet, HERE, &mut cx);
         }
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn copies_make_room_oldest_first_for_copies_and_for_packets() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(2)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(2)));
         let sent = packets(3, &mut cx);
         for original in &sent {
             buffer.keep_copy(original, HERE, &mut cx);
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_makes_room_is_no_loss_of_its_flow() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(1)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(1)));
         cx.probes.losses = vec![0];
         let sent = packets(2, &mut cx);
         sent.iter().for_each(|original| buffer.keep_copy(original, HERE, &mut cx));
@@ -281,9 +281,9 @@ mod tests {
     #[test]
     fn copies_for_this_branch_make_room_for_nobody() {
         let shape = Buffering::plain(Packets(2), Keeps::Nothing);
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
         for original in packets(3, &mut cx) {
-            let copy = cx.pool.duplicate(&original);
+            let copy = cx.duplicate(&original);
             cx.lose(original, DropReason::CopyReleased, HERE);
             buffer.push(copy, HERE, &mut cx);
         }
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_buffer_without_room_holds_nothing() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(0)));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(plain(0)));
         let mut sent = packets(2, &mut cx);
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!((buffer.len(), cx.pool.census().duplicated), (0, 0));
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn the_oldest_makes_room_if_so_asked_also_for_what_waits_behind() {
         let shape = Buffering { drop: BufferDrop::Oldest, ..plain(2) };
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
         let mut sent = packets(5, &mut cx);
         let last = sent.split_off(3);
         sent.into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn it_is_emptied_against_the_order_of_arrival_if_so_asked() {
         let shape = Buffering { flush: BufferFlush::NewestFirst, ..plain(3) };
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
         packets(3, &mut cx).into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
         let flushed: Vec<u64> = buffer.flush().iter().map(|id| cx.pool[id].serial).collect();
         assert_eq!(flushed, [3, 2, 1]);
@@ -328,7 +328,7 @@ mod tests {
     fn what_has_waited_too_long_is_lost_and_copies_begin_to_wait_when_the_host_leaves() {
         let ms = |millis| Time::ZERO + Duration::from_millis(millis);
         let shape = Buffering { longest_wait: Some(Duration::from_millis(10)), ..plain(9) };
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        let (mut cx, mut buffer) = (Context::default(), HostBuffer::new(shape));
         let sent = packets(3, &mut cx);
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!(buffer.next_expiry(), None, "nothing waits yet");

@@ -1,17 +1,17 @@
 //! Builds a world from a checked scenario.
 
-use crate::agents;
 use crate::capture::Capture;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::conduct::{Conduct, Part, Replication};
-use crate::control::Agents;
-use crate::cx::Cx;
+use crate::context::Context;
+use crate::control::{Agents, Alternative};
 use crate::event::Event;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::flows::Flows;
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{CellId, LinkId, NodeId};
+use crate::install;
 use crate::link::{End, Link, Links};
 use crate::network::{Network, Policer, Rules};
 use crate::node::{Node, Nodes};
@@ -93,6 +93,8 @@ const OF_CAUSES: [(&str, &str); 7] = [
 fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     let record = &scenario.record;
     let packets = record.packets && conduct.wants("packets");
+    let causes = conduct.wants("causes")
+        || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column));
     Wanted {
         deliveries: record.deliveries && conduct.wants("deliveries"),
         tcp: record.tcp && conduct.wants("tcp"),
@@ -103,8 +105,11 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         units: conduct.wants("units"),
         drops: conduct.wants("drops"),
         signalling: conduct.wants("signalling"),
-        causes: conduct.wants("causes")
-            || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
+        handovers: conduct.wants("handovers"),
+        // The causes of timeouts are found among the packets that buffers have released.
+        releases: conduct.wants("releases") || causes,
+        policing: conduct.wants("policing"),
+        causes,
     }
 }
 
@@ -460,8 +465,8 @@ impl<'a> Builder<'a> {
         let flows = self.flows();
         let faults = self.faults();
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
-        let setting = agents::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
-        let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
+        let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
+        let mut cx = Context { mark: Some(setting.mark), ..Context::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
         if self.wanted.causes {
@@ -472,25 +477,26 @@ impl<'a> Builder<'a> {
         cells.start(&mut cx);
         let flows = Flows::new(flows);
         flows.start(&mut cx);
-        let mut agents = Agents::new(setting.machines, faults, setting.predictions);
-        let mut alternatives = Vec::new();
-        for (place, other) in others.iter().enumerate() {
+        let mut agents = Agents::new(faults, setting.predictions);
+        let alternative = |(place, other): (usize, &&Scenario)| {
             let names = (&self.ids, &self.streams);
-            if let Some(alternative) = agents::alternative(other, scenario, &self.nodes, names) {
-                agents.share_beginning(alternative);
-                alternatives.push(place);
-            }
-        }
+            install::alternative(other, scenario, &self.nodes, names).map(|alternative| (place, alternative))
+        };
+        let (alternatives, installed): (Vec<usize>, Vec<Alternative>) =
+            others.iter().enumerate().filter_map(alternative).unzip();
         let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
         let second_visit =
             second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap())).min();
-        agents.start(&mut cx);
         let rules = Rules {
             tunnel_ecn: scenario.network.tunnel_ecn,
             policer: policer(scenario.network.foreign_marks, setting.mark),
         };
         let links = (self.links, bearers, self.routes);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        for alternative in installed {
+            agents.share_beginning(alternative, &mut network);
+        }
+        agents.start(&mut network, &mut cx);
         network.start_beacons(&mut cx);
         let names = names(&network, &flows);
         if let Some(places) = capture {
@@ -563,7 +569,7 @@ fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
     link.changes.iter().map(change).collect()
 }
 
-fn schedule_changes(cx: &mut Cx, links: &Links) {
+fn schedule_changes(cx: &mut Context, links: &Links) {
     for (id, link) in links.iter().enumerate() {
         for (index, change) in link.changes.iter().enumerate() {
             let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };

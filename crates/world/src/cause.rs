@@ -174,24 +174,24 @@ pub const fn is_root(reason: DropReason) -> bool {
     }
 }
 
-/// What leads to what happens now.
+/// The cause of what happens now.
 #[derive(Copy, Clone, Debug)]
-pub enum Led {
+pub enum CurrentCause {
     /// A row.
-    By(CauseId),
-    /// A row that is made when something comes of it.
-    ByThis(Cause),
+    Row(CauseId),
+    /// A row that is added with the first of its effects.
+    New(Cause),
 }
 
-impl Default for Led {
+impl Default for CurrentCause {
     fn default() -> Self {
-        Led::By(CauseId::START)
+        CurrentCause::Row(CauseId::START)
     }
 }
 
-/// What became of the transmissions of a segment, if any was lost or it was sent again.
+/// The retransmissions and losses of a segment.
 #[derive(Copy, Clone, Default, Debug)]
-pub struct Fate {
+pub struct SegmentHistory {
     /// How often it was sent again.
     pub again: u32,
     /// How often it was lost.
@@ -202,7 +202,7 @@ pub struct Fate {
     pub loss: CauseId,
 }
 
-impl Fate {
+impl SegmentHistory {
     /// Whether nothing that was sent of it is on its way, unless it has arrived.
     pub fn all_lost(&self) -> bool {
         self.lost > self.again
@@ -215,12 +215,12 @@ pub struct Chains {
     /// The rows.
     pub rows: Causes,
     is_on: bool,
-    led: Led,
+    current: CurrentCause,
     /// The row of each message.
     messages: Vec<CauseId>,
     /// Messages that were lost or held back, with the row that says so.
     missing: Vec<(CauseId, CauseId)>,
-    fates: BTreeMap<(FlowId, u32), Fate>,
+    segments: BTreeMap<(FlowId, u32), SegmentHistory>,
     /// Of each flow the lost acknowledgement with the highest number.
     lost_acks: BTreeMap<FlowId, (u32, CauseId)>,
     /// The rows of changes of links.
@@ -255,19 +255,19 @@ impl Chains {
         id
     }
 
-    /// What led to what happens now.
-    pub fn led(&mut self, now: Time) -> CauseId {
-        let id = match self.led {
-            Led::By(id) => id,
-            Led::ByThis(row) => self.add(now, row),
+    /// The row that leads to what happens now, added if it is a new one.
+    pub fn current(&mut self, now: Time) -> CauseId {
+        let id = match self.current {
+            CurrentCause::Row(id) => id,
+            CurrentCause::New(row) => self.add(now, row),
         };
-        self.led = Led::By(id);
+        self.current = CurrentCause::Row(id);
         id
     }
 
-    /// From now on `led` leads to what happens; what did before.
-    pub fn lead(&mut self, led: Led) -> Led {
-        std::mem::replace(&mut self.led, led)
+    /// From now on this is the cause of what happens; what was before.
+    pub fn set_current(&mut self, cause: CurrentCause) -> CurrentCause {
+        std::mem::replace(&mut self.current, cause)
     }
 
     /// An agent sends a message; its row.
@@ -277,8 +277,11 @@ impl Chains {
         name: &'static str,
         (at, host): (Location, Option<Addr>),
     ) -> CauseId {
-        let led = self.led(now);
-        let row = self.add(now, Cause::of(Kind::Message, name, led).at(at).about(host));
+        if !self.is_on {
+            return CauseId::NONE;
+        }
+        let current = self.current(now);
+        let row = self.add(now, Cause::of(Kind::Message, name, current).at(at).about(host));
         self.messages.push(row);
         row
     }
@@ -293,19 +296,19 @@ impl Chains {
 
     /// What leads to what a host does that entered a cell at the row `moved` and hears a message for everyone there: the
     /// message, if it is an answer to what the host has done there; else that it is there.
-    pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> Led {
+    pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> CurrentCause {
         let message = self.message_row(id);
         let mut row = message;
         while row != CauseId::NONE && row > moved {
             let at = row.0 as usize;
             if self.rows.host[at] == Some(host) {
-                return Led::By(message);
+                return CurrentCause::Row(message);
             }
             row = self.rows.cause[at];
         }
-        let Some(&name) = self.rows.name.get(message.0 as usize) else { return Led::By(message) };
+        let Some(&name) = self.rows.name.get(message.0 as usize) else { return CurrentCause::Row(message) };
         let row = Cause::of(Kind::Heard, name, moved.or(|| CauseId::START)).about(Some(host));
-        Led::ByThis(Cause { serial: self.rows.serial[message.0 as usize], ..row })
+        CurrentCause::New(Cause { serial: self.rows.serial[message.0 as usize], ..row })
     }
 
     /// The row of a message.
@@ -321,11 +324,11 @@ impl Chains {
     }
 
     fn miss(&mut self, now: Time, message: CauseId, row: Cause) -> CauseId {
+        if !self.is_on {
+            return CauseId::NONE;
+        }
         let of = message.0 as usize;
-        let (name, host, serial) = match self.is_on {
-            true => (self.rows.name[of], self.rows.host[of], self.rows.serial[of]),
-            false => ("", None, 0),
-        };
+        let (name, host, serial) = (self.rows.name[of], self.rows.host[of], self.rows.serial[of]);
         let name = if row.name.is_empty() { name } else { row.name };
         let row = self.add(now, Cause { name, serial, ..row.about(host) });
         self.missing.push((message, row));
@@ -374,11 +377,11 @@ impl Chains {
             return row;
         }
         if let Some(seq) = segment(packet) {
-            let fate = self.fates.entry((packet.flow, seq)).or_default();
-            fate.lost += 1;
-            fate.loss = row;
+            let history = self.segments.entry((packet.flow, seq)).or_default();
+            history.lost += 1;
+            history.loss = row;
             if packet.payload() > 0 {
-                fate.serial = packet.serial;
+                history.serial = packet.serial;
             }
         } else if packet.is_tcp() {
             let highest = self.lost_acks.entry(packet.flow).or_insert((packet.ack(), row));
@@ -392,13 +395,13 @@ impl Chains {
     /// A segment is sent again.
     pub fn sent_again(&mut self, flow: FlowId, seq: u32) {
         if self.is_on {
-            self.fates.entry((flow, seq)).or_default().again += 1;
+            self.segments.entry((flow, seq)).or_default().again += 1;
         }
     }
 
-    /// What became of a segment's transmissions, as far as it is unusual.
-    pub fn fate(&self, flow: FlowId, seq: u32) -> Fate {
-        self.fates.get(&(flow, seq)).copied().unwrap_or_default()
+    /// The retransmissions and losses of a segment; none, if there were none.
+    pub fn segment_history(&self, flow: FlowId, seq: u32) -> SegmentHistory {
+        self.segments.get(&(flow, seq)).copied().unwrap_or_default()
     }
 
     /// The last loss of an acknowledgement that says that this segment has arrived.

@@ -2,7 +2,7 @@
 //! Other parts determine the effects on packets and agents.
 
 use crate::cause::{Cause, CauseId, Kind};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use roamlab_engine::{Duration, Time};
@@ -69,7 +69,7 @@ impl Cells {
     }
 
     /// Schedules the first motion and measurement of every host.
-    pub fn start(&self, cx: &mut Cx) {
+    pub fn start(&self, cx: &mut Context) {
         for (id, host) in self.hosts.iter().enumerate() {
             let Some(host) = host else { continue };
             let Some(&(time, _)) = host.plan.first() else { continue };
@@ -146,7 +146,7 @@ impl Cells {
     }
 
     /// What led to the loss of a packet between a host and a cell: the host has moved, or cannot hear the cell it is in.
-    pub fn why_unheard(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> CauseId {
+    pub fn why_unheard(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> CauseId {
         let Some(mobile) = self.host_mut(host) else { return CauseId::START };
         if let Some(roaming) = &mobile.roaming {
             let left = mobile.left.get(&cell).filter(|_| !roaming.is_covered(cell));
@@ -224,7 +224,7 @@ impl Cells {
     }
 
     /// A host's packet waits for a link, unless too many do.
-    pub fn wait(&mut self, host: NodeId, packet: PacketId, cx: &mut Cx) {
+    pub fn wait(&mut self, host: NodeId, packet: PacketId, cx: &mut Context) {
         match self.host_mut(host) {
             Some(mobile) if mobile.waiting.len() < Mobile::WAITING_LIMIT => {
                 mobile.waiting.push_back(packet.into())
@@ -244,7 +244,7 @@ impl Cells {
     }
 
     /// Whether the packet with this number waits for a link at a host.
-    pub fn waits(&self, host: NodeId, serial: u64, cx: &Cx) -> bool {
+    pub fn waits(&self, host: NodeId, serial: u64, cx: &Context) -> bool {
         let mut waiting = self.host(host).into_iter().flat_map(|mobile| &mobile.waiting);
         waiting.any(|packet| cx.pool[packet].serial == serial)
     }

@@ -3,51 +3,29 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::cause::{Cause, CauseId, Kind, Led};
-use crate::cx::Cx;
+use crate::agent::{Agent, SetBy};
+use crate::cause::{Cause, CauseId, CurrentCause, Kind};
+use crate::context::Context;
 use crate::event::Event;
-use crate::fault::{Fate, Fault};
-use crate::ids::{CellId, DomainId, HostAtAgent, LinkId, Location, NodeId, Slot};
+use crate::fault::{Fault, FaultAction};
+use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent, LinkId, Location, NodeId};
+use crate::messages::Content;
 use crate::network::{Done, Listener, Network};
-use crate::probe::{Said, Stop};
-use roamlab_engine::{Duration, Time};
+use crate::probe::{Signal, Stop};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
+use roamlab_radio::Management;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-mod machine;
 mod motion;
 mod roaming;
-mod timers;
-
-use machine::Machine;
-use timers::{SetBy, Timers};
-
-/// A mobility agent.
-#[derive(Clone, Debug)]
-struct Agent {
-    domain: DomainId,
-    machine: Machine,
-    /// The first of its pending deadlines, which an input alone changes.
-    deadline: Option<Time>,
-    /// What set its pending deadlines.
-    timers: Timers,
-}
-
-/// The agents of a node.
-#[derive(Clone, Debug, Default)]
-struct AtNode {
-    /// By [`Slot`].
-    agents: Vec<Agent>,
-    /// When their pending wake-ups are due, the earliest last.
-    armed: Vec<Time>,
-}
 
 /// What an alternative to the protocols of a run has in place of theirs.
 #[derive(Clone, Debug)]
 pub struct Alternative {
-    /// Its agents by node, in the order of the residents.
+    /// Its agents by node, in the order of those of the run.
     pub machines: Vec<Vec<MobilityAgent>>,
     /// Its predictions.
     pub predictions: Vec<Prediction>,
@@ -62,10 +40,9 @@ enum HeldBack {
     Frame(LinkId, Waiting),
 }
 
-/// All mobility agents, and what waits to be told to them.
+/// What runs the mobility agents, and what waits to be told to them. The agents themselves are at their nodes.
 #[derive(Clone, Debug)]
 pub struct Agents {
-    at: Vec<AtNode>,
     /// Faults to inject into the signalling.
     faults: Vec<Fault>,
     /// Handovers that base stations will be told of in advance, right or wrong.
@@ -89,29 +66,22 @@ pub struct Agents {
 }
 
 impl Listener for Agents {
-    fn hear(&mut self, node: NodeId, slot: Slot, input: Input, network: &mut Network, cx: &mut Cx) {
+    fn notify(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        input: Input,
+        network: &mut Network,
+        cx: &mut Context,
+    ) {
         self.input(node, slot, input, network, cx);
     }
 }
 
 impl Agents {
-    /// The agents of each node, before their first input.
-    pub fn new(
-        machines: Vec<Vec<(DomainId, MobilityAgent)>>,
-        faults: Vec<Fault>,
-        predictions: Vec<Prediction>,
-    ) -> Agents {
-        let agent = |(domain, machine): (DomainId, MobilityAgent)| {
-            let deadline = machine.next_deadline();
-            let machine = Machine::new(machine);
-            Agent { domain, machine, deadline, timers: Timers::default() }
-        };
-        let at_node = |machines: Vec<(DomainId, MobilityAgent)>| AtNode {
-            agents: machines.into_iter().map(agent).collect(),
-            armed: Vec::new(),
-        };
+    /// The control plane of a run with these faults and predictions.
+    pub fn new(faults: Vec<Fault>, predictions: Vec<Prediction>) -> Agents {
         Agents {
-            at: machines.into_iter().map(at_node).collect(),
             faults,
             own: 0..predictions.len() as u32,
             of_others: Vec::new(),
@@ -126,25 +96,24 @@ impl Agents {
     }
 
     /// Schedules the predictions and sets the first wake-ups of all agents.
-    pub fn start(&mut self, cx: &mut Cx) {
+    pub fn start(&mut self, net: &mut Network, cx: &mut Context) {
         for (prediction, number) in self.predictions.iter().zip(0..) {
             cx.scheduler.push(prediction.at, Event::Prediction { number });
         }
-        for node in (0..self.at.len() as u32).map(NodeId) {
-            self.arm(node, cx);
-            for slot in self.slots(node) {
-                self.note_timers(node, slot, CauseId::START, cx);
+        for node in (0..net.nodes()).map(NodeId) {
+            arm(node, net, cx);
+            for slot in net.slots(node) {
+                self.note_timers(node, slot, CauseId::START, net, cx);
             }
         }
     }
 
-    /// The agents of an alternative run beside those of this run, before the first input, until they want different things.
-    pub fn share_beginning(&mut self, alternative: Alternative) {
+    /// The agents of an alternative run in parallel with those of this run, before the first input, until they want different
+    /// things.
+    pub fn share_beginning(&mut self, alternative: Alternative, net: &mut Network) {
         let Alternative { machines, predictions } = alternative;
-        for (at_node, machines) in self.at.iter_mut().zip(machines) {
-            for (agent, machine) in at_node.agents.iter_mut().zip(machines) {
-                self.differ |= !agent.machine.run_beside(machine);
-            }
+        for (agent, machine) in net.all_agents().zip(machines.into_iter().flatten()) {
+            self.differ |= !agent.machine.run_beside(machine);
         }
         let first = self.predictions.len() as u32;
         self.predictions.extend(predictions);
@@ -157,10 +126,8 @@ impl Agents {
     }
 
     /// From now on this is the run of an alternative, or of 0: of the run whose beginning it was.
-    pub fn choose(&mut self, alternative: usize) {
-        for agent in self.at.iter_mut().flat_map(|at_node| &mut at_node.agents) {
-            agent.machine.choose(alternative);
-        }
+    pub fn choose(&mut self, alternative: usize, net: &mut Network) {
+        net.all_agents().for_each(|agent| agent.machine.choose(alternative));
         if let Some(own) = alternative.checked_sub(1).and_then(|index| self.of_others.get(index)) {
             self.own = own.clone();
         }
@@ -183,7 +150,7 @@ impl Agents {
     }
 
     /// Gives one of a node's agents an input and does what it asks for.
-    fn input(&mut self, node: NodeId, slot: Slot, input: Input, net: &mut Network, cx: &mut Cx) {
+    fn input(&mut self, node: NodeId, slot: AgentIndex, input: Input, net: &mut Network, cx: &mut Context) {
         self.input_set_by(node, slot, (input, CauseId::NONE), net, cx);
     }
 
@@ -191,18 +158,18 @@ impl Agents {
     fn input_set_by(
         &mut self,
         node: NodeId,
-        slot: Slot,
+        slot: AgentIndex,
         (input, set_by): (Input, CauseId),
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let mut actions = std::mem::take(&mut self.actions);
-        let agent = self.agent(node, slot);
+        let agent = net.agent(node, slot);
         let alike = agent.machine.on(input, cx.now, &mut actions);
         agent.deadline = agent.machine.next_deadline();
         self.differ |= !alike;
-        self.arm(node, cx);
-        self.note_timers(node, slot, set_by, cx);
+        arm(node, net, cx);
+        self.note_timers(node, slot, set_by, net, cx);
         for action in actions.drain(..) {
             self.act(node, slot, action, net, cx);
         }
@@ -210,52 +177,53 @@ impl Agents {
     }
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
-    fn act(&mut self, node: NodeId, slot: Slot, action: Action, net: &mut Network, cx: &mut Cx) {
-        if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
+    fn act(&mut self, node: NodeId, slot: AgentIndex, action: Action, net: &mut Network, cx: &mut Context) {
+        let outcome = match action {
+            Action::BreakLaw { problem } => Err(problem),
+            action => self.try_to_act(node, slot, action, net, cx).map_err(str::to_owned),
+        };
+        if let Err(problem) = outcome {
             let name = net.name(node);
             self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
         }
     }
 
     /// Layer 2 tells the agents of a host's domains at a node; of a base station only those whose domain has it.
-    fn tell(&mut self, node: NodeId, host: Addr, trigger: &L2Trigger, net: &mut Network, cx: &mut Cx) {
-        let told: Vec<Slot> = net.agents_for(node, host, trigger.base_station()).collect();
+    fn notify_agents(
+        &mut self,
+        node: NodeId,
+        host: Addr,
+        trigger: &L2Trigger,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let told: Vec<AgentIndex> = net.agents_for(node, host, trigger.base_station()).collect();
         for slot in told {
             self.input(node, slot, Input::Trigger(trigger.clone()), net, cx);
         }
     }
 
     /// Signalling has come to its node: a message for the agents of its domain there.
-    pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
-        let packet = cx.pool.deliver(packet);
-        let (Some(id), from) = (packet.message(), packet.header.src) else { return };
-        let said = cx.probes.received(cx.now, id);
-        let led = Led::By(cx.probes.causes.message_row(id));
-        cx.because(led, |cx| match said {
-            Said::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
-            Said::Radio(frame) => self.take_frame(node, frame, net, cx),
+    pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Context) {
+        let Some((id, from, content)) = receive(packet, cx) else { return };
+        let led = CurrentCause::Row(cx.probes.causes.message_row(id));
+        cx.with_cause(led, |cx| match content {
+            Content::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
+            Content::Frame(frame) => self.take_frame(node, frame, net, cx),
         });
     }
 
     /// Signalling has come to all who hear a cell.
-    pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
-        let packet = cx.pool.deliver(packet);
-        let (Some(id), from) = (packet.message(), packet.header.src) else { return };
-        let Said::Agent(domain, message) = cx.probes.received(cx.now, id) else { return };
+    pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Context) {
+        let Some((id, from, Content::Agent(domain, message))) = receive(packet, cx) else { return };
         for index in 0..net.cells().count_in(cell) {
             let Some((host, moved)) = net.cells().hearer(cell, index) else { continue };
-            if !self.is_heeded(host, (domain, from), &message) {
+            if !is_heeded(net.agents(host), (domain, from), &message) {
                 continue;
             }
             let led = cx.probes.causes.heard(id, net.address(host), moved);
-            cx.because(led, |cx| self.hand_over(host, (domain, from), &message, net, cx));
+            cx.with_cause(led, |cx| self.hand_over(host, (domain, from), &message, net, cx));
         }
-    }
-
-    /// Whether a message may change anything at a node.
-    fn is_heeded(&self, node: NodeId, (domain, from): (DomainId, Addr), message: &Message) -> bool {
-        let agents = &self.at[node.0 as usize].agents;
-        agents.iter().any(|agent| agent.domain == domain && agent.machine.heeds(from, message))
     }
 
     fn hand_over(
@@ -264,10 +232,10 @@ impl Agents {
         (domain, from): (DomainId, Addr),
         message: &Message,
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
-        for slot in self.slots(node) {
-            let Agent { domain: own, machine, .. } = self.agent(node, slot);
+        for slot in net.slots(node) {
+            let Agent { domain: own, machine, .. } = net.agent(node, slot);
             if *own == domain && machine.heeds(from, message) {
                 let message = message.clone();
                 self.input(node, slot, Input::Message { from, message }, net, cx);
@@ -276,37 +244,36 @@ impl Agents {
     }
 
     /// The deadline of some agent of a node may have come.
-    pub fn wake(&mut self, node: NodeId, net: &mut Network, cx: &mut Cx) {
-        self.at[node.0 as usize].armed.pop();
+    pub fn wake(&mut self, node: NodeId, net: &mut Network, cx: &mut Context) {
+        net.wake_ups(node).pop();
         let mut is_armed = false;
-        for slot in self.slots(node) {
-            if self.agent(node, slot).deadline.is_some_and(|deadline| deadline <= cx.now) {
-                let (row, set_by) = self.timer(node, slot, cx);
+        for slot in net.slots(node) {
+            if net.agent(node, slot).deadline.is_some_and(|deadline| deadline <= cx.now) {
+                let (row, set_by) = timer(node, slot, net, cx);
                 let input = (Input::Deadline, set_by);
-                cx.because(Led::ByThis(row), |cx| self.input_set_by(node, slot, input, net, cx));
+                cx.with_cause(CurrentCause::New(row), |cx| self.input_set_by(node, slot, input, net, cx));
                 is_armed = true;
             }
         }
         if !is_armed {
-            self.arm(node, cx);
+            arm(node, net, cx);
         }
-    }
-
-    /// The row for the deadline of an agent that has come, and what set it.
-    fn timer(&mut self, node: NodeId, slot: Slot, cx: &Cx) -> (Cause, CauseId) {
-        let place = Location::Node(node);
-        let SetBy { cause, sent_by } = self.agent(node, slot).timers.first();
-        let missing = cx.probes.causes.missing(sent_by, place);
-        (Cause::of(Kind::Timer, "", missing.unwrap_or(cause)).at(place), cause)
     }
 
     /// Notes what set an agent's deadlines: `set_by` or, if that is no row, what led to the present input.
-    fn note_timers(&mut self, node: NodeId, slot: Slot, set_by: CauseId, cx: &mut Cx) {
+    fn note_timers(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        set_by: CauseId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         if !cx.probes.causes.is_on() {
             return;
         }
-        let Agents { at, deadlines, .. } = self;
-        let Agent { machine, timers, .. } = &mut at[node.0 as usize].agents[slot.0 as usize];
+        let Agents { deadlines, .. } = self;
+        let Agent { machine, timers, .. } = net.agent(node, slot);
         deadlines.clear();
         machine.deadlines(&mut |time| deadlines.push(time));
         deadlines.sort();
@@ -314,7 +281,7 @@ impl Agents {
         let mut new = None;
         let mut now = || {
             *new.get_or_insert_with(|| {
-                let sent_by = cx.led();
+                let sent_by = cx.current_cause();
                 SetBy { cause: set_by.or(|| sent_by), sent_by }
             })
         };
@@ -322,34 +289,13 @@ impl Agents {
         timers.follow_queue(machine.queue().into_iter().flatten().copied(), &mut now);
     }
 
-    /// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one stays, and
-    /// serves when its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind
-    /// for good.
-    fn arm(&mut self, node: NodeId, cx: &mut Cx) {
-        let AtNode { agents, armed } = &mut self.at[node.0 as usize];
-        let deadline = agents.iter().filter_map(|agent| agent.deadline).min();
-        let Some(deadline) = deadline.map(|deadline| deadline.max(cx.now)) else { return };
-        if armed.last().is_none_or(|&pending| deadline < pending) {
-            armed.push(deadline);
-            cx.scheduler.push(deadline, Event::Agent { node });
-        }
-    }
-
-    fn agent(&mut self, node: NodeId, slot: Slot) -> &mut Agent {
-        &mut self.at[node.0 as usize].agents[slot.0 as usize]
-    }
-
-    fn slots(&self, node: NodeId) -> impl Iterator<Item = Slot> + use<> {
-        (0..self.at[node.0 as usize].agents.len() as u16).map(Slot)
-    }
-
     fn try_to_act(
         &mut self,
         node: NodeId,
-        slot: Slot,
+        slot: AgentIndex,
         action: Action,
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> Done {
         let served = |host| HostAtAgent { host, slot };
         match action {
@@ -393,7 +339,7 @@ impl Agents {
                 return Err("waits for the air, and the node has no cell");
             }
             Action::AwaitDrained { host } => {
-                self.draining.insert((node, served(host)), cx.led());
+                self.draining.insert((node, served(host)), cx.current_cause());
                 self.look_for_drained(node, host, net, cx);
             }
             Action::SkipReceived { host, received } => {
@@ -403,6 +349,7 @@ impl Agents {
                 return Err("changes cells, and the node is no mobile host");
             }
             Action::Leave => self.leave_all(node, net, cx),
+            Action::BreakLaw { .. } => return Err("has left its transition table"),
             Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
         }
@@ -412,70 +359,76 @@ impl Agents {
     fn send_message(
         &mut self,
         node: NodeId,
-        slot: Slot,
+        slot: AgentIndex,
         (to, message): (Addr, Message),
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
-        let concerned = (message.name(), message.host());
-        let fate = self.strike(concerned);
-        let (src, domain) = (net.address(node), self.agent(node, slot).domain);
-        let (size, in_band) = (message.size(), message.in_band());
+        let domain = net.agent(node, slot).domain;
+        let fault = self.fault_action((message.name(), message.host()));
+        let signal = Outgoing {
+            from: node,
+            addresses: (net.address(node), to),
+            host: message.host(),
+            size: message.size(),
+            content: Content::Agent(domain, message),
+        };
         let place = Location::Node(node);
-        let row = cx.probes.causes.message(cx.now, concerned.0, (place, concerned.1));
-        let about = (concerned.0, concerned.1, size);
-        let id = cx.probes.sent(cx.now, (src, to), about, (Said::Agent(domain, message), row));
-        let inner = IpHeader::new(src, to, Tos::default());
-        let packet = Packet::make(FlowId::CONTROL, inner, size, cx.now, Body::Signal(id));
-        let packet = cx.pool.create(packet.in_band(in_band));
-        cx.probes.message_serial(id, cx.pool[&packet].serial);
-        match fate {
-            None => self.set_out(node, domain, packet, net, cx),
-            Some(Fate::Lost) => cx.lose(packet, DropReason::ForcedLoss, place),
-            Some(Fate::Late(delay)) => {
+        let (id, packet) = send(signal, cx);
+        match fault {
+            None => self.transmit_message(node, domain, packet, net, cx),
+            Some(FaultAction::Lose) => cx.lose(packet, DropReason::ForcedLoss, place),
+            Some(FaultAction::Delay(delay)) => {
                 self.hold_back((HeldBack::Message(node, domain, packet.into()), id), (delay, place), cx);
             }
-            Some(Fate::Twice(after)) => {
-                let copy = cx.pool.duplicate(&packet);
-                self.set_out(node, domain, packet, net, cx);
+            Some(FaultAction::Duplicate(after)) => {
+                let copy = cx.duplicate(&packet);
+                self.transmit_message(node, domain, packet, net, cx);
                 self.send_later(HeldBack::Message(node, domain, copy.into()), after, cx);
             }
         }
     }
 
     /// What the faults of the scenario do to the message of this name about this host.
-    fn strike(&mut self, concerned: (&str, Option<Addr>)) -> Option<Fate> {
-        self.faults.iter_mut().filter_map(|fault| fault.strike(concerned)).last()
+    fn fault_action(&mut self, concerned: (&str, Option<Addr>)) -> Option<FaultAction> {
+        self.faults.iter_mut().filter_map(|fault| fault.apply(concerned)).last()
     }
 
     fn hold_back(
         &mut self,
         (held, id): (HeldBack, MessageId),
         (delay, place): (Duration, Location),
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         cx.probes.causes.held_back(cx.now, id, place);
         self.send_later(held, delay, cx);
     }
 
-    fn send_later(&mut self, held: HeldBack, delay: Duration, cx: &mut Cx) {
+    fn send_later(&mut self, held: HeldBack, delay: Duration, cx: &mut Context) {
         let slot = self.delayed.len() as u32;
         self.delayed.push(Some(held));
         cx.scheduler.push(cx.now + delay, Event::Delayed { slot });
     }
 
     /// A message that a fault has held back sets out.
-    pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Cx) {
+    pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
         match self.delayed[slot as usize].take() {
             Some(HeldBack::Message(node, domain, packet)) => {
-                self.set_out(node, domain, packet.take(), net, cx)
+                self.transmit_message(node, domain, packet.take(), net, cx)
             }
             Some(HeldBack::Frame(link, packet)) => net.send_over(link, packet.take(), cx),
             None => {}
         }
     }
 
-    fn set_out(&mut self, node: NodeId, domain: DomainId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+    fn transmit_message(
+        &mut self,
+        node: NodeId,
+        domain: DomainId,
+        packet: PacketId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         let dst = cx.pool[&packet].header.dst;
         // What a base station itself has to say to its hosts does not go where their data go.
         if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
@@ -495,17 +448,96 @@ impl Agents {
     }
 
     /// Tells the agents that wait for it when nothing is left for the host on the air of a base station.
-    pub fn look_for_drained(&mut self, node: NodeId, host: Addr, net: &mut Network, cx: &mut Cx) {
+    pub fn look_for_drained(&mut self, node: NodeId, host: Addr, net: &mut Network, cx: &mut Context) {
         if !net.air_is_clear(node, host, cx) {
             return;
         }
-        for slot in self.slots(node) {
+        for slot in net.slots(node) {
             if let Some(cause) = self.draining.remove(&(node, HostAtAgent { host, slot })) {
                 let drained = Input::Trigger(L2Trigger::Drained { host });
-                cx.because(Led::By(cause), |cx| self.input(node, slot, drained, net, cx));
+                cx.with_cause(CurrentCause::Row(cause), |cx| self.input(node, slot, drained, net, cx));
             }
         }
     }
+}
+
+/// Whether a message may change anything for the agents of a node.
+fn is_heeded(agents: &[Agent], (domain, from): (DomainId, Addr), message: &Message) -> bool {
+    agents.iter().any(|agent| agent.domain == domain && agent.machine.heeds(from, message))
+}
+
+/// The row for the deadline of an agent that has come, and what set it.
+fn timer(node: NodeId, slot: AgentIndex, net: &mut Network, cx: &Context) -> (Cause, CauseId) {
+    let place = Location::Node(node);
+    let SetBy { cause, sent_by } = net.agent(node, slot).timers.first();
+    let missing = cx.probes.causes.missing(sent_by, place);
+    (Cause::of(Kind::Timer, "", missing.unwrap_or(cause)).at(place), cause)
+}
+
+/// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one stays, and serves
+/// when its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind for good.
+fn arm(node: NodeId, net: &mut Network, cx: &mut Context) {
+    let deadline = net.agents(node).iter().filter_map(|agent| agent.deadline).min();
+    let Some(deadline) = deadline.map(|deadline| deadline.max(cx.now)) else { return };
+    let wake_ups = net.wake_ups(node);
+    if wake_ups.last().is_none_or(|&pending| deadline < pending) {
+        wake_ups.push(deadline);
+        cx.scheduler.push(deadline, Event::Agent { node });
+    }
+}
+
+/// A signalling message that is being sent.
+struct Outgoing {
+    from: NodeId,
+    /// Source and destination.
+    addresses: (Addr, Addr),
+    /// The mobile host concerned.
+    host: Option<Addr>,
+    size: Bytes,
+    content: Content,
+}
+
+/// Makes the packet of a message, and records the message; its number, and the packet.
+fn send(
+    Outgoing { from, addresses, host, size, content }: Outgoing,
+    cx: &mut Context,
+) -> (MessageId, PacketId) {
+    let (source, destination) = addresses;
+    let message = content.name();
+    let (in_band, is_frame, for_all) = match &content {
+        Content::Agent(_, message) => (message.in_band(), false, false),
+        Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
+    };
+    let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host));
+    let id = cx.messages.send(content);
+    let header = IpHeader::new(source, destination, Tos::default());
+    let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, Body::Signal(id));
+    let packet = if is_frame { packet.management(for_all) } else { packet.in_band(in_band) };
+    let packet = cx.pool.create(packet);
+    let serial = cx.pool[&packet].serial;
+    cx.probes.causes.message_serial(id, serial);
+    let (sent_ns, size_bytes, id_row) = (cx.now, size.0, id.0);
+    cx.probes.sent(Signal {
+        id: id_row,
+        message,
+        host,
+        source,
+        destination,
+        size_bytes,
+        sent_ns,
+        arrived_ns: -1,
+        serial,
+        cause,
+    });
+    (id, packet)
+}
+
+/// Signalling is delivered: its number, sender and content.
+fn receive(packet: PacketId, cx: &mut Context) -> Option<(MessageId, Addr, Content)> {
+    let packet = cx.pool.deliver(packet);
+    let (id, from) = (packet.message()?, packet.header.src);
+    cx.probes.received(cx.now, id);
+    cx.messages.deliver(id).map(|content| (id, from, content))
 }
 
 #[cfg(test)]

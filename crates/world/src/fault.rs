@@ -22,27 +22,27 @@ pub struct Fault {
 
 /// What a fault does to a message.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum FaultAction {
     /// It is lost.
-    Lost,
-    /// It sets out later.
-    Late(Duration),
-    /// It sets out, and a copy so much later.
-    Twice(Duration),
+    Lose,
+    /// It is sent later, by this time.
+    Delay(Duration),
+    /// It is sent, and a copy later, by this time.
+    Duplicate(Duration),
 }
 
 impl Fault {
     /// What this fault does to the message of this name about this host that is being sent.
-    pub fn strike(&mut self, (name, host): (&str, Option<Addr>)) -> Option<Fate> {
+    pub fn apply(&mut self, (name, host): (&str, Option<Addr>)) -> Option<FaultAction> {
         let concerned = name == self.message && (self.host.is_none() || self.host == host);
         if !concerned {
             return None;
         }
         self.seen += 1;
         self.occurrences.contains(&self.seen).then(|| match (self.duplicate, self.delay) {
-            (true, delay) => Fate::Twice(delay.unwrap_or(Duration::ZERO)),
-            (false, Some(delay)) => Fate::Late(delay),
-            (false, None) => Fate::Lost,
+            (true, delay) => FaultAction::Duplicate(delay.unwrap_or(Duration::ZERO)),
+            (false, Some(delay)) => FaultAction::Delay(delay),
+            (false, None) => FaultAction::Lose,
         })
     }
 }
@@ -64,24 +64,24 @@ mod tests {
     }
 
     #[test]
-    fn it_strikes_the_occurrences_it_names_and_no_others() {
+    fn it_applies_to_the_occurrences_it_names_and_no_others() {
         let mut lost = fault(None, &[1, 3], None);
-        let fates: Vec<_> = (0..4).map(|_| lost.strike(request(HOST))).collect();
-        assert_eq!(fates, [Some(Fate::Lost), None, Some(Fate::Lost), None]);
+        let actions: Vec<_> = (0..4).map(|_| lost.apply(request(HOST))).collect();
+        assert_eq!(actions, [Some(FaultAction::Lose), None, Some(FaultAction::Lose), None]);
         let late = Duration::from_millis(5);
-        assert_eq!(fault(None, &[1], Some(late)).strike(request(HOST)), Some(Fate::Late(late)));
+        assert_eq!(fault(None, &[1], Some(late)).apply(request(HOST)), Some(FaultAction::Delay(late)));
         for (delay, after) in [(None, Duration::ZERO), (Some(late), late)] {
             let mut twice = Fault { duplicate: true, ..fault(None, &[1], delay) };
-            assert_eq!(twice.strike(request(HOST)), Some(Fate::Twice(after)));
+            assert_eq!(twice.apply(request(HOST)), Some(FaultAction::Duplicate(after)));
         }
     }
 
     #[test]
-    fn other_hosts_and_other_messages_are_neither_struck_nor_counted() {
+    fn other_hosts_and_other_messages_are_neither_changed_nor_counted() {
         let mut second_of_host = fault(Some(HOST), &[2], None);
         for message in [request(HOST), request(OTHER), ("notification", Some(HOST))] {
-            assert_eq!(second_of_host.strike(message), None);
+            assert_eq!(second_of_host.apply(message), None);
         }
-        assert_eq!(second_of_host.strike(request(HOST)), Some(Fate::Lost));
+        assert_eq!(second_of_host.apply(request(HOST)), Some(FaultAction::Lose));
     }
 }

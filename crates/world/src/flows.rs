@@ -4,7 +4,7 @@
 
 use crate::cause::CauseId;
 use crate::cause::segment;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::flow::Flow;
 use crate::ids::{Location, NodeId, Side};
@@ -21,7 +21,7 @@ mod units;
 /// What carries the packets of flows.
 pub trait Carrier {
     /// The clock, the pending events, the packets and the record.
-    fn cx(&mut self) -> &mut Cx;
+    fn cx(&mut self) -> &mut Context;
     /// A node sends a packet.
     fn send(&mut self, from: NodeId, packet: PacketId);
     /// What led to the buffer that holds a packet, or to one of these nodes waiting for a link with it.
@@ -45,7 +45,7 @@ impl Flows {
     }
 
     /// Schedules the first wake-up of every application.
-    pub fn start(&self, cx: &mut Cx) {
+    pub fn start(&self, cx: &mut Context) {
         for (flow, id) in self.flows.iter().zip(0..) {
             if let Some(time) = flow.app.next_wake() {
                 cx.scheduler.push(time, Event::App { flow: id });
@@ -60,7 +60,7 @@ impl Flows {
 
     /// Writes into the record which timeouts were genuine, as far as it is known by now. The first row of the table `tcp` of
     /// which it is not.
-    pub fn judge_timeouts(&mut self, cx: &mut Cx, names: &Names) -> Option<usize> {
+    pub fn judge_timeouts(&mut self, cx: &mut Context, names: &Names) -> Option<usize> {
         if !self.flows.iter().any(|flow| flow.timeouts.is_waiting()) {
             return None;
         }
@@ -109,7 +109,7 @@ impl Flows {
 
     /// A packet has come to a node where no end of its flow takes it: its end there is outside, or there is none.
     #[cold]
-    fn deliver_outside(&mut self, node: NodeId, packet: PacketId, cx: &mut Cx) {
+    fn deliver_outside(&mut self, node: NodeId, packet: PacketId, cx: &mut Context) {
         let flow = self.flows.get(cx.pool[&packet].flow.0 as usize);
         if !flow.is_some_and(|flow| [flow.src, flow.dst].contains(&node)) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));

@@ -44,7 +44,7 @@ pub struct DomainId(pub u16);
 
 /// An agent of a node, by its place among those there.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Slot(pub u16);
+pub struct AgentIndex(pub u16);
 
 /// A host, at one agent of a node.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -52,7 +52,7 @@ pub struct HostAtAgent {
     /// The host's home address.
     pub host: Addr,
     /// The agent.
-    pub slot: Slot,
+    pub slot: AgentIndex,
 }
 
 /// Where in the network something happened.

@@ -4,7 +4,7 @@
 //! network and agents. Its single `match` over [`Event`](event::Event) starts all processing. `docs/follow-a-packet.md`
 //! describes the thirteen stops of a packet.
 
-mod agents;
+mod agent;
 mod branch;
 pub mod buffer;
 mod build;
@@ -12,16 +12,18 @@ mod capture;
 pub mod cause;
 mod cells;
 mod conduct;
+pub mod context;
 mod control;
-pub mod cx;
 pub mod event;
 mod fault;
 mod flow;
 mod flows;
 pub mod forced;
 pub mod ids;
+mod install;
 pub mod link;
 mod long;
+mod messages;
 mod network;
 mod node;
 pub mod ns2;

@@ -10,13 +10,13 @@
 //! network are idle most of the time, and are notified of it when the next packet arrives.
 
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{CellId, LinkId, NodeId};
 use crate::tx_queue::TxQueue;
-use roamlab_engine::{Bytes, Duration, Rate, Ring, Time};
-use roamlab_packet::{PacketId, Parked, Waiting};
+use roamlab_engine::{Bytes, Duration, Rate, Time};
+use roamlab_packet::{PacketId, Waiting};
 use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -41,14 +41,14 @@ pub enum End {
 }
 
 /// A packet on its way over a link that keeps track of them.
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub struct InFlight {
     /// When its transmission began.
     pub started: Time,
     /// The insertion number of its arrival.
     insertion: u64,
     /// The packet.
-    pub packet: Parked,
+    pub packet: Waiting,
 }
 
 /// The sending end of a link whose medium it shares with others.
@@ -177,7 +177,7 @@ pub struct Link {
     forwarded: u64,
     /// Signalling that overtakes data.
     overtaking: VecDeque<Waiting>,
-    in_flight: Ring<InFlight>,
+    in_flight: VecDeque<InFlight>,
     /// When the last of those that it has listed so far arrives, or would have.
     last_arrival: Time,
     /// Its place on a medium; `None`: it sends by itself, from point to point.
@@ -223,7 +223,7 @@ impl Links {
     ///
     /// The short cut: a plain packet at a plain link meets the transmitter and the queue, and nothing else.
     #[inline(always)]
-    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
         if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_plain() {
             return self.enqueue_slow(id, packet, cx);
@@ -234,7 +234,7 @@ impl Links {
 
     /// Passes a packet to the transmitter, or to the queue if the transmitter is busy.
     #[inline(always)]
-    fn transmit_or_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+    fn transmit_or_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         if self.hot[id.0 as usize].is_idle(cx) {
             let next = match self.hot[id.0 as usize].flags & flag::QUEUE {
                 0 => Some(packet),
@@ -252,7 +252,7 @@ impl Links {
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
     #[inline(always)]
-    pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
+    pub fn tx_done(&mut self, id: LinkId, cx: &mut Context) -> bool {
         let link = &mut self.hot[id.0 as usize];
         link.transmitter = Transmitter::Idle;
         let first = match link.flags & (flag::TRACE | flag::PRIORITY) {
@@ -274,7 +274,7 @@ impl Links {
 
     /// Puts a packet on the wire.
     #[inline(always)]
-    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
+    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
             0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
@@ -297,14 +297,14 @@ impl Links {
 
     /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
     #[inline(always)]
-    fn next(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
+    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> Option<PacketId> {
         let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
         queue.dequeue(id, now, *rate, cx)
     }
 
     /// Makes the end of the transmission an event, if anything waits for it.
     #[inline(always)]
-    fn schedule_end(&mut self, id: LinkId, cx: &mut Cx) {
+    fn schedule_end(&mut self, id: LinkId, cx: &mut Context) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
         if link.transmitter == Transmitter::Busy
             && (cold.queue.packets() > 0 || link.flags & flag::PRIORITY != 0)
@@ -317,7 +317,7 @@ impl Links {
 impl HotLink {
     /// Whether nothing is being sent any more.
     #[inline(always)]
-    fn is_idle(&self, cx: &Cx) -> bool {
+    fn is_idle(&self, cx: &Context) -> bool {
         match self.transmitter {
             Transmitter::Idle => true,
             Transmitter::Busy => cx.scheduler.is_past(self.end, self.insertion),
@@ -327,7 +327,7 @@ impl HotLink {
 
     /// Makes the end of the transmission an event, unless it is one.
     #[inline(always)]
-    fn schedule_end(&mut self, id: LinkId, cx: &mut Cx) {
+    fn schedule_end(&mut self, id: LinkId, cx: &mut Context) {
         if self.transmitter == Transmitter::Busy {
             self.transmitter = Transmitter::BusyWithEvent;
             cx.scheduler.push_at(self.end, self.insertion, Event::LinkTxDone { link: id });

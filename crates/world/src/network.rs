@@ -3,13 +3,14 @@
 //! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
+use crate::agent::Agent;
 use crate::buffer::HostBuffer;
 use crate::cause::{Cause, CauseId, Kind};
 use crate::cells::Cells;
-use crate::cx::Cx;
-use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
+use crate::context::Context;
+use crate::ids::{AgentIndex, CellId, DomainId, LinkId, Location, NodeId};
 use crate::link::{InFlight, Links};
-use crate::node::{Domain, Node, Nodes, Resident};
+use crate::node::{Domain, Node, Nodes};
 use crate::route::StaticRoutes;
 use crate::table::Column;
 use roamlab_engine::{Duration, Time};
@@ -79,7 +80,7 @@ pub enum LocalDelivery {
 impl LocalDelivery {
     /// A packet at its destination.
     #[inline(always)]
-    fn of(node: NodeId, packet: PacketId, cx: &Cx) -> LocalDelivery {
+    fn of(node: NodeId, packet: PacketId, cx: &Context) -> LocalDelivery {
         match cx.pool[&packet].is_signal() {
             true => LocalDelivery::Message(node, packet),
             false => LocalDelivery::Data(node, packet),
@@ -106,7 +107,14 @@ pub enum Air {
 /// then, open buffers or send messages, and the packet goes on as things are after that.
 pub trait Listener {
     /// An agent of a node gets an input.
-    fn hear(&mut self, node: NodeId, slot: Slot, input: Input, network: &mut Network, cx: &mut Cx);
+    fn notify(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        input: Input,
+        network: &mut Network,
+        cx: &mut Context,
+    );
 }
 
 /// What an agent wants cannot be done at its node, which says why.
@@ -193,17 +201,42 @@ impl Network {
         node: NodeId,
         host: Addr,
         base_station: Option<Addr>,
-    ) -> impl Iterator<Item = Slot> {
-        self.slots(node, move |resident| {
-            let domain = &self.domains[resident.domain.0 as usize];
+    ) -> impl Iterator<Item = AgentIndex> {
+        self.slots_of(node, move |agent| {
+            let domain = &self.domains[agent.domain.0 as usize];
             domain.hosts.contains(&host)
                 && base_station.is_none_or(|station| domain.base_stations.contains(&station))
         })
     }
 
-    fn slots(&self, node: NodeId, wanted: impl Fn(&Resident) -> bool) -> impl Iterator<Item = Slot> {
-        let residents = self.nodes[node].residents.iter().zip(0..);
-        residents.filter(move |(resident, _)| wanted(resident)).map(|(_, slot)| Slot(slot))
+    fn slots_of(&self, node: NodeId, wanted: impl Fn(&Agent) -> bool) -> impl Iterator<Item = AgentIndex> {
+        let agents = self.nodes[node].agents.iter().zip(0..);
+        agents.filter(move |(agent, _)| wanted(agent)).map(|(_, slot)| AgentIndex(slot))
+    }
+
+    /// The agents of a node.
+    pub fn agents(&self, node: NodeId) -> &[Agent] {
+        &self.nodes[node].agents
+    }
+
+    /// The places of a node's agents.
+    pub fn slots(&self, node: NodeId) -> impl Iterator<Item = AgentIndex> + use<> {
+        (0..self.nodes[node].agents.len() as u16).map(AgentIndex)
+    }
+
+    /// One of the agents of a node.
+    pub fn agent(&mut self, node: NodeId, slot: AgentIndex) -> &mut Agent {
+        &mut self.nodes[node].agents[slot.0 as usize]
+    }
+
+    /// The agents of all nodes.
+    pub fn all_agents(&mut self) -> impl Iterator<Item = &mut Agent> {
+        self.nodes.iter_mut().flat_map(|node| &mut node.agents)
+    }
+
+    /// When the wake-ups of a node's agents are due, the earliest last.
+    pub fn wake_ups(&mut self, node: NodeId) -> &mut Vec<Time> {
+        &mut self.nodes[node].wake_ups
     }
 
     /// Whether a protocol wants a message from a node to itself delivered at once.
@@ -212,7 +245,7 @@ impl Network {
     }
 
     /// Marks the nodes where packets need more than the shortest path, and the links of a traced run: once, before the run.
-    pub fn mark_special(&mut self, cx: &Cx) {
+    pub fn mark_special(&mut self, cx: &Context) {
         if cx.is_tracing() {
             self.links.trace();
         }
@@ -231,13 +264,13 @@ impl Network {
 
     /// A link has put its packet on the wire and may take the next; whether there was one.
     #[inline(always)]
-    pub fn tx_done(&mut self, link: LinkId, cx: &mut Cx) -> bool {
+    pub fn tx_done(&mut self, link: LinkId, cx: &mut Context) -> bool {
         self.links.tx_done(link, cx)
     }
 
     /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air.
     #[inline(always)]
-    pub fn arrived(&mut self, link: LinkId, cx: &mut Cx) -> Option<InFlight> {
+    pub fn arrived(&mut self, link: LinkId, cx: &mut Context) -> Option<InFlight> {
         self.links.arrived(link, cx)
     }
 
@@ -247,12 +280,12 @@ impl Network {
     }
 
     /// A packet that the scenario has held back on entering a link enters it.
-    pub fn enter_late(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub fn enter_late(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) {
         self.links.enter_late(link, packet, cx);
     }
 
     /// A link changes as the scenario says.
-    pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Cx) {
+    pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Context) {
         let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
         self.links[link].changed = cx.add_cause(row);
         self.links.change(link, index);
@@ -260,13 +293,13 @@ impl Network {
 
     /// A packet sets out from a node over this link.
     #[inline(always)]
-    pub fn send_over(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub fn send_over(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) {
         self.links.enqueue(link, packet, cx);
     }
 
     /// A host leaves a cell. Its packets that wait for the link there take another, or wait for one. The row of the causes
     /// that says so; `None`: it was not in it.
-    pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> Option<CauseId> {
+    pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<CauseId> {
         if let Some(uplink) = self.cells.detach(host, cell)? {
             let waiting = self.links.take_matching(uplink, false, &|_, _| true, cx);
             match self.cells.uplink_choice(host) {
@@ -287,7 +320,7 @@ impl Network {
 
     /// A host enters a cell, or turns back to one that it is in still. Whether it was in it already, and the row of the
     /// causes that says that it has come.
-    pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> Option<(bool, CauseId)> {
+    pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
         let (stays, waiting) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
         for packet in waiting {
@@ -297,7 +330,7 @@ impl Network {
     }
 
     /// A phase of a host's handover, noted at a node; its row among the causes.
-    pub fn note(&self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Cx) -> Done<CauseId> {
+    pub fn note(&self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Context) -> Done<CauseId> {
         let host = self
             .nodes
             .at(host)
@@ -307,12 +340,12 @@ impl Network {
     }
 
     /// Whether a node has a cell, and nothing is left for a host on the air there.
-    pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Cx) -> bool {
+    pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Context) -> bool {
         self.nodes[node].serves.is_some_and(|cell| !self.links.has_for(self.cells.air(cell), host, cx))
     }
 
     /// What led to the buffer that holds a packet, or to one of these hosts waiting for a link with it.
-    pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Cx) -> Option<CauseId> {
+    pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Context) -> Option<CauseId> {
         if let Some(host) = hosts.into_iter().find(|&host| self.cells.waits(host, serial, cx)) {
             return Some(self.last_change(host).or(|| CauseId::START));
         }

@@ -1,10 +1,10 @@
 //! Nodes: routers, base stations and hosts, from the view of packet forwarding.
 
+use crate::agent::Agent;
 use crate::buffer::HostBuffer;
-use crate::ids::{CellId, DomainId, HostAtAgent, LinkId, NodeId, Slot};
+use crate::ids::{AgentIndex, CellId, HostAtAgent, LinkId, NodeId};
 use crate::route::HostRouteTable;
-use roamlab_engine::Bytes;
-use roamlab_mobility::Buffering;
+use roamlab_engine::{Bytes, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut};
@@ -26,17 +26,6 @@ pub struct Domain {
     pub delivers_to_self: bool,
 }
 
-/// What a mobility agent has asked of its node.
-#[derive(Clone, Debug)]
-pub struct Resident {
-    /// The domain that it belongs to.
-    pub domain: DomainId,
-    /// The buffers that it has at this node.
-    pub buffering: Option<Buffering>,
-    /// It is told of data that hosts of its domain send through this node.
-    pub watches_uplink: bool,
-}
-
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -48,8 +37,10 @@ pub struct Node {
     pub host_routes: HostRouteTable,
     /// Links to adjacent nodes, by their address.
     pub neighbours: BTreeMap<Addr, LinkId>,
-    /// What its mobility agents have asked for, those of a domain side by side.
-    pub residents: Vec<Resident>,
+    /// Its mobility agents, by [`AgentIndex`]: those of a domain next to each other.
+    pub agents: Vec<Agent>,
+    /// When their pending wake-ups are due, the earliest last.
+    pub wake_ups: Vec<Time>,
     /// Some agent here watches the uplink.
     pub watches_uplink: bool,
     /// Every packet takes the slow path here: an agent may watch it, or it is traced.
@@ -74,7 +65,8 @@ impl Node {
             addr,
             host_routes: HostRouteTable::default(),
             neighbours: BTreeMap::new(),
-            residents: Vec::new(),
+            agents: Vec::new(),
+            wake_ups: Vec::new(),
             watches_uplink: false,
             inspects_packets: false,
             clears_code_point: false,
@@ -92,7 +84,7 @@ impl Node {
 
     /// Whether packets that come to it, or that it sends, need more than the shortest path.
     pub fn is_special(&self) -> bool {
-        !self.residents.is_empty() || self.is_host() || self.is_access()
+        !self.agents.is_empty() || self.is_host() || self.is_access()
     }
 
     /// Whether it belongs to the access network, whose marks are believed.
@@ -100,15 +92,15 @@ impl Node {
         self.is_access_router || self.serves.is_some()
     }
 
-    /// What an agent here has asked for.
-    pub fn resident(&self, slot: Slot) -> &Resident {
-        &self.residents[slot.0 as usize]
+    /// One of its agents.
+    pub fn agent(&self, slot: AgentIndex) -> &Agent {
+        &self.agents[slot.0 as usize]
     }
 
     /// The buffer of a host, made if there is none; `None`: its agent has asked for no buffers.
-    pub fn buffer_for(&mut self, served: HostAtAgent) -> Option<&mut HostBuffer> {
-        let shape = self.residents.get(served.slot.0 as usize)?.buffering.as_ref()?;
-        Some(self.buffers.entry(served).or_insert_with(|| HostBuffer::new(shape.clone())))
+    pub fn buffer_for(&mut self, key: HostAtAgent) -> Option<&mut HostBuffer> {
+        let shape = self.agents.get(key.slot.0 as usize)?.buffering.as_ref()?;
+        Some(self.buffers.entry(key).or_insert_with(|| HostBuffer::new(shape.clone())))
     }
 }
 

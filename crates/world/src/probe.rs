@@ -2,15 +2,13 @@
 
 use crate::cause::{CauseId, Chains, data_seq};
 use crate::conduct::Part;
-use crate::ids::{CellId, DomainId, LinkId, Location, NodeId};
+use crate::ids::{LinkId, Location, NodeId};
 use crate::long::{Long, long_table};
 use crate::table::{Known, Names, table, vocabulary};
 use crate::timeouts::Verdict;
 use roamlab_engine::{Bytes, Time};
-use roamlab_mobility::Message;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
-use roamlab_radio::Management;
 use roamlab_traffic::UnitKind;
 use roamlab_transport::{TcpFactKind, TcpVariables};
 use rustc_hash::FxHashMap;
@@ -430,6 +428,12 @@ pub struct Wanted {
     pub drops: bool,
     /// One row per signalling message.
     pub signalling: bool,
+    /// One row per phase of a handover.
+    pub handovers: bool,
+    /// One row per packet that leaves a buffer.
+    pub releases: bool,
+    /// One row per mark that is policed.
+    pub policing: bool,
     /// What led to what.
     pub causes: bool,
 }
@@ -454,6 +458,9 @@ impl Default for Wanted {
             units: false,
             drops: true,
             signalling: false,
+            handovers: false,
+            releases: false,
+            policing: false,
             causes: false,
         }
     }
@@ -496,37 +503,13 @@ pub struct Probes {
     pub odd_ecn: u64,
     /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
     pub losses: Vec<u64>,
-    messages: Vec<Said>,
     /// The variables of each sender that were recorded last.
     last_variables: FxHashMap<FlowId, (TcpVariables, u32)>,
-}
-
-/// What a message says.
-#[derive(Clone, Debug)]
-pub enum Said {
-    /// One agent to another.
-    Agent(DomainId, Message),
-    /// Layer 2 to layer 2.
-    Radio(RadioFrame),
-}
-
-/// A management frame between a host and the base station of a cell.
-#[derive(Copy, Clone, Debug)]
-pub struct RadioFrame {
-    /// Which.
-    pub kind: Management,
-    /// The host.
-    pub host: NodeId,
-    /// The cell.
-    pub cell: CellId,
 }
 
 impl Probes {
     /// What its tables take in memory.
     pub fn parts(&self) -> [Part; 13] {
-        let messages = (self.messages.capacity() * size_of::<Said>()) as u64;
-        let mut signalling = self.signalling.part("signalling", "send beacons and advertisements less often");
-        signalling.bytes += messages;
         let fewer = "lower the load, or the losses";
         [
             self.deliveries.part("deliveries", "write `record.deliveries = false`"),
@@ -539,7 +522,7 @@ impl Probes {
             self.handovers.part("handovers", "move hosts less often"),
             self.releases.part("releases", fewer),
             self.policing.part("policing", "write `network.foreign_marks = \"honour\"`"),
-            signalling,
+            self.signalling.part("signalling", "send beacons and advertisements less often"),
             self.trace.part("trace", "trace no packet"),
             self.causes.rows.part("causes", fewer),
         ]
@@ -557,49 +540,20 @@ impl Probes {
         ]
     }
 
-    /// A message of this name, about this host and of this size was sent; its number.
-    pub fn sent(
-        &mut self,
-        now: Time,
-        (source, destination): (Addr, Addr),
-        (message, host, size): (&'static str, Option<Addr>, Bytes),
-        (said, cause): (Said, CauseId),
-    ) -> MessageId {
-        let id = self.messages.len() as u32;
+    /// A message was sent.
+    pub fn sent(&mut self, signal: Signal) {
         if self.wanted.signalling {
-            self.signalling.push(Signal {
-                id,
-                message,
-                host,
-                source,
-                destination,
-                size_bytes: size.0,
-                sent_ns: now,
-                arrived_ns: -1,
-                serial: 0,
-                cause,
-            });
+            self.signalling.push(signal);
         }
-        self.messages.push(said);
-        MessageId(id)
     }
 
-    /// The packet that carries a message has got its number.
-    pub fn message_serial(&mut self, id: MessageId, serial: u64) {
-        if let Some(of_row) = self.signalling.serial.get_mut(id.0 as usize) {
-            *of_row = serial;
-        }
-        self.causes.message_serial(id, serial);
-    }
-
-    /// A message arrived; what it says.
-    pub fn received(&mut self, now: Time, id: MessageId) -> Said {
+    /// A message arrived.
+    pub fn received(&mut self, now: Time, id: MessageId) {
         if let Some(arrived) = self.signalling.arrived_ns.get_mut(id.0 as usize)
             && *arrived < 0
         {
             *arrived = now.as_nanos() as i64;
         }
-        self.messages[id.0 as usize].clone()
     }
 
     /// A packet was lost.
@@ -679,6 +633,13 @@ impl Probes {
         });
     }
 
+    /// A host's handover has come to a phase.
+    pub fn phase(&mut self, phase: HandoverPhase) {
+        if self.wanted.handovers {
+            self.handovers.push(phase);
+        }
+    }
+
     /// A packet left `host`'s buffer at a base station.
     pub fn released(
         &mut self,
@@ -688,6 +649,9 @@ impl Probes {
         packet: &Packet,
         (to, forwarded, cause): (Option<Addr>, bool, CauseId),
     ) {
+        if !self.wanted.releases {
+            return;
+        }
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         let size_bytes = packet.wire_size().0;
         self.releases.push(Release {
@@ -706,6 +670,9 @@ impl Probes {
 
     /// A mark from outside was policed at `node`.
     pub fn policed(&mut self, now: Time, node: NodeId, packet: &Packet, action: &'static str) {
+        if !self.wanted.policing {
+            return;
+        }
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         self.policing.push(Policed { time_ns: now, node, flow, seq, serial, action });
     }
@@ -721,11 +688,6 @@ impl Probes {
             probability: gauges.probability,
             forwarded: gauges.forwarded as u32,
         });
-    }
-
-    /// The name of the message that a packet carries; empty: none.
-    pub fn message_name(&self, packet: &Packet) -> &'static str {
-        packet.message().map_or("", |MessageId(id)| self.signalling.message[id as usize])
     }
 
     /// The traced packet came by.

@@ -1,7 +1,7 @@
 //! Routes: static routes, which are shortest paths, and host routes that mobility protocols set.
 
 use crate::cause::CauseId;
-use crate::ids::{DomainId, LinkId, NodeId, Slot};
+use crate::ids::{AgentIndex, DomainId, LinkId, NodeId};
 use roamlab_engine::Duration;
 use roamlab_mobility::Via;
 use roamlab_packet::Addr;
@@ -22,7 +22,7 @@ pub struct HostRoute {
     /// The domain of the agent.
     pub domain: DomainId,
     /// The agent.
-    pub slot: Slot,
+    pub slot: AgentIndex,
     /// What led to it.
     pub cause: CauseId,
 }
@@ -54,16 +54,16 @@ struct HostRoutes {
 
 /// Agents of a node whose routes a packet has taken there.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub struct Taken(u64);
+pub struct AgentSet(u64);
 
-impl Taken {
+impl AgentSet {
     /// With one more agent.
     #[must_use]
-    pub fn with(self, slot: Slot) -> Taken {
-        Taken(self.0 | 1 << u32::from(slot.0).min(63))
+    pub fn with(self, slot: AgentIndex) -> AgentSet {
+        AgentSet(self.0 | 1 << u32::from(slot.0).min(63))
     }
 
-    fn has(self, slot: Slot) -> bool {
+    fn has(self, slot: AgentIndex) -> bool {
         self.0 & 1 << u32::from(slot.0).min(63) != 0
     }
 }
@@ -118,7 +118,7 @@ impl HostRouteTable {
     ///
     /// Routes of the innermost domain that has any win. In a domain a route for where the packet comes from wins over
     /// one for packets from anywhere; among those the first agent's, or, for a packet that left a tunnel here, the last
-    /// agent's: the entry of a tunnel (a home agent) stands before its exit (a foreign agent). Agents in `taken` have
+    /// agent's: the entry of a tunnel (a home agent) stands before its exit (a foreign agent). Agents in `passed` have
     /// had their turn.
     #[inline]
     pub fn host(
@@ -126,13 +126,13 @@ impl HostRouteTable {
         dst: Addr,
         tunnel: Option<Addr>,
         from: impl FnOnce() -> Option<Addr>,
-        taken: Taken,
+        passed: AgentSet,
     ) -> Option<&HostRoute> {
         let routes = self.routes(dst)?.routes.as_slice();
         if let [only @ HostRoute { from: None, .. }] = routes {
-            return (!taken.has(only.slot)).then_some(only);
+            return (!passed.has(only.slot)).then_some(only);
         }
-        HostRouteTable::choose(routes, tunnel, from(), taken)
+        HostRouteTable::choose(routes, tunnel, from(), passed)
     }
 
     /// The same of several routes, or of one for an origin.
@@ -141,13 +141,13 @@ impl HostRouteTable {
         routes: &[HostRoute],
         tunnel: Option<Addr>,
         from: Option<Addr>,
-        taken: Taken,
+        passed: AgentSet,
     ) -> Option<&HostRoute> {
         let origins = [tunnel, from];
         let mut left = routes;
         while let Some(first) = left.first() {
             let (domain, inward) = left.split_at(left.partition_point(|route| route.domain == first.domain));
-            let open = || domain.iter().filter(|route| !taken.has(route.slot));
+            let open = || domain.iter().filter(|route| !passed.has(route.slot));
             let of = |origin: Addr| open().find(|route| route.from == Some(origin));
             let mut anywhere = open().filter(|route| route.from.is_none());
             let any = if tunnel.is_some() { anywhere.next_back() } else { anywhere.next() };
@@ -187,12 +187,12 @@ impl HostRouteTable {
     }
 
     /// Forgets one branch, or the route if there is no other.
-    pub fn remove_branch(&mut self, host: Addr, slot: Slot, from: Option<Addr>, via: Via) {
+    pub fn remove_branch(&mut self, host: Addr, slot: AgentIndex, from: Option<Addr>, via: Via) {
         self.forget(host, |known| (known.from, known.slot, known.via) == (from, slot, via));
     }
 
     /// Forgets a host route of an agent, and its branches.
-    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>) {
+    pub fn clear_host(&mut self, host: Addr, slot: AgentIndex, from: Option<Addr>) {
         self.forget(host, |known| (known.from, known.slot) == (from, slot));
     }
 
@@ -254,7 +254,7 @@ impl HostRouteTable {
     }
 
     /// What led to the route by which an agent sends a host's packets this way.
-    pub fn cause(&self, host: Addr, slot: Slot, via: Via) -> CauseId {
+    pub fn cause(&self, host: Addr, slot: AgentIndex, via: Via) -> CauseId {
         let mut routes = self.all(host).iter();
         routes.find(|route| (route.slot, route.via) == (slot, via)).map_or(CauseId::NONE, |route| route.cause)
     }

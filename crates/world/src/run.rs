@@ -2,7 +2,7 @@
 
 use crate::build::build;
 use crate::conduct::{Conduct, Part, Replication, check_memory};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::NodeId;
 use crate::table::{Column, Table};
 use crate::world::{Failure, World};
@@ -50,7 +50,7 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
         Table { name, columns }
     });
     let World { planes, names, .. } = world;
-    let Cx { probes, capture, .. } = planes.cx;
+    let Context { probes, capture, .. } = planes.cx;
     let short = [
         probes.units.into_table("units", &names, conduct),
         probes.handovers.into_table("handovers", &names, conduct),

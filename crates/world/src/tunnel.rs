@@ -1,7 +1,7 @@
 //! IP-in-IP tunnels (RFC 2003): one outer header. The code point is copied at entry and exit, and the ECN field follows
 //! RFC 6040.
 
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::Location;
 use crate::probe::Stop;
 use roamlab_engine::Bytes;
@@ -40,7 +40,7 @@ pub fn encap(
     (src, dst): (Addr, Addr),
     (overhead, ecn): (Bytes, TunnelEcn),
     place: Location,
-    cx: &mut Cx,
+    cx: &mut Context,
 ) -> Result<PacketId, PacketId> {
     let inner = cx.pool[&packet].header.tos;
     let tos = inner.with_ecn(outer_ecn(ecn, inner.ecn()));
@@ -65,7 +65,7 @@ pub enum Exit {
 
 /// Takes the packet out of its outermost tunnel, if it is in one. The code point is copied inwards, so a mark set on
 /// the way survives.
-pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Location, cx: &mut Cx) -> Exit {
+pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Location, cx: &mut Context) -> Exit {
     let Some(outer) = cx.pool.decapsulate(packet) else { return Exit::Bare };
     let header = &mut cx.pool[packet].header;
     let (left, odd) = inner_ecn(ecn, header.tos.ecn(), outer.tos.ecn());
@@ -86,7 +86,7 @@ mod tests {
     const IP_IN_IP: (Bytes, TunnelEcn) = (Bytes(20), TunnelEcn::Normal);
     const ENDS: (Addr, Addr) = (Addr::new(3, 0), Addr::new(4, 0));
 
-    fn packet(tos: Tos, cx: &mut Cx) -> PacketId {
+    fn packet(tos: Tos, cx: &mut Context) -> PacketId {
         let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
         cx.pool.create(Packet::make(
             FlowId(0),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_type_of_service_is_copied_outwards_and_inwards() {
-        let mut cx = Cx::default();
+        let mut cx = Context::default();
         let marked = Tos::default().with_dscp(Dscp::FORWARDED).with_ecn(Ecn::Ect0);
         let packet = encap(packet(marked, &mut cx), ENDS, IP_IN_IP, HERE, &mut cx).unwrap();
         assert_eq!((cx.pool[&packet].header.tos, cx.pool[&packet].wire_size()), (marked, Bytes(532)));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_packet_in_too_many_tunnels_comes_back() {
-        let mut cx = Cx::default();
+        let mut cx = Context::default();
         let mut packet = packet(Tos::default(), &mut cx);
         let mut depth = 0;
         packet = loop {
@@ -154,7 +154,7 @@ mod tests {
 
     /// What a packet looks like behind a tunnel's exit: its inner field, or its loss, and `!` if that was counted.
     fn behind(mode: TunnelEcn, inner: Ecn, outer: Ecn) -> String {
-        let mut cx = Cx::default();
+        let mut cx = Context::default();
         let packet = packet(Tos::default().with_ecn(inner), &mut cx);
         let packet = encap(packet, ENDS, (Bytes(20), mode), HERE, &mut cx).unwrap();
         let header = &mut cx.pool[&packet].header;
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn every_odd_combination_is_counted() {
-        let mut cx = Cx::default();
+        let mut cx = Context::default();
         for count in 1..=3 {
             let packet = packet(Tos::default(), &mut cx);
             let packet = encap(packet, ENDS, IP_IN_IP, HERE, &mut cx).unwrap();

@@ -1,7 +1,7 @@
 //! The queue of a link: one queue of any discipline, or a queue for each host behind an air-link scheduler.
 
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::{LinkId, Location};
 use crate::probe::PacketStep;
 use roamlab_engine::{Bytes, Rate, Time};
@@ -25,7 +25,7 @@ impl Queue {
     }
 
     #[inline(never)]
-    fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
+    fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
         if self.recorded {
             let waiting = self.qdisc.packets();
             cx.packet_event(PacketStep::Enqueue, &packet, Location::Link(id), (waiting, CauseId::NONE));
@@ -36,7 +36,7 @@ impl Queue {
     }
 
     #[inline(never)]
-    fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+    fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
         cx.settle_drops(Location::Link(id));
         if let Some(packet) = &next {
@@ -48,23 +48,23 @@ impl Queue {
         next
     }
 
-    fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Cx) -> Vec<PacketId> {
+    fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Context) -> Vec<PacketId> {
         self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx))
     }
 
-    fn sample(&self, id: LinkId, cx: &mut Cx) {
+    fn sample(&self, id: LinkId, cx: &mut Context) {
         if self.recorded {
             cx.probes.queue(cx.now, id, self.qdisc.packets(), self.qdisc.bytes(), self.qdisc.gauges());
         }
     }
 }
 
-fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
+fn qdisc_cx(rate: Rate, now: Time, cx: &mut Context) -> QdiscCx<'_> {
     QdiscCx { now, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
 }
 
 /// A packet leaves a recorded queue, with the mark of congestion or without.
-fn record_mark(id: LinkId, packet: &PacketId, cx: &mut Cx) {
+fn record_mark(id: LinkId, packet: &PacketId, cx: &mut Context) {
     if cx.pool[packet].header.tos.ecn() == Ecn::Ce {
         cx.packet_event(PacketStep::Mark, packet, Location::Link(id), (0, CauseId::NONE));
     }
@@ -82,7 +82,7 @@ pub enum TxQueue {
 impl TxQueue {
     /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
     #[inline(always)]
-    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
+    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
@@ -100,7 +100,7 @@ impl TxQueue {
 
     /// The next packet to be sent. Asked also when nothing waits and the link falls idle at `now`.
     #[inline(always)]
-    pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+    pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
         match self {
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
             TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
@@ -108,7 +108,7 @@ impl TxQueue {
     }
 
     /// Removes the waiting packets that `wanted` selects, in order.
-    pub fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Cx) -> Vec<PacketId> {
+    pub fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Context) -> Vec<PacketId> {
         match self {
             TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
             TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
@@ -116,7 +116,7 @@ impl TxQueue {
     }
 
     /// Records the queue after packets were taken out. Bearers have recorded themselves.
-    pub fn sample(&self, id: LinkId, cx: &mut Cx) {
+    pub fn sample(&self, id: LinkId, cx: &mut Context) {
         match self {
             TxQueue::Shared(queue) => queue.sample(id, cx),
             TxQueue::Bearers(_) => {}
@@ -187,7 +187,7 @@ impl Bearers {
         self.hosts.get(&dst).copied().unwrap_or(0)
     }
 
-    fn enqueue(&mut self, packet: PacketId, cx: &mut Cx) {
+    fn enqueue(&mut self, packet: PacketId, cx: &mut Context) {
         let bearer = self.of(cx.pool[&packet].header.dst);
         let BearerQueue { id, rate, queue } = &mut self.queues[bearer];
         if queue.qdisc.packets() == 0 {
@@ -196,7 +196,7 @@ impl Bearers {
         queue.enqueue(*id, packet, *rate, cx);
     }
 
-    fn dequeue(&mut self, now: Time, cx: &mut Cx) -> Option<PacketId> {
+    fn dequeue(&mut self, now: Time, cx: &mut Context) -> Option<PacketId> {
         self.rest(now, cx);
         loop {
             let heads = self.queues.iter().enumerate().filter_map(|(bearer, BearerQueue { queue, .. })| {
@@ -215,7 +215,7 @@ impl Bearers {
 
     /// The bearer that sent last, if nothing is left in it, is idle from now on, as a queue before a link of its own
     /// would be.
-    fn rest(&mut self, now: Time, cx: &mut Cx) {
+    fn rest(&mut self, now: Time, cx: &mut Context) {
         let Some(last) = self.last.take() else { return };
         let BearerQueue { id, rate, queue } = &mut self.queues[last];
         if queue.qdisc.packets() == 0 {
@@ -224,7 +224,7 @@ impl Bearers {
         }
     }
 
-    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut Context) -> Vec<PacketId> {
         let mut taken = Vec::new();
         for BearerQueue { id, rate, queue } in &mut self.queues {
             let before = taken.len();
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_record_says_what_waits_also_after_an_extraction() {
-        let (mut cx, id, rate) = (Cx::default(), LinkId(0), Rate::from_bps(1_000_000));
+        let (mut cx, id, rate) = (Context::default(), LinkId(0), Rate::from_bps(1_000_000));
         let mut queue = TxQueue::droptail(9, true);
         for dscp in [Dscp::FORWARDED, Dscp::FORWARDED, Dscp::default()] {
             let tos = Tos::default().with_dscp(dscp);
@@ -266,7 +266,7 @@ mod tests {
         let taken = queue.take_matching(&|packet, _| packet.serial == 1, rate, &mut cx);
         assert_eq!(taken.len(), 1);
         queue.sample(id, &mut cx);
-        let sample = |cx: &Cx| {
+        let sample = |cx: &Context| {
             let row = cx.probes.queues.rows.last().unwrap();
             (row.packets, row.bytes, row.forwarded)
         };

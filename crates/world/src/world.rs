@@ -5,8 +5,8 @@
 
 use crate::cause::CauseId;
 use crate::conduct::{Conduct, MemoryLimit, Part, Progress, check_memory};
+use crate::context::Context;
 use crate::control::Agents;
-use crate::cx::Cx;
 use crate::event::Event;
 use crate::flows::{Carrier, Flows};
 use crate::ids::{LinkId, NodeId};
@@ -36,14 +36,14 @@ pub struct World {
 #[derive(Clone, Debug)]
 pub(crate) struct Planes {
     /// Context of events.
-    pub(crate) cx: Cx,
+    pub(crate) cx: Context,
     pub(crate) network: Network,
     pub(crate) agents: Agents,
 }
 
 impl Carrier for Planes {
     #[inline(always)]
-    fn cx(&mut self) -> &mut Cx {
+    fn cx(&mut self) -> &mut Context {
         &mut self.cx
     }
 
@@ -112,7 +112,7 @@ impl World {
         let mut at_this_instant = 0;
         loop {
             let before = self.planes.cx.now;
-            let happened = self.run_some(end)?;
+            let happened = self.run_events(end)?;
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
                 return Ok(());
             }
@@ -124,7 +124,7 @@ impl World {
     }
 
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
-    fn run_some(&mut self, end: Time) -> Result<u64, LawViolation> {
+    fn run_events(&mut self, end: Time) -> Result<u64, LawViolation> {
         for happened in 0..EVENTS_BETWEEN_LOOKS {
             let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else {
                 return self.intact(happened);
@@ -206,7 +206,7 @@ impl World {
         let Planes { cx, network, agents } = &mut self.planes;
         let Some(arrived) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
-        let (from, dst) = (network.beginning(link), cx.pool[&arrived.packet.retrieve()].header.dst);
+        let (from, dst) = (network.beginning(link), cx.pool[&arrived.packet].header.dst);
         let local = network.arrive_tracked(link, arrived, agents, cx);
         self.deliver_locally(local);
         let Planes { cx, network, agents } = &mut self.planes;

@@ -3,7 +3,7 @@
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
 use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
-use roamlab_world::cx::Cx;
+use roamlab_world::context::Context;
 use roamlab_world::event::Event;
 use roamlab_world::ids::{LinkId, NodeId};
 use roamlab_world::link::{End, Links};
@@ -23,19 +23,19 @@ fn link(limit: u32, signalling_priority: bool) -> Links {
 }
 
 /// A packet of `size` bytes for host `host` of subnet 1.
-fn packet(cx: &mut Cx, host: u32, size: u64, body: Body) -> PacketId {
+fn packet(cx: &mut Context, host: u32, size: u64, body: Body) -> PacketId {
     let inner = IpHeader::new(Addr::new(0, 0), Addr::new(1, host), Tos::default());
     let flow = if matches!(body, Body::Signal(_)) { FlowId::CONTROL } else { FlowId(0) };
     let packet = Packet::make(flow, inner, Bytes(size), cx.now, body);
     cx.pool.create(packet)
 }
 
-fn datagram(cx: &mut Cx, host: u32, size: u64) -> PacketId {
+fn datagram(cx: &mut Context, host: u32, size: u64) -> PacketId {
     packet(cx, host, size, Body::Udp(UdpHeader::default()))
 }
 
 /// Lets an event of the link happen; the packet that arrives.
-fn step(links: &mut Links, event: Event, cx: &mut Cx) -> Option<PacketId> {
+fn step(links: &mut Links, event: Event, cx: &mut Context) -> Option<PacketId> {
     match event {
         Event::LinkTxDone { .. } => {
             links.tx_done(ID, cx);
@@ -45,12 +45,12 @@ fn step(links: &mut Links, event: Event, cx: &mut Cx) -> Option<PacketId> {
             links.landed(ID);
             Some(packet.retrieve())
         }
-        _ => links.arrived(ID, cx).map(|arrived| arrived.packet.retrieve()),
+        _ => links.arrived(ID, cx).map(|arrived| arrived.packet.take()),
     }
 }
 
 /// Lets the link work until nothing is pending; (time in ns, serial) of each arrival.
-fn drain(links: &mut Links, cx: &mut Cx) -> Vec<(u64, u64)> {
+fn drain(links: &mut Links, cx: &mut Context) -> Vec<(u64, u64)> {
     let mut arrivals = Vec::new();
     while let Some((time, event)) = cx.scheduler.pop() {
         cx.now = time;
@@ -80,7 +80,7 @@ fn exponential(rng: &mut Rng) -> f64 {
 
 /// Poisson arrivals at `load` times the service rate, of packets whose size `size` draws.
 fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
-    let (mut link, mut cx) = (link(limit, false), Cx::default());
+    let (mut link, mut cx) = (link(limit, false), Context::default());
     let (mut arrivals, mut sizes) = (Rng::named(7, 0, "arrivals"), Rng::named(7, 0, "sizes"));
     let mut seen = Seen { waits: vec![0.0; BATCHES], blocked: vec![0.0; BATCHES] };
     let mut served = vec![0.0; BATCHES];
@@ -162,7 +162,7 @@ fn exponential_sizes_wait_and_are_blocked_as_in_m_m_1_k() {
 /// four are in flight or in service and four wait. Serials taken; (time in ms before the propagation, serial) of
 /// the arrivals.
 fn extraction(host: u32, in_flight_too: bool) -> (Vec<u64>, Vec<(u64, u64)>) {
-    let (mut link, mut cx) = (link(100, true), Cx::default());
+    let (mut link, mut cx) = (link(100, true), Context::default());
     link.track_flights(ID);
     for number in 0..8 {
         let packet = datagram(&mut cx, number % 2, 125);
@@ -194,7 +194,7 @@ fn what_is_extracted_leaves_the_others_in_order_and_on_time() {
 #[test]
 fn a_message_overtakes_a_full_queue_but_not_the_packet_in_service() {
     for (priority, tracked) in [(true, false), (true, true), (false, false), (false, true)] {
-        let (mut link, mut cx) = (link(4, priority), Cx::default());
+        let (mut link, mut cx) = (link(4, priority), Context::default());
         if tracked {
             link.track_flights(ID);
         }

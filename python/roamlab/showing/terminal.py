@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
     from rich.table import Table
 
     from roamlab.records.results import Results
@@ -43,7 +43,8 @@ def _flow_table(flows: pl.DataFrame, folder: Path) -> Table:
 
     table = Table(title="Flows")
     for column, heading in COLUMNS.items():
-        table.add_column(Text(heading), justify="left" if column in ("flow", "kind") else "right")
+        justify: JustifyMethod = "left" if column in ("flow", "kind") else "right"
+        table.add_column(Text(heading), justify=justify, overflow="fold")
     factor, unit = scale(flows["goodput_bps"], "bit/s")
     table.add_column(Text(f"goodput [{unit}]"), justify="right")
 
@@ -74,7 +75,7 @@ def _drop_table(lost: pl.DataFrame, folder: Path) -> RenderableType:
         return "No drops."
     table = Table(title="Drops")
     for heading in ("place", "reason"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     table.add_column("packets", justify="right")
     shown = lost
     if lost.height > FIRST + WORST:

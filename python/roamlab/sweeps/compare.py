@@ -169,7 +169,7 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
-        shown.add_column("compared")
+        shown.add_column("compared", overflow="fold")
         for heading in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
             shown.add_column(heading, justify="right")
         for row in rows.iter_rows(named=True):

@@ -77,7 +77,7 @@ def tables(runs: Runs) -> Iterator[Table]:
     for (metric,), rows in means.head(SHOWN).group_by("metric", maintain_order=True):
         factor, unit = scale(rows["mean"], rows["unit"][0])
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
-        shown.add_column("point")
+        shown.add_column("point", overflow="fold")
         for heading in ("mean", "95 % interval", "runs"):
             shown.add_column(heading, justify="right")
         for row in rows.iter_rows(named=True):

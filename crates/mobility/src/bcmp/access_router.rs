@@ -1,31 +1,5 @@
 //! The access router: ends the tunnel from the anchor, and hands departing hosts over to the next one.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | any | login request of a host that layer 2 has here | hands it on to the anchor | same |
-//! | none, prepared, serving, left, forwarding | login response | releases the buffer to the air, hands it on to the host | serving |
-//! | serving, preparing | prepare request | prepare to the access router that it names | preparing |
-//! | preparing | no acknowledge in time | prepare again, three times; then none | preparing, serving |
-//! | preparing, left | prepare acknowledge | prepared to the host; tunnels its packets | forwarding |
-//! | forwarding | prepare request again | prepared | forwarding |
-//! | none, forwarding, left | prepare | starts buffering, acknowledge | prepared |
-//! | prepared, serving, preparing | prepare | acknowledge | same |
-//! | none, left, forwarding | attach | route to the air, path update, notify | serving |
-//! | prepared | attach | releases the buffer to the air, path update, notify | serving |
-//! | serving, preparing | attach again | attach acknowledge, if the anchor has answered | serving |
-//! | serving | no path acknowledge in time | path update again, five times | serving |
-//! | serving | path acknowledge | attach acknowledge; asks a host with a far anchor to change it | serving |
-//! | serving | path acknowledge about an idle host | attach acknowledge | left |
-//! | serving, preparing, left | notify | tunnels to the new access router, if it forwards | forwarding, left |
-//! | prepared, forwarding | notify | tunnels to the new access router | forwarding |
-//! | serving, preparing | host gone | starts buffering, if the buffer is here | left |
-//! | forwarding | host gone | what waits for the air goes into the tunnel | forwarding |
-//! | forwarding | lifetime over, the host has not left | route to the air | serving |
-//! | prepared, forwarding, left | lifetime over | no route; drops or returns what was kept | none |
-//! | any | logout of the host, or its acknowledge | hands it on | same |
-//! | serving, preparing | logout acknowledge of its session | hands it on, no route | none |
-//! | any | page request | page | same |
-//!
 //! Old inputs have no effect: an attach, login request, prepare or notify that is older than the last news of the host,
 //! and an attach of a host that layer 2 does not have here.
 
@@ -34,11 +8,47 @@ use super::visitor::{Path, Preparing, State, Visitor};
 use super::{Action, Input, Kind, Message, Params, Phase, Session};
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+crate::transitions! {
+    AccessRouter, "state of a host": None "none", Prepared "prepared", Serving "serving", Preparing "preparing", Forwarding "forwarding", Left "left";
+    "any" | "host arrived" | "" | "" | "same";
+    "serving, preparing" | "host gone" | "buffers, if the buffer is here" | "start buffering" | "left";
+    "forwarding" | "host gone" | "what waits for the air goes on" | "start buffering, release into tunnel, tunnel, discard buffer" | "same";
+    "none, prepared, left" | "host gone" | "" | "" | "same";
+    "any" | "login-request" | "of a present host, for the anchor" | "login-request" | "same";
+    "none, prepared, forwarding, left" | "login-response" | "of a present host, not older" | "no route, release, route, discard buffer, login-response" | "serving";
+    "serving, preparing" | "login-response" | "of a present host, not older" | "login-response" | "same";
+    "none, prepared, forwarding, left" | "handover-attach" | "of a present host, not older" | "handover-notify, no route, release, route, discard buffer, anchor-path-update" | "serving";
+    "serving, preparing" | "handover-attach" | "of a present host, not older" | "handover-notify, anchor-path-update, handover-attach-acknowledge" | "same";
+    "serving, preparing" | "anchor-path-acknowledge" | "of the last update; another anchor is nearer" | "handover-attach-acknowledge, anchor-change-request" | "same";
+    "serving, preparing" | "anchor-path-acknowledge" | "of the last update, about an idle host" | "handover-attach-acknowledge" | "left";
+    "serving" | "handover-prepare-request" | "not older" | "handover-prepare" | "preparing";
+    "preparing, forwarding, left" | "handover-prepare-request" | "not older" | "handover-prepare" | "same";
+    "forwarding" | "handover-prepare-request" | "again" | "route, handover-prepared, tunnel" | "same";
+    "none, prepared" | "handover-prepare-request" | "not older" | "" | "same";
+    "none, forwarding, left" | "handover-prepare" | "not older" | "no route, start buffering, route, handover-prepare-acknowledge" | "prepared";
+    "prepared, serving, preparing" | "handover-prepare" | "not older" | "handover-prepare-acknowledge" | "same";
+    "preparing, forwarding, left" | "handover-prepare-acknowledge" | "of the last prepare" | "handover-prepared, release into tunnel, tunnel, route, discard buffer" | "forwarding";
+    "prepared, serving, preparing, left" | "handover-notify" | "not older; if it forwards or has packets" | "release into tunnel, tunnel, route, discard buffer" | "forwarding";
+    "forwarding" | "handover-notify" | "not older" | "no route, tunnel, route" | "same";
+    "serving, preparing" | "handover-notify" | "not older, otherwise" | "" | "left";
+    "none, left" | "handover-notify" | "not older" | "" | "same";
+    "any" | "logout-request" | "of the host, for the anchor" | "logout-request" | "same";
+    "any" | "logout-acknowledge" | "for the host" | "route, tunnel, no route, logout-acknowledge" | "same";
+    "serving, preparing" | "logout-acknowledge" | "of its session" | "no route, logout-acknowledge" | "none";
+    "any" | "page-request" | "" | "page" | "same";
+    "serving, preparing" | "time" | "no path acknowledge, five times" | "anchor-path-update" | "same";
+    "preparing, forwarding, left" | "time" | "no prepare acknowledge, three times" | "handover-prepare" | "same";
+    "preparing" | "time" | "no prepare acknowledge after that" | "" | "serving";
+    "forwarding" | "time" | "lifetime over, the host has not left" | "no route, route" | "serving";
+    "prepared, forwarding, left" | "time" | "lifetime over; returns what was kept, or drops it" | "no route, release into tunnel, discard buffer" | "none";
+}
 
 /// BCMP at an access router.
 #[derive(Clone, Debug)]
@@ -66,18 +76,6 @@ impl AccessRouter {
             present: BTreeSet::new(),
             newest: BTreeMap::new(),
             visitors: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.preparing)) {
-            None => "none",
-            Some((State::Prepared, _)) => "prepared",
-            Some((State::Serving, None)) => "serving",
-            Some((State::Serving, Some(_))) => "preparing",
-            Some((State::Forwarding { .. }, _)) => "forwarding",
-            Some((State::Left, _)) => "left",
         }
     }
 
@@ -189,7 +187,7 @@ impl AccessRouter {
         }
         let until = Some(now + self.params.preparation_lifetime);
         let buffer = self.params.buffer.is_at(BufferPlace::New);
-        let is_new = self.state(host) != "prepared";
+        let is_new = self.state(host) != StateName::Prepared;
         let visitor = self.visitors.entry(host).or_insert_with(|| Visitor::new(State::Left));
         if visitor.state != State::Serving {
             visitor.end_tunnel(host, out);
@@ -370,6 +368,23 @@ struct Attach {
     former: Option<Session>,
     previous: Vec<Addr>,
     idle: bool,
+}
+
+impl Role for AccessRouter {
+    fn state(&self, host: Addr) -> StateName {
+        match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.preparing)) {
+            None => StateName::None,
+            Some((State::Prepared, _)) => StateName::Prepared,
+            Some((State::Serving, None)) => StateName::Serving,
+            Some((State::Serving, Some(_))) => StateName::Preparing,
+            Some((State::Forwarding { .. }, _)) => StateName::Forwarding,
+            Some((State::Left, _)) => StateName::Left,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.visitors.keys().copied()
+    }
 }
 
 impl Agent for AccessRouter {

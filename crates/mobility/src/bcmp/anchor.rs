@@ -1,28 +1,30 @@
 //! The anchor point: gives hosts sessions, tunnels their packets to their access routers, and pages them.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none, bound, idle | login request, newer | a new session; tunnel to the access router, with what was kept; login response | bound |
-//! | bound, idle | login request again | login response with the same session | same |
-//! | bound | path update of the session, not older than the last | tunnel to the access router, acknowledge | bound |
-//! | bound | path update of an idle host | keeps its packets, acknowledge | idle |
-//! | idle | path update of an idle host | acknowledge | idle |
-//! | idle, paging | path update | releases what was kept to the access router, acknowledge | bound |
-//! | idle | data for the host | page request to each access router of the area | paging |
-//! | paging | no answer in time | page request again, three times; then drops what was kept | paging, idle |
-//! | any | path update of another session | acknowledge that denies it | same |
-//! | bound, idle, paging | logout of the session | no route, drops what was kept, acknowledge | none |
-//! | any | logout of another session | acknowledge | same |
-//! | bound, idle, paging | lifetime over | no route, drops what was kept | none |
-//! | bound | registration of the host, or the reply | hands it on to the home agent, or to the host | bound |
 
 use super::{Action, Input, Kind, Message, Params, Phase, Session};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Direction, Identification, Via, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+crate::transitions! {
+    Anchor, "state of a host": None "none", Bound "bound", Idle "idle", Paging "paging";
+    "any" | "login-request" | "newer: another session" | "release into tunnel, tunnel, discard buffer, login-response" | "bound";
+    "bound, idle, paging" | "login-request" | "again" | "login-response" | "same";
+    "bound, idle, paging" | "anchor-path-update" | "of the session, not older" | "release into tunnel, tunnel, discard buffer, anchor-path-acknowledge" | "bound";
+    "bound" | "anchor-path-update" | "of the session, of an idle host" | "start buffering, anchor-path-acknowledge" | "idle";
+    "any" | "anchor-path-update" | "of another session: denies it; of an idle host again" | "anchor-path-acknowledge" | "same";
+    "bound, idle, paging" | "logout-request" | "of the session" | "no route, discard buffer, logout-acknowledge" | "none";
+    "any" | "logout-request" | "of another session" | "logout-acknowledge" | "same";
+    "idle" | "packet" | "for the host, to each access router of the area" | "page-request" | "paging";
+    "paging" | "time" | "no answer, three times" | "page-request" | "same";
+    "paging" | "time" | "no answer after that" | "discard buffer, start buffering" | "idle";
+    "bound, idle, paging" | "global-registration-request" | "to the home agent" | "global-registration-request" | "same";
+    "bound, idle, paging" | "global-registration-reply" | "to the host" | "global-registration-reply" | "same";
+    "bound, idle, paging" | "time" | "lifetime over" | "no route, discard buffer" | "none";
+}
 
 /// BCMP at an anchor.
 #[derive(Clone, Debug)]
@@ -59,16 +61,6 @@ impl Anchor {
     pub fn new(address: Addr, areas: &Arc<BTreeMap<Addr, Vec<Addr>>>, params: &Arc<Params>) -> Anchor {
         let (areas, params) = (Arc::clone(areas), Arc::clone(params));
         Anchor { address, params, areas, next: 1, bindings: BTreeMap::new() }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.bindings.get(&host) {
-            None => "none",
-            Some(Binding { paging: Some(_), .. }) => "paging",
-            Some(Binding { idle: true, .. }) => "idle",
-            Some(_) => "bound",
-        }
     }
 
     fn login(&mut self, (host, id): (Addr, Identification), from: Addr, now: Time, out: &mut Vec<Action>) {
@@ -206,6 +198,21 @@ impl Binding {
             out.push(Action::DiscardBuffer { host });
         }
         out.push(Action::Note { host, phase: Phase::LoggedOut });
+    }
+}
+
+impl Role for Anchor {
+    fn state(&self, host: Addr) -> StateName {
+        match self.bindings.get(&host) {
+            None => StateName::None,
+            Some(Binding { paging: Some(_), .. }) => StateName::Paging,
+            Some(Binding { idle: true, .. }) => StateName::Idle,
+            Some(_) => StateName::Bound,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.bindings.keys().copied()
     }
 }
 

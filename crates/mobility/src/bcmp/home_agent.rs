@@ -1,19 +1,20 @@
 //! The home agent of Mobile IP above BCMP: it tunnels a host's packets to the host's anchor.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | registration request through an anchor | tunnel to that anchor, reply | bound |
-//! | bound | registration request, newer | the same | bound |
-//! | bound | registration request, older | reply that denies it | bound |
-//! | bound | lifetime over | no route | none |
-//!
 //! It is the home agent of [Mobile IP](crate::mobile_ip), without route optimisation.
 
 use super::params::Global;
 use super::{Action, Input, Kind, Message, Phase};
+use crate::transitions::Role;
 use crate::{Agent, mobile_ip};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    HomeAgent, "state of a host": None "none", Bound "bound";
+    "any" | "global-registration-request" | "newer" | "tunnel, global-registration-reply" | "bound";
+    "bound" | "global-registration-request" | "not newer" | "global-registration-reply" | "same";
+    "bound" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// Mobile IP's home agent.
 #[derive(Clone, Debug)]
@@ -29,10 +30,18 @@ impl HomeAgent {
         };
         HomeAgent(mobile_ip::HomeAgent::new(address, &params))
     }
+}
 
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        self.0.state(host)
+impl Role for HomeAgent {
+    fn state(&self, host: Addr) -> StateName {
+        match self.0.hosts().any(|known| known == host) {
+            true => StateName::Bound,
+            false => StateName::None,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.0.hosts()
     }
 }
 

@@ -1,41 +1,51 @@
 //! The mobile host: logs in, reports its present and its next access router, and logs out.
-//!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | away | it has an access router and no session | login request | logging-in |
-//! | logging-in | no response in time | login request again | logging-in |
-//! | logging-in, changing | login response | the session is there; registers with its home agent, if it has one | active |
-//! | away, active, preparing, attaching, changing | its access router is another one, and it has a session | attach | attaching |
-//! | attaching | no acknowledge in time | attach again | attaching |
-//! | attaching | acknowledge of the last attach | | active, idle |
-//! | attaching | acknowledge that denies the session | login request | logging-in |
-//! | active, idle | time to refresh | attach | attaching |
-//! | active, attaching | a handover to another access router is predicted | prepare request | preparing |
-//! | preparing | not prepared in time | prepare request again, three times | preparing |
-//! | preparing | prepared | with `move_when_prepared` changes to that cell | preparing |
-//! | preparing | it is still here after the preparation's lifetime | | active |
-//! | active | anchor change request | login request to that anchor | changing |
-//! | active | no data for a while, with paging | attach that says so | attaching |
-//! | idle | page, or data | attach | attaching |
-//! | idle, away | its access router is one of the area in which it is idle | | idle |
-//! | active, preparing | registration reply | the grace time of the session before begins | same |
-//! | active | grace time over | logout of the session before | active |
-//! | active, attaching, logging-in | the hour of logout | logout | off |
-//! | off | no acknowledge in time | logout again | off |
-//! | off | logout acknowledge | | off |
-//! | off | login response that comes late | logout of that session | off |
-//! | active, preparing, attaching, logging-in, changing, idle | it has no access router any more | | away |
 
 use super::host::{Ending, Expected, Login, Registrar};
 use super::{Action, Home, Hours, Input, Kind, Message, Params, Phase, Session};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found, Registration};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+crate::transitions! {
+    MobileHost, "state": Off "off", Away "away", LoggingIn "logging-in", Active "active", Idle "idle", Preparing "preparing", Attaching "attaching", Changing "changing";
+    "any" | "link up, link down, bcmp-advertisement" | "" | "" | "same";
+    "away, logging-in" | "link up, link down, bcmp-advertisement, time" | "its access router is another one, and it has no session" | "login-request" | "logging-in";
+    "off" | "time" | "the hour of login" | "login-request" | "logging-in";
+    "off" | "time" | "the hour of login, without access router" | "" | "away";
+    "logging-in, changing, off" | "time" | "no response" | "login-request" | "same";
+    "logging-in, changing" | "login-response" | "of the last request" | "global-registration-request" | "active";
+    "any" | "login-response" | "late: logs out of that session" | "" | "same";
+    "away, active, idle, preparing, attaching, changing" | "link up, link down, bcmp-advertisement, time" | "its access router is another one, and it has a session" | "handover-attach" | "attaching";
+    "away" | "link up, link down, bcmp-advertisement, time" | "its access router is one of the area in which it is idle" | "" | "idle";
+    "attaching" | "handover-attach-acknowledge" | "of the last attach" | "" | "active, idle";
+    "preparing, changing" | "handover-attach-acknowledge" | "of the last attach" | "" | "same";
+    "attaching, preparing, changing" | "handover-attach-acknowledge" | "it denies the session" | "login-request" | "logging-in";
+    "active, attaching" | "handover predicted" | "to another access router" | "handover-prepare-request" | "preparing";
+    "preparing" | "handover predicted" | "to another access router" | "handover-prepare-request" | "same";
+    "preparing" | "time" | "not prepared, three times" | "handover-prepare-request" | "same";
+    "preparing" | "handover-prepared" | "of the last request; with `move_when_prepared`" | "enter" | "same";
+    "preparing" | "time" | "lifetime of the preparation over" | "" | "active, attaching";
+    "active, idle" | "anchor-change-request" | "of its access router" | "login-request" | "changing";
+    "idle" | "page, packet" | "" | "handover-attach" | "attaching";
+    "attaching" | "page, packet" | "it was idle" | "handover-attach" | "same";
+    "any" | "page, packet" | "restarts the time to idle" | "" | "same";
+    "active, idle" | "time" | "time to refresh, or no data for a while with paging" | "handover-attach" | "attaching";
+    "attaching, changing, preparing" | "time" | "no acknowledge, or time to refresh" | "handover-attach" | "same";
+    "active, idle, preparing, attaching, changing" | "time" | "no reply, or lifetime nearly over" | "global-registration-request" | "same";
+    "any" | "global-registration-reply" | "accepted: the grace time of the session before begins" | "" | "same";
+    "active, idle, preparing, attaching, changing, logging-in" | "time" | "a session ends: grace time over, or late response" | "logout-request" | "same";
+    "active, idle, preparing, attaching, changing, logging-in" | "time" | "the hour of logout" | "logout-request" | "off";
+    "away" | "time" | "the hour of logout" | "" | "off";
+    "off" | "time" | "no acknowledge" | "logout-request" | "same";
+    "any" | "logout-acknowledge" | "" | "" | "same";
+    "active, idle, preparing, attaching, changing, logging-in" | "link down, time" | "it has no access router any more" | "" | "away";
+}
 
 /// BCMP at a mobile host.
 #[derive(Clone, Debug)]
@@ -96,20 +106,6 @@ impl MobileHost {
             former: None,
             endings: Vec::new(),
             params: Arc::clone(params),
-        }
-    }
-
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match (self.detector.current(), self.session) {
-            _ if self.off || self.login_at.is_some() => "off",
-            (None, _) => "away",
-            (_, None) => "logging-in",
-            _ if self.login.is_some() => "changing",
-            _ if self.expected.is_some() => "preparing",
-            _ if self.attach.is_pending() => "attaching",
-            _ if self.idle.is_some() => "idle",
-            _ => "active",
         }
     }
 
@@ -388,6 +384,21 @@ impl MobileHost {
             && let Some((_, until @ None)) = &mut self.former
         {
             *until = Some(now + self.params.anchor_grace);
+        }
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match (self.detector.current(), self.session) {
+            _ if self.off || self.login_at.is_some() => StateName::Off,
+            (None, _) => StateName::Away,
+            (_, None) => StateName::LoggingIn,
+            _ if self.login.is_some() => StateName::Changing,
+            _ if self.expected.is_some() => StateName::Preparing,
+            _ if self.attach.is_pending() => StateName::Attaching,
+            _ if self.idle.is_some() => StateName::Idle,
+            _ => StateName::Active,
         }
     }
 }

@@ -93,6 +93,11 @@ impl SoftRoutes {
         }
     }
 
+    /// The hosts that have ways, or had.
+    pub fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.ways.keys().map(|(host, _)| *host)
+    }
+
     /// The ways of a host.
     pub fn of(&self, host: Addr) -> impl Iterator<Item = Addr> {
         let range = self.ways.range((host, FIRST)..).take_while(move |((known, _), _)| *known == host);

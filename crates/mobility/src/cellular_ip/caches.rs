@@ -54,15 +54,24 @@ impl Caches {
         }
     }
 
-    /// The state of a host in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.routes.of(host).count() {
-            _ if self.delayed.contains_key(&host) => "delaying",
-            0 if self.pages.of(host).next().is_some() => "paged",
-            0 => "none",
-            1 => "routed",
-            _ => "bicasting",
-        }
+    /// The hosts whose packets have, or had, a route here.
+    pub fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.set.keys().copied()
+    }
+
+    /// How many routes the route cache has for a host.
+    pub fn routes(&self, host: Addr) -> usize {
+        self.routes.of(host).count()
+    }
+
+    /// Whether the paging cache has the host.
+    pub fn is_paged(&self, host: Addr) -> bool {
+        self.pages.of(host).next().is_some()
+    }
+
+    /// Whether the host's copies wait in the equaliser.
+    pub fn is_delaying(&self, host: Addr) -> bool {
+        self.delayed.contains_key(&host)
     }
 
     /// A semisoft update came from `way`.

@@ -1,26 +1,30 @@
 //! The mobile host: reports its place through its base station, often while it is active, rarely while it is idle.
 //!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | idle | its base station is another one | paging update, if that is in another paging area | idle |
-//! | idle | data | route update | active |
-//! | idle | paging-update time over | paging update | idle |
-//! | active | its base station is another one | route update | active |
-//! | active | the same, semisoft, while it hears the old one too | route update S | semisoft |
-//! | semisoft | semisoft delay over, or the old base station gone | route update | active |
-//! | active | route-update time over | route update | active |
-//! | active, semisoft | active-state timeout | paging update | idle |
-//! | any | its base station is gone | | same |
-//!
 //! Without a base station it sends nothing.
 
 use super::{Action, Handoff, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Detector, Found};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+
+crate::transitions! {
+    MobileHost, "state": Idle "idle", Active "active", Semisoft "semisoft";
+    "any" | "link up, link down, base-station-beacon" | "" | "" | "same";
+    "idle" | "link up, link down, base-station-beacon, time" | "its base station is in another paging area" | "paging-update" | "same";
+    "active" | "link up, link down, base-station-beacon, time" | "its base station is another one" | "route-update" | "same";
+    "active" | "link up, link down, base-station-beacon, time" | "the same, semisoft, and it hears the old one" | "route-update" | "semisoft";
+    "semisoft" | "link up, link down, base-station-beacon, time" | "its base station is a third one" | "route-update" | "same";
+    "semisoft" | "link up, link down, base-station-beacon, time" | "semisoft delay over, or the old base station gone" | "route-update" | "active";
+    "active" | "time" | "route-update time over" | "route-update" | "same";
+    "active, semisoft" | "time" | "active-state timeout" | "paging-update" | "idle";
+    "idle" | "time" | "paging-update time over" | "paging-update" | "same";
+    "idle" | "packet" | "" | "route-update" | "active";
+    "active, semisoft" | "packet" | "restarts the active-state timeout" | "" | "same";
+}
 
 /// Cellular IP at a mobile host.
 #[derive(Clone, Debug)]
@@ -56,15 +60,6 @@ impl MobileHost {
             regular_at: None,
             next_update: None,
             paged_in: None,
-        }
-    }
-
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match (self.active_until, self.regular_at) {
-            (None, _) => "idle",
-            (_, Some(_)) => "semisoft",
-            (_, None) => "active",
         }
     }
 
@@ -149,6 +144,16 @@ impl MobileHost {
                 Some(_) => self.next_update = Some(now + self.params.route_update_time),
                 None => self.update_pages(now, out),
             }
+        }
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match (self.active_until, self.regular_at) {
+            (None, _) => StateName::Idle,
+            (_, Some(_)) => StateName::Semisoft,
+            (_, None) => StateName::Active,
         }
     }
 }

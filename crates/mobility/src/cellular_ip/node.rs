@@ -1,27 +1,6 @@
 //! A node of the access network: it sends packets for a host to the neighbour from which the host's packets arrive.
 //! Base stations and the gateway are such nodes.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none, paged | route update, regular or S | route to where it came from; the update to the next one up | routed |
-//! | routed | route update the same way | the update to the next one up | routed |
-//! | routed | regular route update another way | that route alone; the update to the next one up | routed |
-//! | routed | route update S another way | copies go there, each delayed; the update to the next one up | delaying |
-//! | routed | the same, without equaliser, or with stale ways kept | copies go there | bicasting |
-//! | delaying | regular route update the new way | that route alone, what waited follows | routed |
-//! | delaying | data of the host the new way | what waited follows, both routes stay | bicasting |
-//! | bicasting | regular route update the new way | that route alone | routed |
-//! | delaying, bicasting | regular route update the old way | the update to the next one up | same |
-//! | none | paging update | route to where it came from; the update to the next one up | paged |
-//! | bicasting | route update S a third way | copies go there, each delayed | delaying |
-//! | routed | paging update another way | route to where it came from | paged |
-//! | delaying, bicasting | paging update the new way | that route alone, what waited follows | routed |
-//! | routed, delaying, bicasting | route timeout | route by the paging cache | paged |
-//! | paged | paging timeout | no route, or to all below | none |
-//! | routed, delaying, bicasting | both timeouts | no route, or to all below | none |
-//! | routed | semisoft trigger | as if the host had sent a route update S here | same |
-//! | routed | handover predicted | semisoft trigger to those that it names | same |
-//!
 //! An update that is not newer than the last one about its host has no effect and is not passed on. Data packets of the
 //! host keep an existing route alive.
 
@@ -29,10 +8,37 @@ use super::caches::{Caches, Change};
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Beacons, Trigger};
 use crate::signal::{broadcast, send};
+use crate::transitions::Role;
 use crate::{Agent, Direction, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    Node, "state of a host": None "none", Paged "paged", Routed "routed", Delaying "delaying", Bicasting "bicasting";
+    "none, paged" | "route-update, semisoft-trigger" | "newer" | "route, route-update" | "routed";
+    "routed, delaying, bicasting" | "route-update, semisoft-trigger" | "newer, the same way or another one" | "route, copies, copies to buffer, route-update" | "same";
+    "routed, bicasting" | "route-update, semisoft-trigger" | "S, another way" | "delay, route, copies, copies to buffer, route-update" | "delaying";
+    "routed" | "route-update, semisoft-trigger" | "another way, without equaliser or with stale routes kept" | "route, copies, route-update" | "bicasting";
+    "delaying" | "route-update" | "regular, the new way" | "release, route, discard buffer, route-update" | "routed";
+    "bicasting" | "route-update" | "regular, the new way" | "route, route-update" | "routed";
+    "none, routed" | "paging-update" | "newer" | "route, paging-update" | "paged";
+    "paged" | "paging-update" | "newer" | "route, paging-update" | "same";
+    "routed" | "paging-update" | "newer, the same way" | "paging-update" | "same";
+    "delaying, bicasting" | "paging-update" | "newer" | "release, route, discard buffer, paging-update" | "routed";
+    "none" | "paging-update" | "newer, in a paging area" | "route, copies" | "same";
+    "routed" | "paging-update" | "newer, in a paging area" | "route, copies" | "none";
+    "routed, delaying, bicasting" | "handover predicted" | "to those that it names" | "semisoft-trigger" | "same";
+    "any" | "packet" | "of the host, restarts the timeouts" | "route, copies" | "same";
+    "delaying" | "packet" | "of the host, the new way" | "release, route, copies, discard buffer" | "bicasting";
+    "any" | "gateway-beacon" | "its uplink is another one" | "route-update, paging-update" | "same";
+    "none" | "time" | "in a paging area, at the start" | "route, copies" | "same";
+    "delaying, bicasting" | "time" | "one route timeout" | "route, discard buffer" | "routed";
+    "delaying" | "time" | "one route timeout" | "route to buffer" | "same";
+    "routed, delaying, bicasting" | "time" | "route timeouts" | "route, discard buffer" | "paged";
+    "routed, delaying, bicasting" | "time" | "route timeouts and paging timeout" | "no route, route, copies, discard buffer" | "none";
+    "paged" | "time" | "paging timeout" | "no route" | "none";
+}
 
 /// Where a node stands.
 #[derive(Clone, Debug)]
@@ -87,11 +93,6 @@ impl Node {
         }
     }
 
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        self.caches.state(host)
-    }
-
     fn update(&mut self, host: Addr, way: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
         if self.last.get(&host).is_some_and(|last| message.id <= last.id) {
             return;
@@ -123,7 +124,7 @@ impl Node {
 
     /// The host will turn to another base station: that one sends the semisoft packet.
     fn predicted(&self, host: Addr, expected: Addr, now: Time, out: &mut Vec<Action>) {
-        if matches!(self.caches.state(host), "none" | "paged") {
+        if matches!(self.state(host), StateName::None | StateName::Paged) {
             return;
         }
         let id = self.last.get(&host).map_or(Identification::default(), |last| last.id).newer(now);
@@ -170,6 +171,22 @@ impl Node {
             self.send_gateway_beacon(None, out);
         }
         self.caches.expire(now, out);
+    }
+}
+
+impl Role for Node {
+    fn state(&self, host: Addr) -> StateName {
+        match self.caches.routes(host) {
+            _ if self.caches.is_delaying(host) => StateName::Delaying,
+            0 if self.caches.is_paged(host) => StateName::Paged,
+            0 => StateName::None,
+            1 => StateName::Routed,
+            _ => StateName::Bicasting,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.caches.hosts()
     }
 }
 

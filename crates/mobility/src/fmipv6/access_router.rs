@@ -1,26 +1,6 @@
 //! The access router: as the PAR it tunnels the packets of a departing host, as the NAR it keeps those of an arriving
 //! one.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none, forwarding, left | hi | starts buffering if flag U is set, hack | prepared |
-//! | prepared | hi again | hack | prepared |
-//! | none | una | route to the air | serving |
-//! | prepared, left | una | releases the buffer to the air | serving |
-//! | serving | una again, hi, rtsolpr | prrtadv to an rtsolpr, hack to a hi | serving |
-//! | serving | handover predicted | prrtadv with the next access router | serving |
-//! | serving, left | fbu from the old link | hi to the access router that it names | initiating, left |
-//! | initiating | no hack in time | hi again, three times; then none | initiating, serving |
-//! | initiating, left | hack | fback to the host, through the NAR if it has left; tunnels its packets | forwarding |
-//! | forwarding | fbu of the same handover again | fback | forwarding |
-//! | none, serving, initiating, prepared, forwarding, left | fbu from the new link | releases the buffer to the tunnel, tunnels its packets, fback through the NAR | forwarding |
-//! | initiating, forwarding | fbu that withdraws | route to the air, fback | serving |
-//! | serving, initiating | host gone | starts buffering, if the buffer is here | left |
-//! | forwarding | host arrived, or una: it is back | route to the air | serving |
-//! | prepared, forwarding, left | lifetime over, the host is not here | no route, discards the buffer | none |
-//! | prepared, forwarding | lifetime over, layer 2 has the host here | releases the buffer to the air | serving |
-//! | any | fback of the PAR | hands it to the host | same |
-//!
 //! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host
 //! has no effect. The same holds for a una of a host that layer 2 does not have here.
 
@@ -28,10 +8,35 @@ use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+
+crate::transitions! {
+    AccessRouter, "state of a host": None "none", Prepared "prepared", Serving "serving", Initiating "initiating", Forwarding "forwarding", Left "left";
+    "any" | "host arrived" | "" | "" | "same";
+    "forwarding" | "host arrived" | "it is back" | "no route, route" | "serving";
+    "serving, initiating" | "host gone" | "buffers, if the buffer is here" | "start buffering" | "left";
+    "none, prepared, forwarding, left" | "host gone" | "" | "" | "same";
+    "serving, initiating" | "handover predicted, rtsolpr" | "" | "prrtadv" | "same";
+    "none, prepared, forwarding, left" | "una" | "of a present host, not older" | "no route, release, route, discard buffer" | "serving";
+    "serving, initiating" | "una" | "not older" | "" | "same";
+    "serving" | "fbu" | "for another access router, from the old link" | "hi" | "initiating";
+    "initiating, left" | "fbu" | "for another access router, from the old link" | "hi" | "same";
+    "forwarding" | "fbu" | "again, from the old link" | "fback" | "same";
+    "any" | "fbu" | "from the new link" | "no route, release into tunnel, tunnel, route, discard buffer, fback" | "forwarding";
+    "any" | "fbu" | "it withdraws, and the host is present" | "no route, release, route, discard buffer, fback" | "serving";
+    "none, forwarding, left" | "hi" | "not older" | "no route, start buffering, hack" | "prepared";
+    "prepared, serving, initiating" | "hi" | "not older" | "hack" | "same";
+    "initiating, left" | "hack" | "of the last hi" | "release into tunnel, tunnel, route, discard buffer, fback" | "forwarding";
+    "any" | "fback" | "for a host that has come" | "fback" | "same";
+    "initiating, left" | "time" | "no hack, three times" | "hi" | "same";
+    "initiating" | "time" | "no hack after that" | "" | "serving";
+    "prepared, forwarding, left" | "time" | "lifetime over, the host is present" | "no route, release, route, discard buffer" | "serving";
+    "prepared, forwarding, left" | "time" | "lifetime over" | "no route, discard buffer" | "none";
+}
 
 /// FMIPv6 at an access router.
 #[derive(Clone, Debug)]
@@ -86,18 +91,6 @@ impl AccessRouter {
             present: BTreeSet::new(),
             newest: BTreeMap::new(),
             visitors: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.initiating)) {
-            None => "none",
-            Some((State::Prepared, _)) => "prepared",
-            Some((State::Serving, None)) => "serving",
-            Some((State::Serving, Some(_))) => "initiating",
-            Some((State::Forwarding, _)) => "forwarding",
-            Some((State::Left, _)) => "left",
         }
     }
 
@@ -171,7 +164,7 @@ impl AccessRouter {
             return;
         }
         let until = now + self.params.buffer_lifetime;
-        let is_new = self.state(host) != "prepared";
+        let is_new = self.state(host) != StateName::Prepared;
         let visitor = self.visitor(host, State::Prepared);
         if visitor.state != State::Serving {
             visitor.end_tunnel(host, out);
@@ -331,6 +324,23 @@ impl Visitor {
             out.push(Action::DiscardBuffer { host });
         }
         out.push(Action::Note { host, phase: Phase::TunnelEnded });
+    }
+}
+
+impl Role for AccessRouter {
+    fn state(&self, host: Addr) -> StateName {
+        match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.initiating)) {
+            None => StateName::None,
+            Some((State::Prepared, _)) => StateName::Prepared,
+            Some((State::Serving, None)) => StateName::Serving,
+            Some((State::Serving, Some(_))) => StateName::Initiating,
+            Some((State::Forwarding, _)) => StateName::Forwarding,
+            Some((State::Left, _)) => StateName::Left,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.visitors.keys().copied()
     }
 }
 

@@ -1,17 +1,18 @@
 //! The anchor: the gateway, which tunnels a host's packets to the access router that the host names.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | local binding update | tunnel to its access router, acknowledge | bound |
-//! | bound | local binding update, not older than the last | the same | bound |
-//! | bound | lifetime over | no route | none |
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    Anchor, "state of a host": None "none", Bound "bound";
+    "any" | "local-binding-update" | "not older" | "tunnel, local-binding-acknowledge" | "bound";
+    "bound" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// FMIPv6 at the gateway.
 #[derive(Clone, Debug)]
@@ -32,10 +33,15 @@ impl Anchor {
     pub fn new(params: &Params) -> Anchor {
         Anchor { lifetime: params.binding.lifetime, bindings: BTreeMap::new() }
     }
+}
 
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        if self.bindings.contains_key(&host) { "bound" } else { "none" }
+impl Role for Anchor {
+    fn state(&self, host: Addr) -> StateName {
+        if self.bindings.contains_key(&host) { StateName::Bound } else { StateName::None }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.bindings.keys().copied()
     }
 }
 

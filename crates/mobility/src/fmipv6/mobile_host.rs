@@ -1,24 +1,29 @@
 //! The mobile host: announces its arrival, has its packets tunnelled, and updates its binding at the anchor.
-//!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | away, attaching, attached, predicted | its access router is another one | una, local binding update, rtsolpr; fbu to the last one, unless an fback named the new one | attaching |
-//! | attaching | no acknowledge in time | una and local binding update again | attaching |
-//! | attaching | acknowledge of the last update | | attached |
-//! | attached | time to refresh | una and local binding update | attaching |
-//! | attaching, attached | prrtadv with another access router | fbu | predicted |
-//! | predicted | fback, or the same prrtadv again | | predicted |
-//! | predicted | it is still here after the stay timeout | fbu that withdraws | attached |
-//! | attaching, attached, predicted | it has no access router any more | | away |
-//! | any | no answer to an rtsolpr or fbu in time | the same again, three times; una before the rtsolpr | same |
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    MobileHost, "state": Away "away", Attaching "attaching", Attached "attached", Predicted "predicted";
+    "any" | "link up, link down, ipv6-router-advertisement" | "" | "" | "same";
+    "any" | "link up, link down, ipv6-router-advertisement, time" | "its access router is another one; fbu to the last one, unless an fback named the new one" | "una, local-binding-update, fbu, rtsolpr" | "attaching";
+    "attaching, attached, predicted" | "link down, time" | "it has no access router any more" | "" | "away";
+    "attaching" | "local-binding-acknowledge" | "of the last update" | "" | "attached";
+    "away, predicted" | "local-binding-acknowledge" | "of the last update" | "" | "same";
+    "attaching, attached" | "prrtadv" | "with another access router" | "fbu" | "predicted";
+    "predicted" | "prrtadv" | "with a third access router" | "fbu" | "same";
+    "any" | "prrtadv, fback" | "the answer" | "" | "same";
+    "attaching" | "time" | "no acknowledge" | "una, local-binding-update" | "same";
+    "attached" | "time" | "time to refresh" | "una, local-binding-update" | "attaching";
+    "predicted" | "time" | "stay timeout: withdraws" | "fbu" | "attached, attaching";
+    "any" | "time" | "no answer to an rtsolpr or fbu, three times" | "una, rtsolpr, fbu" | "same";
+}
 
 /// FMIPv6 at a mobile host.
 #[derive(Clone, Debug)]
@@ -90,16 +95,6 @@ impl MobileHost {
             solicitation: None,
             update: None,
             expected: None,
-        }
-    }
-
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match (self.detector.current(), &self.expected, self.binding.acknowledged) {
-            (None, _, _) => "away",
-            (_, Some(_), _) => "predicted",
-            (_, None, true) => "attached",
-            (_, None, false) => "attaching",
         }
     }
 
@@ -210,6 +205,17 @@ impl MobileHost {
                 out.push(Action::Note { host: self.address, phase: Phase::Bound });
             }
             _ => {}
+        }
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match (self.detector.current(), &self.expected, self.binding.acknowledged) {
+            (None, _, _) => StateName::Away,
+            (_, Some(_), _) => StateName::Predicted,
+            (_, None, true) => StateName::Attached,
+            (_, None, false) => StateName::Attaching,
         }
     }
 }

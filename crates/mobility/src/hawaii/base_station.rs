@@ -1,28 +1,5 @@
 //! The base station: has the path to a host set up when it registers, and hands the host over when it has moved.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none, left, moved | first registration in the domain, or back from nowhere | route to the air, power-up | registering |
-//! | none, left, moved | registration after other base stations | route to the air; update towards each of them | registering |
-//! | left | the same, with a buffer | also releases it to the air | registering |
-//! | registering | registration again | the same messages again | registering |
-//! | registering | no answer in time | the same, twice at most | registering |
-//! | registering | acknowledge of a path, with MSF and SSF the update that comes back | acknowledges the registration if it was the last; with SSF switch towards the old base station | serving |
-//! | serving | registration again, or its renewal | acknowledges it | serving |
-//! | serving | registration after other base stations | update towards each of them | registering |
-//! | serving | switch does not return in time | switch again, twice at most | serving |
-//! | registering, serving | host gone | with MSF and SSF starts buffering | left |
-//! | left | host back, whose path was set up | route to the air; releases the buffer to it | serving |
-//! | left | prune timer | no route, discards the buffer | none |
-//! | none, registering, serving, left | update of a later registration elsewhere | route to the router; acknowledges the path, or with MSF and SSF update hop by hop | moved |
-//! | left | the same, with a buffer | also releases it to the router | moved |
-//! | none, registering, serving, left | the same with MNF | acknowledges the path; route to the router after the bicast time | moved |
-//! | moved | host gone, with MSF and SSF | what waits for the air goes to the router | moved |
-//! | moved | update again | acknowledges the path, or update hop by hop | moved |
-//! | moved | switch | sends it back | moved |
-//! | registering, serving, moved | lifetime over without renewal | no route | none |
-//! | any | time to refresh | refresh of all hosts that it serves to the next one up | same |
-//!
 //! A registration of a host that layer 2 does not have here, and messages older than the last news of the host, have no
 //! effect.
 
@@ -32,10 +9,34 @@ use super::refresher::Refresher;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
 use crate::blocks::Beacons;
 use crate::signal::{broadcast, send};
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+
+crate::transitions! {
+    BaseStation, "state of a host": None "none", Registering "registering", Serving "serving", Left "left", Moved "moved";
+    "any" | "host arrived" | "" | "" | "same";
+    "left" | "host arrived" | "it had registered here last" | "release, route, discard buffer" | "serving";
+    "registering, serving" | "host gone" | "keeps its packets, with forwarding" | "start buffering" | "left";
+    "moved" | "host gone" | "with forwarding" | "start buffering, release, route, discard buffer" | "same";
+    "none, left" | "host gone" | "" | "" | "same";
+    "none, left, moved" | "registration" | "of a present host, not older" | "release, route, discard buffer, path-power-up, path-update" | "registering";
+    "registering" | "registration" | "of a present host, not older" | "route, path-power-up, path-update" | "same";
+    "serving" | "registration" | "of a present host, which names no other base station" | "registration-acknowledge" | "same";
+    "serving" | "registration" | "of a present host, which names others" | "route, path-update" | "registering";
+    "registering" | "path-acknowledge, path-update" | "the last that was missing" | "path-switch, registration-acknowledge" | "serving";
+    "registering" | "path-acknowledge, path-update" | "others are missing" | "" | "same";
+    "none, registering, serving, left" | "path-update" | "to another base station, newer" | "route, release, discard buffer, path-update, path-acknowledge" | "moved";
+    "moved" | "path-update" | "to another base station, not older" | "route, path-update, path-acknowledge" | "same";
+    "any" | "path-switch" | "of the last handover" | "path-switch" | "same";
+    "registering, serving, left, moved" | "time" | "no answer" | "path-power-up, path-update, path-switch" | "same";
+    "serving" | "time" | "time to refresh, one host" | "path-refresh" | "same";
+    "moved" | "time" | "bicast over" | "route" | "same";
+    "left" | "time" | "prune timer" | "no route, discard buffer" | "none";
+    "registering, serving, moved" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// HAWAII at a base station.
 #[derive(Clone, Debug)]
@@ -104,17 +105,6 @@ impl BaseStation {
             present: BTreeSet::new(),
             newest: BTreeMap::new(),
             members: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.members.get(&host).map(|member| member.state) {
-            None => "none",
-            Some(State::Registering) => "registering",
-            Some(State::Serving) => "serving",
-            Some(State::Left) => "left",
-            Some(State::Moved) => "moved",
         }
     }
 
@@ -373,6 +363,22 @@ fn forward(host: Addr, uplink: Addr, out: &mut Vec<Action>) {
     out.push(Action::Release { host, via: Via::Neighbour(uplink), mark: None });
     turn_back(host, uplink, out);
     out.push(Action::DiscardBuffer { host });
+}
+
+impl Role for BaseStation {
+    fn state(&self, host: Addr) -> StateName {
+        match self.members.get(&host).map(|member| member.state) {
+            None => StateName::None,
+            Some(State::Registering) => StateName::Registering,
+            Some(State::Serving) => StateName::Serving,
+            Some(State::Left) => StateName::Left,
+            Some(State::Moved) => StateName::Moved,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.members.keys().copied()
+    }
 }
 
 impl Agent for BaseStation {

@@ -52,15 +52,24 @@ impl Entries {
         Entries { lifetime, hosts: BTreeMap::new() }
     }
 
-    /// The state of a host in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.hosts.get(&host) {
-            Some(Known { held: Some(_), .. }) => "holding",
-            Some(Known { turn: Some(_), .. }) => "turning",
-            Some(known) if !known.streams.is_empty() => "streaming",
-            Some(Known { way: Some(_), .. }) => "routed",
-            _ => "none",
-        }
+    /// The hosts that were heard of.
+    pub fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
+    }
+
+    /// Whether the host's packets wait here.
+    pub fn is_held(&self, host: Addr) -> bool {
+        self.hosts.get(&host).is_some_and(|known| known.held.is_some())
+    }
+
+    /// Whether another route replaces the host's at a later time.
+    pub fn turns(&self, host: Addr) -> bool {
+        self.hosts.get(&host).is_some_and(|known| known.turn.is_some())
+    }
+
+    /// Whether packets for the host have routes by the previous hop.
+    pub fn has_streams(&self, host: Addr) -> bool {
+        self.hosts.get(&host).is_some_and(|known| !known.streams.is_empty())
     }
 
     /// A message about this registration comes: whether it is to be heeded.

@@ -1,22 +1,25 @@
 //! The mobile host: registers in each cell that it enters, names its earlier base stations, and renews its
 //! registration.
 //!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | away, registering, registered | its base station is another one | registration | registering |
-//! | registering | no acknowledge in time | registration again | registering |
-//! | registering | acknowledge of the last registration | | registered |
-//! | registered | time to renew | registration | registering |
-//! | registering, registered | it has no base station any more | | away |
-//!
 //! An acknowledge of an earlier registration has no effect.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::Agent;
 use crate::blocks::{Detector, Found, Registration};
 use crate::signal::send;
+use crate::transitions::Role;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    MobileHost, "state": Away "away", Registering "registering", Registered "registered";
+    "any" | "link up, link down, foreign-agent-beacon" | "" | "" | "same";
+    "away, registering, registered" | "link up, link down, foreign-agent-beacon, time" | "its base station is another one" | "registration" | "registering";
+    "registering, registered" | "link down, time" | "it has no base station any more" | "" | "away";
+    "registering" | "time" | "no acknowledge" | "registration" | "same";
+    "registering" | "registration-acknowledge" | "of the last registration" | "" | "registered";
+    "registered" | "time" | "time to renew" | "registration" | "registering";
+}
 
 /// HAWAII at a mobile host.
 #[derive(Clone, Debug)]
@@ -38,15 +41,6 @@ impl MobileHost {
             params: params.clone(),
             registration: Registration::new((params.retransmit, params.retransmit_limit)),
             renew: None,
-        }
-    }
-
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match (self.detector.current(), self.registration.is_pending()) {
-            (None, _) => "away",
-            (_, true) => "registering",
-            (_, false) => "registered",
         }
     }
 
@@ -84,6 +78,16 @@ impl MobileHost {
             self.send(base_station, out);
         } else if self.renew.is_some_and(|renew| renew <= now) {
             self.register(base_station, now, out);
+        }
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match (self.detector.current(), self.registration.is_pending()) {
+            (None, _) => StateName::Away,
+            (_, true) => StateName::Registering,
+            (_, false) => StateName::Registered,
         }
     }
 }

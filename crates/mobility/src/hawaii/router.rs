@@ -1,28 +1,6 @@
 //! A router of the access network, and the gateway: it sets up a host's route as the messages between base stations
 //! pass.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none, routed | power-up | way to where it came from; power-up to the next one up, or acknowledge at the gateway | routed |
-//! | none, routed | update, with UNF and MSF | way to the new base station; update to the next one | routed |
-//! | none | update where the ways part | the same, and power-up to the next one up | routed |
-//! | none, routed | update with MNF, between the new base station and where the ways part | way to the new base station; update to the next one | routed |
-//! | routed | update with MNF, where the ways part | copies to the new base station for the bicast time; update to the next one | turning |
-//! | routed | update with MNF, between there and the old base station | keeps the way for the bicast time; update to the next one | turning |
-//! | turning | bicast over | way to the new base station alone | routed |
-//! | turning | update of a later registration, on the new one's side | way to that base station; update to the next one | routed |
-//! | none, routed | update with SSF, between the old base station and where the ways part, or there | way for packets from the old one; update to the next one | streaming |
-//! | streaming, routed | switch where the ways part | holds packets from elsewhere back; switch to the next one | holding |
-//! | none | switch | way to the new base station, if it is where the ways part or returns; switch to the next one | routed |
-//! | streaming | the same, without a hold | way to the new base station; switch to the next one | streaming |
-//! | streaming | switch that returns | way to the new base station, and no other; switch to the next one | routed |
-//! | holding | switch that returns, or it is missing for the prune timer | releases what it holds; way to the new base station | routed, streaming |
-//! | holding | update of a later registration | the same; then as above | routed, streaming |
-//! | routed | refresh that is not older | way to where it came from | routed |
-//! | none | refresh | way to where it came from | routed |
-//! | routed, turning, streaming | lifetime over | no way | none |
-//! | any | time to refresh | refresh of all hosts below to the next one up | same |
-//!
 //! A message of an earlier registration has no effect and is not passed on.
 
 use super::entries::Entries;
@@ -31,9 +9,31 @@ use super::place::Place;
 use super::refresher::Refresher;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    Router, "state of a host": None "none", Routed "routed", Turning "turning", Streaming "streaming", Holding "holding";
+    "any" | "path-power-up" | "route to where it came from; the gateway acknowledges" | "release, route, no route, discard buffer, path-power-up, path-acknowledge" | "routed";
+    "none, routed, turning" | "path-update" | "route to the new base station, with UNF and MSF, or between it and where the paths part" | "route, path-update, path-power-up" | "routed";
+    "routed, turning" | "path-update" | "MNF, where the paths part, and from there to the old base station" | "copies, path-update" | "turning";
+    "none, routed, streaming" | "path-update" | "SSF, from the old base station to where the paths part" | "route, no route, path-update, path-power-up" | "streaming";
+    "holding" | "path-update" | "of a later registration" | "release, route, no route, discard buffer, path-update" | "streaming, routed";
+    "any" | "path-update" | "not older" | "path-update" | "same";
+    "none, routed, turning" | "path-switch" | "not older" | "route, path-switch" | "routed";
+    "routed, streaming" | "path-switch" | "SSF, where the paths part: holds packets from elsewhere back" | "start buffering, path-switch" | "holding";
+    "streaming, holding, turning" | "path-switch" | "not older" | "route, path-switch" | "same";
+    "streaming, holding" | "path-switch" | "it returns" | "release, route, no route, discard buffer, path-switch" | "routed";
+    "none, routed, turning" | "path-refresh" | "newer" | "route" | "routed";
+    "streaming" | "path-refresh" | "newer" | "route" | "same";
+    "holding" | "path-refresh" | "newer" | "release, route, discard buffer" | "streaming, routed";
+    "turning" | "time" | "bicast over" | "route" | "routed";
+    "holding, streaming" | "time" | "prune timer, or lifetime of the stream over" | "release, route, no route, discard buffer" | "streaming, routed";
+    "routed, streaming, holding" | "time" | "time to refresh, one host" | "path-refresh" | "same";
+    "routed, turning, streaming" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// HAWAII at a router.
 #[derive(Clone, Debug)]
@@ -53,11 +53,6 @@ impl Router {
             place,
             params: params.clone(),
         }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        self.entries.state(host)
     }
 
     fn power_up(&mut self, of: Registration, (from, new): (Addr, Addr), now: Time, out: &mut Vec<Action>) {
@@ -141,6 +136,22 @@ type Registration = (Addr, Identification);
 fn note_if(condition: bool, host: Addr, phase: Phase, out: &mut Vec<Action>) {
     if condition {
         out.push(Action::Note { host, phase });
+    }
+}
+
+impl Role for Router {
+    fn state(&self, host: Addr) -> StateName {
+        match self.entries.way(host) {
+            _ if self.entries.is_held(host) => StateName::Holding,
+            _ if self.entries.turns(host) => StateName::Turning,
+            _ if self.entries.has_streams(host) => StateName::Streaming,
+            Some(_) => StateName::Routed,
+            None => StateName::None,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.entries.hosts()
     }
 }
 

@@ -1,61 +1,60 @@
 //! The base station (eNodeB): receives messages, keeps a context for each host. `source.rs` has its part as a source,
 //! `target.rs` that as a target, and `bearer.rs` the routes of packets.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | any | service request of a present host | relays it to the MME | same |
-//! | any | initial context setup, newer, host present | ends the old bearer, connection setup, measurement control | serving |
-//! | serving | measurement control is not confirmed | sends it again | serving |
-//! | serving | measurement report; prediction | handover request | preparing |
-//! | preparing, by a prediction | measurement report of the same target | remembers it | preparing |
-//! | preparing, by a prediction | measurement report of another target | handover cancel; handover request | preparing |
-//! | preparing | ack | command, SN status, forwards; (fast) path switch request | executing |
-//! | preparing, by a prediction | ack | path switch request | ready |
-//! | preparing | failure | | serving |
-//! | preparing | T_RELOCprep | handover cancel | serving |
-//! | ready | measurement report of the same target | command, SN status, forwards | executing |
-//! | ready | prediction timeout | takes the host back | serving |
-//! | ready | measurement report of another target | takes the host back, handover request | preparing |
-//! | executing | UE context release | | leaving |
-//! | executing | T_X2RELOCoverall, host present | takes the host back | serving |
-//! | executing | T_X2RELOCoverall, host gone | | leaving |
-//! | ready | prediction timeout, host gone | forwards | leaving |
-//! | executing, leaving | end marker | goes on to the target, behind what was forwarded | same |
-//! | ready | end marker, then nothing left on the air | end marker to the target, and again behind the command | ready |
-//! | leaving | hold time over | ends the bearer | none |
-//! | serving, preparing, ready | host gone | keeps its packets | same |
-//! | serving, host gone | T_X2RELOCoverall | ends the bearer | none |
-//! | serving, ready, host gone | UE context release, newer | forwards what it has kept | leaving |
-//! | any without the host | handover request, newer, admitted | holds, ack | prepared |
-//! | the same | handover request, newer, not admitted | failure | same |
-//! | prepared | preamble | random access response, again until confirmed; stops the joining timer | prepared |
-//! | prepared | handover confirm | what it holds goes over the air, path switch request | serving |
-//! | prepared, neither begun | handover cancel | returns or drops what it holds | leaving, none |
-//! | prepared, random access or re-establishment begun | handover cancel | | prepared |
-//! | prepared | joining timer | ends the bearer | none |
-//! | serving | forwarded packet | restarts the reordering wait | serving |
-//! | serving | end marker of the source, reordering wait | direct packets follow | serving |
-//! | serving | path switch ack | UE context release to the source | serving |
-//! | serving | path switch failure, host present | path switch request, newer | serving |
-//! | any | path switch request unanswered | sends it again | same |
-//! | prepared, serving, preparing, ready, executing | re-establishment request | re-establishment, again until completed | same |
-//! | prepared | re-establishment complete | as handover confirm | serving |
-//! | serving, preparing | re-establishment complete | releases what it has kept | same |
-//! | ready, executing | re-establishment complete | takes the host back | serving |
-//! | any with the host | PDCP status report | does not send what the host has | same |
-//! | none, leaving, or of an older handover | re-establishment request | reject | same |
-//! | any without the host | UE context release command, newer | ends the bearer | none |
-//!
 //! "Takes the host back" means a handover cancel. The target returns its packets, which go first; a path that was
 //! switched is switched back. Messages of an older handover are ignored.
 
 use super::bearer::{EnodebBearer, Outlet};
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+
+crate::transitions! {
+    ENodeB, "state of a host": None "none", Serving "serving", Preparing "preparing", Ready "ready", Executing "executing", Prepared "prepared", Leaving "leaving";
+    "any" | "host arrived" | "" | "" | "same";
+    "serving, preparing, ready" | "host gone" | "keeps its packets" | "start buffering, route to buffer, route to reorder queue" | "same";
+    "none, executing, prepared, leaving" | "host gone" | "" | "" | "same";
+    "any" | "service-request" | "of a present host, for the MME" | "service-request" | "same";
+    "any" | "initial-context-setup" | "newer, the host is present" | "no route, end bearer, route, connection-setup, measurement-control" | "serving";
+    "any" | "measurement-control-complete" | "" | "" | "same";
+    "serving" | "measurement-report, handover predicted" | "" | "handover-request" | "preparing";
+    "preparing" | "measurement-report" | "after a prediction: of the same target, or of another one" | "handover-cancel, handover-request" | "same";
+    "ready" | "measurement-report" | "of the same target" | "handover-command, sn-status-transfer, start buffering, release into tunnel, route to buffer, end-marker" | "executing";
+    "ready" | "measurement-report" | "of another target: takes the host back" | "handover-cancel, end-marker, path-switch-request, route, route to reorder queue, handover-request" | "preparing";
+    "preparing" | "handover-request-ack" | "the host has reported; path switch request if fast" | "handover-command, sn-status-transfer, start buffering, release into tunnel, route to buffer, route to reorder queue, path-switch-request" | "executing";
+    "preparing" | "handover-request-ack" | "by a prediction" | "path-switch-request" | "ready";
+    "preparing" | "handover-preparation-failure" | "" | "" | "serving";
+    "preparing" | "time" | "T_RELOCprep" | "handover-cancel" | "serving";
+    "ready, executing" | "time" | "prediction timeout or T_X2RELOCoverall, the host is present: takes it back" | "handover-cancel, end-marker, path-switch-request, release, route, route to reorder queue" | "serving";
+    "executing" | "time" | "T_X2RELOCoverall, the host has gone" | "" | "leaving";
+    "ready" | "time" | "prediction timeout, the host has gone" | "release into tunnel, route to buffer" | "leaving";
+    "serving, preparing, ready, executing" | "ue-context-release" | "not older, the host has gone" | "release into tunnel, route to buffer" | "leaving";
+    "serving, preparing, ready, executing" | "ue-context-release" | "the same, without forwarding" | "no route, end bearer" | "none";
+    "any" | "handover-request" | "newer, admitted" | "end-marker, no route, start buffering, route to buffer, route to reorder queue, handover-request-ack" | "prepared";
+    "any" | "handover-request" | "newer, not admitted" | "handover-preparation-failure" | "same";
+    "prepared" | "random-access-preamble" | "of the handover" | "random-access-response" | "same";
+    "prepared" | "handover-confirm" | "of the handover" | "release, route, route to reorder queue, path-switch-request" | "serving";
+    "prepared" | "handover-cancel" | "random access not begun: returns what it holds" | "release into tunnel, route to buffer, route to reorder queue, end-marker" | "leaving";
+    "prepared" | "handover-cancel" | "random access not begun: drops what it holds" | "no route, end bearer" | "none";
+    "any" | "end-marker" | "goes on to the target behind what was forwarded; of the source: direct packets follow" | "end-marker, no route, release reorder queue, route, route to buffer, await drained" | "same";
+    "ready" | "drained" | "and again behind the command" | "end-marker" | "same";
+    "any" | "packet" | "forwarded, restarts the reordering wait" | "" | "same";
+    "any" | "path-switch-request-ack" | "to the source" | "ue-context-release" | "same";
+    "any" | "path-switch-request-failure" | "the host is present" | "path-switch-request" | "same";
+    "any" | "pdcp-status-report" | "of a present host" | "skip received" | "same";
+    "any" | "reestablishment-request" | "of a present host" | "rlf-indication, reestablishment, reestablishment-reject" | "same";
+    "prepared" | "reestablishment-complete" | "of the last request" | "release, route, route to reorder queue, path-switch-request" | "serving";
+    "serving, preparing" | "reestablishment-complete" | "of the last request" | "release, route" | "same";
+    "ready, executing" | "reestablishment-complete" | "of the last request: takes the host back" | "handover-cancel, end-marker, path-switch-request, release, route, route to reorder queue" | "serving";
+    "any" | "ue-context-release-command" | "newer, the host has gone" | "no route, end bearer" | "none";
+    "any" | "time" | "no answer" | "measurement-control, reestablishment, random-access-response, path-switch-request" | "same";
+    "any" | "time" | "reordering wait over" | "no route, release reorder queue, route, route to buffer, end-marker" | "same";
+    "serving, prepared, leaving" | "time" | "T_X2RELOCoverall of a host that has gone, joining timer, hold time" | "no route, end bearer" | "none";
+}
 
 /// LTE at a base station.
 #[derive(Clone, Debug)]
@@ -73,7 +72,7 @@ pub struct ENodeB {
 pub(super) struct Context {
     /// Of the newest handover, service request or path switch.
     pub id: Identification,
-    pub role: Role,
+    pub state: State,
     pub bearer: EnodebBearer,
     /// The path switch request that is not answered.
     pub path: Option<Path>,
@@ -86,7 +85,7 @@ pub(super) struct Context {
 }
 
 #[derive(Copy, Clone, Debug)]
-pub(super) enum Role {
+pub(super) enum State {
     Serving,
     /// Source: has asked the target. `wanted`: the host has reported it.
     Preparing {
@@ -139,7 +138,7 @@ pub(super) struct Path {
 }
 
 /// What a context's reaction may use.
-pub(super) struct Cx<'a> {
+pub(super) struct Environment<'a> {
     pub address: Addr,
     pub mme: Addr,
     pub params: &'a Params,
@@ -150,7 +149,7 @@ pub(super) struct Cx<'a> {
     pub out: &'a mut Vec<Action>,
 }
 
-impl Cx<'_> {
+impl Environment<'_> {
     pub fn send(&mut self, to: Addr, id: Identification, kind: Kind) {
         self.out.push(Message::about(self.host, id, kind).to(to));
     }
@@ -162,72 +161,61 @@ impl Cx<'_> {
 
 impl Context {
     /// The context of a host that `bearer` serves from now on.
-    pub fn new(id: Identification, role: Role, bearer: EnodebBearer) -> Context {
-        Context { id, role, bearer, path: None, measuring: None, forget_at: None, resuming: None }
+    pub fn new(id: Identification, state: State, bearer: EnodebBearer) -> Context {
+        Context { id, state, bearer, path: None, measuring: None, forget_at: None, resuming: None }
     }
 
-    const fn state(&self) -> &'static str {
-        match self.role {
-            Role::Serving => "serving",
-            Role::Preparing { .. } => "preparing",
-            Role::Ready { .. } => "ready",
-            Role::Executing { .. } => "executing",
-            Role::Prepared { .. } => "prepared",
-            Role::Leaving { .. } => "leaving",
-        }
-    }
-
-    pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, cx: &mut Cx<'_>) {
-        let retry = cx.params.timers.s1_retry(cx.now);
+    pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, env: &mut Environment<'_>) {
+        let retry = env.params.timers.s1_retry(env.now);
         let path = Path { id: self.id, base_station, release, retry };
-        cx.send(cx.mme, path.id, Kind::PathSwitchRequest { base_station });
+        env.send(env.mme, path.id, Kind::PathSwitchRequest { base_station });
         self.path = Some(path);
     }
 
-    fn path_switched(&mut self, cx: &mut Cx<'_>) {
+    fn path_switched(&mut self, env: &mut Environment<'_>) {
         let Some(path) = self.path.take() else { return };
-        cx.note(Phase::PathSwitchAcknowledged);
+        env.note(Phase::PathSwitchAcknowledged);
         if let Some(source) = path.release {
-            cx.send(source, path.id, Kind::ContextRelease);
+            env.send(source, path.id, Kind::ContextRelease);
         }
     }
 
     /// The MME knows a newer handover: the base station that has the host wins.
-    fn path_refused(&mut self, cx: &mut Cx<'_>) {
+    fn path_refused(&mut self, env: &mut Environment<'_>) {
         let Some(path) = self.path.take() else { return };
-        if path.base_station == cx.address && cx.present && matches!(self.role, Role::Serving) {
-            self.id = self.id.newer(cx.now);
+        if path.base_station == env.address && env.present && matches!(self.state, State::Serving) {
+            self.id = self.id.newer(env.now);
             self.bearer.since(self.id);
-            self.switch_path(path.base_station, path.release, cx);
+            self.switch_path(path.base_station, path.release, env);
         }
     }
 
     /// A message about the host; whether the context stays.
-    fn on_message(&mut self, from: Addr, id: Identification, kind: &Kind, cx: &mut Cx<'_>) -> bool {
+    fn on_message(&mut self, from: Addr, id: Identification, kind: &Kind, env: &mut Environment<'_>) -> bool {
         let current = id == self.id;
         let of_path = self.path.is_some_and(|path| path.id == id);
         match *kind {
-            Kind::MeasurementControlComplete if cx.present => self.measuring = None,
-            Kind::MeasurementReport { target } if cx.present => self.reported(target, cx),
-            Kind::HandoverRequestAck if current => self.target_is_ready(from, cx),
-            Kind::HandoverPreparationFailure if current => self.target_refuses(from, cx),
-            Kind::ContextRelease if id >= self.id && !cx.present => return self.released(from, cx),
-            Kind::HandoverCancel if current => return self.cancelled(from, cx),
-            Kind::RandomAccessPreamble if current && cx.present => self.accessed(cx),
-            Kind::HandoverConfirm if current && cx.present => self.confirmed(cx),
+            Kind::MeasurementControlComplete if env.present => self.measuring = None,
+            Kind::MeasurementReport { target } if env.present => self.reported(target, env),
+            Kind::HandoverRequestAck if current => self.target_is_ready(from, env),
+            Kind::HandoverPreparationFailure if current => self.target_refuses(from, env),
+            Kind::ContextRelease if id >= self.id && !env.present => return self.released(from, env),
+            Kind::HandoverCancel if current => return self.cancelled(from, env),
+            Kind::RandomAccessPreamble if current && env.present => self.accessed(env),
+            Kind::HandoverConfirm if current && env.present => self.confirmed(env),
             Kind::ReestablishmentComplete
-                if cx.present && self.resuming.take_if(|resuming| resuming.id == id).is_some() =>
+                if env.present && self.resuming.take_if(|resuming| resuming.id == id).is_some() =>
             {
-                self.continue_here(cx);
+                self.continue_here(env);
             }
-            Kind::StatusReport { ref received } if cx.present => {
-                cx.out.push(Action::SkipReceived { host: cx.host, received: received.clone() });
+            Kind::StatusReport { ref received } if env.present => {
+                env.out.push(Action::SkipReceived { host: env.host, received: received.clone() });
             }
-            Kind::PathSwitchRequestAck if of_path => self.path_switched(cx),
-            Kind::PathSwitchRequestFailure if of_path => self.path_refused(cx),
-            Kind::EndMarker => self.end_marker(from, id, cx),
-            Kind::ContextReleaseCommand if id > self.id && !cx.present => {
-                self.bearer.end(cx.out);
+            Kind::PathSwitchRequestAck if of_path => self.path_switched(env),
+            Kind::PathSwitchRequestFailure if of_path => self.path_refused(env),
+            Kind::EndMarker => self.end_marker(from, id, env),
+            Kind::ContextReleaseCommand if id > self.id && !env.present => {
+                self.bearer.end(env.out);
                 return false;
             }
             _ => {}
@@ -235,86 +223,86 @@ impl Context {
         true
     }
 
-    fn end_marker(&mut self, from: Addr, id: Identification, cx: &mut Cx<'_>) {
+    fn end_marker(&mut self, from: Addr, id: Identification, env: &mut Environment<'_>) {
         let waited = self.bearer.waits();
-        let relayed = self.bearer.end_marker(from, id, cx.out);
+        let relayed = self.bearer.end_marker(from, id, env.out);
         if waited && !self.bearer.waits() {
-            cx.note(Phase::OrderRestored);
+            env.note(Phase::OrderRestored);
         }
         if relayed {
-            cx.note(Phase::ForwardingEnded);
+            env.note(Phase::ForwardingEnded);
         }
-        if matches!(self.role, Role::Ready { .. }) && self.bearer.path_has_left() && !self.bearer.waits() {
-            cx.out.push(Action::AwaitDrained { host: cx.host });
+        if matches!(self.state, State::Ready { .. }) && self.bearer.path_has_left() && !self.bearer.waits() {
+            env.out.push(Action::AwaitDrained { host: env.host });
         }
     }
 
-    fn wait_is_over(&mut self, cx: &mut Cx<'_>) {
-        if self.bearer.on_timer(cx.now, cx.out) {
-            cx.note(Phase::ReorderingTimedOut);
-            if self.bearer.relay_end(cx.out) {
-                cx.note(Phase::ForwardingEnded);
+    fn wait_is_over(&mut self, env: &mut Environment<'_>) {
+        if self.bearer.on_timer(env.now, env.out) {
+            env.note(Phase::ReorderingTimedOut);
+            if self.bearer.relay_end(env.out) {
+                env.note(Phase::ForwardingEnded);
             }
         }
     }
 
     /// Whether the context stays.
-    fn on_timer(&mut self, cx: &mut Cx<'_>) -> bool {
-        self.wait_is_over(cx);
-        if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= cx.now) {
-            path.retry = path.retry.again(cx.now);
+    fn on_timer(&mut self, env: &mut Environment<'_>) -> bool {
+        self.wait_is_over(env);
+        if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= env.now) {
+            path.retry = path.retry.again(env.now);
             let Path { id, base_station, .. } = *path;
-            cx.send(cx.mme, id, Kind::PathSwitchRequest { base_station });
+            env.send(env.mme, id, Kind::PathSwitchRequest { base_station });
         }
-        if let Some(timer) = self.measuring.filter(|timer| timer.at <= cx.now) {
-            self.measuring = cx.present.then(|| timer.again(cx.now));
-            if cx.present {
-                cx.send(cx.host, self.id, Kind::MeasurementControl);
+        if let Some(timer) = self.measuring.filter(|timer| timer.at <= env.now) {
+            self.measuring = env.present.then(|| timer.again(env.now));
+            if env.present {
+                env.send(env.host, self.id, Kind::MeasurementControl);
             }
         }
-        if let Some(resuming) = self.resuming.as_mut().filter(|resuming| resuming.retry.at <= cx.now) {
-            resuming.retry = resuming.retry.again(cx.now);
+        if let Some(resuming) = self.resuming.as_mut().filter(|resuming| resuming.retry.at <= env.now) {
+            resuming.retry = resuming.retry.again(env.now);
             let id = resuming.id;
-            cx.send(cx.host, id, Kind::Reestablishment);
+            env.send(env.host, id, Kind::Reestablishment);
         }
-        let stays = match self.role {
-            Role::Serving => {
-                self.forget_at = self.forget_at.filter(|_| !cx.present);
-                self.forget_at.is_none_or(|at| cx.now < at)
+        let stays = match self.state {
+            State::Serving => {
+                self.forget_at = self.forget_at.filter(|_| !env.present);
+                self.forget_at.is_none_or(|at| env.now < at)
             }
-            Role::Preparing { until, .. } | Role::Ready { until, .. } | Role::Executing { until, .. } => {
-                if until <= cx.now {
-                    self.source_times_out(cx);
+            State::Preparing { until, .. } | State::Ready { until, .. } | State::Executing { until, .. } => {
+                if until <= env.now {
+                    self.source_times_out(env);
                 }
                 true
             }
-            Role::Prepared { until, granted, .. } => {
-                if granted.is_some_and(|at| at <= cx.now) {
-                    self.accessed(cx);
+            State::Prepared { until, granted, .. } => {
+                if granted.is_some_and(|at| at <= env.now) {
+                    self.accessed(env);
                 }
-                granted.is_some() || self.resuming.is_some() || cx.now < until
+                granted.is_some() || self.resuming.is_some() || env.now < until
             }
-            Role::Leaving { until } => cx.now < until,
+            State::Leaving { until } => env.now < until,
         };
         if !stays {
-            self.bearer.end(cx.out);
+            self.bearer.end(env.out);
         }
         stays
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let role = match self.role {
-            Role::Serving => self.forget_at,
-            Role::Prepared { until, granted, .. } => granted.or(self.resuming.is_none().then_some(until)),
-            Role::Preparing { until, .. }
-            | Role::Ready { until, .. }
-            | Role::Executing { until, .. }
-            | Role::Leaving { until } => Some(until),
+        let due = match self.state {
+            State::Serving => self.forget_at,
+            State::Prepared { until, granted, .. } => granted.or(self.resuming.is_none().then_some(until)),
+            State::Preparing { until, .. }
+            | State::Ready { until, .. }
+            | State::Executing { until, .. }
+            | State::Leaving { until } => Some(until),
         };
         let path = self.path.map(|path| path.retry.at);
         let measuring = self.measuring.map(|timer| timer.at);
         let resuming = self.resuming.map(|resuming| resuming.retry.at);
-        [role, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().for_each(each);
+        [due, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().for_each(each);
     }
 }
 
@@ -325,23 +313,18 @@ impl ENodeB {
         ENodeB { address, mme, params, present: BTreeSet::new(), hosts: BTreeMap::new() }
     }
 
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        self.hosts.get(&host).map_or("none", Context::state)
-    }
-
     /// Hands the host's context, if there is one, to `react`, which says whether it stays.
     fn with(
         &mut self,
         host: Addr,
         now: Time,
         out: &mut Vec<Action>,
-        react: impl FnOnce(&mut Context, &mut Cx<'_>) -> bool,
+        react: impl FnOnce(&mut Context, &mut Environment<'_>) -> bool,
     ) {
         let Some(context) = self.hosts.get_mut(&host) else { return };
         let present = self.present.contains(&host);
         let (address, mme, params) = (self.address, self.mme, &self.params);
-        if !react(context, &mut Cx { address, mme, params, host, present, now, out }) {
+        if !react(context, &mut Environment { address, mme, params, host, present, now, out }) {
             self.hosts.remove(&host);
         }
     }
@@ -357,7 +340,7 @@ impl ENodeB {
             Kind::ReestablishmentRequest { previous } if self.present.contains(&host) => {
                 self.reestablish((host, id), previous, now, out);
             }
-            _ => self.with(host, now, out, |context, cx| context.on_message(from, id, &kind, cx)),
+            _ => self.with(host, now, out, |context, env| context.on_message(from, id, &kind, env)),
         }
     }
 
@@ -372,7 +355,7 @@ impl ENodeB {
         }
         let bearer = EnodebBearer::attached(host, id, out);
         let measuring = Some(self.params.timers.rrc_retry(now));
-        let context = Context { measuring, ..Context::new(id, Role::Serving, bearer) };
+        let context = Context { measuring, ..Context::new(id, State::Serving, bearer) };
         self.hosts.insert(host, context);
         for kind in [Kind::ConnectionSetup, Kind::MeasurementControl] {
             out.push(Message::about(host, id, kind).to(host));
@@ -388,9 +371,9 @@ impl ENodeB {
         out: &mut Vec<Action>,
     ) {
         let mut continues = false;
-        self.with(host, now, out, |context, cx| {
-            continues = context.id >= id && !matches!(context.role, Role::Leaving { .. });
-            let retry = cx.params.timers.rrc_retry(cx.now);
+        self.with(host, now, out, |context, env| {
+            continues = context.id >= id && !matches!(context.state, State::Leaving { .. });
+            let retry = env.params.timers.rrc_retry(env.now);
             context.resuming = continues.then_some(Resuming { id, retry });
             true
         });
@@ -414,7 +397,7 @@ impl ENodeB {
             return;
         }
         let active = |(&other, context): (&Addr, &Context)| {
-            other != host && !matches!(context.role, Role::Leaving { .. })
+            other != host && !matches!(context.state, State::Leaving { .. })
         };
         let others = self.hosts.iter().filter(|&entry| active(entry)).count();
         let full = self.params.admission_limit.is_some_and(|limit| others >= limit as usize);
@@ -432,8 +415,8 @@ impl ENodeB {
         }
         let bearer = EnodebBearer::expecting(host, id, source, &self.params, out);
         let until = now + self.params.timers.joining;
-        let role = Role::Prepared { source, until, granted: None, early };
-        self.hosts.insert(host, Context::new(id, role, bearer));
+        let state = State::Prepared { source, until, granted: None, early };
+        self.hosts.insert(host, Context::new(id, state, bearer));
         out.push(Message::about(host, id, Kind::HandoverRequestAck).to(source));
     }
 
@@ -444,20 +427,20 @@ impl ENodeB {
             }
             L2Trigger::HostGone { host } => {
                 self.present.remove(&host);
-                self.with(host, now, out, |context, cx| {
-                    context.host_gone(cx);
+                self.with(host, now, out, |context, env| {
+                    context.host_gone(env);
                     true
                 });
             }
             L2Trigger::Drained { host } => {
-                self.with(host, now, out, |context, cx| {
-                    context.drained(cx);
+                self.with(host, now, out, |context, env| {
+                    context.drained(env);
                     true
                 });
             }
             L2Trigger::HandoverPredicted { host, base_station } => {
-                self.with(host, now, out, |context, cx| {
-                    context.predicted(base_station, cx);
+                self.with(host, now, out, |context, env| {
+                    context.predicted(base_station, env);
                     true
                 });
             }
@@ -474,8 +457,26 @@ impl ENodeB {
         let hosts: Vec<Addr> =
             self.hosts.iter().filter(|(_, context)| due(context)).map(|(&host, _)| host).collect();
         for host in hosts {
-            self.with(host, now, out, |context, cx| context.on_timer(cx));
+            self.with(host, now, out, |context, env| context.on_timer(env));
         }
+    }
+}
+
+impl Role for ENodeB {
+    fn state(&self, host: Addr) -> StateName {
+        match self.hosts.get(&host).map(|context| context.state) {
+            None => StateName::None,
+            Some(State::Serving) => StateName::Serving,
+            Some(State::Preparing { .. }) => StateName::Preparing,
+            Some(State::Ready { .. }) => StateName::Ready,
+            Some(State::Executing { .. }) => StateName::Executing,
+            Some(State::Prepared { .. }) => StateName::Prepared,
+            Some(State::Leaving { .. }) => StateName::Leaving,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
     }
 }
 

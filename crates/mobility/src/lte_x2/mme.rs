@@ -1,25 +1,27 @@
 //! The mobility management entity: requests path switches, one after the other for each host.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | unknown | path switch request | failure | unknown |
-//! | unknown, idle | service request, newer | modify bearer request | modifying |
-//! | idle | path switch request, newer | modify bearer request | modifying |
-//! | idle | path switch request of the handover that is done | ack | idle |
-//! | idle, modifying | path switch request, older | failure | same |
-//! | modifying | request, newer | waits for its turn, in order of arrival | modifying |
-//! | modifying | path switch request of the handover under way | answers it too | modifying |
-//! | modifying | modify bearer response | ack, or context setup and release of the old base station; the next request | idle, modifying |
-//! | modifying | time is up | modify bearer request again | modifying |
-//!
 //! A request that is next after a newer one was done is answered with a failure.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
+use crate::transitions::Role;
 use crate::{Agent, Identification};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, VecDeque};
+
+crate::transitions! {
+    Mme, "state of a host": Unknown "unknown", Idle "idle", Modifying "modifying";
+    "unknown" | "path-switch-request" | "" | "path-switch-request-failure" | "same";
+    "unknown, idle" | "service-request" | "newer" | "modify-bearer-request" | "modifying";
+    "idle" | "path-switch-request" | "newer" | "modify-bearer-request" | "modifying";
+    "idle" | "path-switch-request" | "of the handover that is done" | "path-switch-request-ack" | "same";
+    "idle, modifying" | "path-switch-request" | "older" | "path-switch-request-failure" | "same";
+    "modifying" | "path-switch-request, service-request" | "newer: waits for its turn; of the handover under way: is answered too" | "" | "same";
+    "modifying" | "modify-bearer-response" | "of the last request; the next request follows" | "path-switch-request-ack, initial-context-setup, ue-context-release-command" | "idle";
+    "modifying" | "modify-bearer-response" | "the same, and another request waits" | "path-switch-request-ack, modify-bearer-request" | "same";
+    "modifying" | "time" | "no response" | "modify-bearer-request" | "same";
+}
 
 /// LTE at the mobility management entity.
 #[derive(Clone, Debug)]
@@ -60,15 +62,6 @@ impl Mme {
     /// An entity that knows no host; the gateway of all is `gateway`.
     pub fn new(gateway: Addr, params: &Params) -> Mme {
         Mme { gateway, params: params.clone(), hosts: BTreeMap::new() }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.hosts.get(&host) {
-            None => "unknown",
-            Some(Host { change: None, .. }) => "idle",
-            Some(Host { change: Some(_), .. }) => "modifying",
-        }
     }
 
     fn requested(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
@@ -154,6 +147,20 @@ fn refuse(host: Addr, request: Request, out: &mut Vec<Action>) {
     // A service request is repeated by its host, with a newer identification.
     if !request.service {
         out.push(Message::about(host, request.id, Kind::PathSwitchRequestFailure).to(request.from));
+    }
+}
+
+impl Role for Mme {
+    fn state(&self, host: Addr) -> StateName {
+        match self.hosts.get(&host) {
+            None => StateName::Unknown,
+            Some(Host { change: None, .. }) => StateName::Idle,
+            Some(Host { change: Some(_), .. }) => StateName::Modifying,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
     }
 }
 

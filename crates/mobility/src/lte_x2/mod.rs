@@ -82,6 +82,7 @@
 //! DEVIATION: no S1 handover: base stations without X2 have no handover.
 
 use crate::Agent;
+use crate::transitions::Machine;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -125,11 +126,6 @@ impl Core {
     pub fn new(address: Addr, params: &Params) -> Core {
         Core { gateway: ServingGateway::new(params), mme: Mme::new(address, params) }
     }
-
-    /// The state of the MME for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        self.mme.state(host)
-    }
 }
 
 impl Agent for Core {
@@ -137,12 +133,29 @@ impl Agent for Core {
     type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
-        self.gateway.on(input.clone(), now, out);
-        self.mme.on(input, now, out);
+        self.gateway.step(input.clone(), now, out);
+        self.mme.step(input, now, out);
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         self.mme.deadlines(each);
+    }
+}
+
+/// Both run by their own tables.
+impl Machine for Core {
+    fn step(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        self.on(input, now, out);
+    }
+
+    #[cfg(test)]
+    fn word(&self, host: Addr) -> &'static str {
+        self.mme.word(host)
+    }
+
+    #[cfg(test)]
+    fn table(&self) -> Option<crate::lab::TableOf> {
+        None
     }
 }
 

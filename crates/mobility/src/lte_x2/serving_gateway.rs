@@ -1,18 +1,18 @@
 //! The serving gateway: the near end of the tunnels.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | any | modify bearer request, newer, other base station | end markers on the old path, tunnel to the new one, response | bound |
-//! | any | modify bearer request, newer, same base station | response | bound |
-//! | bound | the last request again | response | bound |
-//! | bound | modify bearer request, older | | bound |
 
 use super::bearer::end_marker;
 use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    ServingGateway, "state of a host": Unknown "unknown", Bound "bound";
+    "unknown" | "modify-bearer-request" | "" | "tunnel, modify-bearer-response" | "bound";
+    "bound" | "modify-bearer-request" | "newer or the same; end markers if the base station is another one" | "end-marker, tunnel, modify-bearer-response" | "same";
+}
 
 /// LTE at the serving gateway.
 #[derive(Clone, Debug)]
@@ -26,11 +26,6 @@ impl ServingGateway {
     /// A gateway that knows no host.
     pub fn new(params: &Params) -> ServingGateway {
         ServingGateway { end_markers: params.end_markers as usize, paths: BTreeMap::new() }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        if self.paths.contains_key(&host) { "bound" } else { "unknown" }
     }
 
     fn modify(&mut self, host: Addr, base_station: Addr, id: Identification, out: &mut Vec<Action>) -> bool {
@@ -49,6 +44,16 @@ impl ServingGateway {
             out.push(Action::Note { host, phase: Phase::PathSwitched });
         }
         true
+    }
+}
+
+impl Role for ServingGateway {
+    fn state(&self, host: Addr) -> StateName {
+        if self.paths.contains_key(&host) { StateName::Bound } else { StateName::Unknown }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.paths.keys().copied()
     }
 }
 

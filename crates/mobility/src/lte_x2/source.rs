@@ -1,183 +1,183 @@
 //! The source base station's part: prepare, command, forward; or take the host back.
 
 use super::bearer::Outlet;
-use super::enodeb::{Context, Cx, Role};
+use super::enodeb::{Context, Environment, State};
 use super::{Cancelled, Forwarding, Kind, PathSwitch, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
     /// The host has reported a better neighbour.
-    pub fn reported(&mut self, target: Addr, cx: &mut Cx<'_>) {
-        match &mut self.role {
-            Role::Serving => self.prepare(target, cx.params.path_switch == PathSwitch::Fast, true, cx),
-            Role::Preparing { target: expected, wanted, .. } if *expected == target => *wanted = true,
-            Role::Preparing { target: other, wanted: false, .. } => {
+    pub fn reported(&mut self, target: Addr, env: &mut Environment<'_>) {
+        match &mut self.state {
+            State::Serving => self.prepare(target, env.params.path_switch == PathSwitch::Fast, true, env),
+            State::Preparing { target: expected, wanted, .. } if *expected == target => *wanted = true,
+            State::Preparing { target: other, wanted: false, .. } => {
                 let other = *other;
-                cx.send(other, self.id, Kind::HandoverCancel);
-                self.prepare(target, false, true, cx);
+                env.send(other, self.id, Kind::HandoverCancel);
+                self.prepare(target, false, true, env);
             }
-            Role::Ready { target: expected, .. } if *expected == target => self.command(target, true, cx),
-            Role::Ready { .. } => {
-                cx.note(Phase::PredictionFailed);
-                self.take_back(cx);
-                self.prepare(target, false, true, cx);
+            State::Ready { target: expected, .. } if *expected == target => self.command(target, true, env),
+            State::Ready { .. } => {
+                env.note(Phase::PredictionFailed);
+                self.take_back(env);
+                self.prepare(target, false, true, env);
             }
-            Role::Preparing { .. }
-            | Role::Executing { .. }
-            | Role::Prepared { .. }
-            | Role::Leaving { .. } => {}
+            State::Preparing { .. }
+            | State::Executing { .. }
+            | State::Prepared { .. }
+            | State::Leaving { .. } => {}
         }
     }
 
     /// The host is expected to report this target soon.
-    pub fn predicted(&mut self, target: Addr, cx: &mut Cx<'_>) {
-        let predictive = cx.params.path_switch == PathSwitch::Predictive;
-        if predictive && cx.present && target != cx.address && matches!(self.role, Role::Serving) {
-            cx.note(Phase::HandoverPredicted);
-            self.prepare(target, true, false, cx);
+    pub fn predicted(&mut self, target: Addr, env: &mut Environment<'_>) {
+        let predictive = env.params.path_switch == PathSwitch::Predictive;
+        if predictive && env.present && target != env.address && matches!(self.state, State::Serving) {
+            env.note(Phase::HandoverPredicted);
+            self.prepare(target, true, false, env);
         }
     }
 
     /// Nothing is left of what came before the path switch: the target need not wait for it.
-    pub fn drained(&mut self, cx: &mut Cx<'_>) {
-        if let Role::Ready { target, .. } = self.role
+    pub fn drained(&mut self, env: &mut Environment<'_>) {
+        if let State::Ready { target, .. } = self.state
             && self.bearer.path_has_left()
         {
-            self.bearer.stop_forwarding(target, self.id, cx.out);
+            self.bearer.stop_forwarding(target, self.id, env.out);
         }
     }
 
-    fn prepare(&mut self, target: Addr, early: bool, wanted: bool, cx: &mut Cx<'_>) {
+    fn prepare(&mut self, target: Addr, early: bool, wanted: bool, env: &mut Environment<'_>) {
         // End markers of handovers before this one lead to here, or are stale.
         self.bearer.since(self.id);
-        self.id = self.id.newer(cx.now);
-        let until = cx.now + cx.params.timers.reloc_prep;
-        self.role = Role::Preparing { target, until, early, wanted };
-        cx.send(target, self.id, Kind::HandoverRequest { early });
+        self.id = self.id.newer(env.now);
+        let until = env.now + env.params.timers.reloc_prep;
+        self.state = State::Preparing { target, until, early, wanted };
+        env.send(target, self.id, Kind::HandoverRequest { early });
     }
 
     /// The target's acknowledgement.
-    pub fn target_is_ready(&mut self, from: Addr, cx: &mut Cx<'_>) {
-        let Role::Preparing { target, early, wanted, .. } = self.role else { return };
+    pub fn target_is_ready(&mut self, from: Addr, env: &mut Environment<'_>) {
+        let State::Preparing { target, early, wanted, .. } = self.state else { return };
         if from != target {
             return;
         }
-        cx.note(Phase::HandoverPrepared);
+        env.note(Phase::HandoverPrepared);
         if wanted {
-            self.command(target, early, cx);
+            self.command(target, early, env);
         } else {
-            self.role = Role::Ready { target, until: cx.now + cx.params.prediction_timeout };
+            self.state = State::Ready { target, until: env.now + env.params.prediction_timeout };
         }
         if early {
-            self.switch_path(target, None, cx);
+            self.switch_path(target, None, env);
         }
     }
 
     /// The target does not admit the host.
-    pub fn target_refuses(&mut self, from: Addr, cx: &mut Cx<'_>) {
-        if matches!(self.role, Role::Preparing { target, .. } if target == from) {
-            cx.note(Phase::HandoverRejected);
-            self.role = Role::Serving;
+    pub fn target_refuses(&mut self, from: Addr, env: &mut Environment<'_>) {
+        if matches!(self.state, State::Preparing { target, .. } if target == from) {
+            env.note(Phase::HandoverRejected);
+            self.state = State::Serving;
         }
     }
 
-    fn command(&mut self, target: Addr, early: bool, cx: &mut Cx<'_>) {
-        cx.note(Phase::HandoverCommanded);
-        cx.send(cx.host, self.id, Kind::HandoverCommand { target });
-        if cx.params.forwarding == Forwarding::Lossless {
-            cx.send(target, self.id, Kind::SnStatusTransfer);
+    fn command(&mut self, target: Addr, early: bool, env: &mut Environment<'_>) {
+        env.note(Phase::HandoverCommanded);
+        env.send(env.host, self.id, Kind::HandoverCommand { target });
+        if env.params.forwarding == Forwarding::Lossless {
+            env.send(target, self.id, Kind::SnStatusTransfer);
         }
-        self.role = Role::Executing { target, until: cx.now + cx.params.timers.reloc_overall, early };
-        self.forward_to(target, cx);
+        self.state = State::Executing { target, until: env.now + env.params.timers.reloc_overall, early };
+        self.forward_to(target, env);
     }
 
-    fn forward_to(&mut self, target: Addr, cx: &mut Cx<'_>) {
-        if cx.params.forwarding != Forwarding::None && self.bearer.outlet() != Outlet::Tunnel(target) {
-            cx.note(Phase::ForwardingStarted);
-            self.bearer.forward(target, cx.now, cx.params, cx.out);
-            if self.bearer.relay_end(cx.out) {
-                cx.note(Phase::ForwardingEnded);
+    fn forward_to(&mut self, target: Addr, env: &mut Environment<'_>) {
+        if env.params.forwarding != Forwarding::None && self.bearer.outlet() != Outlet::Tunnel(target) {
+            env.note(Phase::ForwardingStarted);
+            self.bearer.forward(target, env.now, env.params, env.out);
+            if self.bearer.relay_end(env.out) {
+                env.note(Phase::ForwardingEnded);
             }
         }
     }
 
-    pub fn source_times_out(&mut self, cx: &mut Cx<'_>) {
-        match self.role {
-            Role::Preparing { target, .. } => {
-                cx.note(Phase::HandoverCancelled);
-                cx.send(target, self.id, Kind::HandoverCancel);
-                self.role = Role::Serving;
+    pub fn source_times_out(&mut self, env: &mut Environment<'_>) {
+        match self.state {
+            State::Preparing { target, .. } => {
+                env.note(Phase::HandoverCancelled);
+                env.send(target, self.id, Kind::HandoverCancel);
+                self.state = State::Serving;
             }
-            Role::Ready { .. } if cx.present => {
-                cx.note(Phase::PredictionFailed);
-                self.take_back(cx);
+            State::Ready { .. } if env.present => {
+                env.note(Phase::PredictionFailed);
+                self.take_back(env);
             }
-            Role::Ready { target, .. } => {
-                self.forward_to(target, cx);
-                self.role = Role::Leaving { until: cx.now + cx.params.timers.forwarding_hold };
+            State::Ready { target, .. } => {
+                self.forward_to(target, env);
+                self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold };
             }
-            Role::Executing { .. } if cx.present => {
-                cx.note(Phase::HandoverCancelled);
-                self.take_back(cx);
+            State::Executing { .. } if env.present => {
+                env.note(Phase::HandoverCancelled);
+                self.take_back(env);
             }
-            Role::Executing { .. } => {
-                self.role = Role::Leaving { until: cx.now + cx.params.timers.forwarding_hold }
+            State::Executing { .. } => {
+                self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold }
             }
-            Role::Serving | Role::Prepared { .. } | Role::Leaving { .. } => {}
+            State::Serving | State::Prepared { .. } | State::Leaving { .. } => {}
         }
     }
 
     /// The handover is off: the host is served here again, and the path comes back.
-    pub fn take_back(&mut self, cx: &mut Cx<'_>) {
-        let (target, early, commanded) = match self.role {
-            Role::Ready { target, .. } => (target, true, false),
-            Role::Executing { target, early, .. } => (target, early, true),
+    pub fn take_back(&mut self, env: &mut Environment<'_>) {
+        let (target, early, commanded) = match self.state {
+            State::Ready { target, .. } => (target, true, false),
+            State::Executing { target, early, .. } => (target, early, true),
             _ => return,
         };
-        cx.send(target, self.id, Kind::HandoverCancel);
+        env.send(target, self.id, Kind::HandoverCancel);
         if commanded || self.bearer.path_has_left() {
-            self.bearer.stop_forwarding(target, self.id, cx.out);
+            self.bearer.stop_forwarding(target, self.id, env.out);
         }
-        self.role = Role::Serving;
+        self.state = State::Serving;
         if early {
-            self.id = self.id.newer(cx.now);
-            self.switch_path(cx.address, None, cx);
+            self.id = self.id.newer(env.now);
+            self.switch_path(env.address, None, env);
         }
         self.bearer.since(self.id);
-        self.bearer.attach(cx.now, cx.params, cx.out);
-        let returns = cx.params.cancelled == Cancelled::Return && cx.params.forwarding != Forwarding::None;
+        self.bearer.attach(env.now, env.params, env.out);
+        let returns = env.params.cancelled == Cancelled::Return && env.params.forwarding != Forwarding::None;
         if returns && (commanded || early) {
-            self.bearer.expect_from(target, cx.now, cx.params, cx.out);
+            self.bearer.expect_from(target, env.now, env.params, env.out);
         }
     }
 
     /// The target has the host and the path; whether the context stays.
-    pub fn released(&mut self, from: Addr, cx: &mut Cx<'_>) -> bool {
-        if matches!(self.role, Role::Leaving { .. } | Role::Prepared { .. }) {
+    pub fn released(&mut self, from: Addr, env: &mut Environment<'_>) -> bool {
+        if matches!(self.state, State::Leaving { .. } | State::Prepared { .. }) {
             return true;
         }
-        cx.note(Phase::SourceReleased);
-        if cx.params.forwarding == Forwarding::None {
-            self.bearer.end(cx.out);
+        env.note(Phase::SourceReleased);
+        if env.params.forwarding == Forwarding::None {
+            self.bearer.end(env.out);
             return false;
         }
-        self.forward_to(from, cx);
-        self.role = Role::Leaving { until: cx.now + cx.params.timers.forwarding_hold };
+        self.forward_to(from, env);
+        self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold };
         true
     }
 
     /// Layer 2 has lost the host.
-    pub fn host_gone(&mut self, cx: &mut Cx<'_>) {
+    pub fn host_gone(&mut self, env: &mut Environment<'_>) {
         self.resuming = None;
-        if let Role::Prepared { until, granted, .. } = &mut self.role {
-            (*until, *granted) = (cx.now + cx.params.timers.joining, None);
+        if let State::Prepared { until, granted, .. } = &mut self.state {
+            (*until, *granted) = (env.now + env.params.timers.joining, None);
         }
-        if !matches!(self.role, Role::Serving | Role::Preparing { .. } | Role::Ready { .. }) {
+        if !matches!(self.state, State::Serving | State::Preparing { .. } | State::Ready { .. }) {
             return;
         }
-        self.forget_at = Some(cx.now + cx.params.timers.reloc_overall);
-        if cx.params.forwarding != Forwarding::None {
-            self.bearer.hold(cx.out);
+        self.forget_at = Some(env.now + env.params.timers.reloc_overall);
+        if env.params.forwarding != Forwarding::None {
+            self.bearer.hold(env.out);
         }
     }
 }

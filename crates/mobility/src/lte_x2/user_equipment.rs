@@ -1,35 +1,38 @@
 //! The user equipment (the papers' "ME"): reports, executes the handover command, and recovers from failures.
 //!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | requesting | time is up | service request, newer | requesting |
-//! | requesting | connection setup of the last request | | connected |
-//! | idle, requesting, connected, accessing, re-establishing, or detached elsewhere than at the target | link up | service request | requesting |
-//! | connected | measurement control | has event A3 evaluated, confirms | connected |
-//! | connected | neighbour better | measurement report | connected |
-//! | connected | handover command, newer | leaves for the target, starts T304 | detached |
-//! | detached | link up at the target | preamble | accessing |
-//! | accessing | time is up | preamble again | accessing |
-//! | accessing | random access response | handover confirm, PDCP status report, stops T304 | connected |
-//! | connected | random access response of its last handover | handover confirm again | connected |
-//! | detached, accessing | T304 | leaves, searches a cell, starts T311 | selecting |
-//! | connected, accessing, re-establishing, requesting | link down, radio link failure | leaves, searches a cell, starts T311 | selecting |
-//! | selecting | cell found | enters it | selecting |
-//! | selecting | link up | re-establishment request, starts T301 | re-establishing |
-//! | re-establishing | re-establishment | re-establishment complete, PDCP status report, has event A3 evaluated | connected |
-//! | connected | re-establishment of its last request | re-establishment complete again | connected |
-//! | re-establishing | reject, T301 | service request | requesting |
-//! | selecting | T311 | searches again | idle |
-//! | idle | T311 after the entry should be done | searches again | idle |
-//! | idle | cell found | enters it | idle |
-//!
 //! All other inputs have no effect.
 
 use super::{Action, Forwarding, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Detached "detached", Accessing "accessing", Selecting "selecting", Reestablishing "re-establishing";
+    "idle, requesting, connected, accessing, re-establishing, detached" | "link up" | "elsewhere than at the target" | "service-request" | "requesting";
+    "requesting" | "time" | "no connection setup" | "service-request" | "same";
+    "requesting" | "connection-setup" | "of the last request" | "" | "connected";
+    "connected" | "measurement-control" | "of its base station" | "measure, measurement-control-complete" | "same";
+    "connected" | "neighbour better" | "" | "measurement-report" | "same";
+    "connected" | "handover-command" | "newer; starts T304" | "enter" | "detached";
+    "detached" | "link up" | "at the target" | "random-access-preamble" | "accessing";
+    "accessing" | "time" | "no response" | "random-access-preamble" | "same";
+    "accessing" | "random-access-response" | "of its handover" | "handover-confirm, report received, measure" | "connected";
+    "connected" | "random-access-response" | "of its last handover" | "handover-confirm" | "same";
+    "detached, accessing" | "time" | "T304" | "leave, search" | "selecting";
+    "requesting, connected, accessing, re-establishing" | "link down, radio link failure" | "starts T311" | "leave, search" | "selecting";
+    "selecting, idle" | "cell found" | "" | "enter" | "same";
+    "selecting" | "link up" | "starts T301" | "reestablishment-request" | "re-establishing";
+    "re-establishing" | "reestablishment" | "of its last request" | "reestablishment-complete, report received, measure" | "connected";
+    "connected" | "reestablishment" | "of its last request" | "reestablishment-complete" | "same";
+    "re-establishing" | "reestablishment-reject" | "of its last request" | "service-request" | "requesting";
+    "re-establishing" | "time" | "T301" | "service-request" | "requesting";
+    "selecting" | "time" | "T311" | "search" | "idle";
+    "idle" | "time" | "T311 after the entry should be done" | "search" | "same";
+    "any" | "packets received" | "layer 2 answers the request for a report" | "pdcp-status-report" | "same";
+}
 
 /// LTE at a user equipment.
 #[derive(Clone, Debug)]
@@ -83,19 +86,6 @@ impl UserEquipment {
             state: State::Idle { retry: None },
             id: Identification(0),
             previous: address,
-        }
-    }
-
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match self.state {
-            State::Idle { .. } => "idle",
-            State::Requesting { .. } => "requesting",
-            State::Connected { .. } => "connected",
-            State::Detached { .. } => "detached",
-            State::Accessing { .. } => "accessing",
-            State::Selecting { .. } => "selecting",
-            State::Reestablishing { .. } => "re-establishing",
         }
     }
 
@@ -265,6 +255,20 @@ impl UserEquipment {
                 self.send(base_station, Kind::MeasurementReport { target }, out);
             }
             _ => {}
+        }
+    }
+}
+
+impl Role for UserEquipment {
+    fn state(&self, _: Addr) -> StateName {
+        match self.state {
+            State::Idle { .. } => StateName::Idle,
+            State::Requesting { .. } => StateName::Requesting,
+            State::Connected { .. } => StateName::Connected,
+            State::Detached { .. } => StateName::Detached,
+            State::Accessing { .. } => StateName::Accessing,
+            State::Selecting { .. } => StateName::Selecting,
+            State::Reestablishing { .. } => StateName::Reestablishing,
         }
     }
 }

@@ -1,21 +1,5 @@
 //! The base station: joins the tree for present and expected hosts, keeps their packets, and prunes.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | trigger | join, starts buffering | candidate |
-//! | candidate | trigger again | restarts the prune timer | candidate |
-//! | none | attach | route to the air, join, acknowledge | serving |
-//! | candidate | attach | releases the buffer to the air, acknowledge; moved to the old base station | serving |
-//! | serving | attach again | acknowledge | serving |
-//! | serving | handover predicted | trigger to those that it names | serving |
-//! | serving | host gone | starts the prune timer, or buffering at the old base station | left |
-//! | left | attach: it is back | releases the buffer, acknowledge | serving |
-//! | left | trigger | starts buffering, unless its buffer waits for news of the host | candidate |
-//! | left | moved | tunnels its buffer to the new base station; waits for the prune delay | left |
-//! | serving | moved: the host is here and there | waits for the host to go, or for the end of the bicast | serving |
-//! | candidate, left, serving | prune timer, prune delay or bicast over | no route, discards the buffer, prune | none |
-//! | any | join acknowledge, join timer | join again, or moved to the old base station | same |
-//!
 //! Without a buffer a candidate has no route to the host: copies end here until it attaches. An attach of a host that
 //! layer 2 does not have here, and messages older than the last news of the host, have no effect.
 
@@ -23,10 +7,30 @@ use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Beacons, BufferPlace, TriggerBy};
 use crate::signal::{broadcast, send};
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+
+crate::transitions! {
+    AccessRouter, "state of a host": None "none", Candidate "candidate", Serving "serving", Left "left";
+    "any" | "host arrived" | "" | "" | "same";
+    "none, candidate, left" | "host gone" | "" | "" | "same";
+    "serving" | "host gone" | "starts the prune timer; buffers at the old base station" | "start buffering" | "left";
+    "serving" | "handover predicted" | "to those that it names" | "trigger" | "same";
+    "none, candidate, left" | "attach" | "of a present host, not older" | "join, release, route, discard buffer, attach-acknowledge, moved, trigger" | "serving";
+    "serving" | "attach" | "of a present host, not older" | "route, attach-acknowledge, moved, trigger" | "same";
+    "none, left" | "trigger" | "not older" | "join, start buffering, no route" | "candidate";
+    "candidate, serving" | "trigger" | "not older; restarts the prune timer" | "" | "same";
+    "left" | "moved" | "newer" | "release into tunnel, tunnel, discard buffer" | "same";
+    "none, candidate, serving" | "moved" | "newer" | "" | "same";
+    "serving" | "join-acknowledge" | "of the last join" | "moved" | "same";
+    "candidate, left" | "join-acknowledge" | "of the last join" | "" | "same";
+    "candidate, serving, left" | "time" | "no acknowledge, or time to refresh" | "join" | "same";
+    "serving, left" | "time" | "no-path trigger, half the prune timer" | "trigger" | "same";
+    "candidate, serving, left" | "time" | "prune timer, prune delay or bicast over" | "no route, discard buffer, prune" | "none";
+}
 
 /// M&M at a base station.
 #[derive(Clone, Debug)]
@@ -88,16 +92,6 @@ impl AccessRouter {
             newest: BTreeMap::new(),
             pruned: BTreeMap::new(),
             members: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.members.get(&host).map(|member| member.state) {
-            None => "none",
-            Some(State::Candidate) => "candidate",
-            Some(State::Serving) => "serving",
-            Some(State::Left) => "left",
         }
     }
 
@@ -291,6 +285,21 @@ fn end_way(host: Addr, member: &mut Member, out: &mut Vec<Action>) {
     out.push(Action::ClearRoute { host, from: None });
     if std::mem::take(&mut member.buffering) {
         out.push(Action::DiscardBuffer { host });
+    }
+}
+
+impl Role for AccessRouter {
+    fn state(&self, host: Addr) -> StateName {
+        match self.members.get(&host).map(|member| member.state) {
+            None => StateName::None,
+            Some(State::Candidate) => StateName::Candidate,
+            Some(State::Serving) => StateName::Serving,
+            Some(State::Left) => StateName::Left,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.members.keys().copied()
     }
 }
 

@@ -1,20 +1,23 @@
 //! The mobile host: detects that it is in another cell, and attaches there.
 //!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | away, attaching, attached | its base station is another one | attach | attaching |
-//! | attaching | no acknowledge in time | attach again | attaching |
-//! | attaching | acknowledge of the last attach | | attached |
-//! | attaching, attached | it has no base station any more | | away |
-//!
 //! An acknowledge of an earlier attach has no effect.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::Agent;
 use crate::blocks::{Detector, Found, Registration};
 use crate::signal::send;
+use crate::transitions::Role;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    MobileHost, "state": Away "away", Attaching "attaching", Attached "attached";
+    "any" | "link up, link down, access-router-beacon" | "" | "" | "same";
+    "away, attaching, attached" | "link up, link down, access-router-beacon, time" | "its base station is another one" | "attach" | "attaching";
+    "attaching, attached" | "link down, time" | "it has no base station any more" | "" | "away";
+    "attaching" | "time" | "no acknowledge" | "attach" | "same";
+    "attaching" | "attach-acknowledge" | "of the last attach" | "" | "attached";
+}
 
 /// M&M at a mobile host.
 #[derive(Clone, Debug)]
@@ -35,15 +38,6 @@ impl MobileHost {
         }
     }
 
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match (self.detector.current(), self.attach.is_pending()) {
-            (None, _) => "away",
-            (_, true) => "attaching",
-            (_, false) => "attached",
-        }
-    }
-
     fn found(&mut self, found: Option<Found>, now: Time, out: &mut Vec<Action>) {
         match found {
             Some(Found::Moved(base_station)) => {
@@ -59,6 +53,16 @@ impl MobileHost {
     fn send(&self, base_station: Addr, out: &mut Vec<Action>) {
         let kind = Kind::Attach { previous: self.attach.previous(base_station) };
         send(base_station, (self.address, self.attach.id(), kind), out);
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match (self.detector.current(), self.attach.is_pending()) {
+            (None, _) => StateName::Away,
+            (_, true) => StateName::Attaching,
+            (_, false) => StateName::Attached,
+        }
     }
 }
 

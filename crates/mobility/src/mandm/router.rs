@@ -1,28 +1,31 @@
 //! A router of the tree: a host's packets go down every branch that has been joined. The border router is the root.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | off | join | branch; join to the next one up | joining |
-//! | off | join, at the root | branch, acknowledge | on |
-//! | joining | join of another node | branch | joining |
-//! | joining | no acknowledge in time | join again | joining |
-//! | joining | acknowledge of the last join | acknowledges those below | on |
-//! | on | join | branch, acknowledge | on |
-//! | on | time to refresh | join to the next one up | on |
-//! | joining, on | prune of one branch, or its lifetime over | no branch | same |
-//! | joining, on | prune of the last branch, or its lifetime over | no branch; prune to the next one up | off |
-//! | off | a packet comes from above without a branch, not just after the prune | prune to the next one up | off |
-//!
 //! A message that is older than the last one about a branch has no effect.
 
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Refreshed, SoftRoutes};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Direction, Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    Router, "state of a host": Off "off", Joining "joining", On "on";
+    "off" | "join" | "" | "copies, join" | "joining";
+    "off" | "join" | "at the root" | "copies, join-acknowledge" | "on";
+    "joining" | "join" | "of another node" | "copies" | "same";
+    "on" | "join" | "" | "copies, join-acknowledge" | "same";
+    "joining" | "join-acknowledge" | "of the last join" | "join-acknowledge" | "on";
+    "on" | "join-acknowledge" | "of the last join" | "" | "same";
+    "joining, on" | "time" | "no acknowledge, or time to refresh" | "join" | "same";
+    "joining, on" | "prune, time" | "a branch is pruned, or its lifetime over" | "no copies" | "same";
+    "joining, on" | "prune, time" | "the last branch is" | "no copies, prune" | "off";
+    "off" | "prune" | "again" | "" | "same";
+    "off" | "packet" | "from above, not just after the prune" | "prune" | "same";
+}
 
 /// M&M at a router.
 #[derive(Clone, Debug)]
@@ -48,15 +51,6 @@ impl Router {
             grafts: BTreeMap::new(),
             pruned: BTreeMap::new(),
             waiting: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.grafts.get(&host) {
-            _ if self.branches.of(host).next().is_none() => "off",
-            Some(graft) if !graft.is_on_tree() => "joining",
-            Some(_) | None => "on",
         }
     }
 
@@ -125,6 +119,20 @@ impl Router {
 
 fn acknowledge(host: Addr, child: Addr, id: Identification, out: &mut Vec<Action>) {
     send(child, (host, id, Kind::JoinAcknowledge), out);
+}
+
+impl Role for Router {
+    fn state(&self, host: Addr) -> StateName {
+        match self.grafts.get(&host) {
+            _ if self.branches.of(host).next().is_none() => StateName::Off,
+            Some(graft) if !graft.is_on_tree() => StateName::Joining,
+            Some(_) | None => StateName::On,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.branches.hosts()
+    }
 }
 
 impl Agent for Router {

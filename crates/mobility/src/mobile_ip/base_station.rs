@@ -1,30 +1,34 @@
 //! The base station: sends beacons, passes the local handoff protocol on, and buffers for hosts that have left.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | handoff request | route to the air, notification | requested |
-//! | requested, attached | handoff request | notification | same |
-//! | requested | advertisement for the host | relays it | attached |
-//! | requested, attached | host gone | starts buffering | buffering |
-//! | any | handoff request of a host that layer 2 does not have here any more | ignores it | same |
-//! | buffering | forward message | releases the buffer to the agent, marked | forwarding |
-//! | buffering, forwarding | handoff request: it is back | releases the buffer to the air, notification | requested |
-//! | buffering | hold time over | discards the buffer | none |
-//! | forwarding | packet for the host | restarts the hold time | forwarding |
-//! | forwarding | hold time over | | none |
-//! | requested, attached | forward message about a move later than the attachment | as if host gone came first | forwarding |
-//! | requested, attached, buffering | forward message about an earlier move | ignores it | same |
-//! | none | forward message | passes on what comes | forwarding |
-//!
 //! Without the local handoff protocol only layer 2 reports the presence of a host. Then "host arrived" replaces the
 //! handoff request, without notification.
 
 use super::{Action, BeaconTiming, Input, Kind, Message, Params, Phase};
 use crate::signal::{broadcast, send};
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+crate::transitions! {
+    BaseStation, "state of a host": None "none", Requested "requested", Attached "attached", Buffering "buffering", Forwarding "forwarding";
+    "none" | "handoff-request" | "of a present host" | "route, route to buffer, await forwarded, notification" | "requested";
+    "requested, attached" | "handoff-request" | "of a present host" | "notification" | "same";
+    "buffering, forwarding" | "handoff-request" | "of a present host: it is back" | "release, route, route to buffer, await forwarded, notification" | "requested";
+    "requested, attached" | "agent-advertisement" | "for the host" | "agent-advertisement" | "attached";
+    "any" | "agent-solicitation" | "" | "agent-solicitation" | "same";
+    "any" | "host arrived" | "with local handoff" | "" | "same";
+    "none" | "host arrived" | "without local handoff" | "route, route to buffer, await forwarded" | "attached";
+    "buffering, forwarding" | "host arrived" | "without local handoff" | "release, route, route to buffer, await forwarded" | "attached";
+    "requested, attached" | "host gone" | "" | "start buffering" | "buffering";
+    "requested, attached" | "host gone" | "without buffering" | "" | "none";
+    "none, buffering, forwarding" | "host gone" | "" | "" | "same";
+    "none, requested, attached" | "forward" | "about a move later than the attachment" | "start buffering, release, route to buffer" | "forwarding";
+    "buffering" | "forward" | "about a move later than the attachment" | "release, route to buffer" | "forwarding";
+    "forwarding" | "packet" | "restarts the hold time" | "" | "same";
+    "buffering, forwarding" | "time" | "hold time over" | "no route, discard buffer" | "none";
+}
 
 /// Mobile IP at a base station.
 #[derive(Clone, Debug)]
@@ -68,17 +72,6 @@ impl BaseStation {
             promised: VecDeque::new(),
             present: BTreeSet::new(),
             hosts: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.hosts.get(&host) {
-            None => "none",
-            Some(Host::Requested { .. }) => "requested",
-            Some(Host::Attached { .. }) => "attached",
-            Some(Host::Buffering { .. }) => "buffering",
-            Some(Host::Forwarding { .. }) => "forwarding",
         }
     }
 
@@ -195,6 +188,22 @@ impl BaseStation {
             }
             _ => true,
         });
+    }
+}
+
+impl Role for BaseStation {
+    fn state(&self, host: Addr) -> StateName {
+        match self.hosts.get(&host) {
+            None => StateName::None,
+            Some(Host::Requested { .. }) => StateName::Requested,
+            Some(Host::Attached { .. }) => StateName::Attached,
+            Some(Host::Buffering { .. }) => StateName::Buffering,
+            Some(Host::Forwarding { .. }) => StateName::Forwarding,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
     }
 }
 

@@ -1,20 +1,21 @@
 //! The correspondent: tunnels to the care-of address of its binding.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | binding update | route to a tunnel, acknowledge | bound |
-//! | bound, expiring | binding update, not older | route to the new tunnel, acknowledge | bound |
-//! | bound, expiring | binding update, older | acknowledge | same |
-//! | bound | lifetime nearly over | watches the route | expiring |
-//! | expiring | packet to the host | binding request, at most one a warning interval | expiring |
-//! | bound, expiring | lifetime over | clears the route: packets go to the home address again | none |
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    Correspondent, "state of a host": None "none", Bound "bound", Expiring "expiring";
+    "any" | "binding-update" | "not older" | "tunnel, binding-acknowledge" | "bound";
+    "bound, expiring" | "binding-update" | "older" | "binding-acknowledge" | "same";
+    "bound" | "time" | "lifetime nearly over; watches the route" | "tunnel" | "expiring";
+    "expiring" | "packet" | "at most one in a warning interval" | "binding-request" | "same";
+    "bound, expiring" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// Mobile IP at a correspondent host.
 #[derive(Clone, Debug)]
@@ -39,15 +40,6 @@ impl Correspondent {
     /// A correspondent that knows no care-of address.
     pub fn new(params: &Params) -> Correspondent {
         Correspondent { params: params.clone(), bindings: BTreeMap::new() }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.bindings.get(&host) {
-            None => "none",
-            Some(binding) if binding.watched => "expiring",
-            Some(_) => "bound",
-        }
     }
 
     fn bind(
@@ -97,6 +89,20 @@ impl Correspondent {
             }
             true
         });
+    }
+}
+
+impl Role for Correspondent {
+    fn state(&self, host: Addr) -> StateName {
+        match self.bindings.get(&host) {
+            None => StateName::None,
+            Some(binding) if binding.watched => StateName::Expiring,
+            Some(_) => StateName::Bound,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.bindings.keys().copied()
     }
 }
 

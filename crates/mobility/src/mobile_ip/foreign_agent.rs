@@ -1,24 +1,5 @@
 //! The foreign agent: advertises, relays registrations, and forwards departed hosts' packets.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | any | notification, solicitation | advertisement to that base station | same |
-//! | none, departed | registration request | route to the base station, relays the request, updates the previous agents | pending |
-//! | visitor | registration request | relays it | visitor |
-//! | pending | reply, accepted | relays it | visitor |
-//! | pending | reply, denied | relays it, clears the route | none |
-//! | pending | no reply in time | replies with code 78, clears the route | none |
-//! | pending, visitor | binding update, newer | forward message to the old base station; detour | departed |
-//! | departed | binding update, newer | tunnels to the newer agent, forward message again | departed |
-//! | departed | binding update, same | forward message again | departed |
-//! | none | binding update | tunnels to the new agent | departed |
-//! | any | binding update, older | nothing (acknowledges it, as every update) | same |
-//! | departed | packet through a tunnel | binding warning, at most one a warning interval; prolongs the detour | departed |
-//! | departed | packet from the old base station | no more forward messages | departed |
-//! | departed | no packet on the detour for the hold time | tunnels directly | departed |
-//! | none | packet for a host that was here before | binding warning | none |
-//! | visitor, departed | lifetime over | clears the routes | none |
-//!
 //! The remaining state of a departed host is a *drain* (`visitor.rs`). Packets *from* its old base station are
 //! forwarded to the host's present agent. With the detour (\[mblue\] fig. 4) packets from any other node pass that base
 //! station's buffer first. A host that moves between two base stations of one agent leaves a drain too; the agent is
@@ -28,10 +9,33 @@
 use super::visitor::{Host, Place};
 use super::{Action, Backoff, Input, Kind, Message, Params, Phase};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    ForeignAgent, "state of a host": None "none", Pending "pending", Visitor "visitor", Departed "departed";
+    "any" | "notification, agent-solicitation" | "through its base station" | "agent-advertisement" | "same";
+    "none, departed" | "registration-request" | "newer" | "no route, route, registration-request, binding-update" | "pending";
+    "pending, visitor" | "registration-request" | "newer" | "no route, route, forward, registration-request, binding-update" | "same";
+    "pending" | "registration-reply" | "accepted" | "registration-reply" | "visitor";
+    "pending" | "registration-reply" | "denied" | "registration-reply, no route" | "none";
+    "visitor" | "registration-reply" | "to the last request" | "registration-reply" | "same";
+    "none" | "binding-update" | "" | "tunnel, binding-acknowledge" | "departed";
+    "pending, visitor" | "binding-update" | "newer; forwards if there is a buffer" | "tunnel, route, forward, binding-acknowledge" | "departed";
+    "departed" | "binding-update" | "newer or the same" | "tunnel, route, forward, binding-acknowledge" | "same";
+    "pending, visitor, departed" | "binding-update" | "older" | "binding-acknowledge" | "same";
+    "any" | "binding-acknowledge" | "of the last update" | "" | "same";
+    "none, departed" | "packet" | "through a tunnel, at most one warning in an interval" | "binding-warning" | "same";
+    "pending, visitor, departed" | "packet" | "prolongs the detour, or ends the forward messages" | "" | "same";
+    "pending, visitor, departed" | "time" | "no acknowledge" | "binding-update" | "same";
+    "pending, visitor, departed" | "time" | "no packet from the old base station" | "forward" | "same";
+    "pending, visitor, departed" | "time" | "the detour is over" | "tunnel, route" | "same";
+    "visitor" | "time" | "no reply" | "registration-reply" | "same";
+    "pending, visitor, departed" | "time" | "no reply, or lifetime over" | "registration-reply, no route" | "none";
+}
 
 /// Mobile IP at the router of a foreign subnet.
 #[derive(Clone, Debug)]
@@ -87,16 +91,6 @@ impl ForeignAgent {
             home_agents: BTreeMap::new(),
             updates: BTreeMap::new(),
             warnings: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.hosts.get(&host).map(|host| host.place) {
-            None | Some(Place::Unknown) => "none",
-            Some(Place::Here { confirmed: None, .. }) => "pending",
-            Some(Place::Here { .. }) => "visitor",
-            Some(Place::Departed { .. }) => "departed",
         }
     }
 
@@ -304,6 +298,21 @@ impl ForeignAgent {
             }
             _ => {}
         }
+    }
+}
+
+impl Role for ForeignAgent {
+    fn state(&self, host: Addr) -> StateName {
+        match self.hosts.get(&host).map(|host| host.place) {
+            None | Some(Place::Unknown) => StateName::None,
+            Some(Place::Here { confirmed: None, .. }) => StateName::Pending,
+            Some(Place::Here { .. }) => StateName::Visitor,
+            Some(Place::Departed { .. }) => StateName::Departed,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
     }
 }
 

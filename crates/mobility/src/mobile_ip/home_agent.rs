@@ -1,25 +1,28 @@
 //! The home agent: tunnels to the registered care-of address and notifies correspondents of it.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | relayed registration request | route to a tunnel, reply 0, updates | bound |
-//! | bound | registration request, newer | the same; updates only if the care-of address changed | bound |
-//! | bound | registration request, not newer | reply 133 | bound |
-//! | none, bound | packet of a correspondent | remembers it; bound: update | same |
-//! | bound | binding warning from another agent than the bound one, or binding request | update | bound |
-//! | bound | acknowledge of the last update | no more retransmission | bound |
-//! | bound | acknowledge does not come | update again, at most [`MAX_UPDATES`] times | bound |
-//! | bound | lifetime over | clears the route | none |
-//!
 //! Registrations, warnings and packets cause updates to a correspondent. It gets at most one per warning interval,
 //! unless the binding has changed. A binding request is always answered.
 
 use super::{Action, Backoff, Input, Kind, Message, Params, Phase, ReplyCode};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    HomeAgent, "state of a host": None "none", Bound "bound";
+    "none" | "registration-request" | "" | "tunnel, binding-update, registration-reply" | "bound";
+    "bound" | "registration-request" | "newer; updates if the care-of address has changed" | "tunnel, binding-update, registration-reply" | "same";
+    "bound" | "registration-request" | "not newer" | "registration-reply" | "same";
+    "none" | "packet, binding-request" | "of a correspondent, which it remembers" | "" | "same";
+    "bound" | "packet, binding-request" | "of a correspondent; at most one update in a warning interval" | "binding-update" | "same";
+    "bound" | "binding-warning" | "of another agent than the bound one" | "binding-update" | "same";
+    "any" | "binding-acknowledge" | "of the last update" | "" | "same";
+    "bound" | "time" | "no acknowledge, at most [`MAX_UPDATES`] times" | "binding-update" | "same";
+    "bound" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// How often an update is sent if no acknowledge comes: a correspondent may not know route optimisation.
 pub const MAX_UPDATES: u32 = 5;
@@ -61,11 +64,6 @@ impl HomeAgent {
             bindings: BTreeMap::new(),
             correspondents: BTreeMap::new(),
         }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        if self.bindings.contains_key(&host) { "bound" } else { "none" }
     }
 
     fn register(&mut self, from: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
@@ -167,6 +165,16 @@ struct Request {
     care_of: Addr,
     lifetime: Duration,
     identification: Identification,
+}
+
+impl Role for HomeAgent {
+    fn state(&self, host: Addr) -> StateName {
+        if self.bindings.contains_key(&host) { StateName::Bound } else { StateName::None }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.bindings.keys().copied()
+    }
 }
 
 impl Agent for HomeAgent {

@@ -1,25 +1,29 @@
 //! The mobile host: detects its moves, and registers.
 //!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | any | link up | (solicits) | listening |
-//! | any | link to its base station down | | detached |
-//! | listening | beacon of its cell | handoff request | requested |
-//! | requested | beacon of its cell | handoff request again | requested |
-//! | requested, or listening without local handoff | advertisement through its cell | registration request | registering |
-//! | registering | time is up | (handoff request,) registration request, newer identification | registering |
-//! | registering | reply to the last request, accepted | | registered |
-//! | registering | reply to the last request, denied | waits for the timer | registering |
-//! | registered | lifetime nearly over | registration request | registering |
-//!
 //! All other inputs have no effect: a reply to an earlier request, a beacon when there is no need for one, any message
 //! from another cell. Its base station is the one that it has received last, even while it is in an older cell too.
 
 use super::{Action, Backoff, BeaconTiming, Input, Kind, Message, Params, Phase};
 use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    MobileHost, "state": Detached "detached", Listening "listening", Requested "requested", Registering "registering", Registered "registered";
+    "any" | "link up" | "" | "" | "listening";
+    "any" | "link up" | "without local handoff, with solicitation" | "agent-solicitation" | "listening";
+    "listening" | "time" | "no advertisement" | "agent-solicitation" | "same";
+    "listening, requested, registering, registered" | "link down" | "to its base station" | "" | "detached";
+    "listening" | "beacon" | "of its cell" | "handoff-request" | "requested";
+    "requested" | "beacon" | "of its cell" | "handoff-request" | "same";
+    "listening" | "agent-advertisement" | "through its cell, without local handoff" | "registration-request" | "registering";
+    "requested" | "agent-advertisement" | "through its cell" | "registration-request" | "registering";
+    "registering" | "time" | "no reply; a newer identification" | "handoff-request, registration-request" | "same";
+    "registering" | "registration-reply" | "to the last request, accepted" | "" | "registered";
+    "registered" | "time" | "lifetime nearly over" | "registration-request" | "registering";
+}
 
 /// Solicitations at the base rate before the back-off begins, and its limit (RFC 5944 §2.4).
 const EARLY_SOLICITATIONS: u32 = 3;
@@ -60,17 +64,6 @@ impl MobileHost {
             state: State::Detached,
             identification: Identification(0),
             visited: Vec::new(),
-        }
-    }
-
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match self.state {
-            State::Detached => "detached",
-            State::Listening { .. } => "listening",
-            State::Requested { .. } => "requested",
-            State::Registering { .. } => "registering",
-            State::Registered { .. } => "registered",
         }
     }
 
@@ -208,6 +201,18 @@ impl MobileHost {
 
     fn note(&self, phase: Phase, out: &mut Vec<Action>) {
         out.push(Action::Note { host: self.home_address, phase });
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match self.state {
+            State::Detached => StateName::Detached,
+            State::Listening { .. } => StateName::Listening,
+            State::Requested { .. } => StateName::Requested,
+            State::Registering { .. } => StateName::Registering,
+            State::Registered { .. } => StateName::Registered,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Cells, Measuring};
 use crate::cause::{Cause, CauseId, Kind};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::probe::HandoverPhase;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 impl Cells {
     /// The next motion of a host's plan, and the cell that it is about.
-    pub fn next_motion(&mut self, host: NodeId, cx: &mut Cx) -> Option<(Motion, CellId)> {
+    pub fn next_motion(&mut self, host: NodeId, cx: &mut Context) -> Option<(Motion, CellId)> {
         let mobile = self.host_mut(host)?;
         let (_, motion) = mobile.plan[mobile.next_motion];
         mobile.next_motion += 1;
@@ -29,7 +29,7 @@ impl Cells {
     }
 
     /// A host is to enter a cell at this time. One that it has no uplink to cannot be entered.
-    pub fn command(&mut self, host: NodeId, (cell, at): (CellId, Time), cause: CauseId, cx: &mut Cx) {
+    pub fn command(&mut self, host: NodeId, (cell, at): (CellId, Time), cause: CauseId, cx: &mut Context) {
         let Some(mobile) = self.host_mut(host).filter(|mobile| mobile.uplinks.contains_key(&cell)) else {
             return;
         };
@@ -87,7 +87,7 @@ impl Cells {
         host: NodeId,
         phase: &'static str,
         left: Option<CellId>,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> CauseId {
         let row = self.note(host, phase, host, cx);
         if let Some(mobile) = self.host_mut(host) {
@@ -100,14 +100,14 @@ impl Cells {
     }
 
     /// A phase of a host's handover, noted at a node; its row among the causes.
-    pub fn note(&self, host: NodeId, phase: &'static str, node: NodeId, cx: &mut Cx) -> CauseId {
+    pub fn note(&self, host: NodeId, phase: &'static str, node: NodeId, cx: &mut Context) -> CauseId {
         let mobile = self.host(host);
-        let led = cx.led();
+        let led = cx.current_cause();
         let row = Cause::of(Kind::Phase, phase, led).at(Location::Node(node));
         let cause = cx.add_cause(row.about(Some(Addr::mobile(host.0))));
         let visit = mobile.map_or(0, |mobile| mobile.visit);
         let time_ns = cx.now;
-        cx.probes.handovers.push(HandoverPhase { time_ns, host, visit, phase, node, cause });
+        cx.probes.phase(HandoverPhase { time_ns, host, visit, phase, node, cause });
         cause
     }
 
@@ -134,7 +134,7 @@ impl Cells {
     }
 
     /// A host measures its cells; what that reveals.
-    pub fn measure(&mut self, host: NodeId, cx: &mut Cx) -> Vec<Finding> {
+    pub fn measure(&mut self, host: NodeId, cx: &mut Context) -> Vec<Finding> {
         let Some(measuring) = self.measuring(host) else { return Vec::new() };
         let levels = measuring.signal.levels(cx.now);
         let findings = measuring.meter.sample(cx.now, &levels);

@@ -1,8 +1,8 @@
 //! Hosts that roam with 802.11: the coverage in which they are, and the channel on which they listen.
 
 use super::Cells;
-use crate::cause::{Cause, CauseId, Kind, Led};
-use crate::cx::Cx;
+use crate::cause::{Cause, CauseId, CurrentCause, Kind};
+use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use roamlab_engine::Time;
@@ -59,7 +59,7 @@ impl Cells {
     }
 
     /// A host is in the coverage of a cell from now on, or no more: the row of the causes that says so.
-    pub fn cover(&mut self, host: NodeId, cell: CellId, is_covered: bool, cx: &mut Cx) -> CauseId {
+    pub fn cover(&mut self, host: NodeId, cell: CellId, is_covered: bool, cx: &mut Context) -> CauseId {
         let phase = if is_covered { "coverage-entered" } else { "coverage-left" };
         let row = self.note(host, phase, host, cx);
         let covers = &mut self.cells[cell.0 as usize].covers;
@@ -144,7 +144,7 @@ impl Cells {
     }
 
     /// Sets a host's wake-up, if it must come earlier than the pending one.
-    pub fn arm_roaming(&mut self, host: NodeId, cx: &mut Cx) {
+    pub fn arm_roaming(&mut self, host: NodeId, cx: &mut Context) {
         let now = cx.now;
         let Some(roaming) = self.roaming_mut(host) else { return };
         roaming.armed = roaming.armed.filter(|armed| *armed > now);
@@ -171,18 +171,20 @@ impl Cells {
 
     /// What led to a host's deadline that has come, or to an attempt of its to send that was not acknowledged: that it has
     /// left its cell, or that the medium has lost something; while it looks for a cell, what was lost of its last request.
-    pub fn why_silent(&self, host: NodeId, cx: &Cx) -> Led {
-        let Some(mobile) = self.host(host) else { return Led::default() };
-        let Some(roaming) = &mobile.roaming else { return Led::default() };
+    pub fn why_silent(&self, host: NodeId, cx: &Context) -> CurrentCause {
+        let Some(mobile) = self.host(host) else { return CurrentCause::default() };
+        let Some(roaming) = &mobile.roaming else { return CurrentCause::default() };
         let about = Some(Addr::mobile(host.0));
         match roaming.station.cell().map(CellId) {
-            Some(cell) if roaming.is_covered(cell) => Led::ByThis(Cause::root(Kind::OnAir).about(about)),
-            Some(cell) => Led::By(mobile.left.get(&cell).map_or(CauseId::START, |&(_, row)| row)),
+            Some(cell) if roaming.is_covered(cell) => {
+                CurrentCause::New(Cause::root(Kind::OnAir).about(about))
+            }
+            Some(cell) => CurrentCause::Row(mobile.left.get(&cell).map_or(CauseId::START, |&(_, row)| row)),
             None => {
                 let place = Location::Node(host);
                 let missing = cx.probes.causes.missing(roaming.sent_by, place);
                 let cause = missing.unwrap_or(roaming.led.or(|| CauseId::START));
-                Led::ByThis(Cause::of(Kind::Timer, "", cause).at(place).about(about))
+                CurrentCause::New(Cause::of(Kind::Timer, "", cause).at(place).about(about))
             }
         }
     }
@@ -234,7 +236,7 @@ mod tests {
 
     /// The host comes into the coverage of cells at so many milliseconds.
     fn cover(cells: &mut Cells, visits: &[(CellId, u64)]) {
-        let mut cx = Cx::default();
+        let mut cx = Context::default();
         for &(cell, at) in visits {
             cx.now = ms(at);
             cells.cover(HOST, cell, true, &mut cx);

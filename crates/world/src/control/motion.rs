@@ -1,8 +1,8 @@
 //! Moves of hosts, by their plan or by commands of their agents, and the notices to agents.
 
 use super::Agents;
-use crate::cause::{Cause, Kind, Led};
-use crate::cx::Cx;
+use crate::cause::{Cause, CurrentCause, Kind};
+use crate::context::Context;
 use crate::ids::{CellId, Location, NodeId};
 use crate::network::Network;
 use roamlab_engine::Duration;
@@ -12,10 +12,10 @@ use roamlab_radio::{Finding, Motion};
 
 impl Agents {
     /// The next motion of a host's plan.
-    pub fn move_host(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+    pub fn move_host(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         let Some((motion, cell)) = net.cells().next_motion(host, cx) else { return };
-        let led = Led::By(cx.add_cause(Cause::root(Kind::Motion).about(Some(net.address(host)))));
-        cx.because(led, |cx| match motion {
+        let led = CurrentCause::Row(cx.add_cause(Cause::root(Kind::Motion).about(Some(net.address(host)))));
+        cx.with_cause(led, |cx| match motion {
             _ if net.cells().roam() => self.change_coverage(host, (motion, cell), net, cx),
             Motion::Leave { .. } => self.leave(host, cell, net, cx),
             Motion::Enter { .. } => self.enter(host, cell, net, cx),
@@ -28,9 +28,9 @@ impl Agents {
         host: NodeId,
         (base_station, after): (Addr, Duration),
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
-        let cause = cx.led();
+        let cause = cx.current_cause();
         let cell = net.node_at(base_station).and_then(|station| net.cell_of(station));
         self.leave_all(host, net, cx);
         if let Some(cell) = cell {
@@ -39,14 +39,14 @@ impl Agents {
     }
 
     /// The host has synchronised with the cell that its agent wants it in, unless it has another command by now.
-    pub fn commanded_entry(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+    pub fn commanded_entry(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         if let Some((cell, cause)) = net.cells().commanded(host, cx.now) {
-            cx.because(Led::By(cause), |cx| self.enter(host, cell, net, cx));
+            cx.with_cause(CurrentCause::Row(cause), |cx| self.enter(host, cell, net, cx));
         }
     }
 
     /// The host measures its cells, and its agent learns what that reveals.
-    pub fn measure(&mut self, node: NodeId, net: &mut Network, cx: &mut Cx) {
+    pub fn measure(&mut self, node: NodeId, net: &mut Network, cx: &mut Context) {
         let host = net.address(node);
         for finding in net.cells().measure(node, cx) {
             let base_station = |cell: usize| net.base_station(CellId(cell as u32)).1;
@@ -60,16 +60,18 @@ impl Agents {
                 }
             };
             let root = cx.add_cause(Cause::root(Kind::Measurement).about(Some(host)));
-            cx.because(Led::By(root), |cx| {
+            cx.with_cause(CurrentCause::Row(root), |cx| {
                 let phase = net.cells().note(node, phase, node, cx);
-                cx.because(Led::By(phase), |cx| self.tell(node, host, &trigger, net, cx));
+                cx.with_cause(CurrentCause::Row(phase), |cx| {
+                    self.notify_agents(node, host, &trigger, net, cx)
+                });
             });
         }
     }
 
     /// The base station that has a host, if one has, is told where the host is expected, and the host itself. `false`: the
     /// prediction is that of an alternative, and nothing happens.
-    pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Cx) -> bool {
+    pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Context) -> bool {
         if !self.own.contains(&number) {
             return false;
         }
@@ -78,45 +80,45 @@ impl Agents {
         let trigger = L2Trigger::HandoverPredicted { host, base_station };
         let (station, _) = net.base_station(cell);
         let row = Cause::root(Kind::Prediction).at(Location::Node(station)).about(Some(host));
-        let led = Led::By(cx.add_cause(row));
-        cx.because(led, |cx| {
-            self.tell(station, host, &trigger, net, cx);
+        let led = CurrentCause::Row(cx.add_cause(row));
+        cx.with_cause(led, |cx| {
+            self.notify_agents(station, host, &trigger, net, cx);
             if let Some(node) = net.node_at(host) {
-                self.tell(node, host, &trigger, net, cx);
+                self.notify_agents(node, host, &trigger, net, cx);
             }
         });
         true
     }
 
     /// The host leaves all cells, and goes to none that its agent has sent it to.
-    pub(super) fn leave_all(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+    pub(super) fn leave_all(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         for cell in net.cells().stop(host) {
             self.leave(host, cell, net, cx);
         }
     }
 
     /// The host leaves a cell: its layer 2 and the base station's report it.
-    fn leave(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Cx) {
+    fn leave(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Context) {
         let Some(row) = net.leave(node, cell, cx) else { return };
         let (host, (station, base_station)) = (net.address(node), net.base_station(cell));
         let down = L2Trigger::LinkDown { base_station };
-        cx.because(Led::By(row), |cx| {
-            self.tell(node, host, &down, net, cx);
-            self.tell(station, host, &L2Trigger::HostGone { host }, net, cx);
+        cx.with_cause(CurrentCause::Row(row), |cx| {
+            self.notify_agents(node, host, &down, net, cx);
+            self.notify_agents(station, host, &L2Trigger::HostGone { host }, net, cx);
         });
     }
 
     /// The host enters a cell, or turns back to one that it is in still: its layer 2 reports either, and the base
     /// station's only the first.
-    pub(super) fn enter(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Cx) {
+    pub(super) fn enter(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Context) {
         let Some((stays, row)) = net.enter(node, cell, cx) else { return };
         let (host, (station, base_station)) = (net.address(node), net.base_station(cell));
         let up = L2Trigger::LinkUp { base_station };
-        cx.because(Led::By(row), |cx| {
+        cx.with_cause(CurrentCause::Row(row), |cx| {
             if !stays {
-                self.tell(station, host, &L2Trigger::HostArrived { host }, net, cx);
+                self.notify_agents(station, host, &L2Trigger::HostArrived { host }, net, cx);
             }
-            self.tell(node, host, &up, net, cx);
+            self.notify_agents(node, host, &up, net, cx);
         });
     }
 }

@@ -1,15 +1,15 @@
 //! Roaming with 802.11: inputs and actions of hosts, answers and detection of base stations, and the notices to agents.
 
-use super::{Agents, HeldBack};
-use crate::cause::{Cause, CauseId, Kind, Led};
-use crate::cx::Cx;
+use super::{Agents, HeldBack, Outgoing, send};
+use crate::cause::{Cause, CauseId, CurrentCause, Kind};
+use crate::context::Context;
 use crate::event::Event;
-use crate::fault::Fate;
+use crate::fault::FaultAction;
 use crate::ids::{CellId, LinkId, Location, NodeId};
+use crate::messages::{Content, ManagementFrame};
 use crate::network::{Air, Network};
-use crate::probe::{RadioFrame, Said};
 use roamlab_mobility::L2Trigger;
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
+use roamlab_packet::{Addr, DropReason, PacketId};
 use roamlab_radio::{Deed, Heard, Management, Motion};
 
 impl Agents {
@@ -19,63 +19,69 @@ impl Agents {
         host: NodeId,
         (motion, cell): (Motion, CellId),
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let is_covered = matches!(motion, Motion::Enter { .. });
         let row = net.cells().cover(host, cell, is_covered, cx);
         if is_covered {
-            cx.because(Led::By(row), |cx| self.hear(host, Heard::SwitchedOn, net, cx));
+            cx.with_cause(CurrentCause::Row(row), |cx| self.hear(host, Heard::SwitchedOn, net, cx));
         }
     }
 
     /// A deadline of a roaming host, or of a base station that forgets hosts, may have come.
-    pub fn wake_roaming(&mut self, node: NodeId, net: &mut Network, cx: &mut Cx) {
+    pub fn wake_roaming(&mut self, node: NodeId, net: &mut Network, cx: &mut Context) {
         if let Some(cell) = net.cell_of(node) {
             return self.look_for_silent(cell, net, cx);
         }
         let busy = net.channel_was_busy(node);
         let led = net.cells().why_silent(node, cx);
-        cx.because(led, |cx| self.hear(node, Heard::Deadline { busy }, net, cx));
+        cx.with_cause(led, |cx| self.hear(node, Heard::Deadline { busy }, net, cx));
     }
 
     /// Layer 2 learns what was on the air.
-    pub fn learn(&mut self, air: Air, net: &mut Network, cx: &mut Cx) {
+    pub fn learn(&mut self, air: Air, net: &mut Network, cx: &mut Context) {
         match air {
             Air::Beacon(cell, started) => {
                 for host in net.cells().listeners(cell, started) {
                     let offer = net.cells().offer(host, cell);
-                    let led = Led::ByThis(Cause::root(Kind::OnAir).about(Some(net.address(host))));
-                    cx.because(led, |cx| self.hear(host, Heard::Cell { offer, beacon: true }, net, cx));
+                    let led = CurrentCause::New(Cause::root(Kind::OnAir).about(Some(net.address(host))));
+                    cx.with_cause(led, |cx| self.hear(host, Heard::Cell { offer, beacon: true }, net, cx));
                 }
             }
             Air::Attempt(host, answered) => {
                 let heard = if answered { Heard::Answered } else { Heard::Unanswered };
                 let led = net.cells().why_silent(host, cx);
-                cx.because(led, |cx| self.hear(host, heard, net, cx));
+                cx.with_cause(led, |cx| self.hear(host, heard, net, cx));
             }
             Air::HostSent(host) => self.probe_sent(host, net, cx),
             Air::Acknowledged(cell, host) => net.see(cell, host, cx),
             Air::GivenUp(cell, host) => {
-                let led = Led::By(
+                let led = CurrentCause::Row(
                     net.node_at(host).map_or(CauseId::START, |node| net.cells().why_unheard(node, cell, cx)),
                 );
-                cx.because(led, |cx| self.dismiss(cell, host, "gone-by-retries", net, cx));
+                cx.with_cause(led, |cx| self.dismiss(cell, host, "gone-by-retries", net, cx));
             }
         }
     }
 
     /// A management frame has come to a base station, or to a host.
-    pub(super) fn take_frame(&mut self, node: NodeId, frame: RadioFrame, net: &mut Network, cx: &mut Cx) {
-        let RadioFrame { kind, host, cell } = frame;
+    pub(super) fn take_frame(
+        &mut self,
+        node: NodeId,
+        frame: ManagementFrame,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let ManagementFrame { kind, host, cell } = frame;
         let addr = net.address(host);
         if node != host {
             net.see(cell, addr, cx);
             if kind == Management::NullData && net.stranger(cell, addr).is_some() {
-                let refusal = RadioFrame { kind: Management::Deauthentication, ..frame };
+                let refusal = ManagementFrame { kind: Management::Deauthentication, ..frame };
                 return self.send_frame(node, refusal, net, cx);
             }
             if let Some(answer) = kind.answer() {
-                self.send_frame(node, RadioFrame { kind: answer, ..frame }, net, cx);
+                self.send_frame(node, ManagementFrame { kind: answer, ..frame }, net, cx);
             }
             return;
         }
@@ -102,22 +108,22 @@ impl Agents {
     }
 
     /// A base station does not take data from a host that it has not associated, and says so (§11.3).
-    pub fn refuse(&mut self, uplink: LinkId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+    pub fn refuse(&mut self, uplink: LinkId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((cell, host, cause)) = net.refuse(uplink, packet, cx) else { return };
-        let frame = RadioFrame { kind: Management::Deauthentication, host, cell };
+        let frame = ManagementFrame { kind: Management::Deauthentication, host, cell };
         let (station, _) = net.base_station(cell);
-        cx.because(Led::By(cause), |cx| self.send_frame(station, frame, net, cx));
+        cx.with_cause(CurrentCause::Row(cause), |cx| self.send_frame(station, frame, net, cx));
     }
 
     /// A host hears something, and does what follows.
-    fn hear(&mut self, host: NodeId, heard: Heard, net: &mut Network, cx: &mut Cx) {
+    fn hear(&mut self, host: NodeId, heard: Heard, net: &mut Network, cx: &mut Context) {
         let deeds = net.cells().hear(host, heard, cx.now);
         self.act_on(host, &deeds, net, cx);
         net.cells().arm_roaming(host, cx);
     }
 
     /// Each deed leads to the next.
-    fn act_on(&mut self, host: NodeId, deeds: &[Deed], net: &mut Network, cx: &mut Cx) {
+    fn act_on(&mut self, host: NodeId, deeds: &[Deed], net: &mut Network, cx: &mut Context) {
         let Some((deed, rest)) = deeds.split_first() else { return };
         let row = match *deed {
             Deed::Note(phase) => Some(net.cells().note(host, phase, host, cx)),
@@ -151,69 +157,88 @@ impl Agents {
         match row {
             Some(row) => {
                 net.cells().led_by(host, row);
-                cx.because(Led::By(row), |cx| self.act_on(host, rest, net, cx));
+                cx.with_cause(CurrentCause::Row(row), |cx| self.act_on(host, rest, net, cx));
             }
             None => self.act_on(host, rest, net, cx),
         }
     }
 
     /// A host gives its cell up: its own layer 2 reports that, and no other.
-    fn lose_cell(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Cx) -> Option<CauseId> {
+    fn lose_cell(
+        &mut self,
+        node: NodeId,
+        cell: CellId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) -> Option<CauseId> {
         net.forget_frames(node, cx);
         let row = net.leave(node, cell, cx)?;
         let (host, (_, base_station)) = (net.address(node), net.base_station(cell));
         let down = L2Trigger::LinkDown { base_station };
-        cx.because(Led::By(row), |cx| self.tell(node, host, &down, net, cx));
+        cx.with_cause(CurrentCause::Row(row), |cx| self.notify_agents(node, host, &down, net, cx));
         Some(row)
     }
 
     /// A host is associated: layer 2 of both ends reports that.
-    fn associate(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Cx) -> Option<CauseId> {
+    fn associate(
+        &mut self,
+        node: NodeId,
+        cell: CellId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) -> Option<CauseId> {
         let (_, row) = net.enter(node, cell, cx)?;
         let (host, (_, base_station)) = (net.address(node), net.base_station(cell));
-        cx.because(Led::By(row), |cx| {
+        cx.with_cause(CurrentCause::Row(row), |cx| {
             self.admit(cell, host, net, cx);
-            self.tell(node, host, &L2Trigger::LinkUp { base_station }, net, cx);
+            self.notify_agents(node, host, &L2Trigger::LinkUp { base_station }, net, cx);
         });
         Some(row)
     }
 
     /// A base station has associated a host, perhaps once more.
-    fn admit(&mut self, cell: CellId, host: Addr, net: &mut Network, cx: &mut Cx) {
+    fn admit(&mut self, cell: CellId, host: Addr, net: &mut Network, cx: &mut Context) {
         net.admit(cell, host, cx);
         let (station, _) = net.base_station(cell);
-        self.tell(station, host, &L2Trigger::HostArrived { host }, net, cx);
+        self.notify_agents(station, host, &L2Trigger::HostArrived { host }, net, cx);
         self.look_for_silent(cell, net, cx);
     }
 
     /// A base station takes a host as gone.
-    fn dismiss(&mut self, cell: CellId, host: Addr, phase: &'static str, net: &mut Network, cx: &mut Cx) {
+    fn dismiss(
+        &mut self,
+        cell: CellId,
+        host: Addr,
+        phase: &'static str,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         let (Some(node), (station, _)) = (net.node_at(host), net.base_station(cell)) else { return };
         let row = net.cells().note(node, phase, station, cx);
         net.dismiss(cell, host, row);
-        cx.because(Led::By(row), |cx| {
-            self.tell(station, host, &L2Trigger::HostGone { host }, net, cx);
+        cx.with_cause(CurrentCause::Row(row), |cx| {
+            self.notify_agents(station, host, &L2Trigger::HostGone { host }, net, cx);
             net.flush_air(cell, host, row, cx);
-            let frame = RadioFrame { kind: Management::Deauthentication, host: node, cell };
+            let frame = ManagementFrame { kind: Management::Deauthentication, host: node, cell };
             self.send_frame(station, frame, net, cx);
         });
     }
 
     /// A base station forgets hosts that it has had no sign of for long, and sets the time of its next look.
-    fn look_for_silent(&mut self, cell: CellId, net: &mut Network, cx: &mut Cx) {
+    fn look_for_silent(&mut self, cell: CellId, net: &mut Network, cx: &mut Context) {
         let (silent, next) = net.silent(cell, cx.now);
         let (node, _) = net.base_station(cell);
         if let Some(next) = next {
             cx.scheduler.push(next, Event::Roaming { node });
         }
         for host in silent {
-            let led = Led::By(net.cells().moved(host));
-            cx.because(led, |cx| self.dismiss(cell, host, "gone-by-silence", net, cx));
+            let led = CurrentCause::Row(net.cells().moved(host));
+            cx.with_cause(led, |cx| self.dismiss(cell, host, "gone-by-silence", net, cx));
         }
     }
 
     /// A host asks on its channel who is there. Where nobody could hear it, its request takes no air.
-    fn probe(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+    fn probe(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         let cells = net.cells().on_channel(host);
         if cells.is_empty() {
             return self.probe_sent(host, net, cx);
@@ -223,47 +248,43 @@ impl Agents {
         }
     }
 
-    fn probe_sent(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+    fn probe_sent(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         net.cells().probed(host, cx.now);
         self.hear(host, Heard::ProbeSent, net, cx);
     }
 
-    fn request(&mut self, host: NodeId, cell: CellId, kind: Management, net: &mut Network, cx: &mut Cx) {
-        let led = cx.led();
+    fn request(&mut self, host: NodeId, cell: CellId, kind: Management, net: &mut Network, cx: &mut Context) {
+        let led = cx.current_cause();
         net.cells().sent_by(host, led);
-        self.send_frame(host, RadioFrame { kind, host, cell }, net, cx);
+        self.send_frame(host, ManagementFrame { kind, host, cell }, net, cx);
     }
 
     /// A host or a base station sends a management frame.
-    fn send_frame(&mut self, from: NodeId, frame: RadioFrame, net: &mut Network, cx: &mut Cx) {
-        let RadioFrame { kind, host, cell } = frame;
+    fn send_frame(&mut self, from: NodeId, frame: ManagementFrame, net: &mut Network, cx: &mut Context) {
+        let ManagementFrame { kind, host, cell } = frame;
         let Some(link) = net.frame_link(from, host, cell) else { return };
         let Some(size) = net.cells().wifi().map(|wifi| kind.size(&wifi.sizes)) else { return };
         let (about, (_, base_station)) = (net.address(host), net.base_station(cell));
         let src = net.address(from);
         let dst = if from == host { base_station } else { about };
-        let fate = self.strike((kind.name(), Some(about)));
+        let fault = self.fault_action((kind.name(), Some(about)));
         let place = Location::Node(from);
-        let row = cx.probes.causes.message(cx.now, kind.name(), (place, Some(about)));
-        let what = (kind.name(), Some(about), size);
-        let id = cx.probes.sent(cx.now, (src, dst), what, (Said::Radio(frame), row));
-        let header = IpHeader::new(src, dst, Tos::default());
-        let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, Body::Signal(id));
-        let packet = cx.pool.create(packet.management(kind == Management::ProbeRequest));
-        cx.probes.message_serial(id, cx.pool[&packet].serial);
-        match fate {
+        let content = Content::Frame(frame);
+        let signal = Outgoing { from, addresses: (src, dst), host: Some(about), size, content };
+        let (id, packet) = send(signal, cx);
+        match fault {
             None => net.send_over(link, packet, cx),
-            Some(Fate::Lost) => {
+            Some(FaultAction::Lose) => {
                 cx.lose(packet, DropReason::ForcedLoss, place);
                 if kind == Management::ProbeRequest {
                     self.probe_sent(host, net, cx);
                 }
             }
-            Some(Fate::Late(delay)) => {
+            Some(FaultAction::Delay(delay)) => {
                 self.hold_back((HeldBack::Frame(link, packet.into()), id), (delay, place), cx);
             }
-            Some(Fate::Twice(after)) => {
-                let copy = cx.pool.duplicate(&packet);
+            Some(FaultAction::Duplicate(after)) => {
+                let copy = cx.duplicate(&packet);
                 net.send_over(link, packet, cx);
                 self.send_later(HeldBack::Frame(link, copy.into()), after, cx);
             }

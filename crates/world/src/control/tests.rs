@@ -3,18 +3,19 @@
 use super::Agents;
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};
-use crate::fault::{Fate, Fault};
+use crate::fault::{Fault, FaultAction};
 use crate::flows::Carrier;
-use crate::ids::{Location, NodeId, Slot};
+use crate::ids::{AgentIndex, Location, NodeId};
 use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 use roamlab_scenario::Scenario;
+use std::collections::BTreeSet;
 
 const SCENARIO: &str = include_str!("../../../scenario/tests/bad_scenarios/valid.toml");
 
-const AGENT: Slot = Slot(0);
+const AGENT: AgentIndex = AgentIndex(0);
 
 /// The scenario without flows after half a second: the host is in cell "bs1" below "fa1".
 fn world() -> World {
@@ -95,7 +96,7 @@ fn an_access_router_and_a_gateway_buffer_as_a_base_station_does() {
             let mut world = world();
             let (at, host) = (node(&world, name), address(&world, "mh"));
             let shape = Buffering::plain(Packets(3), Keeps::Nothing);
-            world.planes.network.node(at).residents[0].buffering = Some(Buffering { flush, ..shape });
+            world.planes.network.node(at).agents[0].buffering = Some(Buffering { flush, ..shape });
             act(&mut world, at, Action::StartBuffering { host });
             send(&mut world, from, &[400, 500, 600, 700]);
             run_until(&mut world, 700).unwrap();
@@ -120,7 +121,7 @@ fn a_packet_waits_no_longer_than_it_may() {
     let (at, host) = (node(&world, "fa1"), address(&world, "mh"));
     let shape = Buffering::plain(Packets(9), Keeps::Nothing);
     let longest_wait = Some(Duration::from_millis(30));
-    world.planes.network.node(at).residents[0].buffering = Some(Buffering { longest_wait, ..shape });
+    world.planes.network.node(at).agents[0].buffering = Some(Buffering { longest_wait, ..shape });
     act(&mut world, at, Action::StartBuffering { host });
     send(&mut world, "ch", &[400, 500]);
     run_until(&mut world, 800).unwrap();
@@ -203,7 +204,7 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     let mut world = world();
     let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
     let shape = Buffering::plain(Packets(9), Keeps::Nothing);
-    world.planes.network.node(fa1).residents[0].buffering = Some(shape);
+    world.planes.network.node(fa1).agents[0].buffering = Some(shape);
     let (via, wait) = (Via::Neighbour(address(&world, "bs1")), Duration::from_millis(30));
     act(&mut world, fa1, Action::Delay { host, via, wait });
     act(&mut world, fa1, Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
@@ -230,7 +231,7 @@ fn a_delay_that_is_shorter_than_the_longest_wait_is_kept() {
     let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
     let shape = Buffering::plain(Packets(9), Keeps::Nothing);
     let longest_wait = Some(Duration::from_millis(300));
-    world.planes.network.node(fa1).residents[0].buffering = Some(Buffering { longest_wait, ..shape });
+    world.planes.network.node(fa1).agents[0].buffering = Some(Buffering { longest_wait, ..shape });
     act(&mut world, fa1, Action::StartBuffering { host });
     send(&mut world, "ch", &[400]);
     run_until(&mut world, 545).unwrap();
@@ -248,7 +249,7 @@ fn a_buffer_that_was_released_to_the_air_keeps_copies_of_what_is_sent_again() {
     let mut world = world();
     let (bs1, host) = (node(&world, "bs1"), address(&world, "mh"));
     let station = world.planes.network.node(bs1);
-    station.residents[0].buffering = Some(Buffering::plain(Packets(3), Keeps::Sent));
+    station.agents[0].buffering = Some(Buffering::plain(Packets(3), Keeps::Sent));
     station.keeps_copies = true;
     act(&mut world, bs1, Action::StartBuffering { host });
     send(&mut world, "fa1", &[400]);
@@ -332,7 +333,7 @@ fn who_waits_for_the_air_is_told_when_a_medium_loses_the_last_packet() {
 }
 
 #[test]
-fn every_fault_counts_the_messages_and_of_two_that_strike_the_last_one_prevails() {
+fn every_fault_counts_the_messages_and_of_two_the_last_has_priority() {
     let late = Duration::from_millis(5);
     let fault = |occurrences: &[u32], delay| Fault {
         message: "notification".into(),
@@ -343,10 +344,10 @@ fn every_fault_counts_the_messages_and_of_two_that_strike_the_last_one_prevails(
         seen: 0,
     };
     let faults = vec![fault(&[1, 4], None), fault(&[2, 4], Some(late)), fault(&[3], None)];
-    let mut agents = Agents::new(Vec::new(), faults, Vec::new());
-    let fates: Vec<_> = (0..5).map(|_| agents.strike(("notification", None))).collect();
-    let (lost, late) = (Some(Fate::Lost), Some(Fate::Late(late)));
-    assert_eq!(fates, [lost, late, lost, late, None]);
+    let mut agents = Agents::new(faults, Vec::new());
+    let actions: Vec<_> = (0..5).map(|_| agents.fault_action(("notification", None))).collect();
+    let (lost, late) = (Some(FaultAction::Lose), Some(FaultAction::Delay(late)));
+    assert_eq!(actions, [lost, late, lost, late, None]);
 }
 
 #[test]
@@ -384,4 +385,33 @@ fn a_message_has_arrived_when_its_first_copy_has() {
     let sound = arrivals("");
     assert!(sound[0] > 0);
     assert_eq!(arrivals(fault)[0], sound[0]);
+}
+
+#[test]
+fn a_run_that_records_nothing_keeps_nothing() {
+    let scenario = Scenario::parse(SCENARIO, "valid.toml").unwrap();
+    let tables = ["census".to_owned()];
+    let conduct = Conduct { tables: Some(&tables), ..Conduct::default() };
+    let mut world = build(&scenario, Replication::default(), &conduct);
+    world.run(Time::ZERO + Duration::from_millis(900), &conduct).unwrap();
+    let kept: Vec<_> = world.planes.cx.parts().filter(|part| part.rows > 0).map(|part| part.name).collect();
+    assert_eq!(kept, [""; 0]);
+}
+
+#[test]
+fn a_message_is_in_flight_as_long_as_a_packet_carries_it() {
+    let mut most = 0;
+    for faults in
+        ["", "[[faults]]\nmessage = \"registration-request\"\noccurrences = [1]\nduplicate = true\n"]
+    {
+        let mut world = world_of(&format!("{}{faults}", network()));
+        for millis in 500..900 {
+            run_until(&mut world, millis).unwrap();
+            let cx = &world.planes.cx;
+            let carried: BTreeSet<_> = cx.pool.inside().filter_map(|packet| packet.message()).collect();
+            assert_eq!(cx.messages.len(), carried.len(), "{millis} ms");
+            most = most.max(carried.len());
+        }
+    }
+    assert!(most > 0, "some message was in flight at some time");
 }

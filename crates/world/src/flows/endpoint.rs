@@ -2,7 +2,7 @@
 
 use super::{Carrier, Flows};
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::flow::{Flow, Transport, Wake};
 use crate::ids::{Location, NodeId, Side};
@@ -172,7 +172,7 @@ impl Flows {
         }
     }
 
-    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Cx) {
+    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
@@ -185,7 +185,7 @@ impl Flows {
         sender.on_segment(&header, ecn, cx.now);
     }
 
-    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Cx) {
+    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
         let now = cx.now;
         let state = &mut self.flows[flow as usize];
         let header = cx.pool[&packet].header;
@@ -245,7 +245,7 @@ impl Flows {
         self.arm(flow, side, net.cx());
     }
 
-    fn poll_transmit(&mut self, flow: u32, side: Side, cx: &mut Cx) -> Option<Segment> {
+    fn poll_transmit(&mut self, flow: u32, side: Side, cx: &mut Context) -> Option<Segment> {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &mut state.transport else { return None };
         let segment = match side {
@@ -289,7 +289,7 @@ impl Flows {
 
     /// The first stops of a packet in the trace, and its first event in the record.
     #[cold]
-    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Cx) {
+    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Context) {
         let FlowId(flow) = cx.pool[packet].flow;
         if side == Side::Sender {
             let now = std::mem::replace(&mut cx.now, self.flows[flow as usize].offered);
@@ -301,7 +301,7 @@ impl Flows {
         let packet_state = &cx.pool[packet];
         let cause = match packet_state.is_retransmission() {
             true => {
-                let lost = cx.probes.causes.fate(FlowId(flow), packet_state.seq()).loss;
+                let lost = cx.probes.causes.segment_history(FlowId(flow), packet_state.seq()).loss;
                 lost.or(|| self.flows[flow as usize].cause)
             }
             false => CauseId::NONE,
@@ -339,7 +339,7 @@ impl Flows {
             if cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
                     TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
-                        cx.probes.causes.fate(FlowId(flow), fact.seq).serial
+                        cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,
                 };
@@ -367,7 +367,7 @@ impl Flows {
     }
 
     /// Sets the wake-up of an end of a flow by its deadline.
-    fn arm(&mut self, flow: u32, side: Side, cx: &mut Cx) {
+    fn arm(&mut self, flow: u32, side: Side, cx: &mut Context) {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
         let deadline = match side {
@@ -382,7 +382,7 @@ impl Flows {
 /// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one time a
 /// deadline has the place of the moment when it was set, as if it had been an event from then on.
 #[inline(always)]
-fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cx) {
+fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Context) {
     let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
     if deadline != wake.deadline {
         (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());

@@ -2,7 +2,7 @@
 
 use super::{Carrier, Flows};
 use crate::cause::{Cause, CauseId, Kind, segment};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::flow::Transport;
 use crate::ids::NodeId;
 use roamlab_engine::Time;
@@ -45,9 +45,9 @@ impl Flows {
             Transport::Udp { .. } => false,
         };
         let causes = &net.cx().probes.causes;
-        let fate = causes.fate(id, seq);
-        if !has_arrived && fate.all_lost() {
-            return fate.loss;
+        let history = causes.segment_history(id, seq);
+        if !has_arrived && history.all_lost() {
+            return history.loss;
         }
         if fact.kind == TcpFactKind::Timeout
             && has_arrived
@@ -61,8 +61,8 @@ impl Flows {
         };
         let late = net.cx().pool.inside().filter(is_late).min_by_key(|packet| packet.serial);
         let late = late.map(|packet| (packet.serial, packet.created));
-        if late.is_none() && fate.loss != CauseId::NONE {
-            return fate.loss;
+        if late.is_none() && history.loss != CauseId::NONE {
+            return history.loss;
         }
         // A timer runs for as long as its timeout; what held a segment up that has arrived did so in that time.
         let timer = Time::from_nanos(net.cx().now.as_nanos().saturating_sub(fact.rto.as_nanos()));
@@ -91,7 +91,7 @@ impl Flows {
 }
 
 /// What let a segment out of a buffer, or an acknowledgement of its flow, if that was at or after `since`.
-fn released_since(flow: FlowId, seq: u32, since: Time, cx: &Cx) -> Option<CauseId> {
+fn released_since(flow: FlowId, seq: u32, since: Time, cx: &Context) -> Option<CauseId> {
     let releases = &cx.probes.releases;
     let first = releases.time_ns.partition_point(|&time| time < since);
     let is_meant = |row: &usize| releases.flow[*row] == flow && [0, seq].contains(&releases.seq[*row]);

@@ -5,7 +5,7 @@
 //! state here.
 
 use super::{Carrier, Flows};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::flow::{Flow, Transport};
 use crate::ids::{NodeId, Side};
@@ -57,14 +57,14 @@ impl Flows {
     }
 
     /// Whether a packet that has come to an end of its flow is of a connection that is no more.
-    pub(super) fn is_stale(&self, flow: u32, packet: &Packet, cx: &Cx) -> bool {
+    pub(super) fn is_stale(&self, flow: u32, packet: &Packet, cx: &Context) -> bool {
         let units = self.flows[flow as usize].units.as_ref();
         units.is_some_and(|units| units.stale > 0 && cx.pool.original(packet) <= units.stale)
     }
 
     /// A data packet of a flow with units was delivered for the first time.
     #[cold]
-    pub(super) fn unit_arrived(&mut self, flow: u32, seq: u32, cx: &mut Cx) {
+    pub(super) fn unit_arrived(&mut self, flow: u32, seq: u32, cx: &mut Context) {
         let state = &mut self.flows[flow as usize];
         let Some(units) = &mut state.units else { return };
         let is_stream = units.partner.is_some();
@@ -92,7 +92,7 @@ impl Flows {
         }
     }
 
-    fn record_unit(&mut self, flow: u32, unit: Unit, cx: &mut Cx) -> Option<usize> {
+    fn record_unit(&mut self, flow: u32, unit: Unit, cx: &mut Context) -> Option<usize> {
         if !cx.probes.wanted.units {
             return None;
         }

@@ -1,7 +1,7 @@
 //! The packets inside links: those in flight that a link lists, and the removal of packets.
 
 use super::{HotLink, InFlight, Link, Links, flag};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
 use roamlab_engine::{Duration, Time};
@@ -11,7 +11,7 @@ use roamlab_qdisc::Matching;
 impl Links {
     /// The packet of the arrival that happens now, if it was not taken off the air meanwhile.
     #[inline(always)]
-    pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
+    pub fn arrived(&mut self, id: LinkId, cx: &mut Context) -> Option<InFlight> {
         let HotLink { end, delay, flags, .. } = self.hot[id.0 as usize];
         if flags & flag::TRACE != 0
             && delay == Duration::ZERO
@@ -19,11 +19,11 @@ impl Links {
             && let Some(sent) = self.sent_last(id)
         {
             // Its end comes, but is no event before.
-            cx.trace_sent(&sent.packet.retrieve(), sent.started, Location::Link(id));
+            cx.trace_sent(&sent.packet, sent.started, Location::Link(id));
         }
         let in_flight = &mut self[id].in_flight;
         let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
-        if is_first { in_flight.pop() } else { None }
+        if is_first { in_flight.pop_front() } else { None }
     }
 
     /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
@@ -32,7 +32,7 @@ impl Links {
         id: LinkId,
         in_flight_too: bool,
         wanted: &Matching<'_>,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> Vec<PacketId> {
         if self.hot(id).is_idle(cx) {
             self.fall_idle(id, cx);
@@ -41,12 +41,11 @@ impl Links {
         taken.extend(self.withdraw(id, wanted, cx));
         let link = &mut self.cold[id.0 as usize];
         if in_flight_too {
-            for flying in std::mem::take(&mut link.in_flight).iter() {
-                let packet = flying.packet.retrieve();
-                if wanted(&cx.pool[&packet], &cx.pool) {
-                    taken.push(packet);
+            for flying in std::mem::take(&mut link.in_flight) {
+                if wanted(&cx.pool[&flying.packet], &cx.pool) {
+                    taken.push(flying.packet.take());
                 } else {
-                    link.in_flight.push(*flying);
+                    link.in_flight.push_back(flying);
                 }
             }
         }
@@ -62,20 +61,20 @@ impl Links {
     }
 
     /// Copies, in order, of what `wanted` selects among the packets in flight.
-    pub fn copy_in_flight(&self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
+    pub fn copy_in_flight(&self, id: LinkId, wanted: &Matching<'_>, cx: &mut Context) -> Vec<PacketId> {
         let mut copies = Vec::new();
-        for packet in self[id].in_flight.iter().map(|flying| flying.packet.retrieve()) {
-            if wanted(&cx.pool[&packet], &cx.pool) {
-                copies.push(cx.pool.duplicate(&packet));
+        for InFlight { packet, .. } in &self[id].in_flight {
+            if wanted(&cx.pool[packet], &cx.pool) {
+                copies.push(cx.duplicate(packet));
             }
         }
         copies
     }
 
     /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.
-    pub fn has_for(&self, id: LinkId, host: Addr, cx: &Cx) -> bool {
+    pub fn has_for(&self, id: LinkId, host: Addr, cx: &Context) -> bool {
         let flies = |flying: &InFlight| {
-            let packet = &cx.pool[&flying.packet.retrieve()];
+            let packet = &cx.pool[&flying.packet];
             packet.header.dst == host && !packet.is_signal()
         };
         let waiting = self[id].queue.packets_for(host);
@@ -93,7 +92,7 @@ impl Links {
 
     /// Lists the packet whose transmission has just begun.
     #[inline(always)]
-    pub(super) fn track_sent(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Cx) {
+    pub(super) fn track_sent(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Context) {
         self.track(id, packet, (cx.now, insertion), cx);
         if self.hot(id).flags & flag::TRACE != 0 {
             self.show_end(id, cx);
@@ -114,7 +113,7 @@ impl Links {
         id: LinkId,
         packet: PacketId,
         (started, insertion): (Time, u64),
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
         let link = &mut self.cold[id.0 as usize];
@@ -124,7 +123,7 @@ impl Links {
             arrival = link.last_arrival + sent.since(started);
         }
         link.last_arrival = arrival;
-        link.in_flight.push(InFlight { started, insertion, packet: packet.park() });
+        link.in_flight.push_back(InFlight { started, insertion, packet: packet.into() });
         cx.scheduler.push_at(arrival, insertion, Event::TrackedArrival { link: id });
     }
 }
@@ -134,7 +133,7 @@ fn split(
     packets: impl IntoIterator<Item = PacketId>,
     wanted: &Matching<'_>,
     taken: &mut Vec<PacketId>,
-    cx: &Cx,
+    cx: &Context,
 ) -> Vec<PacketId> {
     let mut rest = Vec::new();
     for packet in packets {

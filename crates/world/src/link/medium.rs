@@ -1,7 +1,7 @@
 //! Links that are stations on a medium: they send when the medium permits it.
 
 use super::{Link, Links, Offered, SharedMedium, Station, flag};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
 use roamlab_engine::{Rng, Time};
@@ -40,7 +40,7 @@ impl Links {
     }
 
     /// Media send their beacons from the start, not from the first frame on.
-    pub fn start_beacons(&mut self, cx: &mut Cx) {
+    pub fn start_beacons(&mut self, cx: &mut Context) {
         (0..self.media.len() as u32).for_each(|medium| self.arm_medium(medium, cx));
     }
 
@@ -69,7 +69,7 @@ impl Links {
     }
 
     /// What the medium has decided, if anything.
-    pub fn decide(&mut self, medium: u32, cx: &Cx, gets_across: GetsAcross<'_>) -> Option<Outcome> {
+    pub fn decide(&mut self, medium: u32, cx: &Context, gets_across: GetsAcross<'_>) -> Option<Outcome> {
         let Links { media, cold, .. } = self;
         let reached = |station: u32, started: Time| {
             let link = &cold[station as usize];
@@ -80,13 +80,13 @@ impl Links {
     }
 
     /// Everything is decided that can be now.
-    pub fn rest(&mut self, medium: u32, cx: &mut Cx) {
+    pub fn rest(&mut self, medium: u32, cx: &mut Context) {
         self.media[medium as usize].awake = false;
         self.arm_medium(medium, cx);
     }
 
     /// Offers the next packet, if the station is free and one waits.
-    pub(super) fn offer(&mut self, id: LinkId, cx: &mut Cx) {
+    pub(super) fn offer(&mut self, id: LinkId, cx: &mut Context) {
         let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
         let urgent = self[id].overtaking.pop_front().map(Waiting::take);
         let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx)) else { return };
@@ -101,7 +101,12 @@ impl Links {
     }
 
     /// Takes the offered packet back, if it is wanted and not on the air.
-    pub(super) fn withdraw(&mut self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Option<PacketId> {
+    pub(super) fn withdraw(
+        &mut self,
+        id: LinkId,
+        wanted: &Matching<'_>,
+        cx: &mut Context,
+    ) -> Option<PacketId> {
         let station = self.cold[id.0 as usize].station.as_mut()?;
         let is_wanted = station.offered.packet().is_some_and(|packet| wanted(&cx.pool[packet], &cx.pool));
         if !is_wanted || !self.media[station.medium as usize].medium.withdraw(id.0, cx.now) {
@@ -111,7 +116,7 @@ impl Links {
     }
 
     /// Does what an outcome says.
-    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Cx) -> Settled {
+    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Context) -> Settled {
         let Outcome { station, started, fate, air, free } = outcome;
         let id = LinkId(station);
         match fate {
@@ -146,7 +151,7 @@ impl Links {
     }
 
     /// Sets a medium's wake-up, if it must come earlier than the pending one.
-    fn arm_medium(&mut self, medium: u32, cx: &mut Cx) {
+    fn arm_medium(&mut self, medium: u32, cx: &mut Context) {
         let state = &mut self.media[medium as usize];
         let Some(deadline) = state.medium.next_deadline().filter(|_| !state.awake) else { return };
         if state.armed.is_none_or(|armed| deadline < armed) {

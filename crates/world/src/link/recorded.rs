@@ -1,7 +1,7 @@
 //! Links that send at the times of a recording of a real link.
 
 use super::{Link, Links, Start};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::LinkId;
 use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::PacketId;
@@ -28,7 +28,7 @@ impl Link {
         id: LinkId,
         packet: &PacketId,
         start: Start,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> Duration {
         let time = self.transmission_time(packet, start, cx);
         if self.recorded.is_some() && time >= OUTAGE {
@@ -38,7 +38,7 @@ impl Link {
     }
 
     /// How long a packet of this size takes that is sent now, if the link is a recorded one.
-    pub(super) fn recorded_time(&mut self, size: Bytes, start: Start, cx: &Cx) -> Option<Duration> {
+    pub(super) fn recorded_time(&mut self, size: Bytes, start: Start, cx: &Context) -> Option<Duration> {
         let transmitter = self.recorded.as_mut()?;
         Some(transmitter.transmission_end(cx.now, size, start == Start::FromQueue).since(cx.now))
     }
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn an_outage_lasts_until_its_packet_is_sent() {
         let ms = |millis| Time::ZERO + Duration::from_millis(millis);
-        let mut cx = Cx { now: ms(10), ..Cx::default() };
+        let mut cx = Context { now: ms(10), ..Context::default() };
         cx.probes.causes.begin();
         let mut links = Links::new(false);
         let way = (NodeId(0), End::Node(NodeId(1)));

@@ -5,7 +5,7 @@ use crate::cause::CauseId;
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{LinkId, NodeId};
 use crate::tx_queue::TxQueue;
-use roamlab_engine::{Bytes, Duration, Rate, Ring, Time};
+use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_radio::LossProcess;
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ impl Links {
             remainder: 0,
             forwarded: 0,
             overtaking: VecDeque::new(),
-            in_flight: Ring::default(),
+            in_flight: VecDeque::new(),
             last_arrival: Time::ZERO,
             station: None,
             members: None,

@@ -1,7 +1,7 @@
-//! The slow path of a link: what happens to a packet besides its queue and its transmission.
+//! The slow path of a link: forced events, signalling that overtakes, queues that an idle link asks, traces.
 
 use super::{Link, Links, Start, Transmitter, flag};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::forced::{ForcedEvent, forced_event};
 use crate::ids::{LinkId, Location};
@@ -12,7 +12,7 @@ use roamlab_packet::{DropReason, Packet, PacketId, Waiting};
 impl Links {
     /// Takes in a packet that is not plain, or any packet at a link that is not.
     #[inline(never)]
-    pub(super) fn enqueue_slow(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub(super) fn enqueue_slow(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
         if self.hot(id).flags & flag::FORCED != 0 {
             match forced_event(&mut self[id].forced, &cx.pool[&packet]) {
@@ -31,14 +31,14 @@ impl Links {
     }
 
     /// A packet that was held back on entering a link enters it.
-    pub fn enter_late(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub fn enter_late(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         self.in_flight -= 1;
         self.enter(id, packet, cx);
     }
 
     /// A packet that no forced event stops: to the signalling that overtakes, or to the queue.
     #[inline(always)]
-    fn enter(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+    fn enter(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let (is_station, entering) = (self.hot(id).flags & flag::STATION != 0, &cx.pool[&packet]);
         let (is_plain, is_management) = (entering.is_plain(), entering.is_management());
         if is_station
@@ -65,7 +65,7 @@ impl Links {
     }
 
     /// A packet overtakes what waits in the queue.
-    fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+    fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         if self.hot(id).flags & flag::STATION != 0 {
             self[id].overtaking.push_back(packet.into());
             self.offer(id, cx);
@@ -81,7 +81,7 @@ impl Links {
 
     /// A packet finds the link idle and passes its queue; what is sent, if anything.
     #[inline(never)]
-    pub(super) fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) -> Option<PacketId> {
+    pub(super) fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) -> Option<PacketId> {
         if self[id].queue.can_bypass(cx.pool[&packet].wire_size()) {
             return Some(packet);
         }
@@ -93,12 +93,12 @@ impl Links {
 
     /// A transmission has ended that is traced, or for which signalling waits: the first packet that overtakes.
     #[inline(never)]
-    pub(super) fn tx_done_slow(&mut self, id: LinkId, cx: &mut Cx) -> Option<PacketId> {
+    pub(super) fn tx_done_slow(&mut self, id: LinkId, cx: &mut Context) -> Option<PacketId> {
         // The packet may have been removed meanwhile.
         if self.hot(id).flags & flag::TRACE != 0
             && let Some(sent) = self.sent_last(id)
         {
-            cx.trace_sent(&sent.packet.retrieve(), sent.started, Location::Link(id));
+            cx.trace_sent(&sent.packet, sent.started, Location::Link(id));
         }
         let overtaking = &mut self[id].overtaking;
         let first = overtaking.pop_front().map(Waiting::take);
@@ -110,7 +110,7 @@ impl Links {
 
     /// If a transmission has ended with nothing waiting: the queue learns that the link fell idle then.
     #[inline(always)]
-    pub(super) fn fall_idle(&mut self, id: LinkId, cx: &mut Cx) {
+    pub(super) fn fall_idle(&mut self, id: LinkId, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
         if link.transmitter == Transmitter::Idle {
             return;
@@ -122,9 +122,9 @@ impl Links {
     }
 
     /// Makes the end of the transmission an event if a trace shows it.
-    pub(super) fn show_end(&mut self, id: LinkId, cx: &mut Cx) {
+    pub(super) fn show_end(&mut self, id: LinkId, cx: &mut Context) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
-        if cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet.retrieve())) {
+        if cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
             link.schedule_end(id, cx);
         }
     }
@@ -133,7 +133,7 @@ impl Links {
 impl Link {
     /// How long the link needs for a packet, where that is not a whole number of nanoseconds a byte. What a transmission
     /// takes beyond whole nanoseconds is carried to the next one of a busy period.
-    pub(super) fn transmission_time(&mut self, packet: &PacketId, start: Start, cx: &Cx) -> Duration {
+    pub(super) fn transmission_time(&mut self, packet: &PacketId, start: Start, cx: &Context) -> Duration {
         let packet: &Packet = &cx.pool[packet];
         if let Some(time) = self.recorded_time(packet.wire_size(), start, cx) {
             return time;

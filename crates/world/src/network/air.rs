@@ -3,7 +3,7 @@
 use super::{Air, Network};
 use crate::cause::CauseId;
 use crate::cells::Cells;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::{LinkId, Location, NodeId};
 use crate::link::{End, Link, Settled};
 use crate::node::Nodes;
@@ -28,7 +28,7 @@ impl Network {
     }
 
     /// Lets one thing happen that a medium has decided, if there is one.
-    pub fn decide(&mut self, medium: u32, cx: &mut Cx) -> Option<Decided> {
+    pub fn decide(&mut self, medium: u32, cx: &mut Context) -> Option<Decided> {
         let Network { links, nodes, cells, .. } = self;
         let gets_across =
             |link: &Link, packet: &Packet, started: Time| gets_across(nodes, cells, link, packet, started);
@@ -44,13 +44,13 @@ impl Network {
     }
 
     /// A medium has decided all that it can now.
-    pub fn rest(&mut self, medium: u32, cx: &mut Cx) {
+    pub fn rest(&mut self, medium: u32, cx: &mut Context) {
         self.links.rest(medium, cx);
     }
 
     /// A medium has given a packet up. One that was sent again and again to a host that is gone, or from one, is lost
     /// because of that, though the host may be back by now.
-    fn lose_on_air(&mut self, id: LinkId, packet: PacketId, loss: Loss, cx: &mut Cx) -> (NodeId, Addr) {
+    fn lose_on_air(&mut self, id: LinkId, packet: PacketId, loss: Loss, cx: &mut Context) -> (NodeId, Addr) {
         let (place, dst) = (Location::Link(id), cx.pool[&packet].header.dst);
         let link = &self.links[id];
         let &Link { from, to, changed, up, .. } = link;

@@ -1,15 +1,15 @@
-//! Arrivals: a packet at the far end of a link, as layer 2 sees it. What is received goes on to IP input.
+//! Arrivals: a packet at the far end of a link, as layer 2 sees it. A received packet is passed to IP input.
 
 use super::ip::Origin;
 use super::{Listener, LocalDelivery, Network};
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::link::{End, InFlight, Link};
 use crate::probe::Stop;
 use roamlab_engine::Time;
 use roamlab_mobility::Direction;
-use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
+use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 
 impl Network {
     /// A packet arrives over a link that does not list its packets in flight: such a link is always up, and no end of it
@@ -20,7 +20,7 @@ impl Network {
         link: LinkId,
         packet: PacketId,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> LocalDelivery {
         let node = self.links.landed(link);
         self.ip_input(node, packet, link, listener, cx)
@@ -34,9 +34,9 @@ impl Network {
         link: LinkId,
         InFlight { packet, started, .. }: InFlight,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> LocalDelivery {
-        let packet = packet.retrieve();
+        let packet = packet.take();
         cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
         let &Link { from, to, up, .. } = &self.links[link];
         if !up {
@@ -82,9 +82,9 @@ impl Network {
         packet: PacketId,
         started: Time,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> Option<(NodeId, PacketId)> {
-        let (from, IpHeader { src, dst, .. }) = (self.links[link].from, cx.pool[&packet].header);
+        let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
         if self.nodes[from].keeps_copies {
             self.keep_copy(from, &packet, dst, cx);
         }
@@ -104,14 +104,7 @@ impl Network {
             cx.pool[&packet].set_inner_dscp(Dscp::default());
         }
         if self.nodes[hearing].watches_uplink {
-            self.tell_watchers(
-                hearing,
-                &packet,
-                (dst, src, Direction::Down),
-                Origin::over(link),
-                listener,
-                cx,
-            );
+            self.notify_watchers(hearing, &packet, Direction::Down, Origin::over(link), listener, cx);
         }
         Some((hearing, packet))
     }

@@ -4,12 +4,12 @@
 //! [`Network::ip_output`]. Both, and forwarding, find the next hop by [`Network::next_hop`].
 
 use super::{Listener, LocalDelivery, Network};
-use crate::cx::Cx;
-use crate::ids::{HostAtAgent, LinkId, Location, NodeId, Slot};
+use crate::context::Context;
+use crate::ids::{AgentIndex, HostAtAgent, LinkId, Location, NodeId};
 use crate::probe::Stop;
-use crate::route::{HostLookup, HostRoute, Taken};
+use crate::route::{AgentSet, HostLookup, HostRoute};
 use crate::tunnel::{self, Exit};
-use roamlab_mobility::Via;
+use roamlab_mobility::{Direction, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId};
 
 /// Where a packet at a node comes from.
@@ -20,7 +20,7 @@ pub(super) struct Origin {
     /// Where the tunnel began that it left here last.
     pub(super) tunnel: Option<Addr>,
     /// Agents whose tunnels it has entered here, only to leave them at once.
-    taken: Taken,
+    passed: AgentSet,
 }
 
 impl Origin {
@@ -56,7 +56,7 @@ impl Network {
         packet: PacketId,
         link: LinkId,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> LocalDelivery {
         let arriving = &cx.pool[&packet];
         let inspects = || !arriving.is_plain() || self.nodes[node].inspects_packets;
@@ -81,7 +81,7 @@ impl Network {
         packet: PacketId,
         link: LinkId,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> LocalDelivery {
         cx.trace(&packet, Stop::NodeReceive, Location::Node(node));
         let from = self.links[link].from;
@@ -112,7 +112,7 @@ impl Network {
         packet: PacketId,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let header = &mut cx.pool[&packet].header;
         let ttl = header.ttl;
@@ -126,7 +126,13 @@ impl Network {
 
     /// A node sends a packet of its own.
     #[inline(always)]
-    pub fn ip_output(&mut self, node: NodeId, packet: PacketId, listener: &mut impl Listener, cx: &mut Cx) {
+    pub fn ip_output(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
         cx.trace(&packet, Stop::NodeSend, Location::Node(node));
         self.pass_on(node, packet, Origin::default(), listener, cx);
     }
@@ -139,10 +145,10 @@ impl Network {
         packet: PacketId,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         if !self.routes.is_plain(node) && self.nodes[node].watches_uplink {
-            self.tell_uplink_watchers(node, &packet, origin, listener, cx);
+            self.notify_watchers(node, &packet, Direction::Up, origin, listener, cx);
         }
         match self.next_hop(node, &cx.pool[&packet], origin, cx) {
             NextHop::Link(link) => self.links.enqueue(link, packet, cx),
@@ -152,7 +158,7 @@ impl Network {
 
     /// The next hop of a packet at a node.
     #[inline(always)]
-    fn next_hop(&self, node: NodeId, packet: &Packet, origin: Origin, cx: &Cx) -> NextHop {
+    fn next_hop(&self, node: NodeId, packet: &Packet, origin: Origin, cx: &Context) -> NextHop {
         let dst = packet.header.dst;
         if !self.routes.is_plain(node) {
             if self.nodes[node].is_host() {
@@ -171,7 +177,7 @@ impl Network {
     fn next_hop_to_host(&self, node: NodeId, (dst, is_copy): (Addr, bool), origin: Origin) -> NextHop {
         let routes = &self.nodes[node].host_routes;
         match routes.lookup(dst) {
-            HostLookup::Link(link) if !is_copy && origin.taken == Taken::default() => NextHop::Link(link),
+            HostLookup::Link(link) if !is_copy && origin.passed == AgentSet::default() => NextHop::Link(link),
             HostLookup::None if origin.link.is_none() && origin.tunnel.is_none() => {
                 let link = self.routes.link(node, dst).filter(|_| self.routes.home(dst) != Some(node));
                 link.map_or(NextHop::NoHostRoute, NextHop::Link)
@@ -179,7 +185,7 @@ impl Network {
             HostLookup::None => NextHop::NoHostRoute,
             HostLookup::Link(_) | HostLookup::Several => {
                 let from = || self.previous_hop(origin).map(|from| self.nodes[from].addr);
-                let route = routes.host(dst, origin.tunnel, from, origin.taken);
+                let route = routes.host(dst, origin.tunnel, from, origin.passed);
                 route.map_or(NextHop::NoHostRoute, |route| NextHop::HostRoute(*route))
             }
         }
@@ -199,7 +205,7 @@ impl Network {
         hop: NextHop,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         match hop {
             NextHop::Link(link) => self.links.enqueue(link, packet, cx),
@@ -225,12 +231,12 @@ impl Network {
         (host, via): (HostAtAgent, Via),
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         match via {
             // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
             Via::Tunnel(end) if end == self.nodes[node].addr => {
-                let origin = Origin { tunnel: Some(end), taken: origin.taken.with(host.slot), ..origin };
+                let origin = Origin { tunnel: Some(end), passed: origin.passed.with(host.slot), ..origin };
                 self.pass_on_again(node, packet, origin, listener, cx);
             }
             via => self.send_via(node, packet, host, via, cx),
@@ -245,7 +251,7 @@ impl Network {
         packet: PacketId,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         self.pass_on(node, packet, origin, listener, cx);
     }
@@ -253,7 +259,7 @@ impl Network {
     /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
     /// other foreign agents. Anything else is policed where it enters ([ipf] §III, interpretation A13).
     #[inline(always)]
-    fn police(&self, node: NodeId, packet: PacketId, from: NodeId, cx: &mut Cx) -> Option<PacketId> {
+    fn police(&self, node: NodeId, packet: PacketId, from: NodeId, cx: &mut Context) -> Option<PacketId> {
         match &self.rules.policer {
             Some(policer) if cx.pool[&packet].inner_tos().dscp() == policer.mark => {
                 self.police_marked(node, packet, (from, policer.drop), cx)
@@ -268,7 +274,7 @@ impl Network {
         node: NodeId,
         packet: PacketId,
         (from, drops): (NodeId, bool),
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> Option<PacketId> {
         let (here, from) = (&self.nodes[node], &self.nodes[from]);
         let at_edge =
@@ -292,10 +298,10 @@ impl Network {
     }
 
     /// A host sends a packet, and copies of it on further uplinks if it sends on all; without one the packet waits.
-    pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Cx) {
+    pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Context) {
         if self.cells.sends_copies(host) {
             for link in self.cells.copy_uplinks(host) {
-                let copy = cx.pool.duplicate(&packet);
+                let copy = cx.duplicate(&packet);
                 self.links.enqueue(link, copy, cx);
             }
         }
@@ -313,7 +319,7 @@ impl Network {
         packet: PacketId,
         host: HostAtAgent,
         via: Via,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let here = &self.nodes[node];
         let (next, packet) = match via {
@@ -323,7 +329,7 @@ impl Network {
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
-                let domain = &self.domains[here.resident(host.slot).domain.0 as usize];
+                let domain = &self.domains[here.agent(host.slot).domain.0 as usize];
                 let overhead = match here.serves {
                     Some(_) => domain.forwarding_overhead,
                     None => domain.tunnel_overhead,
@@ -342,7 +348,7 @@ impl Network {
     }
 
     /// A base station sends a packet into its cell.
-    pub fn send_air(&mut self, node: NodeId, packet: PacketId, cx: &mut Cx) {
+    pub fn send_air(&mut self, node: NodeId, packet: PacketId, cx: &mut Context) {
         let here = &self.nodes[node];
         let Some(cell) = here.serves else {
             return cx.lose(packet, DropReason::NoRoute, Location::Node(node));
@@ -350,10 +356,10 @@ impl Network {
         if cx.pool.is_copy(&cx.pool[&packet]) {
             let (original, dst) = (cx.pool.original(&cx.pool[&packet]), cx.pool[&packet].header.dst);
             let known = |slot: usize| {
-                let host = HostAtAgent { host: dst, slot: Slot(slot as u16) };
+                let host = HostAtAgent { host: dst, slot: AgentIndex(slot as u16) };
                 here.buffers.get(&host).is_some_and(|buffer| buffer.received.contains(&original))
             };
-            if (0..here.residents.len()).any(known) {
+            if (0..here.agents.len()).any(known) {
                 let cause = self.cells.moved(dst);
                 return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
             }

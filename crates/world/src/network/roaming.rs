@@ -2,7 +2,7 @@
 
 use super::{Air, Network};
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::link::{End, Link, Settled};
 use roamlab_engine::Time;
@@ -10,7 +10,13 @@ use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
 
 impl Network {
     /// What layer 2 learns from an outcome at a station; `started`: when its transmission began.
-    pub(super) fn learn(&mut self, link: LinkId, settled: &Settled, started: Time, cx: &Cx) -> Option<Air> {
+    pub(super) fn learn(
+        &mut self,
+        link: LinkId,
+        settled: &Settled,
+        started: Time,
+        cx: &Context,
+    ) -> Option<Air> {
         let from = self.links[link].from;
         match (self.cell_of(from), settled) {
             (Some(cell), Settled::Beacon) => Some(Air::Beacon(cell, started)),
@@ -28,7 +34,7 @@ impl Network {
     }
 
     /// Where hosts roam, beacons are sent from the start.
-    pub fn start_beacons(&mut self, cx: &mut Cx) {
+    pub fn start_beacons(&mut self, cx: &mut Context) {
         if self.cells.roam() {
             self.links.start_beacons(cx);
         }
@@ -40,17 +46,17 @@ impl Network {
     }
 
     /// A host listens on a channel from now on, and sends nothing on another: management frames that wait are let go.
-    pub fn tune(&mut self, host: NodeId, channel: u32, cx: &mut Cx) {
+    pub fn tune(&mut self, host: NodeId, channel: u32, cx: &mut Context) {
         self.forget_frames(host, cx);
         self.cells.tune(host, channel, cx.now);
     }
 
     /// A host's management frames that wait are let go.
-    pub fn forget_frames(&mut self, host: NodeId, cx: &mut Cx) {
+    pub fn forget_frames(&mut self, host: NodeId, cx: &mut Context) {
         let is_frame = |packet: &Packet, _: &PacketPool| packet.is_management();
         for uplink in self.cells.uplinks(host) {
             for frame in self.links.take_matching(uplink, false, &is_frame, cx) {
-                let cause = cx.led();
+                let cause = cx.current_cause();
                 cx.lose_by(frame, DropReason::LinkDown, Location::Link(uplink), cause);
             }
         }
@@ -64,12 +70,12 @@ impl Network {
     }
 
     /// The base station of a cell has associated a host.
-    pub fn admit(&mut self, cell: CellId, host: Addr, cx: &Cx) {
+    pub fn admit(&mut self, cell: CellId, host: Addr, cx: &Context) {
         self.links.admit(self.cells.air(cell), host, cx.now);
     }
 
     /// The base station of a cell has a sign of life of a host.
-    pub fn see(&mut self, cell: CellId, host: Addr, cx: &Cx) {
+    pub fn see(&mut self, cell: CellId, host: Addr, cx: &Context) {
         self.links.see(self.cells.air(cell), host, cx.now);
     }
 
@@ -84,7 +90,7 @@ impl Network {
     }
 
     /// What still waits at the base station of a cell for a host that is gone is lost.
-    pub fn flush_air(&mut self, cell: CellId, host: Addr, cause: CauseId, cx: &mut Cx) {
+    pub fn flush_air(&mut self, cell: CellId, host: Addr, cause: CauseId, cx: &mut Context) {
         let air = self.cells.air(cell);
         let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_management();
         for packet in self.links.take_matching(air, false, &for_host, cx) {
@@ -98,7 +104,13 @@ impl Network {
     }
 
     /// Whether what comes to a base station is from a host that it has not associated. Management frames may be.
-    pub(super) fn is_stranger(&self, cell: Option<CellId>, from: NodeId, packet: &PacketId, cx: &Cx) -> bool {
+    pub(super) fn is_stranger(
+        &self,
+        cell: Option<CellId>,
+        from: NodeId,
+        packet: &PacketId,
+        cx: &Context,
+    ) -> bool {
         let from = &self.nodes[from];
         let is_refused = |cell: CellId| from.is_host() && self.stranger(cell, from.addr).is_some();
         !cx.pool[packet].is_management() && cell.is_some_and(is_refused)
@@ -106,7 +118,12 @@ impl Network {
 
     /// Loses a packet that a base station does not take over an uplink, from a host that it has not associated: the base
     /// station's cell, the host, and what led to that.
-    pub fn refuse(&self, uplink: LinkId, packet: PacketId, cx: &mut Cx) -> Option<(CellId, NodeId, CauseId)> {
+    pub fn refuse(
+        &self,
+        uplink: LinkId,
+        packet: PacketId,
+        cx: &mut Context,
+    ) -> Option<(CellId, NodeId, CauseId)> {
         let Link { from, to, .. } = self.links[uplink];
         let End::Node(base_station) = to else { return None };
         let cell = self.cell_of(base_station)?;

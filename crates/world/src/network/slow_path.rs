@@ -4,11 +4,11 @@
 
 use super::ip::Origin;
 use super::{Listener, Network};
-use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
-use crate::cx::Cx;
-use crate::ids::{HostAtAgent, Location, NodeId, Slot};
+use crate::agent::Agent;
+use crate::cause::{Cause, CauseId, CurrentCause, Kind, data_seq};
+use crate::context::Context;
+use crate::ids::{AgentIndex, HostAtAgent, Location, NodeId};
 use crate::link::End;
-use crate::node::Resident;
 use crate::route::HostRoute;
 use roamlab_mobility::{Direction, Input, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, PacketId};
@@ -23,7 +23,7 @@ impl Network {
         route: HostRoute,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
         let routes = &self.nodes[node].host_routes;
@@ -31,11 +31,11 @@ impl Network {
         if route.watch && !cx.pool[&packet].is_signal() {
             let input = self.input((dst, src, Direction::Down), origin, false);
             let row = data_row(node, &packet, route.cause, cx);
-            cx.because(Led::ByThis(row), |cx| listener.hear(node, route.slot, input, self, cx));
+            cx.with_cause(CurrentCause::New(row), |cx| listener.notify(node, route.slot, input, self, cx));
         }
         let host = HostAtAgent { host: dst, slot: route.slot };
         let copies: Vec<(Via, PacketId)> =
-            branches.into_iter().map(|via| (via, cx.pool.duplicate(&packet))).collect();
+            branches.into_iter().map(|via| (via, cx.duplicate(&packet))).collect();
         self.follow(node, packet, (host, route.via), origin, listener, cx);
         for (via, copy) in copies {
             self.follow(node, copy, (host, via), origin, listener, cx);
@@ -50,7 +50,7 @@ impl Network {
         packet: PacketId,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
         // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
@@ -62,9 +62,9 @@ impl Network {
             if !cx.pool[&packet].is_signal() {
                 let input = self.input((dst, src, Direction::Down), origin, true);
                 let row = data_row(node, &packet, removed, cx);
-                let agents: Vec<Slot> = self.agents_for(node, dst, None).collect();
-                cx.because(Led::ByThis(row), |cx| {
-                    agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
+                let agents: Vec<AgentIndex> = self.agents_for(node, dst, None).collect();
+                cx.with_cause(CurrentCause::New(row), |cx| {
+                    agents.into_iter().for_each(|slot| listener.notify(node, slot, input.clone(), self, cx));
                 });
             }
             return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
@@ -81,59 +81,48 @@ impl Network {
         }
     }
 
-    /// What an agent is told of a data packet from or to `host`; `lost`: it ends here.
+    /// The input for an agent about a data packet from or to `host`; `lost`: it ends here.
     fn input(&self, (host, peer, direction): (Addr, Addr, Direction), origin: Origin, lost: bool) -> Input {
         let from = self.previous_hop(origin).map(|from| self.nodes[from].addr);
         Input::Data { host, peer, direction, from, tunnelled: origin.tunnel.is_some(), lost }
     }
 
-    /// What agents of a node are told of a packet from or to a mobile host: those of its domain that watch the uplink.
+    /// The agents of a node that watch the packets of a mobile host, with their inputs about one.
     pub(super) fn watchers(
         &self,
         node: NodeId,
         about: (Addr, Addr, Direction),
         origin: Origin,
-    ) -> Vec<(Slot, Input)> {
-        let watches = |resident: &Resident| {
-            resident.watches_uplink && self.domains[resident.domain.0 as usize].hosts.contains(&about.0)
+    ) -> Vec<(AgentIndex, Input)> {
+        let watches = |agent: &Agent| {
+            agent.watches_uplink && self.domains[agent.domain.0 as usize].hosts.contains(&about.0)
         };
         let input = self.input(about, origin, false);
-        self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
+        self.slots_of(node, watches).map(|slot| (slot, input.clone())).collect()
     }
 
-    /// Agents that watch what hosts send through a node are notified of a packet, if a host sent it.
+    /// Agents that watch what a host sends or receives are notified of a data packet.
     #[inline(never)]
-    pub(super) fn tell_uplink_watchers(
+    pub(super) fn notify_watchers(
         &mut self,
         node: NodeId,
         packet: &PacketId,
+        direction: Direction,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[packet].header;
-        if src.is_mobile() {
-            self.tell_watchers(node, packet, (src, dst, Direction::Up), origin, listener, cx);
-        }
-    }
-
-    /// Those agents are told, unless it is signalling.
-    #[inline(never)]
-    pub(super) fn tell_watchers(
-        &mut self,
-        node: NodeId,
-        packet: &PacketId,
-        (host, peer, direction): (Addr, Addr, Direction),
-        origin: Origin,
-        listener: &mut impl Listener,
-        cx: &mut Cx,
-    ) {
-        if cx.pool[packet].is_signal() {
+        let (host, peer) = match direction {
+            Direction::Up => (src, dst),
+            Direction::Down => (dst, src),
+        };
+        if !host.is_mobile() || cx.pool[packet].is_signal() {
             return;
         }
         for (slot, input) in self.watchers(node, (host, peer, direction), origin) {
             let row = data_row(node, packet, self.cells.moved(host), cx).about(Some(host));
-            cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
+            cx.with_cause(CurrentCause::New(row), |cx| listener.notify(node, slot, input, self, cx));
         }
     }
 
@@ -146,14 +135,14 @@ impl Network {
 
     /// Whether an agent of a node has asked that packets for a host without a route end there.
     fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
-        let domains = self.nodes[node].residents.iter().map(|resident| resident.domain);
+        let domains = self.nodes[node].agents.iter().map(|agent| agent.domain);
         let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);
         domains.any(|domain| domain.discards_unknown && domain.hosts.contains(&host))
     }
 }
 
 /// The row for a data packet that an agent of a node may act on; `cause` led to its route, or to the lack of one.
-fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Cx) -> Cause {
+fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Context) -> Cause {
     let packet = &cx.pool[packet];
     let row = Cause::of(Kind::Data, "", cause).at(Location::Node(node)).about(Some(packet.header.dst));
     Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }

@@ -49,7 +49,7 @@ fn nodes_at_the_edge_are_reached_like_their_neighbours() {
 fn a_route_for_where_the_packet_comes_from_wins() {
     let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
     let mut table = HostRouteTable::default();
-    let (domain, slot) = (DomainId(0), Slot(0));
+    let (domain, slot) = (DomainId(0), AgentIndex(0));
     let to_bs = HostRoute {
         from: None,
         via: Via::Neighbour(old_bs),
@@ -62,11 +62,11 @@ fn a_route_for_where_the_packet_comes_from_wins() {
     let to_new = HostRoute { from: Some(old_bs), via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
     table.set_host(host, to_bs);
     table.set_host(host, to_new);
-    assert_eq!(table.host(host, None, || None, Taken::default()), Some(&to_bs));
-    assert_eq!(table.host(host, None, || Some(Addr::new(7, 0)), Taken::default()), Some(&to_bs));
-    assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(&to_new));
+    assert_eq!(table.host(host, None, || None, AgentSet::default()), Some(&to_bs));
+    assert_eq!(table.host(host, None, || Some(Addr::new(7, 0)), AgentSet::default()), Some(&to_bs));
+    assert_eq!(table.host(host, None, || Some(old_bs), AgentSet::default()), Some(&to_new));
     table.clear_host(host, slot, Some(old_bs));
-    assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(&to_bs));
+    assert_eq!(table.host(host, None, || Some(old_bs), AgentSet::default()), Some(&to_bs));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_innermost_domain_wins_and_in_a_domain_the_entry_of_tunnels_before_the_exi
             link: None,
             watch: false,
             domain: DomainId(domain),
-            slot: Slot(slot),
+            slot: AgentIndex(slot),
             cause: CauseId::NONE,
         }
     };
@@ -90,15 +90,15 @@ fn the_innermost_domain_wins_and_in_a_domain_the_entry_of_tunnels_before_the_exi
         table.set_host(host, route);
     }
     let found = |table: &HostRouteTable, tunnel, taken| table.host(host, tunnel, || None, taken).copied();
-    let (none, tunnel) = (Taken::default(), Some(Addr::new(9, 0)));
+    let (none, tunnel) = (AgentSet::default(), Some(Addr::new(9, 0)));
     assert_eq!(found(&table, None, none), Some(local));
-    assert_eq!(found(&table, None, none.with(Slot(2))), Some(entry), "it has had its turn");
-    table.clear_host(host, Slot(2), None);
+    assert_eq!(found(&table, None, none.with(AgentIndex(2))), Some(entry), "it has had its turn");
+    table.clear_host(host, AgentIndex(2), None);
     assert_eq!(found(&table, None, none), Some(entry));
     assert_eq!(found(&table, tunnel, none), Some(exit));
-    assert_eq!(found(&table, tunnel, none.with(Slot(1))), Some(entry));
-    table.clear_host(host, Slot(0), Some(Addr::new(9, 0)));
-    assert_eq!(found(&table, None, none.with(Slot(0)).with(Slot(1))), None);
+    assert_eq!(found(&table, tunnel, none.with(AgentIndex(1))), Some(entry));
+    table.clear_host(host, AgentIndex(0), Some(Addr::new(9, 0)));
+    assert_eq!(found(&table, None, none.with(AgentIndex(0)).with(AgentIndex(1))), None);
     let from_here = Some(Addr::new(7, 0));
     let of_here = HostRoute { from: from_here, ..exit };
     table.set_host(host, of_here);
@@ -115,10 +115,10 @@ fn hosts_of_any_numbers_have_routes_of_their_own() {
         link: None,
         watch: false,
         domain: DomainId(0),
-        slot: Slot(0),
+        slot: AgentIndex(0),
         cause: CauseId(number),
     };
-    let found = |table: &HostRouteTable, addr| table.host(addr, None, || None, Taken::default()).copied();
+    let found = |table: &HostRouteTable, addr| table.host(addr, None, || None, AgentSet::default()).copied();
     for number in numbers {
         table.set_host(Addr::mobile(number), route(number));
     }
@@ -139,12 +139,12 @@ fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
         link: None,
         watch: false,
         domain: DomainId(0),
-        slot: Slot(slot),
+        slot: AgentIndex(slot),
         cause: CauseId::NONE,
     };
     let mut table = HostRouteTable::default();
     let found = |table: &HostRouteTable| {
-        let route = table.host(host, None, || None, Taken::default());
+        let route = table.host(host, None, || None, AgentSet::default());
         route.map(|route| (route.via, table.branches(host, route)))
     };
     table.add_branch(host, to(0, 1));
@@ -153,13 +153,13 @@ fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
     table.add_branch(host, to(0, 1));
     table.add_branch(host, to(1, 3));
     assert_eq!(found(&table), Some((to(0, 1).via, vec![to(0, 2).via])), "another agent's is none of them");
-    table.remove_branch(host, Slot(0), None, to(0, 1).via);
+    table.remove_branch(host, AgentIndex(0), None, to(0, 1).via);
     assert_eq!(found(&table), Some((to(0, 2).via, vec![])));
     table.add_branch(host, to(0, 4));
     table.set_host(host, to(0, 5));
     assert_eq!(found(&table), Some((to(0, 5).via, vec![])), "a new route has no branches");
     table.add_branch(host, to(0, 6));
-    table.clear_host(host, Slot(0), None);
+    table.clear_host(host, AgentIndex(0), None);
     assert_eq!((found(&table), table.branches), (Some((to(1, 3).via, vec![])), 0));
 }
 
@@ -172,7 +172,7 @@ fn only_a_single_route_that_nobody_watches_names_the_link() {
         link: Some(LinkId(link)),
         watch: false,
         domain: DomainId(0),
-        slot: Slot(slot),
+        slot: AgentIndex(slot),
         cause: CauseId::NONE,
     };
     let mut table = HostRouteTable::default();
@@ -184,7 +184,7 @@ fn only_a_single_route_that_nobody_watches_names_the_link() {
     assert_eq!(table.lookup(host), HostLookup::Link(LinkId(3)), "places have moved");
     table.set_host(host, to(1, 4));
     assert_eq!(table.lookup(host), HostLookup::Several, "a second agent has a route");
-    table.clear_host(host, Slot(0), None);
+    table.clear_host(host, AgentIndex(0), None);
     assert_eq!(table.lookup(host), HostLookup::Link(LinkId(4)));
     table.add_branch(host, to(1, 5));
     assert_eq!(table.lookup(host), HostLookup::Several, "a branch");
@@ -196,8 +196,8 @@ fn only_a_single_route_that_nobody_watches_names_the_link() {
     }
     table.set_host(host, HostRoute { from: Some(Addr::node(1)), ..to(1, 4) });
     assert_eq!(table.lookup(host), HostLookup::Several, "nor one for an origin");
-    table.clear_host(host, Slot(1), None);
+    table.clear_host(host, AgentIndex(1), None);
     assert_eq!(table.lookup(host), HostLookup::Several, "that for an origin is left");
-    table.clear_host(host, Slot(1), Some(Addr::node(1)));
+    table.clear_host(host, AgentIndex(1), Some(Addr::node(1)));
     assert_eq!(table.lookup(host), HostLookup::None, "it has no route any more");
 }

@@ -37,8 +37,8 @@ class Evidence:
     wide: list[int]
     """Packets of the first burst out of a buffer that holds three windows."""
     more_red: list[ThreeHandoffs] = field(default_factory=list)
-    """Further runs of three handoffs with RED, `MORE_RED` times as many: what RED loses at the first handoff differs
-    little from what it loses later."""
+    """Further runs of three handoffs with RED under the default, `MORE_RED` times as many: what RED loses at the first
+    handoff differs little from what it loses later."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
     wide = batch.each({"wide": (experiments.wide_buffer(reading), runs)}, measures.burst)["wide"]
     watch = partial(measures.three_handoffs, returns=experiments.returns(reading))
-    more_red = batch.each({"red": (three["red"][0], further(runs, MORE_RED))}, watch)["red"]
+    more = further(runs, MORE_RED) if reading == DEFAULT else range(0)
+    more_red = batch.each({"red": (three["red"][0], more)}, watch)["red"]
     one = one_handoff(batch, reading, runs)
     return Evidence(reading, one, batch.each(three, watch), wide, more_red)
 

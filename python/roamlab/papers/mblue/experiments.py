@@ -62,6 +62,7 @@ class Reading:
     red_wait: bool = True
     profile: str = "ns2-2009"
     early: bool = False
+    stable: str = "from the first handoff on"
 
     def __str__(self) -> str:
         blue = "any drop" if self.blue_random else "overflow only"
@@ -71,7 +72,7 @@ class Reading:
             f"{self.freeze_time}; RED {'' if self.gentle else 'not '}gentle, wait {'on' if self.red_wait else 'off'}, "
             f"P_max {self.max_p:g}; compared queue in {'both cells' if self.both else 'the new cell'}; visits last "
             f"{self.stay:g} of the time between them; TCP of {self.profile}; flows begin in "
-            f"{'0.2 to 0.3 s' if self.early else '0.5 to 1.5 s'}"
+            f"{'0.2 to 0.3 s' if self.early else '0.5 to 1.5 s'}; deviation of the queue {self.stable}"
         )
 
 

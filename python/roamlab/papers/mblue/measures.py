@@ -184,6 +184,10 @@ class ThreeHandoffs:
     """Mean queue between handoffs, from 1 s after a move to the next move."""
     deviation: float
     """Standard deviation of the queue over time, from the first handoff on."""
+    mean_queue: float
+    """Over the same time."""
+    visit_deviation: float
+    """Standard deviation of the queue over the time in which the moving host is in the cell."""
     fall: tuple[float, ...]
     """How far P_m falls within 1 s: its value just before the handoff minus the lowest after it."""
     probability_before: tuple[float, ...]
@@ -213,6 +217,7 @@ def three_handoffs(
     lost = [_lost_after(results, at) for at in visits]
     lost_moving = sum(_lost_after(results, at, lambda drops: drops.where("flow", "moving")) for at in visits)
     before = [float(trace.within(0.0, at).probability[-1]) for at in visits]
+    mean, deviation = trace.spread([(visits[0], end)])
     lowest = [float(trace.within(at + T_LOSS_S, at + 1.0).probability.min(initial=1.0)) for at in visits]
     return ThreeHandoffs(
         goodput_bps=moving * 8 / end,
@@ -222,7 +227,9 @@ def three_handoffs(
         drops=tuple(lost),
         cutting=tuple(cutting_flows(results, at) for at in visits),
         calm_queue=trace.spread(calm)[0],
-        deviation=trace.spread([(visits[0], end)])[1],
+        deviation=deviation,
+        mean_queue=mean,
+        visit_deviation=trace.spread(list(zip(visits, returns, strict=True)))[1],
         fall=tuple(at - after for at, after in zip(before, lowest, strict=True)),
         probability_before=tuple(before),
         throughput_bps=tuple(windows * segment_bits / WINDOW_S),

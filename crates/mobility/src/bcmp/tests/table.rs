@@ -16,6 +16,23 @@ use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+lab::cases! {
+    mobile_host,
+    mobile_host_with_a_home_agent,
+    mobile_host_with_paging,
+    mobile_host_with_hours,
+    anchor,
+    anchor_without_an_answer,
+    home_agent,
+    access_router,
+    access_router_with_a_buffer_where_the_host_was,
+    access_router_without_an_answer,
+    access_router_with_another_anchor,
+    mobile_host_out_of_reach_at_its_hours,
+    mobile_host_that_moves_when_prepared,
+    access_router_that_returns_packets,
+}
+
 const ANCHOR: Addr = Addr::new(2, 0);
 const OTHER: Addr = Addr::new(3, 0);
 const AGENT: Addr = Addr::new(4, 0);
@@ -71,7 +88,7 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Bcmp, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Bcmp| role.state(HOST), names: NAMES, detail };
+    let words = Words { names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
 }
 
@@ -116,8 +133,7 @@ fn host(home_agent: Option<Addr>, hours: &Hours, params: &Params) -> Bcmp {
     .into()
 }
 
-#[test]
-fn mobile_host() {
+fn mobile_host() -> String {
     let response = |millis| hear(HERE, millis, Kind::LoginResponse { session: session(1) });
     let acknowledge = |from, millis, known| hear(from, millis, Kind::AttachAcknowledge { known });
     let prepared = |millis| hear(HERE, millis, Kind::Prepared);
@@ -163,11 +179,10 @@ fn mobile_host() {
         ("time: refresh", ms(9_970), Input::Deadline),
     ];
     let role = host(None, &Hours::default(), &Params::default());
-    insta::assert_snapshot!(table(role, &states, &inputs));
+    table(role, &states, &inputs)
 }
 
-#[test]
-fn mobile_host_with_a_home_agent() {
+fn mobile_host_with_a_home_agent() -> String {
     let other = Session { anchor: OTHER, number: 7 };
     let active = [
         (500, up(HERE)),
@@ -204,11 +219,10 @@ fn mobile_host_with_a_home_agent() {
         ("time: renewal", ms(270_000), Input::Deadline),
     ];
     let params = Params { global: Some(Global::default()), ..Params::default() };
-    insta::assert_snapshot!(table(host(Some(AGENT), &Hours::default(), &params), &states, &inputs));
+    table(host(Some(AGENT), &Hours::default(), &params), &states, &inputs)
 }
 
-#[test]
-fn mobile_host_with_paging() {
+fn mobile_host_with_paging() -> String {
     let acknowledge = |from, millis| hear(from, millis, Kind::AttachAcknowledge { known: true });
     let active = [(100, up(HERE)), (110, hear(HERE, 100, Kind::LoginResponse { session: session(1) }))];
     let quiet = and(&active, &[(610, Input::Deadline)]);
@@ -235,11 +249,10 @@ fn mobile_host_with_paging() {
     ];
     let paging = Some(Paging { idle_after: Duration::from_millis(500), ..Paging::default() });
     let params = Params { paging, ..Params::default() };
-    insta::assert_snapshot!(table(host(None, &Hours::default(), &params), &states, &inputs));
+    table(host(None, &Hours::default(), &params), &states, &inputs)
 }
 
-#[test]
-fn mobile_host_with_hours() {
+fn mobile_host_with_hours() -> String {
     let response = hear(HERE, 200, Kind::LoginResponse { session: session(1) });
     let there = [(100, up(HERE))];
     let logging_in = and(&there, &[(200, Input::Deadline)]);
@@ -267,7 +280,7 @@ fn mobile_host_with_hours() {
         ("time: logout again", ms(1_000), Input::Deadline),
     ];
     let hours = Hours { login: Duration::from_millis(200), logout: Some(Duration::from_secs(1)) };
-    insta::assert_snapshot!(table(host(None, &hours, &Params::default()), &states, &inputs));
+    table(host(None, &hours, &Params::default()), &states, &inputs)
 }
 
 /// Repetitions: four prepare requests in all; attaches and logins without end.
@@ -321,8 +334,7 @@ fn mobile_host_that_hears_no_answers() {
     assert_eq!(times["handover-attach"], [0, 100, 300, 700, 1_500, 2_500, 3_500]);
 }
 
-#[test]
-fn anchor() {
+fn anchor() -> String {
     let login = |from, millis| hear(from, millis, Kind::LoginRequest { anchor: None });
     let update =
         |from, millis, number, idle| hear(from, millis, Kind::PathUpdate { session: session(number), idle });
@@ -351,16 +363,11 @@ fn anchor() {
         ("time: lifetime over", ms(29_600), Input::Deadline),
     ];
     let areas = BTreeMap::from([(HERE, vec![HERE, THERE]), (THERE, vec![HERE, THERE])]);
-    insta::assert_snapshot!(table(
-        Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(),
-        &states,
-        &inputs
-    ));
+    table(Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(), &states, &inputs)
 }
 
 /// After three repetitions of a page what was kept is lost, and the host is idle as before.
-#[test]
-fn anchor_without_an_answer() {
+fn anchor_without_an_answer() -> String {
     let setup = [
         (100, hear(HERE, 90, Kind::LoginRequest { anchor: None })),
         (110, hear(HERE, 105, Kind::PathUpdate { session: session(1), idle: true })),
@@ -372,15 +379,10 @@ fn anchor_without_an_answer() {
     let states: [Setup<'_, Message>; 2] = [("paged three times", &setup), ("paged four times", &last)];
     let inputs = [("time", ms(1_200), Input::Deadline)];
     let areas = BTreeMap::from([(HERE, vec![HERE, THERE])]);
-    insta::assert_snapshot!(table(
-        Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(),
-        &states,
-        &inputs
-    ));
+    table(Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(), &states, &inputs)
 }
 
-#[test]
-fn home_agent() {
+fn home_agent() -> String {
     let bound = [(500, request(ANCHOR, 490, ANCHOR))];
     let states: [Setup<'_, Message>; 2] = [("none", &[]), ("request heard", &bound)];
     let inputs = [
@@ -391,7 +393,7 @@ fn home_agent() {
         ("time: early", NOW, Input::Deadline),
         ("time: lifetime over", ms(299_500), Input::Deadline),
     ];
-    insta::assert_snapshot!(table(HomeAgent::new(AGENT, &Global::default()).into(), &states, &inputs));
+    table(HomeAgent::new(AGENT, &Global::default()).into(), &states, &inputs)
 }
 
 fn access_router_table(params: &Params) -> String {
@@ -466,21 +468,18 @@ fn access_router_table(params: &Params) -> String {
     table(AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Arc::new(params.clone())).into(), &states, &inputs)
 }
 
-#[test]
-fn access_router() {
-    insta::assert_snapshot!(access_router_table(&Params::default()));
+fn access_router() -> String {
+    access_router_table(&Params::default())
 }
 
-#[test]
-fn access_router_with_a_buffer_where_the_host_was() {
+fn access_router_with_a_buffer_where_the_host_was() -> String {
     let mut params = Params { forward_after_notify: false, unused: Unused::Returned, ..Params::default() };
     params.buffer.at = BufferPlace::Old;
-    insta::assert_snapshot!(access_router_table(&params));
+    access_router_table(&params)
 }
 
 /// After the last repetition a prepare is given up, and the host is served as before; so is a path update.
-#[test]
-fn access_router_without_an_answer() {
+fn access_router_without_an_answer() -> String {
     let arrived = [(100, arrived()), (200, attach(190, 1, &[], false))];
     let time = |millis| (millis, Input::Deadline);
     let preparing = [
@@ -500,15 +499,45 @@ fn access_router_without_an_answer() {
     ];
     let inputs = [("time", NOW, Input::Deadline), ("attach again", NOW, attach(190, 1, &[], false))];
     let role = AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Arc::new(Params::default()));
-    insta::assert_snapshot!(table(role.into(), &states, &inputs));
+    table(role.into(), &states, &inputs)
 }
 
 /// An access router whose anchor is nearer than that of the host asks it to change.
-#[test]
-fn access_router_with_another_anchor() {
+fn access_router_with_another_anchor() -> String {
     let attached = [(400, arrived()), (500, attach(490, 1, &[], false))];
     let inputs = [("path acknowledge of 490", NOW, hear(ANCHOR, 490, Kind::PathAcknowledge { known: true }))];
     let params = Params { anchor_change: true, ..Params::default() };
     let role = AccessRouter::new(HERE, OTHER, Duration::ZERO, &Arc::new(params));
-    insta::assert_snapshot!(table(role.into(), &[("attach heard", &attached)], &inputs));
+    table(role.into(), &[("attach heard", &attached)], &inputs)
+}
+
+fn mobile_host_out_of_reach_at_its_hours() -> String {
+    let away = [(200, Input::Deadline)];
+    let states: [Setup<'_, Message>; 2] = [("before the hour", &[]), ("after the hour", &away)];
+    let inputs = [
+        ("time: the hour of login", Time::ZERO, Input::Deadline),
+        ("time: the hour of logout", ms(1_000), Input::Deadline),
+    ];
+    let hours = Hours { login: Duration::from_millis(200), logout: Some(Duration::from_secs(2)) };
+    table(host(None, &hours, &Params::default()), &states, &inputs)
+}
+
+fn mobile_host_that_moves_when_prepared() -> String {
+    let preparing = [
+        (500, up(HERE)),
+        (510, hear(HERE, 500, Kind::LoginResponse { session: session(1) })),
+        (900, predicted(THERE)),
+    ];
+    let inputs = [("prepared of 900", NOW, hear(HERE, 900, Kind::Prepared))];
+    let params = Params { move_when_prepared: true, ..Params::default() };
+    table(host(None, &Hours::default(), &params), &[("predicted", &preparing)], &inputs)
+}
+
+/// A host that was expected and does not come.
+fn access_router_that_returns_packets() -> String {
+    let prepared = [(500, hear(THERE, 490, Kind::Prepare))];
+    let inputs = [("time: lifetime over", ms(2_000), Input::Deadline)];
+    let params = Params { unused: Unused::Returned, ..Params::default() };
+    let role = AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Arc::new(params));
+    table(role.into(), &[("prepare heard", &prepared)], &inputs)
 }

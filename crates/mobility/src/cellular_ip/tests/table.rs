@@ -4,12 +4,20 @@ use crate::blocks::{Equaliser, Trigger, TriggerBy};
 use crate::cellular_ip::node::Place;
 use crate::cellular_ip::{CellularIp, Handoff, Input, Kind, Message, MobileHost, Node, Params};
 use crate::lab::{
-    HERE, HOST, NOW, Setup, THERE, Words, and, clock, data, down, hear, ms, predicted, transitions, up,
+    self, HERE, HOST, NOW, Setup, THERE, Words, and, clock, data, down, hear, ms, predicted, transitions, up,
 };
 use crate::{Direction, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+lab::cases! {
+    mobile_host,
+    node,
+    node_without_equaliser_that_keeps_stale_ways,
+    node_of_a_paging_area_that_waits_for_the_gateway,
+    node_whose_routes_time_out_one_by_one,
+}
 
 const NODE: Addr = Addr::new(3, 0);
 const UP: Addr = Addr::new(2, 0);
@@ -23,7 +31,7 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: CellularIp, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &CellularIp| role.state(HOST), names: NAMES, detail };
+    let words = Words { names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
 }
 
@@ -35,8 +43,7 @@ fn semisoft(from: Addr, millis: u64) -> Input {
     hear(from, millis, Kind::RouteUpdate { semisoft: true })
 }
 
-#[test]
-fn mobile_host() {
+fn mobile_host() -> String {
     let idle = [(100, up(HERE))];
     let active = and(&idle, &[(500, data(Direction::Up, None, false))]);
     let semisoft = and(&active, &[(950, up(THERE))]);
@@ -63,7 +70,7 @@ fn mobile_host() {
     ];
     let areas = BTreeMap::from([(HERE, HERE), (THERE, THERE)]);
     let params = Params { handoff: Handoff::Semisoft, ..Params::default() };
-    insta::assert_snapshot!(table(MobileHost::new(HOST, areas, &params).into(), &states, &inputs));
+    table(MobileHost::new(HOST, areas, &params).into(), &states, &inputs)
 }
 
 fn node_table(params: &Params, place: Place) -> String {
@@ -121,22 +128,33 @@ fn semisoft_params() -> Params {
     Params { handoff: Handoff::Semisoft, trigger, ..Params::default() }
 }
 
-#[test]
-fn node() {
-    insta::assert_snapshot!(node_table(&semisoft_params(), place()));
+fn node() -> String {
+    node_table(&semisoft_params(), place())
 }
 
-#[test]
-fn node_without_equaliser_that_keeps_stale_ways() {
+fn node_without_equaliser_that_keeps_stale_ways() -> String {
     let equaliser = Equaliser { delay: Duration::ZERO, ..Equaliser::default() };
     let params = Params { equaliser, keep_stale: true, ..semisoft_params() };
-    insta::assert_snapshot!(node_table(&params, place()));
+    node_table(&params, place())
 }
 
-#[test]
-fn node_of_a_paging_area_that_waits_for_the_gateway() {
+fn node_of_a_paging_area_that_waits_for_the_gateway() -> String {
     let gateway_beacon_interval = Some(Duration::from_secs(1));
     let params = Params { gateway_beacon_interval, ..semisoft_params() };
     let place = Place { uplink: None, floods: Some(vec![HERE, THERE]), ..place() };
-    insta::assert_snapshot!(node_table(&params, place));
+    node_table(&params, place)
+}
+
+fn node_whose_routes_time_out_one_by_one() -> String {
+    let routed = [(500, regular(HERE, 490))];
+    let delaying = and(&routed, &[(5_000, semisoft(THERE, 4_990))]);
+    let refreshed = and(&delaying, &[(6_000, data(Direction::Up, Some(HERE), false))]);
+    let bicasting = and(&delaying, &[(6_000, data(Direction::Up, Some(THERE), false))]);
+    let states: [Setup<'_, Message>; 3] =
+        [("S from there", &delaying), ("and data from here", &refreshed), ("or data from there", &bicasting)];
+    let inputs = [
+        ("time: route from here over", ms(8_900), Input::Deadline),
+        ("time: route from there over", ms(13_500), Input::Deadline),
+    ];
+    table(Node::new(place(), &[HOST], &semisoft_params()).into(), &states, &inputs)
 }

@@ -9,6 +9,14 @@ use crate::lab::{
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
+lab::cases! {
+    mobile_host,
+    anchor,
+    access_router,
+    access_router_with_a_buffer_where_the_host_was,
+    access_router_without_an_answer,
+}
+
 const ANCHOR: Addr = Addr::new(2, 0);
 
 const NAMES: &[(Addr, &str)] = &[
@@ -38,7 +46,7 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Fmipv6, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Fmipv6| role.state(HOST), names: NAMES, detail };
+    let words = Words { names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
 }
 
@@ -46,8 +54,7 @@ fn fbu(millis: u64, to: Addr, from_new_link: bool) -> Input {
     hear(HOST, millis, Kind::FastBindingUpdate { to, from_new_link })
 }
 
-#[test]
-fn mobile_host() {
+fn mobile_host() -> String {
     let acknowledge = |millis| hear(ANCHOR, millis, Kind::BindingAcknowledge);
     let prrtadv = |to| hear(HERE, 0, Kind::PrRtAdv { expected: Some(to) });
     let fback = |millis| hear(HERE, millis, Kind::FastBindingAcknowledge);
@@ -87,11 +94,7 @@ fn mobile_host() {
         ("time: stay timeout", ms(500), Input::Deadline),
         ("time: refresh", ms(9_600), Input::Deadline),
     ];
-    insta::assert_snapshot!(table(
-        MobileHost::new(HOST, ANCHOR, &Params::default()).into(),
-        &states,
-        &inputs
-    ));
+    table(MobileHost::new(HOST, ANCHOR, &Params::default()).into(), &states, &inputs)
 }
 
 #[test]
@@ -119,8 +122,7 @@ fn mobile_host_that_hears_no_answers() {
     assert_eq!(at(" local-binding-update"), at(" una"));
 }
 
-#[test]
-fn anchor() {
+fn anchor() -> String {
     let update = |millis, care_of| hear(HOST, millis, Kind::BindingUpdate { care_of });
     let bound = [(500, update(490, HERE))];
     let states: [Setup<'_, Message>; 2] = [("none", &[]), ("update heard", &bound)];
@@ -132,7 +134,7 @@ fn anchor() {
         ("time: early", NOW, Input::Deadline),
         ("time: lifetime over", ms(29_500), Input::Deadline),
     ];
-    insta::assert_snapshot!(table(Anchor::new(&Params::default()).into(), &states, &inputs));
+    table(Anchor::new(&Params::default()).into(), &states, &inputs)
 }
 
 fn access_router_table(params: &Params) -> String {
@@ -189,21 +191,18 @@ fn access_router_table(params: &Params) -> String {
     table(AccessRouter::new(HERE, Duration::ZERO, params).into(), &states, &inputs)
 }
 
-#[test]
-fn access_router() {
-    insta::assert_snapshot!(access_router_table(&Params::default()));
+fn access_router() -> String {
+    access_router_table(&Params::default())
 }
 
-#[test]
-fn access_router_with_a_buffer_where_the_host_was() {
+fn access_router_with_a_buffer_where_the_host_was() -> String {
     let mut params = Params::default();
     params.buffer.at = BufferPlace::Old;
-    insta::assert_snapshot!(access_router_table(&params));
+    access_router_table(&params)
 }
 
 /// After the last repetition the hi is given up, and the host is served as before.
-#[test]
-fn access_router_without_an_answer() {
+fn access_router_without_an_answer() -> String {
     let setup = [
         (400, arrived()),
         (500, hear(HOST, 490, Kind::Una)),
@@ -215,5 +214,5 @@ fn access_router_without_an_answer() {
     let states: [Setup<'_, Message>; 2] = [("repeated twice", &setup), ("repeated three times", &last)];
     let inputs = [("time", ms(1_500), Input::Deadline)];
     let role = AccessRouter::new(HERE, Duration::ZERO, &Params::default());
-    insta::assert_snapshot!(table(role.into(), &states, &inputs));
+    table(role.into(), &states, &inputs)
 }

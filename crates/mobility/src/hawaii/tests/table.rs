@@ -11,6 +11,21 @@ use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
+lab::cases! {
+    mobile_host,
+    router,
+    router_at_the_gateway,
+    router_with_mnf,
+    router_with_msf,
+    router_with_ssf,
+    router_with_ssf_that_holds_nothing,
+    base_station,
+    base_station_with_mnf,
+    base_station_with_msf,
+    base_station_with_ssf,
+    router_that_hears_of_a_later_registration,
+}
+
 const GATEWAY: Addr = Addr::new(2, 0);
 const UP: Addr = Addr::new(3, 0);
 /// A router with two branches, at whose ends are base stations; a third one is elsewhere.
@@ -51,7 +66,7 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Hawaii, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Hawaii| role.state(HOST), names: NAMES, detail };
+    let words = Words { names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
 }
 
@@ -75,8 +90,7 @@ fn params(scheme: Scheme) -> Params {
     Params { scheme, ..Params::default() }
 }
 
-#[test]
-fn mobile_host() {
+fn mobile_host() -> String {
     let acknowledge = |millis| hear(HERE, millis, Kind::RegistrationAcknowledge);
     let registering = [(500, up(HERE))];
     let registered = and(&registering, &[(510, acknowledge(500))]);
@@ -101,7 +115,7 @@ fn mobile_host() {
         ("time: retransmission", ms(200), Input::Deadline),
         ("time: renewal", ms(10_000), Input::Deadline),
     ];
-    insta::assert_snapshot!(table(MobileHost::new(HOST, &Params::default()).into(), &states, &inputs));
+    table(MobileHost::new(HOST, &Params::default()).into(), &states, &inputs)
 }
 
 /// The router at which the ways to two base stations part; below `uplink`.
@@ -159,35 +173,29 @@ fn router_table(params: &Params, uplink: Option<Addr>) -> String {
     table(Router::new(place, Duration::from_millis(1_050), params).into(), &states, &inputs)
 }
 
-#[test]
-fn router() {
-    insta::assert_snapshot!(router_table(&params(Scheme::Unf), Some(UP)));
+fn router() -> String {
+    router_table(&params(Scheme::Unf), Some(UP))
 }
 
-#[test]
-fn router_at_the_gateway() {
-    insta::assert_snapshot!(router_table(&params(Scheme::Unf), None));
+fn router_at_the_gateway() -> String {
+    router_table(&params(Scheme::Unf), None)
 }
 
-#[test]
-fn router_with_mnf() {
-    insta::assert_snapshot!(router_table(&params(Scheme::Mnf), Some(UP)));
+fn router_with_mnf() -> String {
+    router_table(&params(Scheme::Mnf), Some(UP))
 }
 
-#[test]
-fn router_with_msf() {
-    insta::assert_snapshot!(router_table(&params(Scheme::Msf), Some(UP)));
+fn router_with_msf() -> String {
+    router_table(&params(Scheme::Msf), Some(UP))
 }
 
-#[test]
-fn router_with_ssf() {
-    insta::assert_snapshot!(router_table(&params(Scheme::Ssf), Some(UP)));
+fn router_with_ssf() -> String {
+    router_table(&params(Scheme::Ssf), Some(UP))
 }
 
-#[test]
-fn router_with_ssf_that_holds_nothing() {
+fn router_with_ssf_that_holds_nothing() -> String {
     let params = Params { ordered_switch: false, ..params(Scheme::Ssf) };
-    insta::assert_snapshot!(router_table(&params, Some(UP)));
+    router_table(&params, Some(UP))
 }
 
 fn base_station_table(params: &Params) -> String {
@@ -246,22 +254,37 @@ fn base_station_table(params: &Params) -> String {
     table(role.into(), &states, &inputs)
 }
 
-#[test]
-fn base_station() {
-    insta::assert_snapshot!(base_station_table(&params(Scheme::Unf)));
+fn base_station() -> String {
+    base_station_table(&params(Scheme::Unf))
 }
 
-#[test]
-fn base_station_with_mnf() {
-    insta::assert_snapshot!(base_station_table(&params(Scheme::Mnf)));
+fn base_station_with_mnf() -> String {
+    base_station_table(&params(Scheme::Mnf))
 }
 
-#[test]
-fn base_station_with_msf() {
-    insta::assert_snapshot!(base_station_table(&params(Scheme::Msf)));
+fn base_station_with_msf() -> String {
+    base_station_table(&params(Scheme::Msf))
 }
 
-#[test]
-fn base_station_with_ssf() {
-    insta::assert_snapshot!(base_station_table(&params(Scheme::Ssf)));
+fn base_station_with_ssf() -> String {
+    base_station_table(&params(Scheme::Ssf))
+}
+
+/// A later registration ends a hold, and so does its refresh.
+fn router_that_hears_of_a_later_registration() -> String {
+    let routed = [(500, update(UP, 490, ELSEWHERE, HERE))];
+    let streaming = and(&routed, &[(900, update(LEFT, 890, HERE, THERE))]);
+    let setups = [
+        ("holding, with a stream", and(&streaming, &[(910, switch(RIGHT, 890, HERE, THERE, false))])),
+        ("holding, without", and(&routed, &[(910, switch(RIGHT, 890, HERE, THERE, false))])),
+    ];
+    let states: Vec<Setup<'_, Message>> = setups.iter().map(|(name, setup)| (*name, &setup[..])).collect();
+    let inputs = [
+        ("update 995, far to there", NOW, update(UP, 995, ELSEWHERE, THERE)),
+        ("refresh of right 995", NOW, refresh(RIGHT, 995)),
+    ];
+    let below = BTreeMap::from([(HERE, LEFT), (THERE, RIGHT)]);
+    let place = Place { address: ROUTER, uplink: Some(UP), below };
+    let role = Router::new(place, Duration::from_millis(1_050), &params(Scheme::Ssf));
+    table(role.into(), &states, &inputs)
 }

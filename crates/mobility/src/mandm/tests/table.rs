@@ -10,6 +10,15 @@ use crate::mandm::{AccessRouter, Input, Kind, Mandm, Message, MobileHost, Params
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
+lab::cases! {
+    mobile_host,
+    router,
+    router_at_the_root,
+    access_router,
+    access_router_with_a_buffer_where_the_host_was,
+    access_router_with_bicast,
+}
+
 const UP: Addr = Addr::new(2, 0);
 
 const NAMES: &[(Addr, &str)] =
@@ -30,7 +39,7 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Mandm, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Mandm| role.state(HOST), names: NAMES, detail };
+    let words = Words { names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
 }
 
@@ -38,8 +47,7 @@ fn attach(millis: u64, previous: &[Addr]) -> Input {
     hear(HOST, millis, Kind::Attach { previous: previous.to_vec() })
 }
 
-#[test]
-fn mobile_host() {
+fn mobile_host() -> String {
     let acknowledge = |millis| hear(HERE, millis, Kind::AttachAcknowledge);
     let attaching = [(500, up(HERE))];
     let attached = and(&attaching, &[(510, acknowledge(500))]);
@@ -63,11 +71,10 @@ fn mobile_host() {
         ("time: early", NOW, Input::Deadline),
         ("time: retransmission", ms(200), Input::Deadline),
     ];
-    insta::assert_snapshot!(table(MobileHost::new(HOST, &Params::default()).into(), &states, &inputs));
+    table(MobileHost::new(HOST, &Params::default()).into(), &states, &inputs)
 }
 
-#[test]
-fn router() {
+fn router() -> String {
     let join = |from, millis| hear(from, millis, Kind::Join);
     let prune = |from, millis| hear(from, millis, Kind::Prune);
     let acknowledge = |millis| hear(UP, millis, Kind::JoinAcknowledge);
@@ -108,11 +115,10 @@ fn router() {
         ("time: refresh, retransmission", ms(10_000), Input::Deadline),
         ("time: lifetimes over", ms(40_000), Input::Deadline),
     ];
-    insta::assert_snapshot!(table(Router::new(Some(UP), &Params::default()).into(), &states, &inputs));
+    table(Router::new(Some(UP), &Params::default()).into(), &states, &inputs)
 }
 
-#[test]
-fn router_at_the_root() {
+fn router_at_the_root() -> String {
     let join = |from, millis| hear(from, millis, Kind::Join);
     let on = [(500, join(HERE, 490))];
     let states: [Setup<'_, Message>; 2] = [("off", &[]), ("join heard", &on)];
@@ -122,7 +128,7 @@ fn router_at_the_root() {
         ("prune of here 995", NOW, hear(HERE, 995, Kind::Prune)),
         ("time: lifetime over", ms(40_000), Input::Deadline),
     ];
-    insta::assert_snapshot!(table(Router::new(None, &Params::default()).into(), &states, &inputs));
+    table(Router::new(None, &Params::default()).into(), &states, &inputs)
 }
 
 fn access_router_table(params: &Params) -> String {
@@ -179,21 +185,18 @@ fn params(by: TriggerBy) -> Params {
     Params { trigger: Trigger { by, ..Trigger::default() }, ..Params::default() }
 }
 
-#[test]
-fn access_router() {
-    insta::assert_snapshot!(access_router_table(&params(TriggerBy::Source)));
+fn access_router() -> String {
+    access_router_table(&params(TriggerBy::Source))
 }
 
-#[test]
-fn access_router_with_a_buffer_where_the_host_was() {
+fn access_router_with_a_buffer_where_the_host_was() -> String {
     let mut params = params(TriggerBy::NoPath);
     params.buffer.at = BufferPlace::Old;
-    insta::assert_snapshot!(access_router_table(&params));
+    access_router_table(&params)
 }
 
-#[test]
-fn access_router_with_bicast() {
+fn access_router_with_bicast() -> String {
     let mut params = params(TriggerBy::None);
     params.redundancy.bicast = Duration::from_millis(100);
-    insta::assert_snapshot!(access_router_table(&params));
+    access_router_table(&params)
 }

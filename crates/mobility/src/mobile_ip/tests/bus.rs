@@ -1,6 +1,6 @@
 //! A message bus with constant delays between agents, and a data plane that obeys their routes.
 
-use crate::lab::{self, HOST, PEER};
+use crate::lab::{self, HOST, PEER, Subject as _};
 use crate::mobile_ip::{
     Action, BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Message, MobileHost, MobileIp,
     Params, Phase,

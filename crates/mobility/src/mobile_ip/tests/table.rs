@@ -6,11 +6,21 @@ use crate::lab::{
     self, HOST, Setup, Words, and, arrived, clock, down, gone, hear, hear_all, ms, transitions, up,
 };
 use crate::mobile_ip::{
-    BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Kind, Message, MobileHost, MobileIp, Params,
-    ReplyCode,
+    BaseStation, BufferAt, BufferParams, Correspondent, ForeignAgent, HomeAgent, Input, Kind, Message,
+    MobileHost, MobileIp, Params, ReplyCode,
 };
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+
+lab::cases! {
+    mobile_host,
+    base_station,
+    foreign_agent,
+    home_agent,
+    correspondent,
+    mobile_host_without_local_handoff,
+    base_station_of_other_kinds,
+}
 
 const LIFETIME: Duration = Duration::from_secs(300);
 
@@ -62,7 +72,7 @@ fn table(
     after: Time,
     inputs: &[(&str, Time, Input)],
 ) -> String {
-    let words = Words { state: |agent: &MobileIp| agent.state(HOST), names: NAMES, detail };
+    let words = Words { names: NAMES, detail };
     transitions(agent, &words, states, after, inputs)
 }
 
@@ -87,8 +97,7 @@ const SOON: Time = ms(100);
 const LATER: Time = ms(7_500);
 const AT_THE_END: Time = ms(400_000);
 
-#[test]
-fn mobile_host() {
+fn mobile_host() -> String {
     let listening = [(0, up(BS_A))];
     let requested = [(0, up(BS_A)), (50, beacon(BS_A))];
     let registering = [(0, up(BS_A)), (50, beacon(BS_A)), (58, advertisement(BS_A, Some(HOST)))];
@@ -120,11 +129,10 @@ fn mobile_host() {
         ("time: renewal", AT_THE_END, Input::Deadline),
     ];
     let agent = MobileHost::new(HOST, HA, &Params::default()).into();
-    insta::assert_snapshot!(table(&agent, &states, ms(600), &inputs));
+    table(&agent, &states, ms(600), &inputs)
 }
 
-#[test]
-fn base_station() {
+fn base_station() -> String {
     let asks = hear(HOST, 0, Kind::HandoffRequest);
     let gone = gone();
     let comes = arrived();
@@ -161,11 +169,10 @@ fn base_station() {
     ];
     let phase = Duration::from_millis(900);
     let agent = BaseStation::new(FA_A, phase, Duration::from_millis(3), &Params::default()).into();
-    insta::assert_snapshot!(table(&agent, &states, ms(600), &inputs));
+    table(&agent, &states, ms(600), &inputs)
 }
 
-#[test]
-fn foreign_agent() {
+fn foreign_agent() -> String {
     let here = (FA_A, BS_A);
     let pending = [(62, request(HOST, here, 58, &[FA_C]))];
     let visitor = and(&pending, &[(182, reply(HA, ReplyCode::ACCEPTED, 58))]);
@@ -203,11 +210,10 @@ fn foreign_agent() {
         ("time: lifetimes over", AT_THE_END, Input::Deadline),
     ];
     let agent = ForeignAgent::new(FA_A, &[BS_A, BS_A2], Duration::ZERO, &Params::default()).into();
-    insta::assert_snapshot!(table(&agent, &states, ms(600), &inputs));
+    table(&agent, &states, ms(600), &inputs)
 }
 
-#[test]
-fn home_agent() {
+fn home_agent() -> String {
     let known = [(50, data(false))];
     let bound = [(50, data(false)), (122, request(FA_A, (FA_A, BS_A), 58, &[]))];
     let acknowledged = and(&bound, &[(242, acknowledge(CH, 58))]);
@@ -237,11 +243,10 @@ fn home_agent() {
         ("time: lifetime over", AT_THE_END, Input::Deadline),
     ];
     let agent = HomeAgent::new(HA, &Params::default()).into();
-    insta::assert_snapshot!(table(&agent, &states, ms(600), &inputs));
+    table(&agent, &states, ms(600), &inputs)
 }
 
-#[test]
-fn correspondent() {
+fn correspondent() -> String {
     let bound = [(182, update(HA, FA_A, 58))];
     let expiring = [(182, update(HA, FA_A, 58)), (56_000, Input::Deadline)];
     let asked = and(&expiring, &[(56_500, data(false))]);
@@ -261,5 +266,52 @@ fn correspondent() {
         ("time: lifetime over", LATER, Input::Deadline),
     ];
     let agent = Correspondent::new(&Params::default()).into();
-    insta::assert_snapshot!(table(&agent, &states, ms(57_000), &inputs));
+    table(&agent, &states, ms(57_000), &inputs)
+}
+
+fn mobile_host_without_local_handoff() -> String {
+    let listening = [(0, up(BS_A))];
+    let states: [Setup<'_, Message>; 2] = [("detached", &[]), ("link up", &listening)];
+    let inputs = [
+        ("link up (bs-a)", SOON, up(BS_A)),
+        ("advertisement through bs-a", SOON, advertisement(BS_A, None)),
+        ("time: solicitation", LATER, Input::Deadline),
+    ];
+    let params = Params { local_handoff: false, solicitation: true, ..Params::default() };
+    table(&MobileHost::new(HOST, HA, &params).into(), &states, ms(600), &inputs)
+}
+
+/// With and without local handoff, with an in-order wait, and without buffers.
+fn base_station_of_other_kinds() -> String {
+    let waits = BufferParams { in_order_wait: Duration::from_millis(10), ..BufferParams::default() };
+    let none = BufferParams { at: BufferAt::None, ..BufferParams::default() };
+    let kinds = [
+        ("layer 2 reports hosts", false, BufferParams::default()),
+        ("layer 2 reports hosts, unmarked packets wait", false, waits.clone()),
+        ("unmarked packets wait", true, waits),
+        ("no buffer", true, none),
+    ];
+    let here = [(3, arrived()), (53, hear(HOST, 0, Kind::HandoffRequest))];
+    let gone_again = and(&here, &[(500, gone())]);
+    let forwarding = and(&gone_again, &[(564, forward(FA_A, 558))]);
+    let back = and(&gone_again, &[(580, arrived())]);
+    let states: [Setup<'_, Message>; 5] = [
+        ("unknown", &[]),
+        ("host here", &here),
+        ("host gone", &gone_again),
+        ("forward message received", &forwarding),
+        ("host back", &back),
+    ];
+    let inputs = [
+        ("host arrived", SOON, arrived()),
+        ("handoff request", SOON, hear(HOST, 0, Kind::HandoffRequest)),
+        ("host gone", SOON, gone()),
+    ];
+    let mut text = String::new();
+    for (kind, local_handoff, buffer) in kinds {
+        let params = Params { local_handoff, buffer, ..Params::default() };
+        let agent = BaseStation::new(FA_A, Duration::from_millis(900), Duration::ZERO, &params).into();
+        text += &format!("{kind}\n{}", table(&agent, &states, ms(600), &inputs));
+    }
+    text
 }

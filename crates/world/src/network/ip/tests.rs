@@ -6,7 +6,7 @@ use crate::conduct::{Conduct, Replication};
 use crate::flows::Carrier;
 use crate::world::World;
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_mobility::{Direction, Input};
+use roamlab_mobility::Input;
 use roamlab_packet::{Body, Dscp, FlowId, Packet, Tos, UdpHeader};
 use roamlab_scenario::{Scenario, TunnelEcn};
 
@@ -268,12 +268,12 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
     let from_bs1 = over(&world, "bs1->fa1");
     assert!(world.planes.network.watchers(fa1, up(ends), from_bs1).is_empty(), "nobody watches");
     for node in [mh, bs1, fa1] {
-        world.planes.network.nodes[node].residents[0].watches_uplink = true;
+        world.planes.network.nodes[node].agents[0].watches_uplink = true;
     }
     for (at, link, from) in [(mh, "", None), (bs1, "mh->bs1", Some(mh)), (fa1, "bs1->fa1", Some(bs1))] {
         let neighbour = from.map(|from| world.planes.network.nodes[from].addr);
         let inputs = world.planes.network.watchers(at, up(ends), over(&world, link));
-        let [(Slot(0), Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
+        let [(AgentIndex(0), Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
             inputs.as_slice()
         else {
             panic!("{inputs:?}");

@@ -1,9 +1,10 @@
 //! The roles of the mobility protocols at the nodes, and the capabilities that each protocol requests.
 
+use crate::agent::Agent;
 use crate::cells::Cells;
 use crate::control::Alternative;
 use crate::ids::{DomainId, NodeId};
-use crate::node::{Domain, Nodes, Resident};
+use crate::node::{Domain, Nodes};
 use roamlab_engine::Streams;
 use roamlab_mobility::{Installation, Keeps, MobilityAgent, MobilitySpec, Placement, Prediction, Topology};
 use roamlab_packet::{Addr, Dscp};
@@ -18,8 +19,6 @@ pub struct Setting {
     pub predictions: Vec<Prediction>,
     /// The code point that marks forwarded packets.
     pub mark: Dscp,
-    /// The agents of each node with their domains, in the order of its residents.
-    pub machines: Vec<Vec<(DomainId, MobilityAgent)>>,
 }
 
 /// A protocol as it is installed in a network.
@@ -82,9 +81,8 @@ pub fn install(
     (nodes, cells): (&mut Nodes, &mut Cells),
     (ids, streams): (&BTreeMap<&str, NodeId>, &Streams),
 ) -> Setting {
-    let machines = std::iter::repeat_with(Vec::new).take(nodes.len()).collect();
     let (domains, predictions) = (Vec::new(), Vec::new());
-    let mut setting = Setting { domains, predictions, mark: Dscp::FORWARDED, machines };
+    let mut setting = Setting { domains, predictions, mark: Dscp::FORWARDED };
     let address = |name: &str| nodes[ids[name]].addr;
     let by_address: BTreeMap<Addr, NodeId> = ids.iter().map(|(name, id)| (address(name), *id)).collect();
     for (installed, number) in installed(scenario, scenario, &address, (ids, streams)).into_iter().zip(0..) {
@@ -96,8 +94,7 @@ pub fn install(
             nodes[node].watches_uplink |= watches_uplink;
             nodes[node].keeps_copies |=
                 buffering.as_ref().is_some_and(|buffering| buffering.keeps == Keeps::Sent);
-            nodes[node].residents.push(Resident { domain: id, buffering, watches_uplink });
-            setting.machines[node.0 as usize].push((id, role));
+            nodes[node].agents.push(Agent::new(id, role, buffering, watches_uplink));
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().map(|host| by_address[host]) {

@@ -1,23 +1,26 @@
 //! The simulation context: the clock, the pending events, the packets and the record.
 
 use crate::capture::{Capture, Sight};
-use crate::cause::{Cause, CauseId, Led, is_root};
+use crate::cause::{Cause, CauseId, CurrentCause, is_root};
 use crate::conduct::Part;
 use crate::event::Event;
 use crate::ids::Location;
+use crate::messages::Messages;
 use crate::probe::{PacketStep, Probes, Stop};
 use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 
 /// The context of an event.
 #[derive(Debug, Default)]
-pub struct Cx {
+pub struct Context {
     /// Now.
     pub now: Time,
     /// Pending events.
     pub scheduler: EventScheduler<Event>,
     /// All packets.
     pub pool: PacketPool,
+    /// The contents of messages in flight.
+    pub messages: Messages,
     /// The code point of packets that an old base station forwards; `None`: no packet is marked.
     pub mark: Option<Dscp>,
     /// The record.
@@ -29,14 +32,15 @@ pub struct Cx {
 }
 
 /// Between two events, when no loss is unrecorded.
-impl Clone for Cx {
-    fn clone(&self) -> Cx {
-        let Cx { now, scheduler, pool, mark, probes, capture, dropped } = self;
+impl Clone for Context {
+    fn clone(&self) -> Context {
+        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
-        Cx {
+        Context {
             now: *now,
             scheduler: scheduler.clone(),
             pool: pool.clone(),
+            messages: messages.clone(),
             mark: *mark,
             probes: probes.clone(),
             capture: capture.clone(),
@@ -45,7 +49,7 @@ impl Clone for Cx {
     }
 }
 
-impl Cx {
+impl Context {
     /// Whether a packet bears the mark of forwarded ones.
     #[inline]
     pub fn is_forwarded(&self, packet: &PacketId) -> bool {
@@ -64,8 +68,19 @@ impl Cx {
         let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
         self.packet_event(PacketStep::Drop, &packet, place, (0, cause));
         let forwarded = self.is_forwarded(&packet);
+        if let Some(message) = self.pool[&packet].message() {
+            self.messages.lose(message);
+        }
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, (reason, forwarded), (place, cause));
+    }
+
+    /// A copy of a packet, under a serial number of its own.
+    pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
+        if let Some(message) = self.pool[original].message() {
+            self.messages.copied(message);
+        }
+        self.pool.duplicate(original)
     }
 
     /// Adds a row to the causes.
@@ -73,16 +88,16 @@ impl Cx {
         self.probes.causes.add(self.now, row)
     }
 
-    /// What led to what happens now. Only for what is rare: a plain data packet sets it to nothing.
-    pub fn led(&mut self) -> CauseId {
-        self.probes.causes.led(self.now)
+    /// The row that leads to what happens now. Only for rare events: a plain data packet has none.
+    pub fn current_cause(&mut self) -> CauseId {
+        self.probes.causes.current(self.now)
     }
 
-    /// Does something that `led` leads to.
-    pub fn because<T>(&mut self, led: Led, what: impl FnOnce(&mut Cx) -> T) -> T {
-        let before = self.probes.causes.lead(led);
+    /// Does something of which this is the cause.
+    pub fn with_cause<T>(&mut self, cause: CurrentCause, what: impl FnOnce(&mut Context) -> T) -> T {
+        let before = self.probes.causes.set_current(cause);
         let result = what(self);
-        self.probes.causes.lead(before);
+        self.probes.causes.set_current(before);
         result
     }
 
@@ -147,7 +162,7 @@ impl Cx {
         detail: &'static str,
     ) {
         if let Some(capture) = &mut self.capture {
-            let message = self.probes.message_name(&self.pool[packet]);
+            let message = self.pool[packet].message().map_or("", |id| self.messages.name(id));
             let sight = Sight { stop, place, started, packet, reason: detail, message };
             return capture.see(self.now, &sight, &self.pool);
         }

@@ -1,0 +1,416 @@
+//! Transition tables. A role's table runs with the role: an input that no row has in the present state is not
+//! delivered, and a change of state that no row of the input permits ends the run as a violated law.
+//!
+//! A row has five cells: states, inputs, a condition in words, actions, next states. States are those of the role's
+//! table, inputs are messages and [`TRIGGERS`], actions are messages and [`VERBS`]; other words do not compile. A row
+//! whose condition is not met has no effect. The laboratory compares all cells but the condition with what the role
+//! does, and so does each run of a debug build.
+
+use crate::{Action, Agent, Input, Kind, L2Trigger, Signal, Via};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+
+/// The inputs that are no messages.
+pub const TRIGGERS: &[&str] = &[
+    "link up",
+    "link down",
+    "host arrived",
+    "host gone",
+    "neighbour better",
+    "handover predicted",
+    "drained",
+    "radio link failure",
+    "cell found",
+    "packets received",
+    "packet",
+    "time",
+];
+
+/// The place of `time` in [`TRIGGERS`].
+const TIME: usize = TRIGGERS.len() - 1;
+
+/// The actions that send no message and that are no phase. `route` and `release` lead to a neighbour or to the air.
+pub const VERBS: &[&str] = &[
+    "route",
+    "tunnel",
+    "route to buffer",
+    "route to reorder queue",
+    "no route",
+    "copies",
+    "copies to buffer",
+    "no copies",
+    "start buffering",
+    "release",
+    "release into tunnel",
+    "await forwarded",
+    "delay",
+    "release reorder queue",
+    "discard buffer",
+    "end bearer",
+    "measure",
+    "report received",
+    "await drained",
+    "skip received",
+    "leave",
+    "enter",
+    "search",
+];
+
+/// A row; each set has a bit for each word.
+#[derive(Debug)]
+pub struct Row {
+    /// The states in which it holds.
+    pub from: u64,
+    /// Its inputs.
+    pub inputs: u64,
+    /// What it may do.
+    pub does: u64,
+    /// The states that may follow; 0: the same.
+    pub next: u64,
+    /// The cells as they are written.
+    #[cfg(test)]
+    pub cells: [&'static str; 5],
+}
+
+/// The table of a role, as [`transitions!`] makes it.
+pub trait Table {
+    /// The names of its states.
+    type State: Copy;
+
+    /// Whether there is a state for each host. The first name is that of a host that is not known.
+    const PER_HOST: bool;
+    /// The names of its states as words.
+    const STATES: &'static [&'static str];
+    /// Its rows.
+    const ROWS: &'static [Row];
+
+    /// The place of a state among the words.
+    fn place(state: Self::State) -> usize;
+}
+
+/// A role with its table.
+pub trait Role: Agent + Table {
+    /// The present state, of a host if there is one for each.
+    fn state(&self, host: Addr) -> Self::State;
+
+    /// The hosts that have a state; nothing for a role with one state.
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        std::iter::empty()
+    }
+}
+
+/// What runs a role by its table.
+pub trait Machine: Agent {
+    /// Delivers an input, if a row has it, and checks the result.
+    fn step(
+        &mut self,
+        input: Input<Self::Message>,
+        now: Time,
+        out: &mut Vec<Action<Self::Message, Self::Phase>>,
+    );
+
+    /// The state in one word.
+    #[cfg(test)]
+    fn word(&self, host: Addr) -> &'static str;
+
+    /// The name of the role and its table, with the words of its inputs and actions.
+    #[cfg(test)]
+    fn table(&self) -> Option<crate::lab::TableOf>;
+}
+
+impl<K: Kind, R: Role<Message = Signal<K>>> Machine for R {
+    fn step(&mut self, input: Input<Signal<K>>, now: Time, out: &mut Vec<Action<Signal<K>, R::Phase>>) {
+        let (host, word) = describe(&input);
+        let of_all = R::PER_HOST && (host.is_none() || word == K::NAMES.len() + TIME);
+        if of_all {
+            return step_all(self, word, input, now, out);
+        }
+        let host = host.unwrap_or(Addr::BROADCAST);
+        let from = R::place(self.state(host));
+        if !R::ROWS.iter().any(|row| row.fits(1 << from, 1 << word)) {
+            return;
+        }
+        let first = out.len();
+        self.on(input, now, out);
+        let mut problem = illegal_move::<R, K>(from, word, R::place(self.state(host)));
+        if cfg!(debug_assertions) {
+            problem = problem
+                .or_else(|| out[first..].iter().find_map(|done| illegal_action::<R, K>(from, word, done)));
+        }
+        out.extend(problem.map(|problem| Action::BreakLaw { problem }));
+    }
+
+    #[cfg(test)]
+    fn word(&self, host: Addr) -> &'static str {
+        R::STATES[R::place(self.state(host))]
+    }
+
+    #[cfg(test)]
+    fn table(&self) -> Option<crate::lab::TableOf> {
+        Some(crate::lab::TableOf::new::<R, K>())
+    }
+}
+
+/// An input that is about no host in particular may change the state of any.
+fn step_all<K: Kind, R: Role<Message = Signal<K>>>(
+    role: &mut R,
+    word: usize,
+    input: Input<Signal<K>>,
+    now: Time,
+    out: &mut Vec<Action<Signal<K>, R::Phase>>,
+) {
+    let before: Vec<(Addr, usize)> = role.hosts().map(|host| (host, R::place(role.state(host)))).collect();
+    let first = out.len();
+    role.on(input, now, out);
+    let moved =
+        before.iter().find_map(|&(host, from)| illegal_move::<R, K>(from, word, R::place(role.state(host))));
+    let mut problem = moved;
+    if cfg!(debug_assertions) {
+        let of = |host: Addr| before.iter().find(|(known, _)| *known == host).map_or(0, |(_, from)| *from);
+        problem = problem.or_else(|| {
+            out[first..].iter().find_map(|done| illegal_action::<R, K>(of(host_of(done)?), word, done))
+        });
+    }
+    out.extend(problem.map(|problem| Action::BreakLaw { problem }));
+}
+
+impl Row {
+    /// Whether it holds in one of these states for one of these inputs.
+    pub const fn fits(&self, from: u64, inputs: u64) -> bool {
+        self.from & from != 0 && self.inputs & inputs != 0
+    }
+}
+
+/// The states that an input may lead to: several timers may be due at once.
+pub fn reached(rows: &[Row], from: usize, word: usize) -> u64 {
+    let mut states = 1 << from;
+    loop {
+        let next =
+            rows.iter().filter(|row| row.fits(states, 1 << word)).fold(states, |all, row| all | row.next);
+        if next == states {
+            return states;
+        }
+        states = next;
+    }
+}
+
+/// The actions that an input may lead to.
+pub fn permitted(rows: &[Row], from: usize, word: usize) -> u64 {
+    let states = reached(rows, from, word);
+    rows.iter().filter(|row| row.fits(states, 1 << word)).fold(0, |all, row| all | row.does)
+}
+
+fn illegal_move<R: Table, K: Kind>(from: usize, word: usize, next: usize) -> Option<String> {
+    let is_legal = next == from || reached(R::ROWS, from, word) & (1 << next) != 0;
+    (!is_legal).then(|| {
+        let (from, next) = (R::STATES[from], R::STATES[next]);
+        format!(
+            "went from \"{from}\" to \"{next}\" on \"{}\", and its table has no such row",
+            input_word::<K>(word)
+        )
+    })
+}
+
+fn illegal_action<R: Table, K: Kind>(
+    from: usize,
+    word: usize,
+    action: &Action<Signal<K>, impl Sized>,
+) -> Option<String> {
+    let action = action_number(action)?;
+    let is_legal = permitted(R::ROWS, from, word) & (1 << action) != 0;
+    (!is_legal).then(|| {
+        let (done, from) = (action_word::<K>(action), R::STATES[from]);
+        format!(
+            "did \"{done}\" in \"{from}\" on \"{}\", and its table has no such row",
+            input_word::<K>(word)
+        )
+    })
+}
+
+/// The word of an input.
+pub fn input_word<K: Kind>(number: usize) -> &'static str {
+    K::NAMES.iter().chain(TRIGGERS).nth(number).copied().unwrap_or_default()
+}
+
+/// The word of an action.
+pub fn action_word<K: Kind>(number: usize) -> &'static str {
+    K::NAMES.iter().chain(VERBS).nth(number).copied().unwrap_or_default()
+}
+
+/// The host that an input is about, and its place among messages and triggers.
+pub fn describe<K: Kind>(input: &Input<Signal<K>>) -> (Option<Addr>, usize) {
+    let (host, trigger) = match input {
+        Input::Message { message, .. } => return (message.host, message.kind.number()),
+        Input::Trigger(trigger) => match trigger {
+            L2Trigger::LinkUp { .. } => (None, 0),
+            L2Trigger::LinkDown { .. } => (None, 1),
+            L2Trigger::HostArrived { host } => (Some(*host), 2),
+            L2Trigger::HostGone { host } => (Some(*host), 3),
+            L2Trigger::NeighbourBetter { .. } => (None, 4),
+            L2Trigger::HandoverPredicted { host, .. } => (Some(*host), 5),
+            L2Trigger::Drained { host } => (Some(*host), 6),
+            L2Trigger::RadioLinkFailure => (None, 7),
+            L2Trigger::CellFound { .. } => (None, 8),
+            L2Trigger::Received { .. } => (None, 9),
+        },
+        Input::Data { host, .. } => (Some(*host), 10),
+        Input::Deadline => (None, TIME),
+    };
+    (host, K::NAMES.len() + trigger)
+}
+
+/// The place of an action among messages and verbs; `None`: it is a phase, or a message that is about no host.
+pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize> {
+    let to_buffer = |via: &Via| matches!(via, Via::Buffer);
+    let verb = match action {
+        Action::Send { message, .. } => return message.host.map(|_| message.kind.number()),
+        Action::Note { .. } | Action::BreakLaw { .. } => return None,
+        Action::SetRoute { via, .. } => match via {
+            Via::Neighbour(_) | Via::Air => "route",
+            Via::Tunnel(_) => "tunnel",
+            Via::Buffer => "route to buffer",
+            Via::ReorderQueue => "route to reorder queue",
+        },
+        Action::ClearRoute { .. } => "no route",
+        Action::AddBranch { via, .. } if to_buffer(via) => "copies to buffer",
+        Action::AddBranch { .. } => "copies",
+        Action::RemoveBranch { .. } => "no copies",
+        Action::StartBuffering { .. } => "start buffering",
+        Action::Release { via: Via::Tunnel(_), .. } => "release into tunnel",
+        Action::Release { .. } => "release",
+        Action::AwaitForwarded { .. } => "await forwarded",
+        Action::Delay { .. } => "delay",
+        Action::ReleaseReorderQueue { .. } => "release reorder queue",
+        Action::DiscardBuffer { .. } => "discard buffer",
+        Action::EndBearer { .. } => "end bearer",
+        Action::Measure { .. } => "measure",
+        Action::ReportReceived { .. } => "report received",
+        Action::AwaitDrained { .. } => "await drained",
+        Action::SkipReceived { .. } => "skip received",
+        Action::Leave => "leave",
+        Action::Enter { .. } => "enter",
+        Action::Search => "search",
+    };
+    VERBS.iter().position(|known| *known == verb).map(|place| K::NAMES.len() + place)
+}
+
+/// The host that an action is about.
+pub fn host_of<K, P>(action: &Action<Signal<K>, P>) -> Option<Addr> {
+    match action {
+        Action::Send { message, .. } => message.host,
+        Action::SetRoute { host, .. }
+        | Action::ClearRoute { host, .. }
+        | Action::AddBranch { host, .. }
+        | Action::RemoveBranch { host, .. }
+        | Action::StartBuffering { host }
+        | Action::Release { host, .. }
+        | Action::AwaitForwarded { host, .. }
+        | Action::Delay { host, .. }
+        | Action::ReleaseReorderQueue { host, .. }
+        | Action::DiscardBuffer { host }
+        | Action::EndBearer { host }
+        | Action::AwaitDrained { host }
+        | Action::SkipReceived { host, .. }
+        | Action::Note { host, .. } => Some(*host),
+        Action::Measure { .. }
+        | Action::ReportReceived { .. }
+        | Action::Leave
+        | Action::Enter { .. }
+        | Action::Search
+        | Action::BreakLaw { .. } => None,
+    }
+}
+
+/// The set of the words in a cell, which commas separate. The first word of the first list is bit 0.
+///
+/// # Panics
+/// If a word is in no list. The tables are constants, so this ends the compilation.
+pub const fn set(cell: &str, lists: &[&[&str]]) -> u64 {
+    let bytes = cell.as_bytes();
+    let (mut set, mut start) = (0, 0);
+    while start < bytes.len() {
+        let mut end = start;
+        while end < bytes.len() && bytes[end] != b',' {
+            end += 1;
+        }
+        set |= 1 << place(bytes, start, end, lists);
+        start = end + 2;
+    }
+    set
+}
+
+const fn place(cell: &[u8], start: usize, end: usize, lists: &[&[&str]]) -> usize {
+    let (mut place, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut word = 0;
+        while word < lists[list].len() {
+            if is_same(cell, start, end, lists[list][word].as_bytes()) {
+                return place;
+            }
+            (place, word) = (place + 1, word + 1);
+        }
+        list += 1;
+    }
+    panic!("a cell of a transition table has a word that is no state, message, trigger or verb")
+}
+
+const fn is_same(cell: &[u8], start: usize, end: usize, word: &[u8]) -> bool {
+    let mut at = 0;
+    while at < word.len() && start + at < end && cell[start + at] == word[at] {
+        at += 1;
+    }
+    at == word.len() && start + at == end
+}
+
+/// As [`set`], of states: `any` has all of them, and `same` none.
+pub const fn states(cell: &str, words: &[&str]) -> u64 {
+    if is_same(cell.as_bytes(), 0, cell.len(), b"any") {
+        return (1 << words.len()) - 1;
+    }
+    if is_same(cell.as_bytes(), 0, cell.len(), b"same") {
+        return 0;
+    }
+    set(cell, &[words])
+}
+
+/// Makes the transition table of a role: the enum `StateName` and the rows, whose words are checked. The heading is
+/// `state`, or `state of a host` if the role has one for each host.
+macro_rules! transitions {
+    (
+        $role:ident, $heading:literal: $($state:ident $word:literal),+;
+        $($from:literal | $input:literal | $when:literal | $does:literal | $next:literal;)+
+    ) => {
+        /// The names of the states.
+        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+        pub enum StateName {
+            $(#[doc = $word] $state,)+
+        }
+
+        impl $crate::transitions::Table for $role {
+            type State = StateName;
+
+            const PER_HOST: bool = $heading.len() > "state".len();
+            const STATES: &'static [&'static str] = &[$($word,)+];
+            const ROWS: &'static [$crate::transitions::Row] = &[$($crate::transitions::Row {
+                from: $crate::transitions::states($from, Self::STATES),
+                inputs: $crate::transitions::set(
+                    $input,
+                    &[<Kind as $crate::Kind>::NAMES, $crate::transitions::TRIGGERS],
+                ),
+                does: $crate::transitions::set(
+                    $does,
+                    &[<Kind as $crate::Kind>::NAMES, $crate::transitions::VERBS],
+                ),
+                next: $crate::transitions::states($next, Self::STATES),
+                #[cfg(test)]
+                cells: [$from, $input, $when, $does, $next],
+            },)+];
+
+            fn place(state: StateName) -> usize {
+                state as usize
+            }
+        }
+    };
+}
+
+pub(crate) use transitions;
