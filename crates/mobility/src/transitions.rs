@@ -1,5 +1,5 @@
-//! Transition tables. A role's table runs with the role: an input that no row has in the present state is not
-//! delivered, and a change of state that no row of the input permits ends the run as a violated law.
+//! Transition tables. A role's table runs with the role. An input that no row has in the present state is not
+//! delivered. A change of state that no row of the input permits ends the run as a violated law.
 //!
 //! A row has five cells: states, inputs, a condition in words, actions, next states. States are those of the role's
 //! table, inputs are messages and [`TRIGGERS`], actions are messages and [`VERBS`]; other words do not compile. A row

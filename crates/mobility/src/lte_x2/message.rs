@@ -1,7 +1,7 @@
 //! The messages of TS 36.300 §10.1.2.1 (X2AP: TS 36.423, S1AP: TS 36.413, GTP: TS 29.274 and 29.281, RRC: TS 36.331),
 //! with the fields that some role uses.
 //!
-//! The identification is that of the handover, service request or path switch. It stands for the X2AP and S1AP
+//! The identification is that of the handover, service request or path switch. It represents the X2AP and S1AP
 //! identities and tunnel endpoint identifiers of TS 36.423.
 
 use roamlab_packet::Addr;
