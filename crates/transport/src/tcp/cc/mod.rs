@@ -217,6 +217,11 @@ pub(crate) trait Algorithm {
         true
     }
 
+    /// The SYN is acknowledged.
+    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = initial_window;
+    }
+
     /// An ACK of new data arrived, and the loss recovery lets the window grow.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 

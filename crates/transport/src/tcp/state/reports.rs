@@ -84,7 +84,7 @@ impl SendState {
     /// The ACK of a SYN opens the initial window.
     pub fn open_initial_window(&mut self) {
         if self.params.handshake != Handshake::None && self.una == 1 {
-            self.recovery_step(RecoveryStep::SlowStart(self.initial_window));
+            self.control.algorithm().on_start(&mut self.window, self.initial_window);
         }
     }
 
