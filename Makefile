@@ -1,4 +1,4 @@
-# make demo   set up, reproduce the first paper, print where the report lies
+# make demo   set up, draw a first figure, reproduce the first paper, print where the report lies
 # make test   set up, then every check and every test
 # make mutate   COUNT mutated inputs through the commands
 # make mutants  planted bugs, each of which the tests must find
@@ -8,6 +8,7 @@
 # make tools    what tests look for in the system: installed if root calls, otherwise named
 # make docs   the documentation as a site, in dist/docs
 # make playground   the page that runs scenarios in a browser
+# make gallery | picture   the gallery's page and pictures into out/gallery; the pictures of the README
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -15,7 +16,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-python
+.PHONY: gallery picture playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,7 +32,26 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-demo: .venv/.extension
+# Steps of the demo in seconds, on two idle cores.
+PACKAGES_S := 30
+ENGINE_S := 80
+FIGURE_S := 5
+PAPER_S := 30
+# $(call step,NUMBER,NAME): where the demo is, and how long the steps that are not done take.
+define step
+left=$$(($(PAPER_S) + ($(1) < 4) * $(FIGURE_S))); \
+$(MAKE) -qs .venv/.extension 2> /dev/null || left=$$((left + $(ENGINE_S))); \
+$(MAKE) -qs .venv/.packages 2> /dev/null || left=$$((left + $(PACKAGES_S))); \
+printf '\nstep %s of 4: %s (about %s min %s s left on two idle cores)\n' $(1) '$(2)' $$((left / 60)) $$((left % 60))
+endef
+demo:
+	@$(call step,1,packages of Python)
+	@$(MAKE) --no-print-directory .venv/.packages
+	@$(call step,2,the engine is compiled)
+	@$(MAKE) --no-print-directory .venv/.extension
+	@$(call step,3,a first figure)
+	$(BIN)/roamlab demo
+	@$(call step,4,the first paper; look at the figure meanwhile)
 	$(BIN)/roamlab reproduce mblue
 
 # Programs of Debian packages of the same names, which some tests use. A test whose program is missing is skipped and says so.
@@ -44,11 +64,10 @@ tools:
 	  echo "note: $$tool is not installed, and tests that need it are skipped"; \
 	done
 
-# The engine for Python is compiled while the Rust tests run: its last step takes one processor for minutes.
 test:
 	$(MAKE) -j2 lint
 	$(MAKE) -j2 test-rust .venv/.extension
-	$(MAKE) playground || true
+	$(MAKE) $(PAGE) || true
 	$(MAKE) test-python
 	$(MAKE) -j2 fuzz SECONDS=15 FUZZ_PROFILE=dev
 
@@ -100,6 +119,17 @@ links: playground .venv/.dev
 
 LINKS ?= 1000
 
+gallery: .venv/.extension
+	$(BIN)/python -m roamlab.gallery.page examples out/gallery
+	@echo "page: out/gallery/gallery.md"
+
+# The phone of the gallery's first question with a buffer of 4 packets, and three of the gallery's pictures.
+picture: .cache/wasm/engine/roamlab_wasm_bg.wasm gallery
+	node docs/img/handover.js .cache/wasm/engine python/roamlab examples/gallery/two-cells.toml \
+	  mobility.buffer.limit '4 pkt' > docs/img/handover.svg
+	for name in reno-newreno bufferbloat longer-gap-better; do \
+	  cp out/gallery/gallery/$$name.png docs/img/gallery-$$name.png; done
+
 # The editor's bundle anew, from the versions in its lock.
 editor:
 	cd $(PLAYGROUND)/vendor && npm ci --no-fund --no-audit && node_modules/.bin/esbuild editor.js --bundle --minify \
@@ -107,15 +137,25 @@ editor:
 	  && rm -r node_modules
 
 PLAYGROUND := python/roamlab/playground
-playground: $(PLAYGROUND)/playground.html
+PAGE := $(PLAYGROUND)/playground.html
+WASM := .cache/wasm/engine
+playground: $(WASM)/optimised
+	@$(MAKE) --no-print-directory $(PAGE)
+	@echo "page: $(PAGE)"
 
-$(PLAYGROUND)/playground.html: .cache/wasm/engine/roamlab_wasm_bg.wasm .venv/.extension \
-  $(wildcard $(PLAYGROUND)/*.js $(PLAYGROUND)/*.css $(PLAYGROUND)/*.py $(PLAYGROUND)/vendor/*.js python/roamlab/explorer/*.* examples/*.toml)
-	$(BIN)/python -m roamlab.playground.page $(<D) $@
-	@echo "page: $@"
+$(PAGE): $(WASM)/roamlab_wasm_bg.wasm .venv/.extension \
+  $(wildcard $(PLAYGROUND)/*.js $(PLAYGROUND)/*.css $(PLAYGROUND)/*.py $(PLAYGROUND)/vendor/*.js python/roamlab/explorer/*.* \
+  python/roamlab/gallery/*.py examples/*.toml examples/gallery/*.toml)
+	$(BIN)/python -m roamlab.playground.page $(WASM) $@
 
-.cache/wasm/engine/roamlab_wasm_bg.wasm: $(RUST_SOURCES) crates/wasm/build.sh crates/wasm/bindgen/Cargo.lock
-	MAKEFLAGS= crates/wasm/build.sh $(@D)
+# What tests take where there is nothing else: compiled in a third of the time, and slower.
+$(WASM)/roamlab_wasm_bg.wasm: $(RUST_SOURCES) crates/wasm/build.sh crates/wasm/bindgen/Cargo.lock
+	MAKEFLAGS= crates/wasm/build.sh $(@D) playground-quick
+	rm -f $(WASM)/optimised
+
+$(WASM)/optimised: $(RUST_SOURCES) crates/wasm/build.sh crates/wasm/bindgen/Cargo.lock
+	MAKEFLAGS= crates/wasm/build.sh $(@D) playground
+	touch $@
 
 # Where the compiler's library for WebAssembly cannot be had, site and wheel are made without the playground.
 docs: .venv/.dev .venv/.extension
@@ -127,7 +167,7 @@ docs: .venv/.dev .venv/.extension
 bench-instructions:
 	$(PYTHON) benches/instructions.py --check
 
-bench: .venv/.extension
+bench: .venv/.optimised
 	cargo bench --locked -p roamlab-benches --bench parts
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/instructions.py
@@ -177,6 +217,13 @@ clean:
 	touch $@
 
 # Without an index: whatever the package needs must come from the lock.
+INSTALL := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
 .venv/.extension: $(RUST_SOURCES) pyproject.toml .venv/.packages
-	MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet
+	$(INSTALL) --profile quick
+	rm -f .venv/.optimised
 	touch $@
+
+# The same, optimised as one program, as in wheels.
+.venv/.optimised: $(RUST_SOURCES) pyproject.toml .venv/.packages
+	$(INSTALL) --release
+	touch .venv/.extension $@

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.gallery import page as gallery
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -49,6 +50,7 @@ def setup(app: Sphinx) -> None:
 def _write_made(_: Sphinx) -> None:
     """The pages that are made from the code."""
     _write(FIELDS, fields())
+    gallery.write(HERE.parent / "examples", HERE)
     for readme in sorted(PAPERS.glob("*/README.md")):
         _write(HERE / "papers" / f"{readme.parent.name}.md", _moved(readme))
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Builds the engine for browsers into a folder: roamlab_wasm.js and roamlab_wasm_bg.wasm.
+# build.sh FOLDER PROFILE: builds the engine for browsers: roamlab_wasm.js and roamlab_wasm_bg.wasm.
 #
 # The compiler's library for WebAssembly is rustup's or, where there is none, made from the source that Debian ships with
 # the compiler of its web browser, which is unpacked beside and not installed.
 set -euo pipefail
-out=$1
+out=$1 profile=$2
 here=$PWD/.cache/wasm
 folder=${CARGO_TARGET_DIR:-target}
 target=wasm32-unknown-unknown
 packages=(rustc-web libstd-rust-web-dev rust-web-src)
-build=(build --quiet --locked --package roamlab-wasm --profile playground --target "$target")
+build=(build --quiet --locked --package roamlab-wasm --profile "$profile" --target "$target")
 
 missing() {
   echo "note: the playground is not built: $1" >&2
@@ -24,7 +24,8 @@ unpack() {
   [ -x "$root/usr/bin/rustc" ] && return
   command -v apt-get > /dev/null || missing "neither rustup's library nor Debian's packages are here"
   versions=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
-    --no-enhances rustc-web | grep -E '^lib(llvm[0-9]+|std-rust-web-[0-9.]+)$' | sort -u)
+    --no-enhances rustc-web | grep -E '^lib(llvm[0-9]+|std-rust-web-[0-9.]+)$' | sort -u) \
+    || missing "Debian's lists do not name rustc-web: apt-get update brings them"
   mkdir -p "$here/packages"
   # shellcheck disable=SC2086  # a list of names
   (cd "$here/packages" && apt-get -qq download "${packages[@]}" $versions lld-19) || missing "Debian's packages cannot be fetched"
@@ -34,17 +35,18 @@ unpack() {
 }
 
 if [ -d "$(rustc --print target-libdir --target "$target" 2> /dev/null)" ]; then
-  cargo "${build[@]}"
+  cargo "${build[@]}" || missing "cargo could not compile it"
 else
   unpack
   root=$here/debian/usr
   linker=$(find "$(rustc --print sysroot)" "$root/lib" -name rust-lld | head -1)
   # The library is compiled, which only a compiler that believes to be of tomorrow does.
-  RUSTC=$root/bin/rustc RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=$root/lib/x86_64-linux-gnu \
+  RUSTC=$root/bin/rustc RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=$(echo "$root"/lib/*-linux-gnu) \
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=${linker:-$root/lib/llvm-19/bin/wasm-ld} \
-    cargo "${build[@]}" -Zbuild-std=std,panic_abort --target-dir "$here/target"
+    cargo "${build[@]}" -Zbuild-std=std,panic_abort --target-dir "$here/target" \
+    || missing "cargo could not compile it with Debian's compiler"
   folder=$here/target
 fi
 mkdir -p "$out"
 cargo run --quiet --locked --manifest-path crates/wasm/bindgen/Cargo.toml -- \
-  "$folder/$target/playground/roamlab_wasm.wasm" "$out"
+  "$folder/$target/$profile/roamlab_wasm.wasm" "$out" || missing "the program that writes its JavaScript could not be built or run"

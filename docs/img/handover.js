@@ -1,11 +1,11 @@
 // The moving picture of the README, from the record of a run: `make picture` writes docs/img/handover.svg.
-//   node handover.js ENGINE PACKAGE SCENARIO > handover.svg
-// A packet is an element with an animation of its own. A browser that is asked for reduced motion shows one instant.
+//   node handover.js ENGINE PACKAGE SCENARIO [FIELD VALUE] > handover.svg
+// Each hop of a packet is an element with its animation. With reduced motion a browser shows one instant.
 
 const { readFileSync } = require("node:fs");
 const vm = require("node:vm");
 
-const [engineFolder, packageFolder, scenario] = process.argv.slice(2);
+const [engineFolder, packageFolder, scenario, field, value] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
   ...["explorer/model.js", "playground/engine.js", "playground/analysis.js", "playground/facts.js", "playground/film.js"].map((name) => `${packageFolder}/${name}`),
@@ -13,14 +13,16 @@ const sources = [
 vm.runInThisContext(sources.map((name) => readFileSync(name, "utf8")).join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);
 const engine = vm.runInThisContext("new Engine(new WebAssembly.Module(bytes))");
-const { recordOf, filmOf, explain, PACKET, FATE } = vm.runInThisContext("({ recordOf, filmOf, explain, PACKET, FATE })");
+const { wasm_bindgen, recordOf, filmOf, explain, PACKET, FATE } = vm.runInThisContext("({ wasm_bindgen, recordOf, filmOf, explain, PACKET, FATE })");
 
-const [WIDTH, HEIGHT] = [760, 340];
-const [LEFT, RIGHT, TOP, BOTTOM] = [60, 700, 64, 250];
+const [WIDTH, HEIGHT] = [760, 320];
+const [LEFT, RIGHT, TOP, BOTTOM] = [60, 700, 44, 250];
 /** How much slower the picture is than the run. */
 const SLOWER = 6;
 /** In s of the run: before the host leaves, after data comes again, and how long a lost packet is shown. */
 const [BEFORE, AFTER, LOST] = [0.06, 0.3, 0.09];
+/** Per cent: behind it there is a place for what ends with the picture. */
+const [LAST, SHORT] = [99.98, 0.01];
 const CLASSES = { [PACKET.data]: "data", [PACKET.ack]: "ack", [PACKET.again]: "again", [PACKET.forwarded]: "forwarded", [PACKET.signal]: "signal" };
 const STYLE = `
 svg{--ground:#fff;--ink:#1b1f24;--quiet:#57606a;--line:#c4cbd3;--data:#0072b2;--ack:#009e73;--again:#b8409a;--forwarded:#e69f00;--lost:#c00020}
@@ -30,11 +32,12 @@ svg{--ground:#fff;--ink:#1b1f24;--quiet:#57606a;--line:#c4cbd3;--data:#0072b2;--
 .air{stroke:var(--data);stroke-width:1.5;stroke-dasharray:3 4}.node{fill:var(--ground);stroke:var(--ink);stroke-width:2}
 .cell{stroke:var(--data)}.host{fill:var(--ink)}.data{fill:var(--data)}.ack{fill:var(--ack)}.again{fill:var(--again)}
 .forwarded{fill:var(--forwarded)}.signal{fill:var(--quiet)}.lost{stroke:var(--lost);stroke-width:2;fill:none}
-.p,.s{opacity:0}.p,.s,.m{animation:TIME linear infinite}.still{display:none}
-@media(prefers-reduced-motion:reduce){.p,.s,.m{animation:none}.still{display:inline}.first{opacity:1}}`;
+.p,.s{opacity:0}.p,.s,.m{animation:TIME linear infinite}
+@media(prefers-reduced-motion:reduce){.p,.s,.m{animation-play-state:paused;animation-delay:-STILL}}`;
 
 function main() {
-  const checked = engine.check(readFileSync(scenario, "utf8"), scenario);
+  const text = readFileSync(scenario, "utf8");
+  const checked = engine.check(field ? wasm_bindgen.set(text, field.split("."), JSON.stringify(value)) : text, scenario);
   checked.recordPackets(true);
   const { tables } = engine.run(checked, { seed: 1 });
   const record = recordOf(checked, 1, 0, checked.duration, tables);
@@ -59,12 +62,13 @@ function main() {
 
 class Drawing {
   constructor(film, begin, end) {
-    Object.assign(this, { film, begin, end, rules: [], parts: [], still: [] });
+    Object.assign(this, { film, begin, end, rules: [], parts: [] });
   }
 
   /** When in the picture's turn an instant is, in per cent. */
   share(time) {
-    return Number(((100 * (time - this.begin)) / (this.end - this.begin)).toFixed(3));
+    const share = (100 * (time - this.begin)) / (this.end - this.begin);
+    return Number(Math.min(LAST, Math.max(0, share)).toFixed(3));
   }
 
   place({ x, y }) {
@@ -75,8 +79,8 @@ class Drawing {
   story(parts) {
     parts.forEach(([from, to, words], number) => {
       const [first, last] = [this.share(from), this.share(to)];
-      this.rules.push(`@keyframes t${number}{0%,${first}%{opacity:0}${first + 0.01}%,${last - 0.01}%{opacity:1}${last}%,to{opacity:0}}`);
-      this.parts.push(`<text class="s story${number === 2 ? " first" : ""}" x="${WIDTH / 2}" y="30" style="animation-name:t${number}">${words}</text>`);
+      this.rules.push(`@keyframes t${number}{0%,${first}%{opacity:0}${percent(first + SHORT)},${percent(last - SHORT)}{opacity:1}${last}%,to{opacity:0}}`);
+      this.parts.push(`<text class="s story" x="${WIDTH / 2}" y="30" style="animation-name:t${number}">${words}</text>`);
     });
   }
 
@@ -90,11 +94,11 @@ class Drawing {
     const wires = film.links.map(([from, to]) => line("wire", places[from], places[to]));
     this.move(host, spots, leaves, enters);
     this.hops(places, host, cells, spots);
-    const time = `${(((this.end - this.begin) / 1e9) * SLOWER).toFixed(2)}s`;
+    const took = (from, to) => `${(((to - from) / 1e9) * SLOWER).toFixed(2)}s`;
     const nodes = film.nodes.map((node, at) => (at === host ? "" : shape(node, places[at])));
     const axis = this.axis();
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="title"><title id="title">A phone changes cells during a download: ${lost} packets are lost, and the download stalls until the sender's retransmission timer expires</title>
-<style>${STYLE.replaceAll("TIME", time)}
+<style>${STYLE.replace("TIME", took(this.begin, this.end)).replace("STILL", took(this.begin, enters + 1e7))}
 ${this.rules.join("\n")}</style>
 <rect class="ground" width="${WIDTH}" height="${HEIGHT}" rx="6"/>
 ${wires.join("")}${nodes.join("")}
@@ -108,7 +112,7 @@ ${axis}
   move(host, [[right, from], [, to]], leaves, enters) {
     const [gone, there] = [this.share(leaves), this.share(enters)];
     this.rules.push(`@keyframes host{0%,${gone}%{transform:translateY(0)}${there}%,to{transform:translateY(${(to - from).toFixed(1)}px)}}`);
-    this.rules.push(`@keyframes air{0%,${gone}%{opacity:1}${gone + 0.01}%,${there}%{opacity:0}${there + 0.01}%,to{opacity:1}}`);
+    this.rules.push(`@keyframes air{0%,${gone}%{opacity:1}${percent(gone + SHORT)},${there}%{opacity:0}${percent(there + SHORT)},to{opacity:1}}`);
     const cell = this.film.nodes.find((node) => node.kind === "cell");
     const reach = this.place(cell)[0] - right;
     this.parts.push(
@@ -130,29 +134,31 @@ ${axis}
       const at = (node, other) => (node === host ? spots[other === after ? 1 : 0] : places[node]);
       const [from, to] = [at(hops.from[row], hops.to[row]), at(hops.to[row], hops.from[row])];
       const [start, stop] = [aside(from, to, 0), aside(from, to, 1)];
-      // Those that wait at one node stand beside each other.
-      const waits = hops.go[row] - hops.begin[row] > 2e6 || end - hops.arrive[row] > 2e6;
-      if (waits) {
-        const place = queued.get(hops.from[row]) ?? 0;
-        queued.set(hops.from[row], place + 1);
-        start[0] -= 4 * (place % 10) - 18;
-        start[1] -= 14 + 5 * (Math.floor(place / 10) % 2);
+      const spot = isLost && end >= hops.arrive[row] ? [...stop] : start;
+      // Those that wait at one node are drawn next to each other.
+      if (isLost || hops.go[row] - hops.begin[row] > 2e6) {
+        const key = spot === start ? hops.from[row] : hops.to[row];
+        const place = queued.get(key) ?? 0;
+        queued.set(key, place + 1);
+        spot[0] += 4 * (place % 12) - 24;
+        spot[1] -= 14 + 5 * (Math.floor(place / 12) % 2);
       }
       const name = `p${count++}`;
-      const times = [hops.begin[row], hops.go[row], Math.min(hops.arrive[row], end), end].map((time) => this.share(Math.min(Math.max(time, this.begin), this.end)));
-      this.rules.push(isLost ? this.fall(name, start, this.share(Math.max(end, this.begin)), this.share(Math.min(gone, this.end))) : this.travel(name, start, stop, times));
+      const [begin, go, arrive, last] = [hops.begin[row], hops.go[row], Math.min(hops.arrive[row], end), end].map((time) => this.share(time));
+      this.rules.push(isLost ? this.fall(name, spot, last, this.share(gone)) : this.travel(name, start, go < arrive ? stop : start, [begin, go, arrive, last]));
       this.parts.push(isLost ? `<path class="p lost" d="M-4-4L4 4M-4 4L4-4" style="animation-name:${name}"/>` : `<circle class="p ${CLASSES[hops.kind[row]]}" r="${hops.kind[row] === PACKET.ack ? 2 : 3}" style="animation-name:${name}"/>`);
     }
   }
 
   travel(name, from, to, [begin, go, arrive, end]) {
-    const on = Math.min(begin + 0.01, end);
-    return `@keyframes ${name}{0%,${begin}%{opacity:0;transform:${shift(from)}}${on}%{opacity:1}${Math.max(on, go)}%{transform:${shift(from)}}${Math.max(on, arrive)}%{transform:${shift(to)}}${end}%{opacity:1;transform:${shift(to)}}${(end + 0.01).toFixed(3)}%,to{opacity:0;transform:${shift(to)}}}`;
+    const on = begin + SHORT;
+    const [leaves, there, last] = [Math.max(on, go), Math.max(on, arrive), Math.max(on, end)];
+    return `@keyframes ${name}{0%,${begin}%{opacity:0;transform:${shift(from)}}${percent(on)}{opacity:1}${percent(leaves)}{transform:${shift(from)}}${percent(there)}{transform:${shift(to)}}${percent(last)}{opacity:1;transform:${shift(to)}}${percent(last + SHORT)},to{opacity:0;transform:${shift(to)}}}`;
   }
 
   /** What is lost falls from where it was. */
   fall(name, [right, down], at, gone) {
-    return `@keyframes ${name}{0%,${at}%{opacity:0;transform:${shift([right, down])}}${(at + 0.01).toFixed(3)}%{opacity:1}${gone}%,to{opacity:0;transform:${shift([right, down + 34])}}}`;
+    return `@keyframes ${name}{0%,${at}%{opacity:0;transform:${shift([right, down])}}${percent(at + SHORT)}{opacity:1}${percent(Math.max(gone, at + SHORT))},to{opacity:0;transform:${shift([right, down + 34])}}}`;
   }
 
   /** The time of the run, and where the picture is. */
@@ -184,6 +190,10 @@ function aside(from, to, share) {
   const [across, along] = [to[0] - from[0], to[1] - from[1]];
   const length = Math.hypot(across, along) || 1;
   return [from[0] + share * across - (4 * along) / length, from[1] + share * along + (4 * across) / length];
+}
+
+function percent(share) {
+  return `${Number(share.toFixed(3))}%`;
 }
 
 function shift([right, down]) {

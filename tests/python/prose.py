@@ -31,7 +31,12 @@ _PATTERNS = (
     "python/roamlab/**/*.py",
 )
 # Collected from comments in the models' code, and made by `make docs`.
-_GENERATED = {"docs/models/assumptions.md", "docs/reference/scenario-fields.md", "docs/papers"}
+_GENERATED = {
+    "docs/models/assumptions.md",
+    "docs/gallery.md",
+    "docs/reference/scenario-fields.md",
+    "docs/papers",
+}
 # Of papers only the pages are checked.
 _MODULES_OF_PAPERS = "python/roamlab/papers/**/*.py"
 

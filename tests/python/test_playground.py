@@ -18,6 +18,8 @@ from conftest import COMMAND, ROOT
 from playground import PAGE, need_engine, need_page
 from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
+from roamlab.gallery.answers import answer
+from roamlab.gallery.questions import questions
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
 
@@ -190,7 +192,7 @@ def test_the_film_shows_what_the_tables_say(browser: Browser) -> None:
                 at * 1e9,
             )
             assert abs(count - int(waiting[place])) <= 1
-        page.evaluate(f"playground.explorer.show({int(drops[0]) - 10**8}, {int(drops[0]) + 10**8})")
+        page.evaluate(f"playground.explorer.show({int(drops[0]) - 10**9}, {int(drops[0]) + 10**9})")
         page.evaluate(f"playground.film.show({int(drops[0]) + 1000})")
         assert page.evaluate("playground.film.seen.lost") >= 1
         before = page.evaluate("playground.film.time")
@@ -214,6 +216,35 @@ def test_a_link_holds_the_whole_scenario(browser: Browser) -> None:
     assert other.evaluate("playground.editor.text") == text
     assert other.inner_text("#headline") == headline
     other.close()
+
+
+def test_a_question_has_a_button_for_each_case_and_its_answer(browser: Browser) -> None:
+    """The text is the scenario of the case; the run of the case before stays as a shadow; the keyboard is enough."""
+    (asked,) = (each for each in questions(ROOT / "examples") if each.name == "reno-newreno")
+    page = browser.new_page()
+    page.goto(f"{PAGE.resolve().as_uri()}#q={asked.name}")
+    _settled(page)
+    assert page.inner_text("#asked > p") == asked.question
+    assert page.evaluate("document.getElementById('examples').selectedOptions[0].text") == asked.question
+    assert not page.is_visible("#asked details p")
+    page.click("#asked summary")
+    assert page.inner_text("#asked details p") == answer(asked, 1).sentence
+    for place, (name, still) in enumerate(
+        {"Reno": "received nothing new", "NewReno": "never stalled"}.items()
+    ):
+        page.focus(f"#cases button:nth-child({place + 1})")
+        page.keyboard.press("Enter")
+        _until(page, "still => document.getElementById('headline').textContent.includes(still)", arg=still)
+        text = page.evaluate("playground.editor.text")
+        assert Scenario(text).parameters == asked.scenario.set_all(asked.cases[name]).parameters
+        assert page.evaluate("document.activeElement.textContent") == name
+        assert page.get_attribute(f"#cases button:nth-child({place + 1})", "aria-pressed") == "true"
+    assert page.evaluate("explorer.columns[0].lanes.some((lane) => lane.shadow)")
+    page.select_option("#examples", label="handover.toml")
+    _until(page, "document.getElementById('asked').hidden")
+    page.evaluate("location.hash = 'q=crowd.2'")
+    _until(page, "playground.editor.text.includes('stagger')")
+    page.close()
 
 
 def test_a_run_can_be_cancelled_and_a_long_one_ends(browser: Browser) -> None:

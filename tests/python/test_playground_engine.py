@@ -15,7 +15,7 @@ from conftest import ROOT
 from playground import node
 from roamlab import _roamlab
 from roamlab.causes import explain as explaining
-from roamlab.explorer import page as explorer
+from roamlab.explorer import explorer_page as explorer
 from roamlab.pages import run_page
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
@@ -23,6 +23,7 @@ from roamlab.studies import scenarios as studies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     Ask = Callable[..., Any]
 
@@ -149,6 +150,20 @@ def test_a_run_takes_no_more_memory_than_it_may(ask: Ask) -> None:
     found = ask("tables", text=text, name="x", seed=1)
     assert "memory" in found["message"]
     assert "shorten `run.duration`" in found["message"]
+
+
+def test_where_nothing_can_compile_it_the_build_says_what_is_missing(tmp_path: Path) -> None:
+    """Neither rustup's library nor Debian's packages: `make test` goes on without the page."""
+    rustc = tmp_path / "rustc"
+    rustc.write_text("#!/bin/sh\necho nowhere\n")
+    rustc.chmod(0o755)
+    call = ["/bin/bash", ROOT / "crates/wasm/build.sh", "out", "playground"]
+    done = subprocess.run(
+        call, cwd=tmp_path, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "neither rustup's library nor Debian's packages are here" in done.stderr
+    assert "rustup target add wasm32-unknown-unknown" in done.stderr
 
 
 _VARIANTS: list[tuple[str, dict[str, Any]]] = (

@@ -25,9 +25,9 @@ print(results.flows.height, text)
 
 
 def _wheel(folder: Path) -> Path:
-    """What `make wheel` builds; the engine is compiled already, by the same tool for the same profile."""
+    """What `make wheel` builds, with the engine that is compiled already."""
     subprocess.run(
-        [BIN / "maturin", "build", "--release", "--offline", "--quiet", "--out", folder],
+        [BIN / "maturin", "build", "--profile", "quick", "--offline", "--quiet", "--out", folder],
         cwd=ROOT,
         env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")},
         check=True,

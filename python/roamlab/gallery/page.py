@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,9 +46,13 @@ def write(examples: Path, folder: Path) -> list[Answer]:
                 remedy="change the answer and its conditions to what the runs show",
             )
         picture(each, folder / PICTURES)
+    folder.mkdir(parents=True, exist_ok=True)
     head = _HEAD.format(count=len(found), seed=SEED, repetitions=REPETITIONS, table=TABLE)
     sections = [_section(each, examples.parent) for each in found]
-    (folder / PAGE).write_text("\n".join([head, *sections]), encoding="utf-8")
+    # Whole or not at all: the site may be built twice at one time.
+    draft = folder / f".{PAGE}.{os.getpid()}"
+    draft.write_text("\n".join([head, *sections]), encoding="utf-8")
+    draft.replace(folder / PAGE)
     return found
 
 

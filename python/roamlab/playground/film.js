@@ -146,7 +146,8 @@ function addPackets(record, stops, hops, number) {
   const ends = new Map(Array.from({ length: flows.rows }, (_, row) => [flows.word("flow", row), [flows.word("source", row), flows.word("destination", row)]]));
   const ofCell = new Map(Object.entries(record.network.cells ?? {}));
   const columns = Object.fromEntries(["time_ns", "event", "place", "serial", "wire_bytes", "waiting", "retransmission", "kind", "flow"].map((name) => [name, packets.column(name)]));
-  const [arrived, lost, forwarded] = [lastTimes(deliveries), lastTimes(drops), lastTimes(releases, (row) => releases.word("to", row) !== "")];
+  const [arrived, lost] = [lastTimes(deliveries), lastTimes(drops)];
+  const forwarded = firstTimes(releases, (row) => releases.word("to", row) !== "");
   const ack = packets.code("kind", "ack");
   const enqueue = packets.code("event", "enqueue");
   const linkOf = (row) => {
@@ -170,7 +171,7 @@ function addPackets(record, stops, hops, number) {
     const goesOn = next !== undefined && columns.serial[next] === columns.serial[row];
     const serial = columns.serial[row];
     const [begin, took] = [columns.time_ns[row], columns.wire_bytes[row] * link.perByte + link.delay];
-    const kind = columns.kind[row] === ack ? PACKET.ack : forwarded.has(serial) ? PACKET.forwarded : columns.retransmission[row] ? PACKET.again : PACKET.data;
+    const kind = columns.kind[row] === ack ? PACKET.ack : begin >= forwarded.get(serial) ? PACKET.forwarded : columns.retransmission[row] ? PACKET.again : PACKET.data;
     const codes = (fate) => [number.get(link.from), number.get(link.to), kind, fate];
     if (goesOn) {
       const then = columns.time_ns[next];
@@ -190,10 +191,18 @@ function addPackets(record, stops, hops, number) {
 }
 
 /** When a table names each packet last. */
-function lastTimes(table, test = () => true) {
+function lastTimes(table) {
   const [time, serial] = [table.column("time_ns"), table.column("serial")];
   const found = new Map();
-  for (let row = 0; row < table.rows; row++) if (test(row)) found.set(serial[row], time[row]);
+  for (let row = 0; row < table.rows; row++) found.set(serial[row], time[row]);
+  return found;
+}
+
+/** When a table names each packet first, in rows that pass a test. */
+function firstTimes(table, test) {
+  const [time, serial] = [table.column("time_ns"), table.column("serial")];
+  const found = new Map();
+  for (let row = 0; row < table.rows; row++) if (!found.has(serial[row]) && test(row)) found.set(serial[row], time[row]);
   return found;
 }
 

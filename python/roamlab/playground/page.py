@@ -14,7 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roamlab.explorer import page as explorer
+from roamlab.explorer import explorer_page as explorer
+from roamlab.gallery.answers import answer
 from roamlab.gallery.questions import questions
 from roamlab.scenarios.scenario import load
 
@@ -85,7 +86,8 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 <div class="row"><label class="wide">question or example <select id="examples"></select></label>
 <label>seed <input id="seed" type="number" min="0" step="1" value="1"></label>
 <button type="button" id="copy">Copy link</button>
-<div id="cases" class="row" role="group" aria-label="Cases of the question" hidden></div></div>
+<div id="asked" hidden><p></p><div id="cases" class="row" role="group" aria-label="Cases of the question"></div>
+<details><summary>Answer</summary><p></p></details></div></div>
 <div id="controls" role="group" aria-label="Fields" tabindex="0"></div>
 <div id="editor"></div>
 <div><p id="status" role="status">The engine is being compiled.</p>
@@ -139,6 +141,7 @@ def _question(question: Question) -> dict[str, object]:
     """A question of the gallery with its cases, as the page takes it."""
     cases = [{"name": name, "changes": question.edits(name)} for name in question.cases]
     own = {"id": question.name, "group": "Gallery", "label": question.question, "cases": cases}
+    own["answer"] = answer(question, repetitions=1).sentence
     return state(question.scenario, question.base) | own
 
 

@@ -94,6 +94,7 @@ class Playground {
     const { name, seed, files, id } = state;
     Object.assign(this, { name, files, fresh: true });
     this.find("seed").value = seed;
+    this.find("asked").querySelector("details").open = false;
     const place = this.states.findIndex((each) => each === state || (id && each.id === id));
     this.find("examples").value = place < 0 ? "" : String(place);
     return this.offer(state, state.place ?? 0);
@@ -101,10 +102,12 @@ class Playground {
 
   /** The cases of a question, of which one is shown. The run of the one before stays as a shadow. */
   async offer(state, place) {
-    const { text, cases = [] } = state;
-    const root = this.find("cases");
+    const { text, label, answer, cases = [] } = state;
+    const [asked, root] = ["asked", "cases"].map(this.find);
     root.replaceChildren();
-    root.hidden = cases.length < 2;
+    asked.hidden = cases.length < 2;
+    const [question, told] = asked.querySelectorAll("p");
+    [question.textContent, told.textContent] = [label ?? "", answer ?? ""];
     cases.forEach((each, number) => {
       const button = append(root, "button", each.name);
       button.type = "button";
@@ -293,7 +296,7 @@ async function startPlayground() {
   const [runner, filmer] = [0, 1].map(() => new Runner(module, document.getElementById("worker").textContent));
   const { schema } = await runner.ready;
   const listed = JSON.parse(document.getElementById("scenarios").textContent);
-  const states = listed.map(({ id, group, label, cases = [], ...state }) => ({ ...stateOf(state), id, group, label, cases }));
+  const states = listed.map(({ id, group, label, answer, cases = [], ...state }) => ({ ...stateOf(state), id, group, label, answer, cases }));
   window.playground = new Playground(runner, filmer, new Schema(schema), states);
   await window.playground.begin();
 }
