@@ -163,7 +163,7 @@ impl SendState {
 
     /// The number of segments that may be outstanding.
     pub fn usable_window(&self) -> u32 {
-        (self.window.cwnd() as u32).saturating_add(self.inflation).min(self.params.window.0)
+        self.window.usable(self.inflation, self.params.window.0)
     }
 
     /// Segments sent and not acknowledged, retransmissions not counted twice.

@@ -29,6 +29,7 @@ impl Timer {
     }
 
     /// The earlier of the two.
+    #[inline(always)]
     pub fn earlier(&self, other: &Timer) -> Timer {
         Timer(self.0.min(other.0))
     }

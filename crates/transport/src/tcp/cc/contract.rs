@@ -76,7 +76,8 @@ impl Subject {
             ..AckEvent::default()
         };
         if grows {
-            self.control.on_ack(&mut self.window, self.ack);
+            let ack = self.ack;
+            self.control.on_ack(&mut self.window, |_| ack);
         } else {
             self.control.algorithm().on_other_ack(&mut self.window, &self.ack);
         }

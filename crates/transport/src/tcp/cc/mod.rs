@@ -70,6 +70,12 @@ impl Window {
         (self.cwnd, self.ssthresh)
     }
 
+    /// The number of segments that may be outstanding.
+    #[inline(always)]
+    pub fn usable(&self, inflation: u32, receiver_window: u32) -> u32 {
+        (self.cwnd as u32).saturating_add(inflation).min(receiver_window)
+    }
+
     /// The time between two segments; `None` without pacing.
     pub fn pacing_interval(&self) -> Option<Duration> {
         let paces = self.pacing_rate.is_finite() && self.pacing_rate > 0.0;
@@ -211,6 +217,11 @@ pub(crate) trait Algorithm {
         true
     }
 
+    /// The SYN is acknowledged.
+    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = initial_window;
+    }
+
     /// An ACK of new data arrived, and the loss recovery lets the window grow.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
@@ -343,14 +354,14 @@ macro_rules! storage {
                 }
             }
 
-            /// As [`Algorithm::on_ack`]. Each algorithm has a copy of the event, so that unused parts cost nothing.
+            /// As [`Algorithm::on_ack`]. The event is made for each algorithm, so that its unused parts cost nothing.
             #[inline(always)]
-            pub fn on_ack(&mut self, window: &mut Window, ack: AckEvent) {
+            pub fn on_ack(&mut self, window: &mut Window, event: impl Fn(&Window) -> AckEvent) {
                 match self {
                     $(
                         $(#[$only])*
                         CongestionControl::$kind(algorithm) => {
-                            let ack = ack;
+                            let ack = event(window);
                             algorithm.on_ack(window, &ack);
                         }
                     )+

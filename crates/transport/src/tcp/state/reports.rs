@@ -2,9 +2,32 @@
 
 use super::SendState;
 use crate::params::Handshake;
-use crate::tcp::cc::{AckEvent, RecoveryStep};
+use crate::tcp::cc::{AckEvent, RecoveryStep, Window};
 use crate::tcp::sent_segments::Delivered;
 use roamlab_engine::{Duration, Time};
+
+/// A function from the window to the event of an ACK. An algorithm that does not read a part of it pays nothing for that.
+macro_rules! ack_event {
+    ($state:ident, $delivered:ident, $now:ident) => {
+        |window: &Window| {
+            let (in_flight, segments) = ($state.snd_max - $state.una, $delivered.segments);
+            let has_room = in_flight + segments < window.usable($state.inflation, $state.params.window.0);
+            AckEvent {
+                now: $now,
+                una: $state.una,
+                nxt: $state.nxt,
+                acked: segments,
+                lost: $state.lost,
+                rtt: $delivered.rtt,
+                srtt: $state.rtt.srtt(),
+                in_flight,
+                app_limited: has_room && $state.nxt >= $state.end,
+                marked: if $state.ece { segments } else { 0 },
+                rate: $state.sent_segments.as_ref().and_then(|sent| sent.rate()),
+            }
+        }
+    };
+}
 
 impl SendState {
     /// Opens the window for an ACK that expects `una`.
@@ -25,28 +48,8 @@ impl SendState {
     /// The congestion control's event of an ACK on which the window may grow.
     #[inline(always)]
     pub fn grow_by(&mut self, delivered: &Delivered, now: Time) {
-        let ack = self.ack_event(delivered, now);
-        self.control.on_ack(&mut self.window, ack);
+        self.control.on_ack(&mut self.window, ack_event!(self, delivered, now));
         self.lost = 0;
-    }
-
-    #[inline(always)]
-    fn ack_event(&self, delivered: &Delivered, now: Time) -> AckEvent {
-        let (in_flight, has_room) =
-            (self.flight_size(), self.flight_size() + delivered.segments < self.usable_window());
-        AckEvent {
-            now,
-            una: self.una,
-            nxt: self.nxt,
-            acked: delivered.segments,
-            lost: self.lost,
-            rtt: delivered.rtt,
-            srtt: self.rtt.srtt(),
-            in_flight,
-            app_limited: has_room && self.nxt >= self.end,
-            marked: if self.ece { delivered.segments } else { 0 },
-            rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
-        }
     }
 
     /// What the ACK at hand reports, unless the record of segments has said it.
@@ -58,16 +61,19 @@ impl SendState {
 
     /// A measurement of the round-trip time that is no ACK's.
     pub fn report_rtt(&mut self, rtt: Duration, now: Time) {
-        let ack = self.ack_event(&Delivered { segments: 0, rtt: Some(rtt) }, now);
-        self.control.algorithm().on_other_ack(&mut self.window, &ack);
+        self.report(&Delivered { segments: 0, rtt: Some(rtt) }, now);
     }
 
     /// The congestion control's event of an ACK on which the window does not grow, if the ACK is yet to be reported.
     pub fn report_other_ack(&mut self, now: Time) {
         let Some(delivered) = self.delivered.take() else { return };
-        let ack = self.ack_event(&delivered, now);
-        self.control.algorithm().on_other_ack(&mut self.window, &ack);
+        self.report(&delivered, now);
         self.lost = 0;
+    }
+
+    fn report(&mut self, delivered: &Delivered, now: Time) {
+        let ack = ack_event!(self, delivered, now)(&self.window);
+        self.control.algorithm().on_other_ack(&mut self.window, &ack);
     }
 
     /// A step of the loss recovery that concerns the window.
@@ -78,7 +84,7 @@ impl SendState {
     /// The ACK of a SYN opens the initial window.
     pub fn open_initial_window(&mut self) {
         if self.params.handshake != Handshake::None && self.una == 1 {
-            self.recovery_step(RecoveryStep::SlowStart(self.initial_window));
+            self.control.algorithm().on_start(&mut self.window, self.initial_window);
         }
     }
 
