@@ -32,6 +32,7 @@ mod transitions;
 pub use domain::{Domain, is_pattern, matches};
 pub use event_a3::{Condition, EventA3};
 pub use identification::Identification;
+use identification::Newest;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
 use protocol::phases;
 pub use protocol::{Help, Protocol, Refusal, Step};
