@@ -37,9 +37,9 @@ _PAGES = {
     "crates/radio/src/handover/wifi": "wifi-roaming.md",
     "crates/radio/src/": "radio.md",
     "crates/scenario/src/": "network.md",
-    "crates/world/src/cells": "radio.md",
-    "crates/world/src/ns2": "random-numbers.md",
-    "crates/world/src/buffer": "base-station-buffer.md",
+    "crates/world/src/layer2/cells": "radio.md",
+    "crates/world/src/run/ns2": "random-numbers.md",
+    "crates/world/src/dataplane/buffer": "base-station-buffer.md",
     "crates/world/src/": "network.md",
 }
 _MARK = re.compile(r"(?<!`)\b(ASSUMPTION|DEVIATION)( \([^)]*\))?:")

@@ -17,12 +17,14 @@ _HEAD = "| part | modules | holds | sees of the others |\n"
 # What each part may import of another: a module that is the other's interface.
 _INTERFACES = {
     "Flows": set[str](),
-    "Network": {"crate::cells"},
+    "Network": {"crate::layer2::cells", "crate::control::agent"},
     "Cells": set[str](),
-    "Agents": {"crate::network"},
+    "Agents": {"crate::dataplane::network"},
 }
-# The modules where parts are put together, or taken apart when a run is over.
-_ASSEMBLY = {f"crate::{module}" for module in ("world", "build", "agents", "branch", "run", "simulation")}
+# Where the type of a part is.
+_FILES = {"Flows": "endpoints/flows", "Network": "dataplane/network", "Cells": "layer2/cells", "Agents": "control"}
+# Where parts are put together, or taken apart when a run is over.
+_ASSEMBLY = {"crate::run"}
 
 
 def _parts(root: Path) -> dict[str, set[str]]:
@@ -61,14 +63,14 @@ def test_a_part_imports_of_another_only_its_interface(root: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("flows/endpoint", "use crate::node::Node;"),
-        ("flows/explain", "use crate::network::Network;"),
-        ("flow", "fn f(links: &crate::link::Links) {}"),
-        ("network/ip", "use crate::flow::Flow;"),
-        ("network/holding", "use crate::control::Agents;"),
-        ("cells/motion", "use crate::network::Network;"),
-        ("control/motion", "use crate::cells::Cells;"),
-        ("control", "use crate::world::{Planes, World};"),
+        ("endpoints/flows/endpoint", "use crate::dataplane::node::Node;"),
+        ("endpoints/flows/explain", "use crate::dataplane::network::Network;"),
+        ("endpoints/flow", "fn f(links: &crate::dataplane::link::Links) {}"),
+        ("dataplane/network/ip", "use crate::endpoints::flow::Flow;"),
+        ("dataplane/network/holding", "use crate::control::Agents;"),
+        ("layer2/cells/motion", "use crate::dataplane::network::Network;"),
+        ("control/motion", "use crate::layer2::cells::Cells;"),
+        ("control", "use crate::run::world::{Planes, World};"),
     ],
 )
 def test_an_import_of_another_part_is_found(root: Path, tmp_path: Path, module: str, line: str) -> None:
@@ -83,10 +85,7 @@ def test_an_import_of_another_part_is_found(root: Path, tmp_path: Path, module: 
 
 @pytest.mark.parametrize("part", _INTERFACES)
 def test_the_data_of_a_part_are_its_own(root: Path, part: str) -> None:
-    (module,) = (
-        name for name in ("flows", "network", "cells", "control") if f"crate::{name}" in _parts(root)[part]
-    )
-    text = (root / f"crates/world/src/{module}.rs").read_text(encoding="utf-8")
+    text = (root / f"crates/world/src/{_FILES[part]}.rs").read_text(encoding="utf-8")
     fields = text.split(f"pub struct {part} {{\n")[1].split("\n}\n")[0]
     assert len(re.findall(r"^    \w+: ", fields, re.MULTILINE)) >= 2
     assert not re.search(r"^    pub", fields, re.MULTILINE)
@@ -108,24 +107,31 @@ def _functions(sources: dict[str, str], head: str) -> list[tuple[str, str]]:
 
 
 def test_a_packet_enters_a_link_by_one_function(root: Path) -> None:
-    entries = [name for name, taken in _functions(_sources(root, "link.rs", "link/*.rs"), "pub fn") if "PacketId" in taken]
+    entries = [name for name, taken in _functions(_sources(root, "dataplane/link.rs", "dataplane/link/*.rs"), "pub fn") if "PacketId" in taken]
     # The second one resumes what the first began: the scenario has held the packet back.
     assert sorted(entries) == ["enqueue", "enter_late"]
 
 
 def test_a_packet_enters_a_node_by_one_function_and_has_one_next_hop(root: Path) -> None:
-    sources = _sources(root, "network.rs", "network/*.rs")
+    sources = _sources(root, "dataplane/network.rs", "dataplane/network/*.rs")
     names = [name for name, _ in _functions(sources, "fn")]
     for name in ("ip_input", "ip_forward", "ip_output", "next_hop"):
         assert names.count(name) == 1, name
     for call, module in ((".ip_input(", "arrival"), ("LocalDelivery::of(", "ip"), (".lookup(", "ip")):
-        assert {name for name, text in sources.items() if call in text} == {f"network/{module}.rs"}, call
+        assert {name for name, text in sources.items() if call in text} == {f"dataplane/network/{module}.rs"}, call
 
 
 def test_drop_tail_is_a_queue_discipline_and_nothing_else(root: Path) -> None:
     sources = _sources(root, "**/*.rs")
-    assert [name for name, text in sources.items() if "QueueOverflow" in text] == ["cause.rs"]
+    assert [name for name, text in sources.items() if "QueueOverflow" in text] == ["record/cause.rs"]
     disciplines = root / "crates/qdisc/src"
     assert [path.name for path in disciplines.glob("*.rs") if "struct DropTail" in path.read_text(encoding="utf-8")] == [
         "droptail.rs"
     ]
+
+
+def test_no_folder_of_the_world_is_crowded(root: Path) -> None:
+    folder = root / "crates/world/src"
+    folders = [folder, *(path for path in folder.glob("**/*") if path.is_dir())]
+    crowded = [path.relative_to(folder).as_posix() for path in folders if len(list(path.glob("*.rs"))) > 14]
+    assert crowded == []

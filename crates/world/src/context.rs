@@ -1,12 +1,12 @@
 //! The simulation context: the clock, the pending events, the packets and the record.
 
-use crate::capture::{Capture, Sight};
-use crate::cause::{Cause, CauseId, CurrentCause, is_root};
-use crate::conduct::Part;
+use crate::control::messages::Messages;
 use crate::event::Event;
 use crate::ids::Location;
-use crate::messages::Messages;
-use crate::probe::{PacketStep, Probes, Stop};
+use crate::record::capture::{Capture, Sight};
+use crate::record::cause::{Cause, CauseId, CurrentCause, is_root};
+use crate::record::probe::{PacketStep, Probes, Stop};
+use crate::run::conduct::Part;
 use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 

@@ -3,15 +3,15 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::agent::{Agent, SetBy};
-use crate::cause::{Cause, CauseId, CurrentCause, Kind};
 use crate::context::Context;
+use crate::control::agent::{Agent, SetBy};
+use crate::control::fault::{Fault, FaultAction};
+use crate::control::messages::Content;
+use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
-use crate::fault::{Fault, FaultAction};
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent, LinkId, Location, NodeId};
-use crate::messages::Content;
-use crate::network::{Done, Listener, Network};
-use crate::probe::{Signal, Stop};
+use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
+use crate::record::probe::{Signal, Stop};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
@@ -19,6 +19,9 @@ use roamlab_radio::Management;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+pub(crate) mod agent;
+pub(crate) mod fault;
+pub(crate) mod messages;
 mod motion;
 mod roaming;
 

@@ -1,12 +1,20 @@
 //! One run: it takes a scenario, a seed and a replication number and returns tables.
 
-use crate::build::build;
-use crate::conduct::{Conduct, Part, Replication, check_memory};
+pub(crate) mod branch;
+pub(crate) mod build;
+pub mod conduct;
+mod install;
+mod ns2;
+pub(crate) mod simulation;
+pub(crate) mod world;
+
 use crate::context::Context;
 use crate::ids::NodeId;
-use crate::table::{Column, Table};
-use crate::totals;
-use crate::world::{Failure, World};
+use crate::record::table::{Column, Table};
+use crate::record::totals;
+use crate::run::build::build;
+use crate::run::conduct::{Conduct, Part, Replication, check_memory};
+use crate::run::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
 use roamlab_scenario::{NetworkSize, Scenario};
@@ -55,11 +63,11 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
 
 fn flow_totals(world: &World, end: Time) -> totals::Flows {
     let flows = &world.flows;
-    let count = |value: &dyn Fn(&crate::flow::FlowStats) -> u64| {
+    let count = |value: &dyn Fn(&crate::endpoints::flow::FlowStats) -> u64| {
         Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
     };
     let node = |id: NodeId| world.names.nodes[id.0 as usize].as_str();
-    let goodput = |flow: &crate::flow::Flow| {
+    let goodput = |flow: &crate::endpoints::flow::Flow| {
         let span = end.since(flow.stats.started.unwrap_or(end)).as_secs_f64();
         if span > 0.0 { flow.stats.delivered_bytes as f64 * 8.0 / span } else { 0.0 }
     };

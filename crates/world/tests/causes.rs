@@ -6,7 +6,7 @@ mod causes;
 mod tables;
 
 use causes::{Causes, Row, check};
-use roamlab_world::cause::Kind;
+use roamlab_world::record::cause::Kind;
 use roamlab_world::{Conduct, Replication, Scenario, Table, run};
 use tables::{results, rows};
 

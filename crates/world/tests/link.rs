@@ -4,10 +4,10 @@ use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
 use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_world::context::Context;
+use roamlab_world::dataplane::link::{End, Links};
+use roamlab_world::dataplane::tx_queue::{Queue, TxQueue};
 use roamlab_world::event::Event;
 use roamlab_world::ids::{LinkId, NodeId};
-use roamlab_world::link::{End, Links};
-use roamlab_world::tx_queue::{Queue, TxQueue};
 
 const ID: LinkId = LinkId(0);
 const DELAY: Duration = Duration::from_millis(5);

@@ -1,10 +1,10 @@
 //! Moves of hosts, by their plan or by commands of their agents, and the notices to agents.
 
 use super::Agents;
-use crate::cause::{Cause, CurrentCause, Kind};
 use crate::context::Context;
+use crate::dataplane::network::{Done, Network};
 use crate::ids::{CellId, Location, NodeId};
-use crate::network::{Done, Network};
+use crate::record::cause::{Cause, CurrentCause, Kind};
 use roamlab_engine::Duration;
 use roamlab_mobility::{Condition, EventA3, L2Trigger, Prediction};
 use roamlab_packet::Addr;

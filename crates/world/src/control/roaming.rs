@@ -1,13 +1,13 @@
 //! Roaming with 802.11: inputs and actions of hosts, answers and detection of base stations, and the notices to agents.
 
 use super::{Agents, HeldBack, Outgoing, send};
-use crate::cause::{Cause, CauseId, CurrentCause, Kind};
 use crate::context::Context;
+use crate::control::fault::FaultAction;
+use crate::control::messages::{Content, ManagementFrame};
+use crate::dataplane::network::{Air, Network};
 use crate::event::Event;
-use crate::fault::FaultAction;
 use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::messages::{Content, ManagementFrame};
-use crate::network::{Air, Network};
+use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_mobility::L2Trigger;
 use roamlab_packet::{Addr, DropReason, PacketId};
 use roamlab_radio::{Deed, Heard, Management, Motion};

@@ -1,12 +1,12 @@
 //! Buffers at nodes that are not base stations; actions that a node cannot carry out.
 
 use super::Agents;
-use crate::build::build;
-use crate::conduct::{Conduct, Replication};
-use crate::fault::{Fault, FaultAction};
-use crate::flows::Carrier;
+use crate::control::fault::{Fault, FaultAction};
+use crate::endpoints::flows::Carrier;
 use crate::ids::{AgentIndex, Location, NodeId};
-use crate::world::{Failure, Planes, World};
+use crate::run::build::build;
+use crate::run::conduct::{Conduct, Replication};
+use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};

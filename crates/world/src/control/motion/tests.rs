@@ -1,11 +1,11 @@
 //! Hosts that measure, and hosts with commands of their agents; the tests give the commands.
 
 use super::*;
-use crate::build::build;
-use crate::conduct::{Conduct, Replication};
-use crate::flows::Carrier;
+use crate::endpoints::flows::Carrier;
 use crate::ids::Location;
-use crate::world::{Planes, World};
+use crate::run::build::build;
+use crate::run::conduct::{Conduct, Replication};
+use crate::run::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 use roamlab_radio::Condition;

@@ -1,0 +1,355 @@
+//! Links: a queue, a transmitter, and packets in flight. This file has the point-to-point transmitter. In `medium.rs`
+//! the transmitter is a station on a medium, which determines when a frame leaves and whether it arrives.
+//!
+//! The fields that every packet uses are in a [`HotLink`], one cache line; the rest is in its [`Link`]. Every packet
+//! enters a link by [`Links::enqueue`]. Plain packets at plain links need this file alone. Other features (a queue that
+//! an idle link has to ask, forced losses, waiting signalling, a medium, a trace) set a flag and lead to `slow_path.rs`.
+//!
+//! A packet's arrival is known when its transmission starts, so its place among simultaneous events is reserved then.
+//! The end of a transmission has its place reserved too, but is an event only if a packet waits for it. Most links of a
+//! network are idle most of the time, and are notified of it when the next packet arrives.
+
+use crate::context::Context;
+use crate::dataplane::forced::{ForcedDrops, LinkChange};
+use crate::dataplane::tx_queue::TxQueue;
+use crate::event::Event;
+use crate::ids::{CellId, LinkId, NodeId};
+use crate::record::cause::CauseId;
+use roamlab_engine::{Bytes, Duration, Rate, Time};
+use roamlab_packet::{PacketId, Waiting};
+use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+
+mod in_flight;
+mod medium;
+mod members;
+mod recorded;
+mod setup;
+mod slow_path;
+
+pub use medium::Settled;
+use members::Members;
+
+/// Where a link ends.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// At one node.
+    Node(NodeId),
+    /// At whichever hosts are in the cell.
+    Cell(CellId),
+}
+
+/// A packet on its way over a link that keeps track of them.
+#[derive(Clone, Debug)]
+pub struct InFlight {
+    /// When its transmission began.
+    pub started: Time,
+    /// The insertion number of its arrival.
+    insertion: u64,
+    /// The packet.
+    pub packet: Waiting,
+}
+
+/// The sending end of a link whose medium it shares with others.
+#[derive(Clone, Debug)]
+struct Station {
+    /// Place of the medium in [`Links::media`].
+    medium: u32,
+    offered: Offered,
+}
+
+/// What a station has offered to its medium.
+#[derive(Clone, Debug)]
+enum Offered {
+    /// Nothing: it is free.
+    Nothing,
+    /// A packet, which waits or is on the air.
+    Packet(Waiting),
+    /// A packet that is received, though its exchange is not over.
+    Sent,
+}
+
+impl Offered {
+    fn packet(&self) -> Option<&PacketId> {
+        match self {
+            Offered::Packet(packet) => Some(&**packet),
+            Offered::Nothing | Offered::Sent => None,
+        }
+    }
+
+    /// The packet; what stays is `after`.
+    fn take(&mut self, after: Offered) -> Option<PacketId> {
+        match std::mem::replace(self, after) {
+            Offered::Packet(packet) => Some(packet.take()),
+            Offered::Nothing | Offered::Sent => None,
+        }
+    }
+}
+
+/// A medium that links share.
+#[derive(Clone, Debug)]
+struct SharedMedium {
+    medium: AnyMedium,
+    /// When its pending wake-up is due.
+    armed: Option<Time>,
+    /// It is being asked what it has decided, and needs no wake-up.
+    awake: bool,
+}
+
+/// What is special about a link.
+mod flag {
+    /// A packet that finds it idle has to pass its queue.
+    pub(super) const QUEUE: u8 = 1;
+    /// The scenario wants some of its packets lost or held back.
+    pub(super) const FORCED: u8 = 1 << 1;
+    /// Signalling waits that overtakes data.
+    pub(super) const PRIORITY: u8 = 1 << 2;
+    /// A packet of the run is traced.
+    pub(super) const TRACE: u8 = 1 << 3;
+    /// It sends when its medium permits it.
+    pub(super) const STATION: u8 = 1 << 4;
+    /// Any of these: a packet that enters the link takes the slow path.
+    pub(super) const SLOW: u8 = QUEUE | FORCED | PRIORITY | TRACE | STATION;
+    /// It lists the packets in flight: they may be removed, or its delay may change.
+    pub(super) const TRACKED: u8 = 1 << 5;
+}
+
+/// The state of a link's transmitter.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Transmitter {
+    /// It sends nothing.
+    Idle,
+    /// It sends until [`HotLink::end`], for which no event is scheduled: the next packet finds out whether it is idle.
+    Busy,
+    /// It sends until [`HotLink::end`], for which an event is scheduled.
+    BusyWithEvent,
+}
+
+/// What every packet touches of a link.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+struct HotLink {
+    /// When the transmission ends that is under way or was the last.
+    end: Time,
+    /// The reserved insertion number of that end.
+    insertion: u64,
+    delay: Duration,
+    /// How long it has been sending, transmissions that began included.
+    busy: Duration,
+    /// Packets that entered its queue so far; signalling that overtakes is not among them.
+    offered: u64,
+    /// The node where it ends.
+    to: u32,
+    /// Transmission time of a byte, if that is a whole number of nanoseconds and the same for all packets; else 0.
+    ns_per_byte: u16,
+    transmitter: Transmitter,
+    flags: u8,
+}
+
+const _: () = assert!(size_of::<HotLink>() == 64);
+
+/// The rest of a one-way link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Name in scenarios and records: "fa1->bs1", "bs1/air", "mh->bs1".
+    pub name: String,
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: End,
+    /// Whether what arrives at its far end is received.
+    pub up: bool,
+    /// What it loses by order of the scenario.
+    pub forced: Vec<ForcedDrops>,
+    /// What it loses at random.
+    pub loss: Option<Box<LossProcess>>,
+    /// How it changes in mid-run.
+    pub changes: Vec<LinkChange>,
+    /// The row of the causes of its last change.
+    pub changed: CauseId,
+    /// The packets that wait for it.
+    queue: TxQueue,
+    /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.
+    rate: Rate,
+    remainder: u64,
+    /// Packets with the mark of forwarded ones among those handed to its queue.
+    forwarded: u64,
+    /// Signalling that overtakes data.
+    overtaking: VecDeque<Waiting>,
+    in_flight: VecDeque<InFlight>,
+    /// When the last of those that it has listed so far arrives, or would have.
+    last_arrival: Time,
+    /// Its place on a medium; `None`: it sends by itself, from point to point.
+    station: Option<Station>,
+    /// The hosts that its base station has associated; `None`: it knows nothing of association.
+    members: Option<Box<Members>>,
+    /// What says when it sends; `None`: its rate does.
+    recorded: Option<Box<RecordedTransmitter>>,
+}
+
+/// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
+#[derive(Clone, Debug, Default)]
+pub struct Links {
+    hot: Vec<HotLink>,
+    cold: Vec<Link>,
+    media: Vec<SharedMedium>,
+    /// Signalling overtakes data that waits for a link.
+    signalling_priority: bool,
+    /// Packets that pending arrivals hold.
+    in_flight: u64,
+}
+
+impl Index<LinkId> for Links {
+    type Output = Link;
+    fn index(&self, id: LinkId) -> &Link {
+        &self.cold[id.0 as usize]
+    }
+}
+
+impl IndexMut<LinkId> for Links {
+    fn index_mut(&mut self, id: LinkId) -> &mut Link {
+        &mut self.cold[id.0 as usize]
+    }
+}
+
+impl Links {
+    /// No links yet. `signalling_priority`: signalling overtakes data that waits.
+    pub fn new(signalling_priority: bool) -> Links {
+        Links { signalling_priority, ..Links::default() }
+    }
+
+    /// Takes a packet in, and starts it if the link is idle. Every packet enters a link here.
+    ///
+    /// The short cut: a plain packet at a plain link meets the transmitter and the queue, and nothing else.
+    #[inline(always)]
+    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        let link = &mut self.hot[id.0 as usize];
+        if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_plain() {
+            return self.enqueue_slow(id, packet, cx);
+        }
+        link.offered += 1;
+        self.transmit_or_queue(id, packet, cx);
+    }
+
+    /// Passes a packet to the transmitter, or to the queue if the transmitter is busy.
+    #[inline(always)]
+    fn transmit_or_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        if self.hot[id.0 as usize].is_idle(cx) {
+            let next = match self.hot[id.0 as usize].flags & flag::QUEUE {
+                0 => Some(packet),
+                _ => self.pass_queue(id, packet, cx),
+            };
+            if let Some(packet) = next {
+                self.transmit(id, packet, Start::FromIdle, cx);
+            }
+        } else {
+            let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+            queue.enqueue(id, packet, *rate, cx);
+            self.schedule_end(id, cx);
+        }
+    }
+
+    /// The transmitter is free: the next packet starts, if one waits. Whether one did.
+    #[inline(always)]
+    pub fn tx_done(&mut self, id: LinkId, cx: &mut Context) -> bool {
+        let link = &mut self.hot[id.0 as usize];
+        link.transmitter = Transmitter::Idle;
+        let first = match link.flags & (flag::TRACE | flag::PRIORITY) {
+            0 => None,
+            _ => self.tx_done_slow(id, cx),
+        };
+        let Some(packet) = first.or_else(|| self.next(id, cx.now, cx)) else { return false };
+        self.transmit(id, packet, Start::FromQueue, cx);
+        self.schedule_end(id, cx);
+        true
+    }
+
+    /// The packet of a pending arrival has arrived: the node where it is.
+    #[inline(always)]
+    pub fn landed(&mut self, id: LinkId) -> NodeId {
+        self.in_flight -= 1;
+        NodeId(self.hot[id.0 as usize].to)
+    }
+
+    /// Puts a packet on the wire.
+    #[inline(always)]
+    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Context) {
+        let link = &mut self.hot[id.0 as usize];
+        let transmission = match link.ns_per_byte {
+            0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
+            ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
+        };
+        link.busy += transmission;
+        link.end = cx.now + transmission;
+        link.transmitter = Transmitter::Busy;
+        // The arrival's place comes before the end's, as in ns-2: over no distance at all, a packet arrives and only then is
+        // its transmitter free.
+        let [insertion, end] = cx.scheduler.reserve_two();
+        link.insertion = end;
+        if link.flags & flag::TRACKED != 0 {
+            return self.track_sent(id, packet, insertion, cx);
+        }
+        self.in_flight += 1;
+        let arrival = Event::Arrival { link: id, packet: packet.park() };
+        cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
+    }
+
+    /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
+    #[inline(always)]
+    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> Option<PacketId> {
+        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+        queue.dequeue(id, now, *rate, cx)
+    }
+
+    /// Makes the end of the transmission an event, if anything waits for it.
+    #[inline(always)]
+    fn schedule_end(&mut self, id: LinkId, cx: &mut Context) {
+        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        if link.transmitter == Transmitter::Busy
+            && (cold.queue.packets() > 0 || link.flags & flag::PRIORITY != 0)
+        {
+            link.schedule_end(id, cx);
+        }
+    }
+}
+
+impl HotLink {
+    /// Whether nothing is being sent any more.
+    #[inline(always)]
+    fn is_idle(&self, cx: &Context) -> bool {
+        match self.transmitter {
+            Transmitter::Idle => true,
+            Transmitter::Busy => cx.scheduler.is_past(self.end, self.insertion),
+            Transmitter::BusyWithEvent => false,
+        }
+    }
+
+    /// Makes the end of the transmission an event, unless it is one.
+    #[inline(always)]
+    fn schedule_end(&mut self, id: LinkId, cx: &mut Context) {
+        if self.transmitter == Transmitter::Busy {
+            self.transmitter = Transmitter::BusyWithEvent;
+            cx.scheduler.push_at(self.end, self.insertion, Event::LinkTxDone { link: id });
+        }
+    }
+}
+
+/// Where a packet comes from that is put on the wire.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Start {
+    /// It found the link idle.
+    FromIdle,
+    /// It has waited.
+    FromQueue,
+}
+
+/// See [`HotLink::ns_per_byte`].
+fn ns_per_byte(rate: Rate, queue: &TxQueue) -> u16 {
+    let mut remainder = 0;
+    let byte = rate.transmission_time(Bytes(1), &mut remainder).as_nanos();
+    match queue {
+        TxQueue::Shared(_) if remainder == 0 => u16::try_from(byte).unwrap_or(0),
+        _ => 0,
+    }
+}

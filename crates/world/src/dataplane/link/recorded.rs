@@ -1,0 +1,77 @@
+//! Links that send at the times of a recording of a real link.
+
+use super::{Link, Links, Start};
+use crate::context::Context;
+use crate::ids::LinkId;
+use roamlab_engine::{Bytes, Duration};
+use roamlab_packet::PacketId;
+use roamlab_radio::{Opportunities, RecordedTransmitter};
+use std::sync::Arc;
+
+/// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that `roamlab why`
+/// tells of: a recording that makes one leaves a row.
+const OUTAGE: Duration = Duration::from_millis(100);
+
+impl Links {
+    /// Makes a link send at the opportunities of a trace. It takes the way of links whose rate is no whole number of
+    /// nanoseconds a byte, so that others pay nothing for it.
+    pub fn record_of(&mut self, id: LinkId, trace: &Arc<Opportunities>) {
+        self.hot[id.0 as usize].ns_per_byte = 0;
+        self[id].recorded = Some(Box::new(RecordedTransmitter::new(Arc::clone(trace))));
+    }
+}
+
+impl Link {
+    /// As [`Link::transmission_time`], of a packet that is sent now. An outage of a recorded link is noted.
+    pub(super) fn own_transmission_time(
+        &mut self,
+        id: LinkId,
+        packet: &PacketId,
+        start: Start,
+        cx: &mut Context,
+    ) -> Duration {
+        let time = self.transmission_time(packet, start, cx);
+        if self.recorded.is_some() && time >= OUTAGE {
+            cx.probes.causes.outage((cx.now, cx.now + time), &cx.pool[packet], id);
+        }
+        time
+    }
+
+    /// How long a packet of this size takes that is sent now, if the link is a recorded one.
+    pub(super) fn recorded_time(&mut self, size: Bytes, start: Start, cx: &Context) -> Option<Duration> {
+        let transmitter = self.recorded.as_mut()?;
+        Some(transmitter.transmission_end(cx.now, size, start == Start::FromQueue).since(cx.now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataplane::link::End;
+    use crate::dataplane::tx_queue::TxQueue;
+    use crate::ids::NodeId;
+    use roamlab_engine::{Rate, Recording, Time};
+    use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+
+    #[test]
+    fn an_outage_lasts_until_its_packet_is_sent() {
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut cx = Context { now: ms(10), ..Context::default() };
+        cx.probes.causes.begin();
+        let mut links = Links::new(false);
+        let way = (NodeId(0), End::Node(NodeId(1)));
+        let id = links.add(
+            "a->b".into(),
+            way,
+            (Rate::from_bps(1_000_000), Duration::ZERO),
+            TxQueue::droptail(10, false),
+        );
+        links.record_of(id, &Arc::new(Opportunities::read("5\n300\n").unwrap()));
+        let header = IpHeader::new(Addr::new(0, 0), Addr::new(1, 0), Tos::default());
+        let body = Body::Udp(UdpHeader::default());
+        let packet = cx.pool.create(Packet::make(FlowId(0), header, Bytes(1500), cx.now, body));
+        links.enqueue(id, packet, &mut cx);
+        let known = [299, 300, 301].map(|millis| cx.probes.causes.outage_of(FlowId(0), ms(millis)).is_some());
+        assert_eq!(known, [true, true, false]);
+    }
+}

@@ -1,0 +1,147 @@
+//! The slow path of a link: forced events, signalling that overtakes, queues that an idle link asks, traces.
+
+use super::{Link, Links, Start, Transmitter, flag};
+use crate::context::Context;
+use crate::dataplane::forced::{ForcedEvent, forced_event};
+use crate::event::Event;
+use crate::ids::{LinkId, Location};
+use crate::record::probe::Stop;
+use roamlab_engine::Duration;
+use roamlab_packet::{DropReason, Packet, PacketId, Waiting};
+
+impl Links {
+    /// Takes in a packet that is not plain, or any packet at a link that is not.
+    #[inline(never)]
+    pub(super) fn enqueue_slow(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
+        if self.hot(id).flags & flag::FORCED != 0 {
+            match forced_event(&mut self[id].forced, &cx.pool[&packet]) {
+                None => {}
+                Some(ForcedEvent::Loss) => {
+                    return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
+                }
+                Some(ForcedEvent::Delay(delay)) => {
+                    self.in_flight += 1;
+                    let entry = Event::LateEntry { link: id, packet: packet.park() };
+                    return cx.scheduler.push(cx.now + delay, entry);
+                }
+            }
+        }
+        self.enter(id, packet, cx);
+    }
+
+    /// A packet that was held back on entering a link enters it.
+    pub fn enter_late(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        self.in_flight -= 1;
+        self.enter(id, packet, cx);
+    }
+
+    /// A packet that no forced event stops: to the signalling that overtakes, or to the queue.
+    #[inline(always)]
+    fn enter(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        let (is_station, entering) = (self.hot(id).flags & flag::STATION != 0, &cx.pool[&packet]);
+        let (is_plain, is_management) = (entering.is_plain(), entering.is_management());
+        if is_station
+            && !is_management
+            && !entering.is_for_all()
+            && let Some(cause) = self.stranger(id, entering.header.dst)
+        {
+            return cx.lose_by(packet, DropReason::Detached, Location::Link(id), cause);
+        }
+        if !is_plain && (is_management || self.signalling_priority && entering.may_overtake()) {
+            return self.overtake(id, packet, cx);
+        }
+        cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
+        self.hot[id.0 as usize].offered += 1;
+        if !is_plain {
+            self[id].forwarded += u64::from(cx.is_forwarded(&packet));
+        }
+        if is_station {
+            let Link { queue, rate, .. } = &mut self[id];
+            queue.enqueue(id, packet, *rate, cx);
+            return self.offer(id, cx);
+        }
+        self.transmit_or_queue(id, packet, cx);
+    }
+
+    /// A packet overtakes what waits in the queue.
+    fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        if self.hot(id).flags & flag::STATION != 0 {
+            self[id].overtaking.push_back(packet.into());
+            self.offer(id, cx);
+        } else if self.hot(id).is_idle(cx) {
+            self.fall_idle(id, cx);
+            self.transmit(id, packet, Start::FromIdle, cx);
+        } else {
+            self[id].overtaking.push_back(packet.into());
+            self.set(id, flag::PRIORITY);
+            self.schedule_end(id, cx);
+        }
+    }
+
+    /// A packet finds the link idle and passes its queue; what is sent, if anything.
+    #[inline(never)]
+    pub(super) fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) -> Option<PacketId> {
+        if self[id].queue.can_bypass(cx.pool[&packet].wire_size()) {
+            return Some(packet);
+        }
+        self.fall_idle(id, cx);
+        let Link { queue, rate, .. } = &mut self[id];
+        queue.enqueue(id, packet, *rate, cx);
+        queue.dequeue(id, cx.now, *rate, cx)
+    }
+
+    /// A transmission has ended that is traced, or for which signalling waits: the first packet that overtakes.
+    #[inline(never)]
+    pub(super) fn tx_done_slow(&mut self, id: LinkId, cx: &mut Context) -> Option<PacketId> {
+        // The packet may have been removed meanwhile.
+        if self.hot(id).flags & flag::TRACE != 0
+            && let Some(sent) = self.sent_last(id)
+        {
+            cx.trace_sent(&sent.packet, sent.started, Location::Link(id));
+        }
+        let overtaking = &mut self[id].overtaking;
+        let first = overtaking.pop_front().map(Waiting::take);
+        if overtaking.is_empty() {
+            self.hot[id.0 as usize].flags &= !flag::PRIORITY;
+        }
+        first
+    }
+
+    /// If a transmission has ended with nothing waiting: the queue learns that the link fell idle then.
+    #[inline(always)]
+    pub(super) fn fall_idle(&mut self, id: LinkId, cx: &mut Context) {
+        let link = &mut self.hot[id.0 as usize];
+        if link.transmitter == Transmitter::Idle {
+            return;
+        }
+        link.transmitter = Transmitter::Idle;
+        let end = link.end;
+        let waiting = self.next(id, end, cx);
+        debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
+    }
+
+    /// Makes the end of the transmission an event if a trace shows it.
+    pub(super) fn show_end(&mut self, id: LinkId, cx: &mut Context) {
+        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        if cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
+            link.schedule_end(id, cx);
+        }
+    }
+}
+
+impl Link {
+    /// How long the link needs for a packet, where that is not a whole number of nanoseconds a byte. What a transmission
+    /// takes beyond whole nanoseconds is carried to the next one of a busy period.
+    pub(super) fn transmission_time(&mut self, packet: &PacketId, start: Start, cx: &Context) -> Duration {
+        let packet: &Packet = &cx.pool[packet];
+        if let Some(time) = self.recorded_time(packet.wire_size(), start, cx) {
+            return time;
+        }
+        let rate = self.queue.rate(packet.header.dst).unwrap_or(self.rate);
+        if rate != self.rate || start == Start::FromIdle {
+            (self.rate, self.remainder) = (rate, 0);
+        }
+        self.rate.transmission_time(packet.wire_size(), &mut self.remainder)
+    }
+}

@@ -1,0 +1,369 @@
+//! The network carries packets: nodes, links, static routes, and cells.
+//!
+//! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
+//! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
+
+use crate::context::Context;
+use crate::control::agent::Agent;
+use crate::dataplane::buffer::HostBuffer;
+use crate::dataplane::link::{InFlight, Links};
+use crate::dataplane::node::{Domain, Node, Nodes};
+use crate::dataplane::route::StaticRoutes;
+use crate::ids::{AgentIndex, CellId, DomainId, LinkId, Location, NodeId};
+use crate::layer2::cells::Cells;
+use crate::record::cause::{Cause, CauseId, Kind};
+use crate::record::table::Column;
+use crate::record::totals;
+use roamlab_engine::{Duration, Time};
+use roamlab_mobility::Input;
+use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+use roamlab_radio::UplinkChoice;
+use roamlab_scenario::TunnelEcn;
+
+mod air;
+mod arrival;
+mod holding;
+mod ip;
+mod roaming;
+mod slow_path;
+
+pub use air::Decided;
+
+/// What becomes of a mark that comes from outside.
+#[derive(Clone, Debug)]
+pub struct Policer {
+    /// The code point that is policed.
+    pub mark: Dscp,
+    /// Lose the packet; else only the mark.
+    pub drop: bool,
+}
+
+/// What a network is made of.
+#[derive(Clone, Debug)]
+pub struct Network {
+    links: Links,
+    /// Shortest paths, and which nodes are plain.
+    routes: StaticRoutes,
+    nodes: Nodes,
+    cells: Cells,
+    /// The mobility protocols, from the outermost to the innermost.
+    domains: Vec<Domain>,
+    rules: Rules,
+    /// Names of the queues behind schedulers; their numbers in records follow those of the links.
+    bearers: Vec<String>,
+}
+
+/// What holds for all of a network.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// What happens to the ECN field in tunnels.
+    pub tunnel_ecn: TunnelEcn,
+    /// Policing of foreign marks at the edge of the access network.
+    pub policer: Option<Policer>,
+}
+
+/// What an arrival delivers locally.
+#[derive(Debug)]
+#[must_use]
+pub enum LocalDelivery {
+    /// Nothing: the packet goes on, waits, or is lost.
+    Nothing,
+    /// Data for this node, in no tunnel.
+    Data(NodeId, PacketId),
+    /// Signalling for this node.
+    Message(NodeId, PacketId),
+    /// Signalling for all who hear a cell.
+    Broadcast(CellId, PacketId),
+    /// A packet over this uplink, from a host that the base station has not associated.
+    Stranger(LinkId, PacketId),
+}
+
+impl LocalDelivery {
+    /// A packet at its destination.
+    #[inline(always)]
+    fn of(node: NodeId, packet: PacketId, cx: &Context) -> LocalDelivery {
+        match cx.pool[&packet].is_signal() {
+            true => LocalDelivery::Message(node, packet),
+            false => LocalDelivery::Data(node, packet),
+        }
+    }
+}
+
+/// What layer 2 learns of what was on the air.
+#[derive(Copy, Clone, Debug)]
+pub enum Air {
+    /// A cell has sent a beacon, which ends now and began at this time.
+    Beacon(CellId, Time),
+    /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
+    Attempt(NodeId, bool),
+    /// A management frame of a host has left, received or not.
+    HostSent(NodeId),
+    /// A frame for a host was received, and acknowledged to the base station.
+    Acknowledged(CellId, Addr),
+    /// A base station takes a host as gone: it has given up too many frames for it.
+    GivenUp(CellId, Addr),
+}
+
+/// Who hears of data packets before they go on. It is the only way from the network to the agents: an agent may set routes
+/// then, open buffers or send messages, and the packet goes on as things are after that.
+pub trait Listener {
+    /// An agent of a node gets an input.
+    fn notify(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        input: Input,
+        network: &mut Network,
+        cx: &mut Context,
+    );
+}
+
+/// What an agent wants cannot be done at its node, which says why.
+pub type Done<T = ()> = Result<T, &'static str>;
+
+impl Network {
+    /// A network through which nothing has come yet.
+    pub fn new(
+        (links, bearers, routes): (Links, Vec<String>, StaticRoutes),
+        nodes: Nodes,
+        cells: Cells,
+        domains: Vec<Domain>,
+        rules: Rules,
+    ) -> Network {
+        Network { links, routes, nodes, cells, domains, rules, bearers }
+    }
+
+    /// The names of all queues: those of the links, and behind them those of bearers.
+    pub fn queue_names(&self) -> Vec<String> {
+        self.links.iter().map(|link| link.name.clone()).chain(self.bearers.iter().cloned()).collect()
+    }
+
+    /// The table of the links: what they were offered, and how long they were busy.
+    pub fn link_totals(&self) -> totals::Links {
+        let links = &self.links;
+        totals::Links {
+            link: Column::unique(links.iter().map(|link| link.name.clone())),
+            offered_pkts: Column::U64(links.offered().map(|(all, _)| all).collect()),
+            forwarded_pkts: Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect()),
+            busy_ns: Column::U64(links.busy().map(Duration::as_nanos).collect()),
+        }
+    }
+
+    /// The cells and the hosts in them.
+    pub fn cells(&mut self) -> &mut Cells {
+        &mut self.cells
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// A node's name.
+    pub fn name(&self, node: NodeId) -> &str {
+        &self.nodes[node].name
+    }
+
+    /// The node of this name.
+    pub fn node_named(&self, name: &str) -> Option<NodeId> {
+        (0..self.nodes()).map(NodeId).find(|&node| self.nodes[node].name == name)
+    }
+
+    /// A node, to be looked into by tests.
+    #[cfg(test)]
+    pub(crate) fn node(&mut self, node: NodeId) -> &mut Node {
+        &mut self.nodes[node]
+    }
+
+    /// A node's address.
+    pub fn address(&self, node: NodeId) -> Addr {
+        self.nodes[node].addr
+    }
+
+    /// The node with this address.
+    pub fn node_at(&self, addr: Addr) -> Option<NodeId> {
+        self.nodes.at(addr)
+    }
+
+    /// The cell of a base station.
+    pub fn cell_of(&self, node: NodeId) -> Option<CellId> {
+        self.nodes[node].serves
+    }
+
+    /// The base station of a cell, and its address.
+    pub fn base_station(&self, cell: CellId) -> (NodeId, Addr) {
+        let node = self.cells.base_station(cell);
+        (node, self.nodes[node].addr)
+    }
+
+    /// The agents at a node whose domains have this host, and this base station if one is named.
+    pub fn agents_for(
+        &self,
+        node: NodeId,
+        host: Addr,
+        base_station: Option<Addr>,
+    ) -> impl Iterator<Item = AgentIndex> {
+        self.slots_of(node, move |agent| {
+            let domain = &self.domains[agent.domain.0 as usize];
+            domain.hosts.contains(&host)
+                && base_station.is_none_or(|station| domain.base_stations.contains(&station))
+        })
+    }
+
+    fn slots_of(&self, node: NodeId, wanted: impl Fn(&Agent) -> bool) -> impl Iterator<Item = AgentIndex> {
+        let agents = self.nodes[node].agents.iter().zip(0..);
+        agents.filter(move |(agent, _)| wanted(agent)).map(|(_, slot)| AgentIndex(slot))
+    }
+
+    /// The agents of a node.
+    pub fn agents(&self, node: NodeId) -> &[Agent] {
+        &self.nodes[node].agents
+    }
+
+    /// The places of a node's agents.
+    pub fn slots(&self, node: NodeId) -> impl Iterator<Item = AgentIndex> + use<> {
+        (0..self.nodes[node].agents.len() as u16).map(AgentIndex)
+    }
+
+    /// One of the agents of a node.
+    pub fn agent(&mut self, node: NodeId, slot: AgentIndex) -> &mut Agent {
+        &mut self.nodes[node].agents[slot.0 as usize]
+    }
+
+    /// The agents of all nodes.
+    pub fn all_agents(&mut self) -> impl Iterator<Item = &mut Agent> {
+        self.nodes.iter_mut().flat_map(|node| &mut node.agents)
+    }
+
+    /// When the wake-ups of a node's agents are due, the earliest last.
+    pub fn wake_ups(&mut self, node: NodeId) -> &mut Vec<Time> {
+        &mut self.nodes[node].wake_ups
+    }
+
+    /// Whether a protocol wants a message from a node to itself delivered at once.
+    pub fn delivers_to_self(&self, domain: DomainId) -> bool {
+        self.domains[domain.0 as usize].delivers_to_self
+    }
+
+    /// Marks the nodes where packets need more than the shortest path, and the links of a traced run: once, before the run.
+    pub fn mark_special(&mut self, cx: &Context) {
+        if cx.is_tracing() {
+            self.links.trace();
+        }
+        for (node, id) in self.nodes.iter_mut().zip((0..).map(NodeId)) {
+            node.inspects_packets = node.watches_uplink || cx.is_tracing();
+            if node.is_special() || cx.is_tracing() {
+                self.routes.mark_special(id);
+            }
+        }
+        for node in (0..self.nodes()).map(NodeId) {
+            if let Some(home) = self.routes.home(self.nodes[node].addr) {
+                self.routes.mark_special(home);
+            }
+        }
+    }
+
+    /// A link has put its packet on the wire and may take the next; whether there was one.
+    #[inline(always)]
+    pub fn tx_done(&mut self, link: LinkId, cx: &mut Context) -> bool {
+        self.links.tx_done(link, cx)
+    }
+
+    /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air.
+    #[inline(always)]
+    pub fn arrived(&mut self, link: LinkId, cx: &mut Context) -> Option<InFlight> {
+        self.links.arrived(link, cx)
+    }
+
+    /// The node where a link begins.
+    pub fn beginning(&self, link: LinkId) -> NodeId {
+        self.links[link].from
+    }
+
+    /// A packet that the scenario has held back on entering a link enters it.
+    pub fn enter_late(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) {
+        self.links.enter_late(link, packet, cx);
+    }
+
+    /// A link changes as the scenario says.
+    pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Context) {
+        let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
+        self.links[link].changed = cx.add_cause(row);
+        self.links.change(link, index);
+    }
+
+    /// A packet sets out from a node over this link.
+    #[inline(always)]
+    pub fn send_over(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) {
+        self.links.enqueue(link, packet, cx);
+    }
+
+    /// A host leaves a cell. Its packets that wait for the link there take another, or wait for one. The row of the causes
+    /// that says so; `None`: it was not in it.
+    pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<CauseId> {
+        if let Some(uplink) = self.cells.detach(host, cell)? {
+            let waiting = self.links.take_matching(uplink, false, &|_, _| true, cx);
+            match self.cells.uplink_choice(host) {
+                None => self.cells.wait_on(host, waiting),
+                // There are copies of them on the other links.
+                Some(UplinkChoice::All) => {
+                    for packet in waiting {
+                        cx.lose(packet, DropReason::CopyReleased, Location::Node(host));
+                    }
+                }
+                Some(UplinkChoice::Newest | UplinkChoice::Oldest) => {
+                    waiting.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
+                }
+            }
+        }
+        Some(self.cells.note_change(host, "link-down", Some(cell), cx))
+    }
+
+    /// A host enters a cell, or turns back to one that it is in still. Whether it was in it already, and the row of the
+    /// causes that says that it has come.
+    pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
+        let (stays, waiting) = self.cells.attach(host, cell)?;
+        let row = self.cells.note_change(host, "link-up", None, cx);
+        for packet in waiting {
+            self.send_uplink(host, packet.take(), cx);
+        }
+        Some((stays, row))
+    }
+
+    /// A phase of a host's handover, noted at a node; its row among the causes.
+    pub fn note(&self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Context) -> Done<CauseId> {
+        let host = self
+            .nodes
+            .at(host)
+            .filter(|&host| self.nodes[host].is_host())
+            .ok_or("notes a phase of a host that does not exist")?;
+        Ok(self.cells.note(host, phase, node, cx))
+    }
+
+    /// Whether a node has a cell, and nothing is left for a host on the air there.
+    pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Context) -> bool {
+        self.nodes[node].serves.is_some_and(|cell| !self.links.has_for(self.cells.air(cell), host, cx))
+    }
+
+    /// What led to the buffer that holds a packet, or to one of these hosts waiting for a link with it.
+    pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Context) -> Option<CauseId> {
+        if let Some(host) = hosts.into_iter().find(|&host| self.cells.waits(host, serial, cx)) {
+            return Some(self.last_change(host).or(|| CauseId::START));
+        }
+        let mut buffers = self.nodes.iter().flat_map(|node| node.buffers.values());
+        let holder = buffers.find(|buffer| buffer.holds(serial, &cx.pool));
+        holder.map(|buffer| buffer.cause).filter(|&cause| cause != CauseId::NONE)
+    }
+
+    /// The row of the causes of a node's last change of cells; none, if it is no mobile host or was in none.
+    pub fn last_change(&self, node: NodeId) -> CauseId {
+        self.cells.last_change(node)
+    }
+
+    /// Packets inside: in links, and at nodes.
+    pub fn packets_inside(&self) -> [u64; 2] {
+        let buffered = |node: &Node| node.buffers.values().map(HostBuffer::len).sum::<usize>();
+        let at_nodes = self.nodes.iter().map(buffered).sum::<usize>() + self.cells.packets_waiting();
+        [self.links.packets_inside(), at_nodes as u64]
+    }
+}

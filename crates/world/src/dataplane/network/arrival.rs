@@ -1,0 +1,111 @@
+//! Arrivals: a packet at the far end of a link, as layer 2 sees it. A received packet is passed to IP input.
+
+use super::ip::Origin;
+use super::{Listener, LocalDelivery, Network};
+use crate::context::Context;
+use crate::dataplane::link::{End, InFlight, Link};
+use crate::ids::{CellId, LinkId, Location, NodeId};
+use crate::record::cause::CauseId;
+use crate::record::probe::Stop;
+use roamlab_engine::Time;
+use roamlab_mobility::Direction;
+use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+
+impl Network {
+    /// A packet arrives over a link that does not list its packets in flight: such a link is always up, and no end of it
+    /// moves.
+    #[inline(always)]
+    pub fn arrive(
+        &mut self,
+        link: LinkId,
+        packet: PacketId,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) -> LocalDelivery {
+        let node = self.links.landed(link);
+        self.ip_input(node, packet, link, listener, cx)
+    }
+
+    /// A packet arrives over a link that lists its packets in flight. It is lost if the link is down or its receiver does
+    /// not hear it.
+    #[inline(always)]
+    pub fn arrive_tracked(
+        &mut self,
+        link: LinkId,
+        InFlight { packet, started, .. }: InFlight,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) -> LocalDelivery {
+        let packet = packet.take();
+        cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
+        let &Link { from, to, up, .. } = &self.links[link];
+        if !up {
+            let changed = self.links[link].changed;
+            cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
+            return LocalDelivery::Nothing;
+        }
+        if self.links[link].loss.is_some() && self.links.loses(link) {
+            cx.lose(packet, DropReason::RandomLoss, Location::Link(link));
+            return LocalDelivery::Nothing;
+        }
+        let (node, packet) = match to {
+            End::Node(node) => {
+                let cell = self.nodes[node].serves;
+                let for_all = cx.pool[&packet].is_for_all();
+                if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, (started, for_all)))
+                {
+                    let cause = self.cells.why_unheard(from, cell, cx);
+                    cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+                    return LocalDelivery::Nothing;
+                }
+                if self.cells.roam() && self.is_stranger(cell, from, &packet, cx) {
+                    return LocalDelivery::Stranger(link, packet);
+                }
+                (node, packet)
+            }
+            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => {
+                return LocalDelivery::Broadcast(cell, packet);
+            }
+            End::Cell(cell) => match self.cross_air((link, cell), packet, started, listener, cx) {
+                None => return LocalDelivery::Nothing,
+                Some(received) => received,
+            },
+        };
+        self.ip_input(node, packet, link, listener, cx)
+    }
+
+    /// A packet for one host arrives over an air link: the host, and the packet, if the host receives it.
+    #[inline(always)]
+    fn cross_air(
+        &mut self,
+        (link, cell): (LinkId, CellId),
+        packet: PacketId,
+        started: Time,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) -> Option<(NodeId, PacketId)> {
+        let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
+        if self.nodes[from].keeps_copies {
+            self.keep_copy(from, &packet, dst, cx);
+        }
+        let host = self.nodes.at(dst);
+        let Some(hearing) = host.filter(|&host| self.cells.hears(host, cell, started)) else {
+            let cause = host.map_or(CauseId::START, |host| self.cells.why_unheard(host, cell, cx));
+            cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+            return None;
+        };
+        let arrived = &cx.pool[&packet];
+        if !arrived.is_signal() && self.cells.is_duplicate(hearing, cx.pool.original(arrived)) {
+            let cause = self.cells.moved(dst);
+            cx.lose_by(packet, DropReason::Duplicate, Location::Node(hearing), cause);
+            return None;
+        }
+        if self.nodes[hearing].clears_code_point {
+            cx.pool[&packet].set_inner_dscp(Dscp::default());
+        }
+        if self.nodes[hearing].watches_uplink {
+            self.notify_watchers(hearing, &packet, Direction::Down, Origin::over(link), listener, cx);
+        }
+        Some((hearing, packet))
+    }
+}

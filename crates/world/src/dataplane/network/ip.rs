@@ -1,0 +1,372 @@
+//! IP at a node: input, forwarding, output, and the next hop.
+//!
+//! Every packet that arrives at a node passes [`Network::ip_input`]; every packet that a node sends of its own passes
+//! [`Network::ip_output`]. Both, and forwarding, find the next hop by [`Network::next_hop`].
+
+use super::{Listener, LocalDelivery, Network};
+use crate::context::Context;
+use crate::dataplane::route::{AgentSet, HostLookup, HostRoute};
+use crate::dataplane::tunnel::{self, Exit};
+use crate::ids::{AgentIndex, HostAtAgent, LinkId, Location, NodeId};
+use crate::record::probe::Stop;
+use roamlab_mobility::{Direction, Via};
+use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId};
+
+/// Where a packet at a node comes from.
+#[derive(Copy, Clone, Default)]
+pub(super) struct Origin {
+    /// The link that it arrived over; `None`: it starts here.
+    pub(super) link: Option<LinkId>,
+    /// Where the tunnel began that it left here last.
+    pub(super) tunnel: Option<Addr>,
+    /// Agents whose tunnels it has entered here, only to leave them at once.
+    passed: AgentSet,
+}
+
+impl Origin {
+    /// A packet that arrived over a link and has left no tunnel here.
+    pub(super) fn over(link: LinkId) -> Origin {
+        Origin { link: Some(link), ..Origin::default() }
+    }
+}
+
+/// Where a packet goes from a node.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum NextHop {
+    /// Over this link.
+    Link(LinkId),
+    /// From a mobile host, over several uplinks or none.
+    Uplinks,
+    /// By a host route that its agent watches, that has branches, or that leads into a tunnel, a buffer or the air.
+    HostRoute(HostRoute),
+    /// To a mobile host for which there is no route here.
+    NoHostRoute,
+    /// Nowhere.
+    NoRoute,
+}
+
+impl Network {
+    /// A packet arrives at a node over a link. Every packet enters a node here.
+    ///
+    /// The short cut: a plain packet needs neither policing nor a notice to agents, except where an agent inspects packets.
+    #[inline(always)]
+    pub(super) fn ip_input(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        link: LinkId,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) -> LocalDelivery {
+        let arriving = &cx.pool[&packet];
+        let inspects = || !arriving.is_plain() || self.nodes[node].inspects_packets;
+        if !self.routes.is_plain(node) && inspects() {
+            return self.ip_input_slow(node, packet, link, listener, cx);
+        }
+        if arriving.header.dst.number() == node.0 as usize {
+            return match arriving.tunnels() {
+                0 => LocalDelivery::of(node, packet, cx),
+                _ => self.ip_input_slow(node, packet, link, listener, cx),
+            };
+        }
+        self.ip_forward(node, packet, Origin::over(link), listener, cx);
+        LocalDelivery::Nothing
+    }
+
+    /// IP input of any packet at any node: it is policed, and leaves the tunnels that end here.
+    #[inline(never)]
+    fn ip_input_slow(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        link: LinkId,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) -> LocalDelivery {
+        cx.trace(&packet, Stop::NodeReceive, Location::Node(node));
+        let from = self.links[link].from;
+        let Some(packet) = self.police(node, packet, from, cx) else { return LocalDelivery::Nothing };
+        let mut origin = Origin::over(link);
+        loop {
+            let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+            if dst.number() != node.0 as usize {
+                self.ip_forward(node, packet, origin, listener, cx);
+                return LocalDelivery::Nothing;
+            }
+            if cx.pool[&packet].tunnels() == 0 {
+                return LocalDelivery::of(node, packet, cx);
+            }
+            origin.tunnel = Some(src);
+            if tunnel::decap(&packet, self.rules.tunnel_ecn, Location::Node(node), cx) == Exit::Congested {
+                cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
+                return LocalDelivery::Nothing;
+            }
+        }
+    }
+
+    /// A node forwards a packet that is for another.
+    #[inline(always)]
+    fn ip_forward(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        let header = &mut cx.pool[&packet].header;
+        let ttl = header.ttl;
+        header.ttl = ttl.saturating_sub(1);
+        cx.trace(&packet, Stop::NodeForward, Location::Node(node));
+        if ttl <= 1 {
+            return cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
+        }
+        self.pass_on(node, packet, origin, listener, cx);
+    }
+
+    /// A node sends a packet of its own.
+    #[inline(always)]
+    pub fn ip_output(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        cx.trace(&packet, Stop::NodeSend, Location::Node(node));
+        self.pass_on(node, packet, Origin::default(), listener, cx);
+    }
+
+    /// Passes a packet to its next hop. Agents that watch what hosts send are notified before: they may change the routes.
+    #[inline(always)]
+    fn pass_on(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        if !self.routes.is_plain(node) && self.nodes[node].watches_uplink {
+            self.notify_watchers(node, &packet, Direction::Up, origin, listener, cx);
+        }
+        match self.next_hop(node, &cx.pool[&packet], origin, cx) {
+            NextHop::Link(link) => self.links.enqueue(link, packet, cx),
+            hop => self.pass_on_slow(node, packet, hop, origin, listener, cx),
+        }
+    }
+
+    /// The next hop of a packet at a node.
+    #[inline(always)]
+    fn next_hop(&self, node: NodeId, packet: &Packet, origin: Origin, cx: &Context) -> NextHop {
+        let dst = packet.header.dst;
+        if !self.routes.is_plain(node) {
+            if self.nodes[node].is_host() {
+                return self.cells.only_uplink(node).map_or(NextHop::Uplinks, NextHop::Link);
+            }
+            if dst.is_mobile() {
+                let is_copy = cx.pool.is_copy(packet);
+                return self.next_hop_to_host(node, (dst, is_copy), origin);
+            }
+        }
+        self.routes.link(node, dst).map_or(NextHop::NoRoute, NextHop::Link)
+    }
+
+    /// The next hop to a mobile host, at a node that may have a host route; of a copy, if the packet is one.
+    #[inline(always)]
+    fn next_hop_to_host(&self, node: NodeId, (dst, is_copy): (Addr, bool), origin: Origin) -> NextHop {
+        let routes = &self.nodes[node].host_routes;
+        match routes.lookup(dst) {
+            HostLookup::Link(link) if !is_copy && origin.passed == AgentSet::default() => NextHop::Link(link),
+            HostLookup::None if origin.link.is_none() && origin.tunnel.is_none() => {
+                let link = self.routes.link(node, dst).filter(|_| self.routes.home(dst) != Some(node));
+                link.map_or(NextHop::NoHostRoute, NextHop::Link)
+            }
+            HostLookup::None => NextHop::NoHostRoute,
+            HostLookup::Link(_) | HostLookup::Several => {
+                let from = || self.previous_hop(origin).map(|from| self.nodes[from].addr);
+                let route = routes.host(dst, origin.tunnel, from, origin.passed);
+                route.map_or(NextHop::NoHostRoute, |route| NextHop::HostRoute(*route))
+            }
+        }
+    }
+
+    /// The adjacent node that a packet comes from; `None`: it starts here.
+    pub(super) fn previous_hop(&self, origin: Origin) -> Option<NodeId> {
+        origin.link.map(|link| self.links[link].from)
+    }
+
+    /// Passes a packet on that does not simply take a link.
+    #[inline(never)]
+    fn pass_on_slow(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        hop: NextHop,
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        match hop {
+            NextHop::Link(link) => self.links.enqueue(link, packet, cx),
+            NextHop::Uplinks => self.send_uplink(node, packet, cx),
+            NextHop::NoRoute => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+            NextHop::NoHostRoute => self.route_without(node, packet, origin, listener, cx),
+            NextHop::HostRoute(route) if route.watch || self.nodes[node].host_routes.has_branches() => {
+                self.route_watched(node, packet, route, origin, listener, cx);
+            }
+            NextHop::HostRoute(route) => {
+                let host = HostAtAgent { host: cx.pool[&packet].header.dst, slot: route.slot };
+                self.follow(node, packet, (host, route.via), origin, listener, cx);
+            }
+        }
+    }
+
+    /// A packet takes a host route, or a branch of one.
+    #[inline(always)]
+    pub(super) fn follow(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        (host, via): (HostAtAgent, Via),
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        match via {
+            // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
+            Via::Tunnel(end) if end == self.nodes[node].addr => {
+                let origin = Origin { tunnel: Some(end), passed: origin.passed.with(host.slot), ..origin };
+                self.pass_on_again(node, packet, origin, listener, cx);
+            }
+            via => self.send_via(node, packet, host, via, cx),
+        }
+    }
+
+    /// Passes a packet on that has entered a tunnel here only to leave it.
+    #[inline(never)]
+    fn pass_on_again(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        self.pass_on(node, packet, origin, listener, cx);
+    }
+
+    /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
+    /// other foreign agents. Anything else is policed where it enters ([ipf] §III, interpretation A13).
+    #[inline(always)]
+    fn police(&self, node: NodeId, packet: PacketId, from: NodeId, cx: &mut Context) -> Option<PacketId> {
+        match &self.rules.policer {
+            Some(policer) if cx.pool[&packet].inner_tos().dscp() == policer.mark => {
+                self.police_marked(node, packet, (from, policer.drop), cx)
+            }
+            _ => Some(packet),
+        }
+    }
+
+    #[inline(never)]
+    fn police_marked(
+        &self,
+        node: NodeId,
+        packet: PacketId,
+        (from, drops): (NodeId, bool),
+        cx: &mut Context,
+    ) -> Option<PacketId> {
+        let (here, from) = (&self.nodes[node], &self.nodes[from]);
+        let at_edge =
+            (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.is_host());
+        if !at_edge {
+            return Some(packet);
+        }
+        let outer = cx.pool[&packet].header;
+        let from_agent = self.nodes.at(outer.src).is_some_and(|src| self.nodes[src].is_access_router);
+        if from_agent && cx.pool[&packet].tunnels() > 0 {
+            return Some(packet);
+        }
+        let action = if drops { "dropped" } else { "cleared" };
+        cx.probes.policed(cx.now, node, &cx.pool[&packet], action);
+        if drops {
+            cx.lose(packet, DropReason::PolicedMark, Location::Node(node));
+            return None;
+        }
+        cx.pool.clear_dscp(&packet);
+        Some(packet)
+    }
+
+    /// A host sends a packet, and copies of it on further uplinks if it sends on all; without one the packet waits.
+    pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Context) {
+        if self.cells.sends_copies(host) {
+            for link in self.cells.copy_uplinks(host) {
+                let copy = cx.duplicate(&packet);
+                self.links.enqueue(link, copy, cx);
+            }
+        }
+        match self.cells.uplink(host) {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => self.cells.wait(host, packet, cx),
+        }
+    }
+
+    /// Sends a packet for a host the way its agent says.
+    #[inline(never)]
+    pub(super) fn send_via(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        host: HostAtAgent,
+        via: Via,
+        cx: &mut Context,
+    ) {
+        let here = &self.nodes[node];
+        let (next, packet) = match via {
+            Via::Neighbour(next) => (here.neighbours.get(&next).copied(), packet),
+            Via::Air => return self.send_air(node, packet, cx),
+            Via::Buffer => return self.hold(node, packet, host, cx),
+            Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
+            Via::Tunnel(end) => {
+                let ends = (here.addr, end);
+                let domain = &self.domains[here.agent(host.slot).domain.0 as usize];
+                let overhead = match here.serves {
+                    Some(_) => domain.forwarding_overhead,
+                    None => domain.tunnel_overhead,
+                };
+                let shape = (overhead, self.rules.tunnel_ecn);
+                match tunnel::encap(packet, ends, shape, Location::Node(node), cx) {
+                    Ok(packet) => (self.routes.link(node, end).filter(|_| end != ends.0), packet),
+                    Err(packet) => return cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
+                }
+            }
+        };
+        match next {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+    }
+
+    /// A base station sends a packet into its cell.
+    pub fn send_air(&mut self, node: NodeId, packet: PacketId, cx: &mut Context) {
+        let here = &self.nodes[node];
+        let Some(cell) = here.serves else {
+            return cx.lose(packet, DropReason::NoRoute, Location::Node(node));
+        };
+        if cx.pool.is_copy(&cx.pool[&packet]) {
+            let (original, dst) = (cx.pool.original(&cx.pool[&packet]), cx.pool[&packet].header.dst);
+            let known = |slot: usize| {
+                let host = HostAtAgent { host: dst, slot: AgentIndex(slot as u16) };
+                here.buffers.get(&host).is_some_and(|buffer| buffer.received.contains(&original))
+            };
+            if (0..here.agents.len()).any(known) {
+                let cause = self.cells.moved(dst);
+                return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+            }
+        }
+        self.links.enqueue(self.cells.air(cell), packet, cx);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! The queue of a link: one queue of any discipline, or a queue for each host behind an air-link scheduler.
+
+use crate::context::Context;
+use crate::ids::{LinkId, Location};
+use crate::record::cause::CauseId;
+use crate::record::probe::PacketStep;
+use roamlab_engine::{Bytes, Rate, Time};
+use roamlab_packet::{Addr, Ecn, PacketId};
+use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
+use roamlab_radio::CellScheduler;
+use std::collections::BTreeMap;
+
+/// A queue of any discipline.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// Whether each change is recorded.
+    recorded: bool,
+    qdisc: Qdisc,
+}
+
+impl Queue {
+    /// A queue.
+    pub fn new(qdisc: Qdisc, recorded: bool) -> Queue {
+        Queue { recorded, qdisc }
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
+        if self.recorded {
+            let waiting = self.qdisc.packets();
+            cx.packet_event(PacketStep::Enqueue, &packet, Location::Link(id), (waiting, CauseId::NONE));
+        }
+        self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
+        cx.settle_drops(Location::Link(id));
+        self.sample(id, cx);
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
+        let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
+        cx.settle_drops(Location::Link(id));
+        if let Some(packet) = &next {
+            self.sample(id, cx);
+            if self.recorded {
+                record_mark(id, packet, cx);
+            }
+        }
+        next
+    }
+
+    fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Context) -> Vec<PacketId> {
+        self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx))
+    }
+
+    fn sample(&self, id: LinkId, cx: &mut Context) {
+        if self.recorded {
+            cx.probes.queue(cx.now, id, self.qdisc.packets(), self.qdisc.bytes(), self.qdisc.gauges());
+        }
+    }
+}
+
+fn qdisc_cx(rate: Rate, now: Time, cx: &mut Context) -> QdiscCx<'_> {
+    QdiscCx { now, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
+}
+
+/// A packet leaves a recorded queue, with the mark of congestion or without.
+fn record_mark(id: LinkId, packet: &PacketId, cx: &mut Context) {
+    if cx.pool[packet].header.tos.ecn() == Ecn::Ce {
+        cx.packet_event(PacketStep::Mark, packet, Location::Link(id), (0, CauseId::NONE));
+    }
+}
+
+/// What waits for a link.
+#[derive(Clone, Debug)]
+pub enum TxQueue {
+    /// All in one queue.
+    Shared(Queue),
+    /// Each host's packets in its own.
+    Bearers(Box<Bearers>),
+}
+
+impl TxQueue {
+    /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
+    #[inline(always)]
+    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
+        match self {
+            // Drop-tail is the discipline of most links, so the call is inlined.
+            TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) => {
+                queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
+                cx.settle_drops(Location::Link(id));
+            }
+            TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
+            TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
+        }
+    }
+
+    /// Whether a packet of this size for an idle link may go past the queue.
+    #[inline(always)]
+    pub fn can_bypass(&self, size: Bytes) -> bool {
+        match self {
+            TxQueue::Shared(queue) => !queue.recorded && queue.qdisc.can_bypass(size),
+            TxQueue::Bearers(_) => false,
+        }
+    }
+
+    /// The next packet to be sent. Asked also when nothing waits and the link falls idle at `now`.
+    #[inline(always)]
+    pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
+        match self {
+            TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) => {
+                queue.dequeue(&mut qdisc_cx(rate, now, cx))
+            }
+            TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
+            TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
+        }
+    }
+
+    /// Removes the waiting packets that `wanted` selects, in order.
+    pub fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Context) -> Vec<PacketId> {
+        match self {
+            TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
+            TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
+        }
+    }
+
+    /// Records the queue after packets were taken out. Bearers have recorded themselves.
+    pub fn sample(&self, id: LinkId, cx: &mut Context) {
+        match self {
+            TxQueue::Shared(queue) => queue.sample(id, cx),
+            TxQueue::Bearers(_) => {}
+        }
+    }
+
+    /// The rate at which a packet to `dst` is sent, if it is not the same for all.
+    pub fn rate(&self, dst: Addr) -> Option<Rate> {
+        match self {
+            TxQueue::Bearers(bearers) => Some(bearers.queues[bearers.of(dst)].rate),
+            TxQueue::Shared(_) => None,
+        }
+    }
+
+    /// The number of packets in the queue that packets for `dst` wait in.
+    pub fn packets_for(&self, dst: Addr) -> usize {
+        match self {
+            TxQueue::Bearers(bearers) => bearers.queues[bearers.of(dst)].queue.qdisc.packets(),
+            queue => queue.packets(),
+        }
+    }
+
+    /// The number of waiting packets.
+    #[inline(always)]
+    pub fn packets(&self) -> usize {
+        match self {
+            TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), .. }) => queue.packets(),
+            TxQueue::Shared(queue) => queue.qdisc.packets(),
+            TxQueue::Bearers(bearers) => {
+                bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()
+            }
+        }
+    }
+}
+
+/// A host's queue behind a scheduler.
+#[derive(Clone, Debug)]
+pub struct BearerQueue {
+    /// The number that it has among the links in records.
+    pub id: LinkId,
+    /// The rate at which its packets are sent.
+    pub rate: Rate,
+    /// Its packets.
+    pub queue: Queue,
+}
+
+/// The bearers of a cell. The first is common: it takes what is for all hosts or for none with a bearer.
+#[derive(Clone, Debug)]
+pub struct Bearers {
+    scheduler: CellScheduler,
+    queues: Vec<BearerQueue>,
+    hosts: BTreeMap<Addr, usize>,
+    /// The bearer that sent last.
+    last: Option<usize>,
+}
+
+impl Bearers {
+    /// Empty bearers: the common one, and one for each host.
+    pub fn new(scheduler: CellScheduler, common: BearerQueue, hosts: Vec<(Addr, BearerQueue)>) -> Bearers {
+        let (mut queues, mut places) = (vec![common], BTreeMap::new());
+        for (host, queue) in hosts {
+            places.insert(host, queues.len());
+            queues.push(queue);
+        }
+        Bearers { scheduler, queues, hosts: places, last: None }
+    }
+
+    fn of(&self, dst: Addr) -> usize {
+        self.hosts.get(&dst).copied().unwrap_or(0)
+    }
+
+    fn enqueue(&mut self, packet: PacketId, cx: &mut Context) {
+        let bearer = self.of(cx.pool[&packet].header.dst);
+        let BearerQueue { id, rate, queue } = &mut self.queues[bearer];
+        if queue.qdisc.packets() == 0 {
+            self.scheduler.wakes(bearer);
+        }
+        queue.enqueue(*id, packet, *rate, cx);
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut Context) -> Option<PacketId> {
+        self.rest(now, cx);
+        loop {
+            let heads = self.queues.iter().enumerate().filter_map(|(bearer, BearerQueue { queue, .. })| {
+                queue.qdisc.head().map(|head| (bearer, cx.pool[head].wire_size()))
+            });
+            let bearer = self.scheduler.choose(heads, now)?;
+            let BearerQueue { id, rate, queue } = &mut self.queues[bearer];
+            // A discipline may drop all that it has when it is asked for a packet.
+            if let Some(packet) = queue.dequeue(*id, now, *rate, cx) {
+                self.scheduler.sends(bearer, cx.pool[&packet].wire_size(), now);
+                self.last = Some(bearer);
+                return Some(packet);
+            }
+        }
+    }
+
+    /// The bearer that sent last, if nothing is left in it, is idle from now on, as a queue before a link of its own
+    /// would be.
+    fn rest(&mut self, now: Time, cx: &mut Context) {
+        let Some(last) = self.last.take() else { return };
+        let BearerQueue { id, rate, queue } = &mut self.queues[last];
+        if queue.qdisc.packets() == 0 {
+            let none = queue.dequeue(*id, now, *rate, cx);
+            debug_assert!(none.is_none(), "an empty queue gave a packet");
+        }
+    }
+
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut Context) -> Vec<PacketId> {
+        let mut taken = Vec::new();
+        for BearerQueue { id, rate, queue } in &mut self.queues {
+            let before = taken.len();
+            taken.extend(queue.take_matching(wanted, *rate, cx));
+            if taken.len() > before {
+                queue.sample(*id, cx);
+            }
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roamlab_engine::{Packets, Rng};
+    use roamlab_packet::{Body, Dscp, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_qdisc::QueueSpec;
+
+    impl TxQueue {
+        /// A drop-tail queue in which `limit` packets may wait.
+        pub fn droptail(limit: u32, recorded: bool) -> TxQueue {
+            let qdisc = Qdisc::new(&QueueSpec::droptail(Packets(limit)), Rng::named(1, 1, "queue"));
+            TxQueue::Shared(Queue::new(qdisc, recorded))
+        }
+    }
+
+    #[test]
+    fn a_record_says_what_waits_also_after_an_extraction() {
+        let (mut cx, id, rate) = (Context::default(), LinkId(0), Rate::from_bps(1_000_000));
+        let mut queue = TxQueue::droptail(9, true);
+        for dscp in [Dscp::FORWARDED, Dscp::FORWARDED, Dscp::default()] {
+            let tos = Tos::default().with_dscp(dscp);
+            let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
+            let body = Body::Udp(UdpHeader::default());
+            let packet = cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
+            queue.enqueue(id, packet, rate, &mut cx);
+        }
+        let taken = queue.take_matching(&|packet, _| packet.serial == 1, rate, &mut cx);
+        assert_eq!(taken.len(), 1);
+        queue.sample(id, &mut cx);
+        let sample = |cx: &Context| {
+            let row = cx.probes.queues.rows.last().unwrap();
+            (row.packets, row.bytes, row.forwarded)
+        };
+        assert_eq!(sample(&cx), (2, 1024, 1));
+        while queue.dequeue(id, Time::ZERO, rate, &mut cx).is_some() {}
+        assert_eq!(sample(&cx), (0, 0, 0));
+    }
+}

@@ -1,0 +1,128 @@
+//! All flows, and their ends outside the simulation.
+//!
+//! Flows use the network through a [`Carrier`] only: no node, link, cell or agent.
+
+use crate::context::Context;
+use crate::endpoints::flow::Flow;
+use crate::endpoints::outside::{Datagram, Egress, Payload};
+use crate::event::Event;
+use crate::ids::{Location, NodeId, Side};
+use crate::record::cause::CauseId;
+use crate::record::cause::segment;
+use crate::record::probe::{PacketStep, Stop};
+use crate::record::table::Names;
+use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, UdpHeader};
+use std::collections::{BTreeMap, VecDeque};
+
+mod endpoint;
+mod explain;
+mod units;
+
+/// What carries the packets of flows.
+pub trait Carrier {
+    /// The clock, the pending events, the packets and the record.
+    fn cx(&mut self) -> &mut Context;
+    /// A node sends a packet.
+    fn send(&mut self, from: NodeId, packet: PacketId);
+    /// What led to the buffer that holds a packet, or to one of these nodes waiting for a link with it.
+    fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId>;
+    /// The row of the causes of a node's last change of cells; none, if it has made none.
+    fn last_change(&self, node: NodeId) -> CauseId;
+}
+
+/// All flows, by [`FlowId`].
+#[derive(Clone, Debug)]
+pub struct Flows {
+    flows: Vec<Flow>,
+    /// What has come out for ends that are outside.
+    egress: VecDeque<Egress>,
+}
+
+impl Flows {
+    /// Flows that have not begun.
+    pub fn new(flows: Vec<Flow>) -> Flows {
+        Flows { flows, egress: VecDeque::new() }
+    }
+
+    /// Schedules the first wake-up of every application.
+    pub fn start(&self, cx: &mut Context) {
+        for (flow, id) in self.flows.iter().zip(0..) {
+            if let Some(time) = flow.app.next_wake() {
+                cx.scheduler.push(time, Event::App { flow: id });
+            }
+        }
+    }
+
+    /// The flows, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Flow> {
+        self.flows.iter()
+    }
+
+    /// Writes into the record which timeouts were genuine, as far as it is known by now. The first row of the table `tcp` of
+    /// which it is not.
+    pub fn judge_timeouts(&mut self, cx: &mut Context, names: &Names) -> Option<usize> {
+        if !self.flows.iter().any(|flow| flow.timeouts.is_waiting()) {
+            return None;
+        }
+        let mut underway: BTreeMap<(FlowId, u32), u64> = BTreeMap::new();
+        for packet in cx.pool.inside() {
+            let waits =
+                |flow: FlowId| self.flows.get(flow.0 as usize).is_some_and(|flow| flow.timeouts.is_waiting());
+            if let Some(seq) = segment(packet).filter(|_| waits(packet.flow)) {
+                let original = cx.pool.original(packet);
+                let earliest = underway.entry((packet.flow, seq)).or_insert(original);
+                *earliest = original.min(*earliest);
+            }
+        }
+        let tcp = &mut cx.probes.tcp;
+        let waiting = self.flows.iter_mut().zip(0..).filter(|(flow, _)| flow.timeouts.is_waiting());
+        let first = waiting.filter_map(|(flow, id)| {
+            let of = |seq| underway.get(&(FlowId(id), seq)).copied();
+            flow.timeouts.judge(of, |row, verdict| tcp.judged(row, verdict, names))
+        });
+        first.min()
+    }
+
+    /// Takes an end of a flow out: it sends nothing by itself, and what comes for it comes out.
+    pub fn take_out(&mut self, flow: FlowId, side: Side) {
+        self.flows[flow.0 as usize].here[side.index()] = NodeId::NOWHERE;
+    }
+
+    /// A datagram sets out from a node.
+    pub fn inject(&mut self, node: NodeId, datagram: &Datagram, net: &mut impl Carrier) {
+        let Datagram { flow, source, destination, tos, size, payload } = *datagram;
+        let header = IpHeader::new(source, destination, tos);
+        let body = match payload {
+            Payload::Tcp(tcp) => Body::Tcp(tcp),
+            Payload::Udp(udp) => Body::Udp(udp),
+        };
+        let cx = net.cx();
+        let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, body));
+        cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
+        net.send(node, packet);
+    }
+
+    /// The next datagram that came out.
+    pub fn poll_egress(&mut self) -> Option<Egress> {
+        self.egress.pop_front()
+    }
+
+    /// A packet has come to a node where no end of its flow takes it: its end there is outside, or there is none.
+    #[cold]
+    fn deliver_outside(&mut self, node: NodeId, packet: PacketId, cx: &mut Context) {
+        let flow = self.flows.get(cx.pool[&packet].flow.0 as usize);
+        if !flow.is_some_and(|flow| [flow.src, flow.dst].contains(&node)) {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        }
+        let payload = match cx.pool[&packet].is_udp() {
+            true => Payload::Udp(UdpHeader { seq: cx.pool[&packet].seq() }),
+            false => Payload::Tcp(cx.pool.tcp_header(&packet)),
+        };
+        cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
+        let size = cx.pool[&packet].wire_size();
+        let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, flow, .. } =
+            *cx.pool.deliver(packet);
+        let datagram = Datagram { flow, source, destination, tos, size, payload };
+        self.egress.push_back(Egress { time: cx.now, node, datagram });
+    }
+}

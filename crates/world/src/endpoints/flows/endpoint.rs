@@ -1,0 +1,416 @@
+//! The interface between flows and the network: applications wake, endpoints send and receive.
+
+use super::{Carrier, Flows};
+use crate::context::Context;
+use crate::endpoints::flow::{Flow, Transport, Wake};
+use crate::endpoints::timeouts::Verdict;
+use crate::event::Event;
+use crate::ids::{Location, NodeId, Side};
+use crate::record::cause::CauseId;
+use crate::record::probe::{Delivery, PacketStep, Probes, Stop, TcpChange};
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
+use roamlab_traffic::Offer;
+use roamlab_transport::{Segment, TcpFact, TcpFactKind};
+
+impl Flows {
+    /// An application wakes.
+    pub(crate) fn app_wake(&mut self, flow: u32, net: &mut impl Carrier) {
+        let now = net.cx().now;
+        let state = &mut self.flows[flow as usize];
+        let offer = state.app.wake(now);
+        if let Some(next) = state.app.next_wake() {
+            net.cx().scheduler.push(next, Event::App { flow });
+        }
+        let Some(offer) = offer else { return };
+        if state.here[Side::Sender.index()] == NodeId::NOWHERE {
+            return;
+        }
+        let begun = state.app.unit();
+        let offer =
+            if state.units.is_some() { self.note_offer(flow, offer, begun, net) } else { Some(offer) };
+        let Some(offer) = offer else { return };
+        let state = &mut self.flows[flow as usize];
+        state.offered = now;
+        state.stats.started.get_or_insert(now);
+        match (&mut state.transport, offer) {
+            (Transport::Tcp { sender, .. }, Offer::Unlimited) => sender.offer(None),
+            (Transport::Tcp { sender, segment, .. }, Offer::Bytes(bytes)) => {
+                let segments = bytes.0.div_ceil(segment.0);
+                *state.stats.total.get_or_insert(0) += segments;
+                sender.offer(Some(segments));
+            }
+            (Transport::Tcp { sender, .. }, Offer::Segments(segments)) => {
+                let segments = u64::from(segments.0);
+                *state.stats.total.get_or_insert(0) += segments;
+                sender.offer(Some(segments));
+            }
+            (Transport::Tcp { sender, .. }, Offer::Stop) => {
+                state.stats.total = Some(state.stats.sent - state.stats.retransmitted);
+                sender.stop();
+            }
+            (Transport::Udp { sender, .. }, Offer::Bytes(bytes)) => {
+                let (header, size) = sender.datagram(bytes);
+                state.stats.sent += 1;
+                return self.emit(flow, Side::Sender, Body::Udp(header), size, Ecn::NotEct, net);
+            }
+            // A request goes out on another flow.
+            (Transport::Tcp { .. }, Offer::Request { .. }) => {}
+            (
+                Transport::Udp { .. },
+                Offer::Unlimited | Offer::Segments(_) | Offer::Stop | Offer::Request { .. },
+            ) => {}
+        }
+        self.pump(flow, Side::Sender, net);
+    }
+
+    /// An endpoint's deadline may have come. A wake-up that an earlier one has replaced is none: it must not set
+    /// another, or each deadline that was ever brought forward would leave one more wake-up going for good.
+    pub(crate) fn endpoint_wake(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
+        let now = net.cx().now;
+        let state = &mut self.flows[flow as usize];
+        let wake = &mut state.wakes[side.index()];
+        if wake.armed != now {
+            return;
+        }
+        wake.armed = Time::MAX;
+        if let Transport::Tcp { sender, receiver, .. } = &mut state.transport {
+            match side {
+                Side::Sender if sender.next_deadline().is_some_and(|deadline| deadline <= now) => {
+                    sender.on_deadline(now);
+                }
+                Side::Receiver if receiver.next_deadline().is_some_and(|deadline| deadline <= now) => {
+                    receiver.on_deadline(now);
+                }
+                Side::Sender | Side::Receiver => return self.arm(flow, side, net.cx()),
+            }
+        }
+        self.pump(flow, side, net);
+    }
+
+    /// A data packet or an acknowledgement reaches the node of its endpoint.
+    pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut impl Carrier) {
+        let cx = net.cx();
+        let FlowId(flow) = cx.pool[&packet].flow;
+        let side = match self.flows.get(flow as usize) {
+            Some(state) if node == state.here[1] => Side::Receiver,
+            Some(state) if node == state.here[0] => Side::Sender,
+            _ => return self.deliver_outside(node, packet, cx),
+        };
+        if self.is_stale(flow, &cx.pool[&packet], cx) {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        }
+        if !cx.is_tracing()
+            && let Some(header) = cx.pool.bare_tcp(&packet)
+            && let Transport::Tcp { sender, receiver, .. } = &mut self.flows[flow as usize].transport
+        {
+            // The ends' straight path: they take the segment here if it is the expected one and nothing unusual is on.
+            if side == Side::Sender {
+                if sender.on_bare_ack(&header, cx.now) {
+                    cx.pool.deliver(packet);
+                    return self.send_quota(flow, net);
+                }
+            } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
+                return self.arrived_in_order(flow, packet, ack_due, net);
+            }
+        }
+        match side {
+            Side::Sender => self.take_acknowledgement(flow, node, packet, cx),
+            Side::Receiver => self.take_data(flow, node, packet, cx),
+        }
+        self.pump(flow, side, net);
+    }
+
+    /// The next segment that the receiver expects has arrived, and it has taken it.
+    #[inline(always)]
+    fn arrived_in_order(&mut self, flow: u32, packet: PacketId, ack_due: bool, net: &mut impl Carrier) {
+        let state = &mut self.flows[flow as usize];
+        let cx = net.cx();
+        let data = cx.pool.deliver(packet);
+        state.timeouts.arrived(data, data.serial);
+        let seq = data.seq();
+        note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
+        if state.units.is_some() {
+            self.unit_arrived(flow, seq, cx);
+        }
+        let state = &mut self.flows[flow as usize];
+        if ack_due && let Transport::Tcp { receiver, .. } = &state.transport {
+            let (header, size) = receiver.bare_ack();
+            self.emit_bare(flow, Side::Receiver, &header, size, net);
+        }
+        let state = &mut self.flows[flow as usize];
+        if let Transport::Tcp { receiver, .. } = &state.transport {
+            let event = Event::Endpoint { flow, side: Side::Receiver };
+            set_wake(&mut state.wakes[1], receiver.next_deadline(), event, net.cx());
+        }
+    }
+
+    /// The sender has taken an acknowledgement of new data, and sends what that lets go.
+    #[inline(always)]
+    fn send_quota(&mut self, flow: u32, net: &mut impl Carrier) {
+        let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else { return };
+        let size = sender.segment_size();
+        for seq in sender.take_quota() {
+            let state = &mut self.flows[flow as usize];
+            let Transport::Tcp { sender, .. } = &mut state.transport else { return };
+            let header = sender.bare_segment(seq, net.cx().now);
+            state.stats.sent += 1;
+            if header.retransmission {
+                state.stats.retransmitted += 1;
+                net.cx().probes.causes.sent_again(FlowId(flow), seq);
+            }
+            self.emit_bare(flow, Side::Sender, &header, size, net);
+        }
+        if net.cx().probes.wanted.senders() {
+            self.record_sender(flow, net.cx().pool.last_serial(), net);
+        }
+        let state = &mut self.flows[flow as usize];
+        if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.forget_growth();
+            let event = Event::Endpoint { flow, side: Side::Sender };
+            set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
+        }
+    }
+
+    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
+        let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        };
+        if !cx.pool[&packet].is_tcp() {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        }
+        cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
+        let header = cx.pool.tcp_header(&packet);
+        let ecn = cx.pool.deliver(packet).header.tos.ecn();
+        sender.on_segment(&header, ecn, cx.now);
+    }
+
+    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
+        let now = cx.now;
+        let state = &mut self.flows[flow as usize];
+        let header = cx.pool[&packet].header;
+        let size = cx.pool[&packet].wire_size();
+        let is_tcp = cx.pool[&packet].is_tcp();
+        let (receipt, payload, stop) = match &mut state.transport {
+            Transport::Tcp { receiver, .. } if is_tcp => {
+                let tcp = cx.pool.tcp_header(&packet);
+                let receipt = receiver.on_segment(&tcp, header.tos.ecn(), now);
+                (receipt, u64::from(tcp.payload), Stop::TcpOnSegment)
+            }
+            Transport::Udp { receiver, .. } if !is_tcp => {
+                let payload = size.0 - u64::from(UDP_HEADERS);
+                let seq = cx.pool[&packet].seq();
+                (receiver.on_datagram(&UdpHeader { seq }), payload, Stop::UdpOnDatagram)
+            }
+            Transport::Tcp { .. } | Transport::Udp { .. } => {
+                return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+            }
+        };
+        let is_data = stop == Stop::UdpOnDatagram || payload > 0; // a SYN is not
+        let deliverable = receipt.in_order_segments > 0;
+        let detail = match receipt.fresh {
+            false => "copy",
+            true if is_data && !deliverable => "out-of-order",
+            true => "",
+        };
+        cx.trace_with(&packet, stop, Location::Node(node), detail);
+        if deliverable {
+            cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
+        }
+        let original = cx.pool.original(&cx.pool[&packet]);
+        let data = cx.pool.deliver(packet);
+        state.timeouts.arrived(data, original);
+        if is_data {
+            let seq = data.seq();
+            note_delivery(state, data, (receipt.fresh, payload), now, &mut cx.probes);
+            if receipt.fresh && state.units.is_some() {
+                self.unit_arrived(flow, seq, cx);
+            }
+        }
+    }
+
+    /// Lets an endpoint send all it wants to send now, takes its facts into the record and sets its wake-up.
+    pub(super) fn pump(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
+        let last_serial = net.cx().pool.last_serial();
+        while let Some(segment) = self.poll_transmit(flow, side, net.cx()) {
+            if segment.header.retransmission {
+                self.take_facts(flow, last_serial, net);
+                net.cx().probes.causes.sent_again(FlowId(flow), segment.header.seq);
+            }
+            self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn, net);
+        }
+        if side == Side::Sender {
+            self.record_sender(flow, last_serial, net);
+        }
+        self.arm(flow, side, net.cx());
+    }
+
+    fn poll_transmit(&mut self, flow: u32, side: Side, cx: &mut Context) -> Option<Segment> {
+        let state = &mut self.flows[flow as usize];
+        let Transport::Tcp { sender, receiver, .. } = &mut state.transport else { return None };
+        let segment = match side {
+            Side::Sender => sender.poll_transmit(cx.now)?,
+            Side::Receiver => return receiver.poll_transmit(cx.now),
+        };
+        if segment.header.payload > 0 {
+            state.stats.sent += 1;
+            state.stats.retransmitted += u64::from(segment.header.retransmission);
+        }
+        Some(segment)
+    }
+
+    /// Makes a packet and sends it from the end of the flow on this side.
+    fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn, net: &mut impl Carrier) {
+        let state = &self.flows[flow as usize];
+        let (header, node) = (state.header(side, ecn), state.node(side));
+        let cx = net.cx();
+        let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
+        self.send_first(node, side, packet, net);
+    }
+
+    /// The same with a segment without options.
+    #[inline(always)]
+    fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes, net: &mut impl Carrier) {
+        let state = &self.flows[flow as usize];
+        let (header, node) = (state.header(side, Ecn::NotEct), state.node(side));
+        let cx = net.cx();
+        let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
+        self.send_first(node, side, packet, net);
+    }
+
+    /// Sends a new packet from where this end of its flow is.
+    #[inline(always)]
+    fn send_first(&mut self, node: NodeId, side: Side, packet: PacketId, net: &mut impl Carrier) {
+        if net.cx().is_watching() {
+            self.record_start(&packet, node, side, net.cx());
+        }
+        net.send(node, packet);
+    }
+
+    /// The first stops of a packet in the trace, and its first event in the record.
+    #[cold]
+    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Context) {
+        let FlowId(flow) = cx.pool[packet].flow;
+        if side == Side::Sender {
+            let now = std::mem::replace(&mut cx.now, self.flows[flow as usize].offered);
+            cx.trace(packet, Stop::AppOffer, Location::Node(node));
+            cx.now = now;
+        }
+        let made = if cx.pool[packet].is_udp() { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
+        cx.trace(packet, made, Location::Node(node));
+        let packet_state = &cx.pool[packet];
+        let cause = match packet_state.is_retransmission() {
+            true => {
+                let lost = cx.probes.causes.segment_history(FlowId(flow), packet_state.seq()).loss;
+                lost.or(|| self.flows[flow as usize].cause)
+            }
+            false => CauseId::NONE,
+        };
+        cx.packet_event(PacketStep::Send, packet, Location::Node(node), (0, cause));
+    }
+
+    /// A sender has dealt with an input: takes its facts, and its variables into the record if that is wanted.
+    fn record_sender(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
+        self.take_facts(flow, last_serial, net);
+        let cx = net.cx();
+        if cx.probes.wanted.variables
+            && let Transport::Tcp { sender, .. } = &self.flows[flow as usize].transport
+        {
+            cx.probes.sender(cx.now, FlowId(flow), sender.variables(), sender.acknowledged());
+        }
+    }
+
+    /// `last_serial`: the serial number given last before the sender sent what the facts made it send.
+    fn take_facts(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
+        while let Some(fact) = self.poll_fact(flow) {
+            let cx = net.cx();
+            let is_timeout = fact.kind == TcpFactKind::Timeout;
+            let state = &mut self.flows[flow as usize];
+            state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
+            if is_timeout && let Transport::Tcp { receiver, .. } = &state.transport {
+                state.stats.timeouts += 1;
+                let row = cx.probes.wanted.tcp.then_some(cx.probes.tcp.next_row());
+                state.timeouts.note(fact.seq, last_serial, receiver.has(fact.seq), row);
+            }
+            let opens = fact.kind == TcpFactKind::Window && fact.cwnd >= state.cwnd;
+            state.cwnd = fact.cwnd;
+            let cause = if opens { CauseId::NONE } else { self.why_reduced(flow, &fact, net) };
+            let cx = net.cx();
+            if cx.probes.wanted.tcp {
+                let cause_serial = match fact.kind {
+                    TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
+                        cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
+                    }
+                    _ => 0,
+                };
+                cx.probes.tcp.push(TcpChange {
+                    time_ns: cx.now,
+                    flow: FlowId(flow),
+                    event: fact.kind,
+                    cwnd: fact.cwnd,
+                    ssthresh: fact.ssthresh,
+                    rto_ns: fact.rto.as_nanos(),
+                    seq: fact.seq,
+                    cause_serial,
+                    timeout: is_timeout.then_some(Verdict::Undecided),
+                    cause,
+                });
+            }
+        }
+    }
+
+    fn poll_fact(&mut self, flow: u32) -> Option<TcpFact> {
+        match &mut self.flows[flow as usize].transport {
+            Transport::Tcp { sender, .. } => sender.poll_fact(),
+            Transport::Udp { .. } => None,
+        }
+    }
+
+    /// Sets the wake-up of an end of a flow by its deadline.
+    fn arm(&mut self, flow: u32, side: Side, cx: &mut Context) {
+        let state = &mut self.flows[flow as usize];
+        let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
+        let deadline = match side {
+            Side::Sender => sender.next_deadline(),
+            Side::Receiver => receiver.next_deadline(),
+        };
+        let wake = &mut state.wakes[side.index()];
+        set_wake(wake, deadline, Event::Endpoint { flow, side }, cx);
+    }
+}
+
+/// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one time a
+/// deadline has the place of the moment when it was set, as if it had been an event from then on.
+#[inline(always)]
+fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Context) {
+    let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
+    if deadline != wake.deadline {
+        (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());
+    }
+    if deadline < wake.armed {
+        wake.armed = deadline.max(cx.now);
+        cx.scheduler.push_once(wake.armed, wake.place, event);
+    }
+}
+
+/// Takes a data packet that has left the network into the totals of its flow and into the record.
+#[inline(always)]
+fn note_delivery(
+    state: &mut Flow,
+    data: &Packet,
+    (fresh, payload): (bool, u64),
+    now: Time,
+    probes: &mut Probes,
+) {
+    let Packet { flow, serial, created, .. } = *data;
+    let late_by_pkts = state.arrived(serial, fresh, payload, now);
+    if probes.wanted.deliveries {
+        let (seq, bytes) = (data.seq(), data.wire_size().0);
+        let delivery =
+            Delivery { time_ns: now, flow, seq, bytes, sent_ns: created, fresh, late_by_pkts, serial };
+        probes.deliveries.push(delivery);
+    }
+}
+
+/// Bytes of the IP and UDP headers of a datagram.
+const UDP_HEADERS: u32 = 28;

@@ -1,0 +1,99 @@
+//! The causes of a sender's window cuts and retransmissions: facts that the sender cannot know, found in the network.
+
+use super::{Carrier, Flows};
+use crate::context::Context;
+use crate::endpoints::flow::Transport;
+use crate::ids::NodeId;
+use crate::record::cause::{Cause, CauseId, Kind, segment};
+use roamlab_engine::Time;
+use roamlab_packet::{FlowId, Packet};
+use roamlab_transport::{TcpFact, TcpFactKind};
+
+impl Flows {
+    /// The row of the causes for what a sender reports; none if its window opens.
+    #[cold]
+    pub(super) fn why_reduced(&mut self, flow: u32, fact: &TcpFact, net: &mut impl Carrier) -> CauseId {
+        let kind = match fact.kind {
+            TcpFactKind::Timeout => Kind::Timeout,
+            TcpFactKind::FastRetransmit => Kind::FastRetransmit,
+            TcpFactKind::EcnReduction => Kind::CongestionMark,
+            TcpFactKind::IdleRestart => Kind::Idle,
+            // What goes on after a timeout or a cut of the window.
+            TcpFactKind::Window | TcpFactKind::RecoveryExit | TcpFactKind::Spurious => {
+                return self.flows[flow as usize].cause;
+            }
+        };
+        if !net.cx().probes.causes.is_on() {
+            return CauseId::NONE;
+        }
+        let cause = match kind {
+            Kind::Timeout | Kind::FastRetransmit => self.why_sent_again(flow, fact, net),
+            _ => CauseId::NONE,
+        };
+        let row = Cause::of(kind, "", cause).segment(FlowId(flow), fact.seq);
+        let row = net.cx().add_cause(row);
+        self.flows[flow as usize].cause = row;
+        row
+    }
+
+    /// Why no acknowledgement of a segment has come: all of its transmissions were lost, or the acknowledgement was. Or one
+    /// of them is late: a buffer holds it, or has held it; its way has changed; a recorded link is out; or it is only slow.
+    fn why_sent_again(&self, flow: u32, fact: &TcpFact, net: &mut impl Carrier) -> CauseId {
+        let (id, seq) = (FlowId(flow), fact.seq);
+        let has_arrived = match &self.flows[flow as usize].transport {
+            Transport::Tcp { receiver, .. } => receiver.has(seq),
+            Transport::Udp { .. } => false,
+        };
+        let causes = &net.cx().probes.causes;
+        let history = causes.segment_history(id, seq);
+        if !has_arrived && history.all_lost() {
+            return history.loss;
+        }
+        if fact.kind == TcpFactKind::Timeout
+            && has_arrived
+            && let Some(lost) = causes.lost_ack(id, seq)
+        {
+            return lost;
+        }
+        let is_late = |packet: &&Packet| {
+            let acknowledges = packet.is_tcp() && segment(packet).is_none() && packet.ack() > seq;
+            packet.flow == id && if has_arrived { acknowledges } else { segment(packet) == Some(seq) }
+        };
+        let late = net.cx().pool.inside().filter(is_late).min_by_key(|packet| packet.serial);
+        let late = late.map(|packet| (packet.serial, packet.created));
+        if late.is_none() && history.loss != CauseId::NONE {
+            return history.loss;
+        }
+        // A timer runs for as long as its timeout; what held a segment up that has arrived did so in that time.
+        let timer = Time::from_nanos(net.cx().now.as_nanos().saturating_sub(fact.rto.as_nanos()));
+        let since = late.map_or(timer, |(_, created)| created.min(timer));
+        let held = late.and_then(|(serial, _)| net.holder(self.nodes_of(flow), serial));
+        let held = held.or_else(|| released_since(id, seq, since, net.cx()));
+        let held = held.or_else(|| self.moved_since(flow, since, net));
+        let held = held.or_else(|| net.cx().probes.causes.link_change(since));
+        let held = held.or_else(|| net.cx().probes.causes.outage_of(id, since));
+        held.unwrap_or_else(|| {
+            let kind = if has_arrived && late.is_none() { Kind::DelayedAck } else { Kind::Underway };
+            let serial = late.map_or(0, |(serial, _)| serial);
+            net.cx().add_cause(Cause { serial, ..Cause::root(kind).segment(id, seq) })
+        })
+    }
+
+    /// The last change of cells of an end of a flow, if it was at or after `since`.
+    fn moved_since(&self, flow: u32, since: Time, net: &mut impl Carrier) -> Option<CauseId> {
+        let moves = self.nodes_of(flow).map(|end| net.last_change(end));
+        moves.into_iter().filter(|&row| net.cx().probes.causes.happened(row, since)).max()
+    }
+
+    fn nodes_of(&self, flow: u32) -> [NodeId; 2] {
+        [self.flows[flow as usize].src, self.flows[flow as usize].dst]
+    }
+}
+
+/// What let a segment out of a buffer, or an acknowledgement of its flow, if that was at or after `since`.
+fn released_since(flow: FlowId, seq: u32, since: Time, cx: &Context) -> Option<CauseId> {
+    let releases = &cx.probes.releases;
+    let first = releases.time_ns.partition_point(|&time| time < since);
+    let is_meant = |row: &usize| releases.flow[*row] == flow && [0, seq].contains(&releases.seq[*row]);
+    (first..releases.time_ns.len()).rev().find(is_meant).map(|row| releases.cause[row])
+}

@@ -1,0 +1,329 @@
+//! The data of a capture file: the packets on selected links and nodes, with the bytes of their headers.
+//!
+//! Numbers of segments become numbers of bytes: a SYN and a FIN count one, every other segment counts its payload.
+//! Ports are invented. A flow's sender has a separate one, its receiver [`DISCARD`]. Signalling has [`AGENTS`], and the
+//! management frames of layer 2, which have no IP header on the air, [`MANAGEMENT`].
+
+use crate::endpoints::flow::{Flow, Transport};
+use crate::ids::{Location, Side};
+use crate::record::probe::{PacketKind, Stop};
+use crate::record::table::{Column, Names, Table, table};
+use crate::run::conduct::{Part, SLACK, bytes_soon};
+use roamlab_engine::Time;
+use roamlab_packet::wire::{Content, Segment, write};
+use roamlab_packet::{Addr, FlowId, IpHeader, PacketId, PacketPool, TcpFlags, TcpHeader};
+use roamlab_transport::Handshake;
+use std::collections::BTreeSet;
+
+/// The port of every receiver (RFC 863: what comes there is thrown away).
+const DISCARD: u16 = 9;
+/// The port of mobility agents.
+const AGENTS: u16 = 49_151;
+/// The port of management frames.
+const MANAGEMENT: u16 = 49_150;
+/// The port of the first flow's sender, and how many there are.
+const SENDERS: (u16, u32) = (49_152, 16_384);
+/// The window of an end that takes no data.
+const ANY_WINDOW: u16 = u16::MAX;
+/// Nanoseconds of a tick of the clock that timestamps show.
+const MS: u64 = 1_000_000;
+
+table! {
+    /// Captured packets.
+    Frames, Frame: "frames", recorded "if the run captures packets", limit "capture at fewer nodes or links" {
+        /// When.
+        time_ns: Time,
+        /// When its transmission began, if this is its end; otherwise as `time_ns`.
+        started_ns: Time,
+        /// Handed to a link, on the wire, out of a link, or lost.
+        stop: Stop,
+        /// Where.
+        place: Location,
+        /// Which flow.
+        flow: FlowId,
+        /// What kind of packet.
+        kind: PacketKind,
+        /// Segment, datagram or message number; of an acknowledgement the segment expected next.
+        number: u32,
+        /// The packet's number.
+        serial: u64,
+        /// Source of the innermost header.
+        source: Addr,
+        /// Destination of the innermost header.
+        destination: Addr,
+        /// Destination of the outermost header.
+        next: Addr,
+        /// Bytes on the wire, as the model counts them.
+        wire_bytes: u64,
+        /// Bytes of the packet as it is written, with its zeros.
+        length: u32,
+        /// Where in the bytes of all packets those of this one end.
+        end: u64,
+        /// Why it is lost.
+        reason: &'static str,
+    }
+}
+
+/// A flow on the wire.
+#[derive(Copy, Clone, Debug)]
+struct Wire {
+    sender: Addr,
+    port: u16,
+    /// Payload of a segment.
+    segment: u32,
+    /// Segment 0 is a SYN.
+    has_syn: bool,
+    /// The receiver has a SYN too.
+    three_way: bool,
+    sack: bool,
+    shift: u32,
+    /// The number of the FIN, if one was sent.
+    fin: u32,
+}
+
+/// What is captured.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    places: BTreeSet<Location>,
+    flows: Vec<Wire>,
+    frames: Frames,
+    bytes: Vec<u8>,
+}
+
+/// A packet at a stop.
+#[derive(Copy, Clone, Debug)]
+pub struct Sight<'a> {
+    /// Where.
+    pub stop: Stop,
+    /// At which place.
+    pub place: Location,
+    /// When its transmission began.
+    pub started: Time,
+    /// The packet.
+    pub packet: &'a PacketId,
+    /// Why it is lost.
+    pub reason: &'static str,
+    /// The name of the message that it carries.
+    pub message: &'static str,
+}
+
+impl Capture {
+    /// Nothing yet of what goes by the nodes and links of these names.
+    pub fn new<'a>(wanted: &[String], names: &Names, flows: impl Iterator<Item = &'a Flow>) -> Capture {
+        let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
+        let places = Location::all(names).filter(|(_, name)| wanted.contains(name)).map(|(place, _)| place);
+        let flows = flows.zip(0..).map(|(flow, number)| Wire::of(flow, number));
+        let (places, flows) = (places.collect(), flows.collect());
+        Capture { places, flows, frames: Frames::default(), bytes: Vec::new() }
+    }
+
+    /// A packet is at a stop.
+    pub fn see(&mut self, now: Time, sight: &Sight<'_>, pool: &PacketPool) {
+        let packet = &pool[sight.packet];
+        let headers = pool.headers(sight.packet);
+        let Some(&IpHeader { src: source, dst: destination, .. }) = headers.last() else { return };
+        let wire = self.flows.get_mut(packet.flow.0 as usize);
+        if let Some(wire) = wire
+            && source == wire.sender
+            && packet.flags().has(TcpFlags::FIN)
+        {
+            wire.fin = packet.seq();
+        }
+        let is_stop =
+            matches!(sight.stop, Stop::LinkEnqueue | Stop::LinkTxDone | Stop::LinkArrive | Stop::Drop);
+        if !is_stop || !self.places.contains(&sight.place) {
+            return;
+        }
+        let tunnels: u64 = headers.iter().map(|header| u64::from(header.overhead)).sum();
+        let datagram = packet.wire_size().0.saturating_sub(tunnels);
+        let id = pool.original(packet) as u16;
+        let length = match self.flows.get(packet.flow.0 as usize) {
+            _ if packet.is_signal() => {
+                let port = if packet.is_management() { MANAGEMENT } else { AGENTS };
+                let room = (datagram as usize).saturating_sub(28);
+                let name = &sight.message.as_bytes()[..room.min(sight.message.len())];
+                let content = Content::Udp([port; 2], name, room - name.len());
+                write(&mut self.bytes, &headers, id, &content)
+            }
+            Some(wire) if packet.is_udp() => {
+                let content = Content::Udp([wire.port, DISCARD], &[], (datagram as usize).saturating_sub(28));
+                write(&mut self.bytes, &headers, id, &content)
+            }
+            Some(wire) => {
+                let side = if source == wire.sender { Side::Sender } else { Side::Receiver };
+                let tcp = pool.tcp_header(sight.packet);
+                let room = datagram.saturating_sub(40 + u64::from(tcp.payload));
+                let options = wire.options(side, &tcp, room);
+                write(&mut self.bytes, &headers, id, &Content::Tcp(wire.segment(side, &tcp, &options)))
+            }
+            None => return,
+        };
+        let (kind, number, _) = PacketKind::of(packet);
+        self.frames.push(Frame {
+            time_ns: now,
+            started_ns: sight.started,
+            stop: sight.stop,
+            place: sight.place,
+            flow: packet.flow,
+            kind,
+            number,
+            serial: packet.serial,
+            source,
+            destination,
+            next: packet.header.dst,
+            wire_bytes: packet.wire_size().0,
+            length: length as u32,
+            end: self.bytes.len() as u64,
+            reason: sight.reason,
+        });
+    }
+
+    /// What it takes in memory.
+    pub fn part(&self) -> Part {
+        let mut part = self.frames.part();
+        // The headers of a packet take some 64 bytes.
+        part.bytes += bytes_soon(self.bytes.len(), 64 * SLACK, self.bytes.capacity(), 1);
+        part
+    }
+
+    /// Its tables: the packets, and the bytes of all of them.
+    pub fn into_tables(self, names: &Names) -> [Table; 2] {
+        let frames = self.frames.into_table(names, &crate::run::conduct::Conduct::default());
+        [frames, Table { name: "frame_bytes", columns: vec![("byte", Column::U8(self.bytes))] }]
+    }
+}
+
+impl Wire {
+    fn of(flow: &Flow, number: u32) -> Wire {
+        let port = SENDERS.0 + (number % SENDERS.1) as u16;
+        let plain = Wire {
+            sender: flow.addresses[Side::Sender.index()],
+            port,
+            segment: 0,
+            has_syn: false,
+            three_way: false,
+            sack: false,
+            shift: 0,
+            fin: u32::MAX,
+        };
+        let Transport::Tcp { receiver, .. } = &flow.transport else { return plain };
+        let params = receiver.params();
+        Wire {
+            segment: params.segment.0 as u32,
+            has_syn: matches!(params.handshake, Handshake::Syn | Handshake::ThreeWay),
+            three_way: params.handshake == Handshake::ThreeWay,
+            sack: params.sack_blocks > 0,
+            shift: receiver.window_shift(),
+            ..plain
+        }
+    }
+
+    /// The number of a segment's first byte.
+    fn byte(&self, segment: u32) -> u32 {
+        let before_fin = segment.min(self.fin);
+        let data = before_fin.saturating_sub(u32::from(self.has_syn));
+        let signs = (before_fin - data).wrapping_add(segment - before_fin);
+        data.wrapping_mul(self.segment).wrapping_add(signs)
+    }
+
+    fn segment<'a>(&self, side: Side, tcp: &TcpHeader, options: &'a [u8]) -> Segment<'a> {
+        let acknowledges = tcp.flags.has(TcpFlags::ACK);
+        match side {
+            Side::Sender => Segment {
+                ports: [self.port, DISCARD],
+                seq: self.byte(tcp.seq),
+                ack: if acknowledges { tcp.ack } else { 0 },
+                flags: tcp.flags,
+                window: ANY_WINDOW,
+                options,
+                payload: tcp.payload as usize,
+            },
+            Side::Receiver => {
+                let syn = tcp.flags.has(TcpFlags::SYN);
+                let bytes = u64::from(tcp.window) * u64::from(self.segment);
+                let window = if syn { bytes } else { bytes >> self.shift };
+                Segment {
+                    ports: [DISCARD, self.port],
+                    seq: u32::from(self.three_way && !syn),
+                    ack: if acknowledges { self.byte(tcp.ack) } else { 0 },
+                    flags: tcp.flags,
+                    window: u16::try_from(window).unwrap_or(u16::MAX),
+                    options,
+                    payload: 0,
+                }
+            }
+        }
+    }
+
+    /// The options of a segment that has `room` bytes for them. A SYN has its own all the same, as blocks of SACK are always
+    /// there; timestamps stand where there is room for them: ns-2's take none.
+    fn options(&self, side: Side, tcp: &TcpHeader, room: u64) -> Vec<u8> {
+        let mut options = Vec::with_capacity(40);
+        if tcp.flags.has(TcpFlags::SYN) {
+            options.extend([2, 4]); // RFC 9293 §3.7.1
+            options.extend(u16::try_from(self.segment).unwrap_or(u16::MAX).to_be_bytes());
+            if self.sack {
+                options.extend([1, 1, 4, 2]); // RFC 2018 §2
+            }
+            if self.three_way {
+                options.extend([1, 3, 3, self.shift as u8]); // RFC 7323 §2.2
+            }
+        }
+        let blocks = tcp.sacks.as_slice();
+        let sack_size = if blocks.is_empty() { 0 } else { 4 + 8 * blocks.len() };
+        if let Some(stamps) = tcp.timestamps
+            && room >= (12 + sack_size) as u64
+            && options.len() + 12 + sack_size <= 40
+        {
+            options.extend([1, 1, 8, 10]); // RFC 7323 §3.2
+            for time in [stamps.value, stamps.echo] {
+                options.extend(((time.as_nanos() / MS) as u32).to_be_bytes());
+            }
+        }
+        if sack_size > 0 && side == Side::Receiver {
+            options.extend([1, 1, 5, (2 + 8 * blocks.len()) as u8]); // RFC 2018 §3
+            for edge in blocks.iter().flat_map(|&(start, end)| [start, end]) {
+                options.extend(self.byte(edge).to_be_bytes());
+            }
+        }
+        options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIRE: Wire = Wire {
+        sender: Addr::node(1),
+        port: 50_000,
+        segment: 1000,
+        has_syn: true,
+        three_way: true,
+        sack: true,
+        shift: 0,
+        fin: u32::MAX,
+    };
+
+    #[test]
+    fn segments_count_their_bytes_and_syn_and_fin_one() {
+        assert_eq!([0, 1, 2, 11].map(|number| WIRE.byte(number)), [0, 1, 1001, 10_001]);
+        let closed = Wire { fin: 11, ..WIRE };
+        assert_eq!([11, 12].map(|number| closed.byte(number)), [10_001, 10_002]);
+        let bare = Wire { has_syn: false, ..WIRE };
+        assert_eq!([0, 1, 2].map(|number| bare.byte(number)), [0, 1000, 2000]);
+        assert_eq!(bare.byte(5_000_000), 5_000_000_000u64 as u32, "the number goes round");
+    }
+
+    #[test]
+    fn blocks_of_sack_are_told_in_bytes_and_timestamps_where_there_is_room() {
+        let mut tcp = TcpHeader { flags: TcpFlags::ACK, ack: 3, ..TcpHeader::default() };
+        tcp.sacks.push(5, 7);
+        let (value, echo) = (Time::from_nanos(7_900_000), Time::from_nanos(3_000_000));
+        tcp.timestamps = Some(roamlab_packet::Timestamps { value, echo });
+        let sack = [1, 1, 5, 10, 0, 0, 15, 161, 0, 0, 23, 113]; // 4001, 6001
+        assert_eq!(WIRE.options(Side::Receiver, &tcp, 12), sack, "no room for timestamps");
+        let stamps = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 3];
+        assert_eq!(WIRE.options(Side::Receiver, &tcp, 24), [stamps, sack].concat());
+    }
+}

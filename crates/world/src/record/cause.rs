@@ -1,0 +1,502 @@
+//! Causes: rows that each name the row that led to them, back to a root.
+//!
+//! Only rare events make a row: a motion, a message, a timer, a loss, a timeout. A plain data packet that arrives makes
+//! none. Rows are appended in the order of events, so a chain leads to ever smaller ids and never forward in time.
+
+use crate::ids::{LinkId, Location};
+use crate::record::table::{Encode, Names, table, vocabulary};
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
+use std::collections::BTreeMap;
+
+/// A row of [`Causes`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CauseId(pub u32);
+
+impl CauseId {
+    /// No row: in the column `cause` of [`Causes`] the mark of a root, elsewhere that no cause is recorded.
+    pub const NONE: CauseId = CauseId(u32::MAX);
+    /// The start of the run.
+    pub const START: CauseId = CauseId(0);
+
+    /// This row, or `other` if it is none.
+    #[must_use]
+    pub fn or(self, other: impl FnOnce() -> CauseId) -> CauseId {
+        if self == CauseId::NONE { other() } else { self }
+    }
+}
+
+impl Default for CauseId {
+    fn default() -> Self {
+        CauseId::NONE
+    }
+}
+
+impl Encode for CauseId {
+    type Stored = i64;
+
+    fn encode(self, _: &Names) -> i64 {
+        if self == CauseId::NONE { -1 } else { i64::from(self.0) }
+    }
+}
+
+vocabulary! {
+    /// What a row of [`Causes`] is.
+    Kind {
+        /// root: the run starts
+        Start => "start";
+        /// root: the plan of a host moves it
+        Motion => "motion";
+        /// root: a moving host's measurement of its cells has changed
+        Measurement => "measurement";
+        /// root: a host does not receive from its cell
+        OutOfRange => "out-of-range";
+        /// root: a host of 802.11 receives a beacon of its cell, or has missed beacons or acknowledgements
+        OnAir => "on-air";
+        /// root: the scenario predicts a handover
+        Prediction => "prediction";
+        /// root: the scenario changes a link
+        LinkChange => "link-change";
+        /// root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later
+        LinkOutage => "link-outage";
+        /// root: a fault of the scenario delays a message
+        DelayedMessage => "delayed-message";
+        /// root: a segment or its acknowledgement is in flight, in queues and on links, for longer than the sender
+        /// waits, or than later ones
+        Underway => "underway";
+        /// root: a receiver delays an acknowledgement
+        DelayedAck => "delayed-ack";
+        /// root: a queue has marked congestion (ECN), and the sender cuts its window
+        CongestionMark => "congestion-mark";
+        /// root: a sender had nothing to send for an RTO, and its window shrinks
+        Idle => "idle";
+        /// an agent sends a message; its cause is the agent's input
+        Message => "message";
+        /// a host receives a broadcast of its cell; its cause is the host's entry of the cell
+        Heard => "heard";
+        /// a timer of an agent expires; its cause is the input that set it (the first one, if it restarts itself), or
+        /// the loss or delay of a message that was sent then, or of a consequence of it
+        Timer => "timer";
+        /// a data packet makes an agent act; its cause is the change of the packet's route
+        Data => "data";
+        /// a phase of a handover; its cause is the agent's input, or the motion
+        Phase => "phase";
+        /// a buffer begins to hold a host's packets
+        Buffering => "buffering";
+        /// a buffer releases a host's packets
+        Release => "release";
+        /// a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`,
+        /// `forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`,
+        /// `tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise its cause is the
+        /// reason for which the host or link was absent, or for which the packet waited
+        Loss => "loss";
+        /// a retransmission timer expires; its cause is the loss of the segment or of its acknowledgement or, if it
+        /// was spurious, the delay of one of them
+        Timeout => "timeout";
+        /// acknowledgements made a sender infer a loss; its cause is that loss, or the delay of the segment
+        FastRetransmit => "fast-retransmit";
+    }
+}
+
+table! {
+    /// Causes: each row names the row that led to it, back to a root. `roamlab why` and `rl.why` print a chain.
+    Causes, Cause: "causes", recorded "", limit "lower the load, or the losses" {
+        /// when
+        time_ns: Time,
+        /// one of the kinds below
+        kind: Kind,
+        /// name of the message or phase, reason of the loss, or kind of the release; otherwise empty
+        name: &'static str,
+        /// node or link, if it is at one
+        place: Option<Location>,
+        /// its mobile host; empty: none
+        host: Option<Addr>,
+        /// its flow; empty: none
+        flow: Option<FlowId>,
+        /// segment or datagram number, if it has one; otherwise 0
+        seq: u32,
+        /// serial number of its packet; 0: none
+        serial: u64,
+        /// number of the row, from 0, that led to it: always smaller, and not later; -1: it is a root
+        cause: CauseId,
+    }
+}
+
+impl Cause {
+    /// A root.
+    pub const fn root(kind: Kind) -> Cause {
+        let (time_ns, cause) = (Time::ZERO, CauseId::NONE);
+        Cause { time_ns, kind, name: "", place: None, host: None, flow: None, seq: 0, serial: 0, cause }
+    }
+
+    /// What another row led to.
+    pub const fn of(kind: Kind, name: &'static str, cause: CauseId) -> Cause {
+        Cause { name, cause, ..Cause::root(kind) }
+    }
+
+    /// The same at a place.
+    #[must_use]
+    pub const fn at(self, place: Location) -> Cause {
+        Cause { place: Some(place), ..self }
+    }
+
+    /// The same about a mobile host.
+    #[must_use]
+    pub const fn about(self, host: Option<Addr>) -> Cause {
+        Cause { host, ..self }
+    }
+
+    /// The same about a segment of a flow.
+    #[must_use]
+    pub const fn segment(self, flow: FlowId, seq: u32) -> Cause {
+        Cause { flow: Some(flow), seq, ..self }
+    }
+}
+
+/// Whether a loss for this reason has its cause in the network itself.
+pub const fn is_root(reason: DropReason) -> bool {
+    match reason {
+        DropReason::QueueOverflow
+        | DropReason::ForwardedOverflow
+        | DropReason::EarlyDrop
+        | DropReason::NoRoute
+        | DropReason::TtlExpired
+        | DropReason::FrameLoss
+        | DropReason::RetryLimit
+        | DropReason::ForcedLoss
+        | DropReason::PolicedMark
+        | DropReason::TunnelCongestion
+        | DropReason::NoEndpoint
+        | DropReason::RandomLoss => true,
+        DropReason::Detached
+        | DropReason::LinkDown
+        | DropReason::NoBinding
+        | DropReason::BufferOverflow
+        | DropReason::BufferExpired
+        | DropReason::BearerEnded
+        | DropReason::Duplicate
+        | DropReason::CopyReleased => false,
+    }
+}
+
+/// The cause of what happens now.
+#[derive(Copy, Clone, Debug)]
+pub enum CurrentCause {
+    /// A row.
+    Row(CauseId),
+    /// A row that is added with the first of its effects.
+    New(Cause),
+}
+
+impl Default for CurrentCause {
+    fn default() -> Self {
+        CurrentCause::Row(CauseId::START)
+    }
+}
+
+/// The retransmissions and losses of a segment.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct SegmentHistory {
+    /// How often it was sent again.
+    pub again: u32,
+    /// How often it was lost.
+    pub lost: u32,
+    /// The packet that was lost last; 0: none with data.
+    pub serial: u64,
+    /// The row of its last loss.
+    pub loss: CauseId,
+}
+
+impl SegmentHistory {
+    /// Whether nothing that was sent of it is on its way, unless it has arrived.
+    pub fn all_lost(&self) -> bool {
+        self.lost > self.again
+    }
+}
+
+/// The rows, and what is needed to find the row that led to something.
+#[derive(Clone, Debug, Default)]
+pub struct Chains {
+    /// The rows.
+    pub rows: Causes,
+    is_on: bool,
+    current: CurrentCause,
+    /// The row of each message.
+    messages: Vec<CauseId>,
+    /// Messages that were lost or held back, with the row that says so.
+    missing: Vec<(CauseId, CauseId)>,
+    segments: BTreeMap<(FlowId, u32), SegmentHistory>,
+    /// Of each flow the lost acknowledgement with the highest number.
+    lost_acks: BTreeMap<FlowId, (u32, CauseId)>,
+    /// The rows of changes of links.
+    link_changes: Vec<CauseId>,
+    /// Of each flow the last outage of a recorded link that one of its packets met, and when it ended.
+    outages: BTreeMap<FlowId, (CauseId, Time)>,
+}
+
+impl Chains {
+    /// Rows are made from now on; the first is the start of the run.
+    pub fn begin(&mut self) {
+        self.is_on = true;
+        self.add(Time::ZERO, Cause::root(Kind::Start));
+    }
+
+    /// Whether rows are made.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, now: Time, row: Cause) -> CauseId {
+        if !self.is_on {
+            return CauseId::NONE;
+        }
+        let id = CauseId(self.rows.cause.len() as u32);
+        debug_assert!(row.cause == CauseId::NONE || row.cause < id, "{row:?}");
+        self.rows.push(Cause { time_ns: now, ..row });
+        if row.kind == Kind::LinkChange {
+            self.link_changes.push(id);
+        }
+        id
+    }
+
+    /// The row that leads to what happens now, added if it is a new one.
+    pub fn current(&mut self, now: Time) -> CauseId {
+        let id = match self.current {
+            CurrentCause::Row(id) => id,
+            CurrentCause::New(row) => self.add(now, row),
+        };
+        self.current = CurrentCause::Row(id);
+        id
+    }
+
+    /// From now on this is the cause of what happens; what was before.
+    pub fn set_current(&mut self, cause: CurrentCause) -> CurrentCause {
+        std::mem::replace(&mut self.current, cause)
+    }
+
+    /// An agent sends a message; its row.
+    pub fn message(
+        &mut self,
+        now: Time,
+        name: &'static str,
+        (at, host): (Location, Option<Addr>),
+    ) -> CauseId {
+        if !self.is_on {
+            return CauseId::NONE;
+        }
+        let current = self.current(now);
+        let row = self.add(now, Cause::of(Kind::Message, name, current).at(at).about(host));
+        self.messages.push(row);
+        row
+    }
+
+    /// The packet that carries a message has this number.
+    pub fn message_serial(&mut self, id: MessageId, serial: u64) {
+        let row = self.message_row(id);
+        if let Some(known) = self.rows.serial.get_mut(row.0 as usize) {
+            *known = serial;
+        }
+    }
+
+    /// What leads to what a host does that entered a cell at the row `moved` and hears a message for everyone there: the
+    /// message, if it is an answer to what the host has done there; else that it is there.
+    pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> CurrentCause {
+        let message = self.message_row(id);
+        let mut row = message;
+        while row != CauseId::NONE && row > moved {
+            let at = row.0 as usize;
+            if self.rows.host[at] == Some(host) {
+                return CurrentCause::Row(message);
+            }
+            row = self.rows.cause[at];
+        }
+        let Some(&name) = self.rows.name.get(message.0 as usize) else { return CurrentCause::Row(message) };
+        let row = Cause::of(Kind::Heard, name, moved.or(|| CauseId::START)).about(Some(host));
+        CurrentCause::New(Cause { serial: self.rows.serial[message.0 as usize], ..row })
+    }
+
+    /// The row of a message.
+    pub fn message_row(&self, id: MessageId) -> CauseId {
+        self.messages.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// A fault holds a message back.
+    pub fn held_back(&mut self, now: Time, id: MessageId, at: Location) {
+        let message = self.message_row(id);
+        let row = Cause::root(Kind::DelayedMessage).at(at);
+        self.miss(now, message, row);
+    }
+
+    fn miss(&mut self, now: Time, message: CauseId, row: Cause) -> CauseId {
+        if !self.is_on {
+            return CauseId::NONE;
+        }
+        let of = message.0 as usize;
+        let (name, host, serial) = (self.rows.name[of], self.rows.host[of], self.rows.serial[of]);
+        let name = if row.name.is_empty() { name } else { row.name };
+        let row = self.add(now, Cause { name, serial, ..row.about(host) });
+        self.missing.push((message, row));
+        row
+    }
+
+    /// Of the messages that an agent at `at` sent because of `sent_by`, and those sent because of them, the last that was
+    /// lost or held back: the row that says so.
+    pub fn missing(&self, sent_by: CauseId, at: Location) -> Option<CauseId> {
+        let later = self.missing.iter().rev().take_while(|(message, _)| *message > sent_by);
+        let is_from = |message: CauseId| {
+            let mut at_row = message;
+            while at_row != CauseId::NONE && at_row > sent_by {
+                let row = at_row.0 as usize;
+                let above = self.rows.cause[row];
+                if above == sent_by && self.rows.kind[row] == Kind::Message {
+                    return self.rows.place[row] == Some(at);
+                }
+                at_row = above;
+            }
+            false
+        };
+        later.take(MISSING_CONSIDERED).find(|(message, _)| is_from(*message)).map(|&(_, row)| row)
+    }
+
+    /// A packet is lost for a reason, which `cause` led to unless the reason is in the network itself.
+    pub fn lost(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        (reason, place): (DropReason, Location),
+        cause: CauseId,
+    ) -> CauseId {
+        // A copy that is let go is lost to nobody.
+        if !self.is_on || reason == DropReason::CopyReleased {
+            return CauseId::NONE;
+        }
+        debug_assert_eq!(is_root(reason), cause == CauseId::NONE, "{reason:?}");
+        let row = Cause::of(Kind::Loss, reason.name(), cause).at(place);
+        if let Some(message) = packet.message() {
+            return self.miss(now, self.message_row(message), row);
+        }
+        let row = Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) };
+        let row = self.add(now, row);
+        if !reason.loses_data() {
+            return row;
+        }
+        if let Some(seq) = segment(packet) {
+            let history = self.segments.entry((packet.flow, seq)).or_default();
+            history.lost += 1;
+            history.loss = row;
+            if packet.payload() > 0 {
+                history.serial = packet.serial;
+            }
+        } else if packet.is_tcp() {
+            let highest = self.lost_acks.entry(packet.flow).or_insert((packet.ack(), row));
+            if packet.ack() >= highest.0 {
+                *highest = (packet.ack(), row);
+            }
+        }
+        row
+    }
+
+    /// A segment is sent again.
+    pub fn sent_again(&mut self, flow: FlowId, seq: u32) {
+        if self.is_on {
+            self.segments.entry((flow, seq)).or_default().again += 1;
+        }
+    }
+
+    /// The retransmissions and losses of a segment; none, if there were none.
+    pub fn segment_history(&self, flow: FlowId, seq: u32) -> SegmentHistory {
+        self.segments.get(&(flow, seq)).copied().unwrap_or_default()
+    }
+
+    /// The last loss of an acknowledgement that says that this segment has arrived.
+    pub fn lost_ack(&self, flow: FlowId, seq: u32) -> Option<CauseId> {
+        self.lost_acks.get(&flow).filter(|(ack, _)| *ack > seq).map(|&(_, row)| row)
+    }
+
+    /// The first change of a link at or after `since`.
+    pub fn link_change(&self, since: Time) -> Option<CauseId> {
+        let first = self.link_changes.partition_point(|&row| !self.happened(row, since));
+        self.link_changes.get(first).copied()
+    }
+
+    /// A packet begins to wait for an outage of a recorded link to end.
+    pub fn outage(&mut self, (now, end): (Time, Time), packet: &Packet, link: LinkId) {
+        if self.is_on {
+            let row = Cause::root(Kind::LinkOutage).at(Location::Link(link));
+            let row = Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) };
+            let row = self.add(now, row);
+            self.outages.insert(packet.flow, (row, end));
+        }
+    }
+
+    /// The last outage of a recorded link that a packet of a flow met, if it ended at or after `since`.
+    pub fn outage_of(&self, flow: FlowId, since: Time) -> Option<CauseId> {
+        self.outages.get(&flow).filter(|(_, end)| *end >= since).map(|&(row, _)| row)
+    }
+
+    /// Whether there is such a row and it is from `since` or later.
+    pub fn happened(&self, row: CauseId, since: Time) -> bool {
+        self.rows.time_ns.get(row.0 as usize).is_some_and(|&time| time >= since)
+    }
+}
+
+/// Lost messages that are looked at for one timer.
+const MISSING_CONSIDERED: usize = 256;
+
+/// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
+pub fn data_seq(packet: &Packet) -> u32 {
+    let is_data = packet.is_udp() || (packet.is_tcp() && packet.payload() > 0);
+    if is_data { packet.seq() } else { 0 }
+}
+
+/// The number of a segment that the sending end may have to repeat: data, a SYN or a FIN. A SYN that acknowledges is the
+/// receiving end's.
+pub fn segment(packet: &Packet) -> Option<u32> {
+    let flags = packet.flags();
+    let opens = flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
+    (packet.is_tcp() && (packet.payload() > 0 || opens || flags.has(TcpFlags::FIN))).then(|| packet.seq())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use roamlab_engine::{Bytes, Duration};
+    use roamlab_packet::{Body, IpHeader, PacketPool, TcpHeader, Tos};
+
+    const FLOW: FlowId = FlowId(0);
+
+    fn chains() -> Chains {
+        let mut chains = Chains::default();
+        chains.begin();
+        chains
+    }
+
+    fn acknowledgement(ack: u32) -> Packet {
+        let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let tcp = TcpHeader { ack, flags: TcpFlags::ACK, ..TcpHeader::default() };
+        let mut pool = PacketPool::default();
+        let packet = pool.create(Packet::make(FLOW, inner, Bytes(40), Time::ZERO, Body::Tcp(tcp)));
+        pool[&packet].clone()
+    }
+
+    #[test]
+    fn the_highest_lost_acknowledgement_counts_and_of_equal_ones_the_last() {
+        let mut chains = chains();
+        let lost = (DropReason::ForcedLoss, Location::Node(NodeId(0)));
+        let rows: Vec<CauseId> = [5, 9, 9, 7]
+            .map(|ack| chains.lost(Time::ZERO, &acknowledgement(ack), lost, CauseId::NONE))
+            .into();
+        assert_eq!((chains.lost_ack(FLOW, 8), chains.lost_ack(FLOW, 9)), (Some(rows[2]), None));
+    }
+
+    #[test]
+    fn an_outage_counts_until_its_end() {
+        let mut chains = chains();
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        chains.outage((ms(10), ms(60)), &acknowledgement(1), LinkId(0));
+        let since = [10, 60, 61].map(|millis| chains.outage_of(FLOW, ms(millis)).is_some());
+        assert_eq!(since, [true, true, false]);
+    }
+}

@@ -1,0 +1,568 @@
+//! Builds a world from a checked scenario.
+
+use crate::context::Context;
+use crate::control::fault::Fault;
+use crate::control::{Agents, Alternative};
+use crate::dataplane::forced::{ForcedDrops, LinkChange};
+use crate::dataplane::link::{End, Link, Links};
+use crate::dataplane::network::{Network, Policer, Rules};
+use crate::dataplane::node::{Node, Nodes};
+use crate::dataplane::route::{Edge, StaticRoutes, shortest_paths};
+use crate::dataplane::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
+use crate::endpoints::flow::{Flow, Transport};
+use crate::endpoints::flows::Flows;
+use crate::endpoints::units::Units;
+use crate::event::Event;
+use crate::ids::{CellId, LinkId, NodeId};
+use crate::layer2::cells::{Cell, Cells, Measuring, Mobile, Roaming};
+use crate::record::capture::Capture;
+use crate::record::probe::{Wanted, tables};
+use crate::record::table::Names;
+use crate::run::conduct::{Conduct, Part, Replication};
+use crate::run::install;
+use crate::run::ns2;
+use crate::run::world::{Planes, World};
+use roamlab_engine::{Duration, Rate, Streams, Time};
+use roamlab_packet::{Addr, Dscp, FlowId};
+use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
+use roamlab_radio::{
+    BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
+    SignalSpec, Visit,
+};
+use roamlab_scenario::{
+    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
+    Scenario, Way,
+};
+use roamlab_traffic::{App, AppSpec};
+use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The knobs of a flow that runs over TCP.
+type TcpKnobs = Option<Arc<TcpParams>>;
+
+/// Builds the world of a scenario that has been checked.
+pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> World {
+    build_shared(scenario, &[], draw, conduct).world
+}
+
+/// A world, and what alternatives share its beginning.
+pub struct Shared {
+    /// The world.
+    pub world: World,
+    /// The places of the alternatives that ask the world for the same things.
+    pub alternatives: Vec<usize>,
+    /// When the first host makes its second visit, if one does.
+    pub second_visit: Option<Time>,
+}
+
+/// Builds the world of a scenario whose beginning others share, in which the protocols alone are others.
+pub fn build_shared(
+    scenario: &Scenario,
+    others: &[&Scenario],
+    draw: Replication,
+    conduct: &Conduct<'_>,
+) -> Shared {
+    let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
+    let drawn = scenario.draw_plans(&streams);
+    let scenario = drawn.as_ref().unwrap_or(scenario);
+    let links = Links::new(scenario.network.signalling_priority);
+    let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
+    let wanted = wanted(scenario, conduct);
+    let mut builder =
+        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, routes };
+    builder.wired();
+    let cells = builder.cells();
+    builder.routes();
+    builder.hosts(&cells);
+    builder.finish(cells, others, conduct.capture)
+}
+
+/// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
+fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
+    let record = &scenario.record;
+    let packets = record.packets && conduct.wants("packets");
+    let causes = conduct.wants("causes")
+        || tables().any(|table| table.of_causes().any(|column| conduct.wants_column(table.name, column)));
+    Wanted {
+        deliveries: record.deliveries && conduct.wants("deliveries"),
+        tcp: record.tcp && conduct.wants("tcp"),
+        variables: record.variables && conduct.wants("variables"),
+        packets,
+        // What is handed to a recorded queue is told of by packets too.
+        queues: conduct.wants("queue") || packets,
+        units: conduct.wants("units"),
+        drops: conduct.wants("drops"),
+        signalling: conduct.wants("signalling"),
+        handovers: conduct.wants("handovers"),
+        // The causes of timeouts are found among the packets that buffers have released.
+        releases: conduct.wants("releases") || causes,
+        policing: conduct.wants("policing"),
+        causes,
+    }
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    draw: Replication,
+    wanted: Wanted,
+    streams: Streams,
+    nodes: Nodes,
+    /// The mobile hosts, by their nodes.
+    mobiles: Vec<Option<Box<Mobile>>>,
+    links: Links,
+    ids: BTreeMap<&'a str, NodeId>,
+    routes: StaticRoutes,
+}
+
+impl<'a> Builder<'a> {
+    /// The node of this name, made if there is none yet.
+    fn node(&mut self, name: &'a str) -> NodeId {
+        let next = NodeId(self.nodes.len() as u32);
+        let id = *self.ids.entry(name).or_insert(next);
+        if id == next {
+            self.nodes.add(Node::new(name, Addr::node(next.0)));
+        }
+        id
+    }
+
+    fn link(
+        &mut self,
+        name: String,
+        ends: (NodeId, End),
+        (rate, delay): (Rate, Duration),
+        queue: &QueueSpec,
+        own_queue: bool,
+    ) -> LinkId {
+        let queue = self.queue(&name, queue, (rate, delay), self.is_recorded(&name, own_queue));
+        let id = self.links.add(name, ends, (rate, delay), TxQueue::Shared(queue));
+        if let End::Node(to) = ends.1 {
+            let neighbour = self.nodes[to].addr;
+            self.nodes[ends.0].neighbours.insert(neighbour, id);
+        }
+        id
+    }
+
+    fn is_recorded(&self, queue: &str, by_default: bool) -> bool {
+        self.wanted.queues && self.scenario.record.has_queue(queue, by_default)
+    }
+
+    fn duplex(
+        &mut self,
+        [left, right]: [&'a str; 2],
+        shapes: [(Rate, Duration); 2],
+        queues: [Option<&QueueSpec>; 2],
+    ) -> [LinkId; 2] {
+        let default = &self.scenario.network.queue;
+        let ids = [self.node(left), self.node(right)];
+        let names = [format!("{left}->{right}"), format!("{right}->{left}")];
+        let ends = [(ids[0], End::Node(ids[1])), (ids[1], End::Node(ids[0]))];
+        let mut each = names.into_iter().zip(ends).zip(queues).zip(shapes);
+        std::array::from_fn(|_| {
+            let (((name, ends), queue), shape) = each.next().expect("two of each");
+            self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some())
+        })
+    }
+
+    /// Makes a link a recorded one, if its rate is.
+    fn record_of(&mut self, id: LinkId, rate: &LinkRate, way: Way) {
+        if let Some(trace) = rate.recorded().and_then(|rate| rate.file(way).content()) {
+            self.links.record_of(id, trace);
+        }
+    }
+
+    /// Gives a link its random loss, with a stream of its name.
+    fn lose_at_random(&mut self, id: LinkId, loss: Option<&LossSpec>) {
+        if let Some(spec) = loss {
+            let rng = self.streams.named(&format!("{}/loss", self.links[id].name));
+            self.links.lose_at_random(id, LossProcess::new(spec.clone(), rng));
+        }
+    }
+
+    fn wired(&mut self) {
+        for link in &self.scenario.links {
+            let names = link.between.each_ref().map(String::as_str);
+            let queues = [link.queue.as_deref(), link.reverse_queue.as_deref()];
+            let ways = [Way::There, Way::Back];
+            let built = self.duplex(names, ways.map(|way| (link.rate(way), link.delay(way))), queues);
+            for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
+                self.record_of(id, &link.rate, way);
+                let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
+                self.links.interfere(id, forced, changes(link, way));
+                self.lose_at_random(id, link.loss(way));
+            }
+        }
+    }
+
+    fn cells(&mut self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for (name, spec) in &self.scenario.cells {
+            let queues = [spec.backhaul.queue.as_ref(), spec.backhaul.reverse_queue.as_ref()];
+            let backhaul = (spec.backhaul.rate, spec.backhaul.delay);
+            let built = self.duplex([&spec.router, name], [backhaul; 2], queues);
+            for (id, way) in built.into_iter().zip([Way::There, Way::Back]) {
+                self.lose_at_random(id, spec.backhaul.loss(way));
+            }
+            let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
+            let ends = (base_station, End::Cell(cell));
+            let shape = (spec.rate.mean(Way::There), spec.delay);
+            let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
+            self.record_of(air, &spec.rate, Way::There);
+            self.lose_at_random(air, spec.loss(Way::There));
+            self.nodes[base_station].serves = Some(cell);
+            if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
+                let medium = self.links.add_medium(medium);
+                let rng = self.streams.named(&format!("{name}/medium/{name}"));
+                self.links.join(air, medium, Role::BaseStation, rng);
+                if let Some(wifi) = self.scenario.radio.roaming() {
+                    self.links.report(medium);
+                    self.links.keep_members(air, wifi);
+                }
+            }
+            let router = self.node(&spec.router);
+            self.nodes[router].is_access_router = true;
+            let cell = Cell::new(name.clone(), air, base_station);
+            cells.push(match self.scenario.radio.roaming() {
+                Some(wifi) => {
+                    let channel = spec.channel.unwrap_or_else(|| wifi.channel(cells.len() as u32));
+                    cell.on_channel(channel, spec.medium.beacon_interval())
+                }
+                None => cell,
+            });
+        }
+        cells
+    }
+
+    fn routes(&mut self) {
+        let edge = |(index, link): (usize, &Link)| match link.to {
+            End::Node(to) => Some(Edge {
+                link: LinkId(index as u32),
+                from: link.from.0 as usize,
+                to: to.0 as usize,
+                delay: self.links.delay(LinkId(index as u32)),
+            }),
+            End::Cell(_) => None,
+        };
+        let edges: Vec<Edge> = self.links.iter().enumerate().filter_map(edge).collect();
+        self.routes = shortest_paths(self.ids.len(), &edges);
+    }
+
+    fn hosts(&mut self, cells: &[Cell]) {
+        self.mobiles.resize_with(self.nodes.len(), || None);
+        for spec in &self.scenario.hosts {
+            let home = self.ids[spec.home.as_str()];
+            let id = NodeId(self.nodes.len() as u32);
+            self.ids.insert(&spec.name, id);
+            self.nodes.add(Node::new(&spec.name, Addr::mobile(id.0)));
+            self.routes.add_host(home);
+            let mobile = self.mobile(id, spec, cells);
+            self.mobiles.push(Some(Box::new(mobile)));
+        }
+    }
+
+    fn mobile(&mut self, id: NodeId, spec: &HostSpec, cells: &[Cell]) -> Mobile {
+        let mut uplinks = BTreeMap::new();
+        let visit = |visit: &Visit| CellId(number_of(&visit.cell, cells) as u32);
+        let visits = spec.stays().iter().map(visit).collect();
+        for name in self.scenario.cells_of(spec) {
+            let cell = number_of(name, cells);
+            let air = &self.scenario.cells[name];
+            let ends = (id, End::Node(cells[cell].base_station));
+            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate.mean(Way::Back)), air.delay);
+            let uplink = format!("{}->{name}", spec.name);
+            let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
+            self.links.track_flights(link);
+            self.record_of(link, &air.rate, Way::Back);
+            self.lose_at_random(link, air.loss(Way::Back));
+            if let Some(medium) = self.links.medium_of(cells[cell].air) {
+                let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
+                self.links.join(link, medium, Role::Host, rng);
+            }
+            uplinks.insert(CellId(cell as u32), link);
+        }
+        let plan = self.scenario.radio.plan(spec.stays()).unwrap_or_default();
+        let (uplinks, measuring) = ((uplinks, self.scenario.radio.uplink()), self.measuring(spec, cells));
+        let drops_duplicates = self.scenario.radio.duplicates() == Duplicates::Drop;
+        let roaming = self.scenario.radio.roaming().map(|wifi| Box::new(Roaming::new(wifi)));
+        Mobile::new((plan, visits), uplinks, (measuring, roaming), drops_duplicates)
+    }
+
+    /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
+    fn bearers(&mut self, cells: &[Cell]) -> Vec<String> {
+        let mut names = Vec::new();
+        for cell in cells {
+            let spec = &self.scenario.cells[&cell.name];
+            let Some(scheduler) = &spec.scheduler else { continue };
+            let air = format!("{}/air", cell.name);
+            let rate = spec.rate.mean(Way::There);
+            let shape = (rate, spec.delay);
+            let queue = self.queue(&air, &spec.queue, shape, self.is_recorded(&air, true));
+            let common = BearerQueue { id: cell.air, rate, queue };
+            let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate }], Vec::new());
+            let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
+            for host in self.scenario.hosts.iter().filter(enter) {
+                let addr = self.nodes[self.ids[host.name.as_str()]].addr;
+                let id = LinkId((self.links.len() + names.len()) as u32);
+                let bearer = spec.bearer_of(&host.name);
+                let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(rate) };
+                names.push(format!("{air}/{}", host.name));
+                let name = &names[names.len() - 1];
+                let is_recorded = self.is_recorded(name, true);
+                let queue = self.queue(name, &bearer.queue, (share.rate, spec.delay), is_recorded);
+                hosts.push((addr, BearerQueue { id, rate: share.rate, queue }));
+                shares.push(share);
+            }
+            let bearers = Bearers::new(CellScheduler::new(scheduler, &shares), common, hosts);
+            self.links.set_queue(cell.air, TxQueue::Bearers(Box::new(bearers)));
+        }
+        names
+    }
+
+    /// A queue at a link or bearer of this rate and delay.
+    fn queue(
+        &self,
+        name: &str,
+        spec: &QueueSpec,
+        (rate, delay): (Rate, Duration),
+        is_recorded: bool,
+    ) -> Queue {
+        let mut qdisc = Qdisc::new(spec, self.streams.named(&format!("{name}/{}", spec.stream())));
+        qdisc.attach(rate, delay);
+        Queue::new(qdisc, is_recorded)
+    }
+
+    fn measuring(&self, host: &HostSpec, cells: &[Cell]) -> Option<Measuring> {
+        let spec = self.scenario.radio.measurement()?;
+        let air = |cell: &Cell| &self.scenario.cells[&cell.name];
+        let offsets = cells.iter().map(|cell| air(cell).individual_offset_db).collect();
+        let meter = Meter::new(spec.period, spec.t310, spec.audible_dbm, offsets);
+        let signal = match spec.signal {
+            SignalSpec::Schedule => {
+                let shape = (spec.peak_dbm, spec.slope_db_per_s);
+                let number = |name: &str| number_of(name, cells);
+                Signal::Schedule(Schedule::new(shape, cells.len(), host.stays(), number))
+            }
+            SignalSpec::Positions => {
+                let stream =
+                    |cell: &Cell| self.streams.named(&format!("{}/{}/shadowing", host.name, cell.name));
+                let transmitter = |cell| air(cell).transmitter.clone().map(|each| (each, stream(cell)));
+                let transmitters = cells.iter().map(transmitter).collect();
+                Signal::Positions(Positions::new(
+                    spec.path_loss.clone(),
+                    host.trajectory.clone()?,
+                    transmitters,
+                ))
+            }
+        };
+        Some(Measuring { signal, meter, period: spec.period })
+    }
+
+    fn flows(&self) -> Vec<Flow> {
+        let specs = &self.scenario.flows;
+        let app =
+            |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
+        let apps: Vec<App> = specs.iter().map(app).collect();
+        let tcp = |spec: &FlowSpec| {
+            let mut params = spec.transport.tcp()?.resolve(self.scenario.run.profile).ok()?;
+            // DEVIATION: a connection carries data one way, so requests and responses have one each. They stand for one
+            // connection that the client opens: the handshake is that of the requests, the server answers at once.
+            if spec.app.asks() {
+                params.handshake = Handshake::None;
+            }
+            Some(params)
+        };
+        let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let params = tcp(spec).map(Arc::new);
+            // Flows beside each other are mostly alike.
+            let shared = tcps.last().filter(|last| **last == params).cloned();
+            tcps.push(shared.unwrap_or(params));
+        }
+        let phases = self.clock_phases(&tcps);
+        let partners = partners(specs);
+        let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
+        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
+            let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
+            self.flow(spec, app, tcp.as_ref(), phase)
+        };
+        let mut flows: Vec<Flow> = parts.map(flow).collect();
+        for (flow, partner) in flows.iter_mut().zip(partners) {
+            flow.units = Units::of(&flow.app, partner);
+        }
+        flows
+    }
+
+    /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
+    fn clock_phases(&self, tcps: &[TcpKnobs]) -> Vec<Duration> {
+        let tick = |tcp: &TcpKnobs| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
+        let flows = self.scenario.flows.iter().zip(tcps);
+        let Some(mut shared) = self.streams.shared() else {
+            let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
+            return flows.map(|(spec, tcp)| own(spec).uniform_duration(tick(tcp))).collect();
+        };
+        let agents = flows.map(|(spec, tcp)| {
+            let resets = match tcp {
+                Some(params) if params.recovery == RecoveryKind::Vegas => 2,
+                Some(_) => 1,
+                None => 0,
+            };
+            let node = self.ids[spec.path[0].as_str()].0;
+            ns2::Agent { node, resets }
+        });
+        let agents: Vec<ns2::Agent> = agents.collect();
+        let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
+        let part = |(phase, tcp): (f64, &TcpKnobs)| {
+            Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
+        };
+        phases.into_iter().zip(tcps).map(part).collect()
+    }
+
+    fn flow(&self, spec: &FlowSpec, app: App, tcp: Option<&Arc<TcpParams>>, phase: Duration) -> Flow {
+        let transport = match tcp {
+            Some(params) => Transport::Tcp {
+                segment: params.segment,
+                sender: Box::new(TcpSender::new(Arc::clone(params), phase)),
+                receiver: Box::new(TcpReceiver::new(Arc::clone(params))),
+            },
+            None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
+        };
+        let end = |name: &String| {
+            let node = self.ids[name.as_str()];
+            (node, self.nodes[node].addr)
+        };
+        let ends = spec.path.each_ref().map(end);
+        let mut flow = Flow::new(spec.name.clone(), ends, app, transport);
+        flow.dscp = spec.dscp;
+        flow
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let faults = self.scenario.faults.iter().map(|spec| Fault {
+            message: spec.message.clone(),
+            host: spec.host.as_ref().map(|host| self.nodes[self.ids[host.as_str()]].addr),
+            occurrences: spec.occurrences.clone(),
+            delay: spec.delay,
+            duplicate: spec.duplicate,
+            seen: 0,
+        });
+        faults.collect()
+    }
+
+    fn finish(mut self, cells: Vec<Cell>, others: &[&Scenario], capture: Option<&[String]>) -> Shared {
+        let bearers = self.bearers(&cells);
+        let scenario = self.scenario;
+        let flows = self.flows();
+        let faults = self.faults();
+        let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
+        let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
+        let mut cx = Context { mark: Some(setting.mark), ..Context::default() };
+        cx.probes.traced = self.draw.trace;
+        cx.probes.wanted = self.wanted;
+        if self.wanted.causes {
+            cx.probes.causes.begin();
+        }
+        cx.probes.losses = vec![0; flows.len()];
+        schedule_changes(&mut cx, &self.links);
+        cells.start(&mut cx);
+        let flows = Flows::new(flows);
+        flows.start(&mut cx);
+        let mut agents = Agents::new(faults, setting.predictions);
+        let alternative = |(place, other): (usize, &&Scenario)| {
+            let names = (&self.ids, &self.streams);
+            install::alternative(other, scenario, &self.nodes, names).map(|alternative| (place, alternative))
+        };
+        let (alternatives, installed): (Vec<usize>, Vec<Alternative>) =
+            others.iter().enumerate().filter_map(alternative).unzip();
+        let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
+        let second_visit =
+            second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap())).min();
+        let rules = Rules {
+            tunnel_ecn: scenario.network.tunnel_ecn,
+            policer: policer(scenario.network.foreign_marks, setting.mark),
+        };
+        let links = (self.links, bearers, self.routes);
+        let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        for alternative in installed {
+            agents.share_beginning(alternative, &mut network);
+        }
+        agents.start(&mut network, &mut cx);
+        network.start_beacons(&mut cx);
+        let names = names(&network, &flows);
+        if let Some(places) = capture {
+            cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter())));
+            cx.probes.traced = Some(u64::MAX);
+        }
+        network.mark_special(&cx);
+        let planes = Planes { cx, network, agents };
+        let size = Part::network(&NetworkSize::of(scenario));
+        let world = World { flows, planes, names, events: 0, packet_hops: 0, size };
+        Shared { world, alternatives, second_visit }
+    }
+}
+
+fn names(network: &Network, flows: &Flows) -> Names {
+    let nodes = || (0..network.nodes()).map(NodeId);
+    Names {
+        nodes: nodes().map(|node| network.name(node).to_owned()).collect(),
+        links: network.queue_names(),
+        flows: flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
+        addresses: nodes().map(|node| (network.address(node), node)).collect(),
+    }
+}
+
+/// Of each flow the one that goes the other way, if one asks and the other answers.
+fn partners(specs: &[FlowSpec]) -> Vec<Option<u32>> {
+    let mut partners = vec![None; specs.len()];
+    let asking = specs.iter().zip(0..).filter(|(spec, _)| spec.app.asks());
+    let places: BTreeMap<&str, u32> = asking.map(|(spec, place)| (spec.name.as_str(), place)).collect();
+    for (spec, place) in specs.iter().zip(0..) {
+        if let AppSpec::Requests(params) = &spec.app
+            && let Some(&answering) = places.get(params.of.as_str())
+        {
+            partners[place as usize] = Some(answering);
+            partners[answering as usize] = Some(place);
+        }
+    }
+    partners
+}
+
+fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
+    let drop = match marks {
+        ForeignMarks::Honour => return None,
+        ForeignMarks::Clear => false,
+        ForeignMarks::Drop => true,
+    };
+    Some(Policer { mark, drop })
+}
+
+/// The number of the cell of this name. Cells stand in the order of their names.
+fn number_of(name: &str, cells: &[Cell]) -> usize {
+    cells.binary_search_by(|cell| cell.name.as_str().cmp(name)).unwrap_or_default()
+}
+
+fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
+    let named = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
+    let flow = drops.flow.as_ref().and_then(named).map(|flow| FlowId(flow as u32));
+    let mut ordinals = drops.packets.clone();
+    ordinals.sort_unstable();
+    ForcedDrops { flow, ordinals, delay: drops.delay, seen: 0 }
+}
+
+fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
+    let change = |spec: &ChangeSpec| LinkChange {
+        at: Time::ZERO + spec.at,
+        rate: spec.reverse_rate.filter(|_| way == Way::Back).or(spec.rate),
+        delay: spec.reverse_delay.filter(|_| way == Way::Back).or(spec.delay),
+        up: spec.up,
+    };
+    link.changes.iter().map(change).collect()
+}
+
+fn schedule_changes(cx: &mut Context, links: &Links) {
+    for (id, link) in links.iter().enumerate() {
+        for (index, change) in link.changes.iter().enumerate() {
+            let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };
+            cx.scheduler.push(change.at, event);
+        }
+    }
+}

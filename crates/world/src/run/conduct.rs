@@ -1,0 +1,169 @@
+//! Run options: its number in the ensemble, a flag that stops it, its memory limit, the tables that it keeps.
+
+use crate::record::piece::Piece;
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::Packet;
+use roamlab_scenario::{NetworkSize, megabytes};
+use std::fmt;
+
+/// What determines a run beside its scenario.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Replication {
+    /// The seed of the ensemble.
+    pub seed: u64,
+    /// The number of the replication within it.
+    pub run: u64,
+    /// The packet whose way is traced; changes nothing else.
+    pub trace: Option<u64>,
+}
+
+/// How far a run has come.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Events that have happened.
+    pub events: u64,
+}
+
+/// How a run is conducted.
+#[derive(Copy, Clone)]
+pub struct Conduct<'a> {
+    /// Asked each 2^14 events; when it says no, the run ends there, with the tables so far.
+    pub keep_going: &'a dyn Fn(Progress) -> bool,
+    /// What network, record and packets may take in memory; `None`: what there is.
+    pub memory: Option<Bytes>,
+    /// What is wanted: tables by their names, columns as `table.column`; `None`: everything. No other tables are
+    /// recorded, and of those in which not all columns are wanted the others are left out.
+    pub tables: Option<&'a [String]>,
+    /// Who takes long tables in pieces, so that memory does not hold them; `None`: nobody.
+    pub stream: Option<Stream<'a>>,
+    /// Nodes and links, by their names, whose packets are captured: the tables `frames` and `frame_bytes`.
+    pub capture: Option<&'a [String]>,
+}
+
+/// Takes the pieces of a table from the first row to the last, as they come. A table of which a piece has been taken is not
+/// among those of the result. All words of its columns stand in the first piece, in the others none.
+#[derive(Copy, Clone)]
+pub struct Stream<'a> {
+    /// Rows of a piece, at least, but for the last. A table with fewer is not taken.
+    pub rows: usize,
+    /// Takes a piece.
+    pub take: &'a dyn Fn(Piece<'_>),
+}
+
+impl Default for Conduct<'_> {
+    fn default() -> Self {
+        Conduct { keep_going: &|_| true, memory: None, tables: None, stream: None, capture: None }
+    }
+}
+
+impl fmt::Debug for Conduct<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Conduct { memory, tables, .. } = self;
+        f.debug_struct("Conduct").field("memory", memory).field("tables", tables).finish_non_exhaustive()
+    }
+}
+
+impl Conduct<'_> {
+    /// Whether this table is wanted, or a column of it.
+    pub fn wants(&self, table: &str) -> bool {
+        self.any(|name, _| name == table)
+    }
+
+    /// Whether this column is wanted.
+    pub fn wants_column(&self, table: &str, column: &str) -> bool {
+        self.any(|name, only| name == table && only.is_none_or(|only| only == column))
+    }
+
+    /// Whether everything is wanted, or one of what is satisfies `is`: a table, and the column if only that is wanted.
+    fn any(&self, is: impl Fn(&str, Option<&str>) -> bool) -> bool {
+        let parts = |name: &'_ str| match name.split_once('.') {
+            Some((table, column)) => is(table, Some(column)),
+            None => is(name, None),
+        };
+        self.tables.is_none_or(|tables| tables.iter().any(|name| parts(name)))
+    }
+}
+
+/// What one part of a run takes in memory.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The table, "packets under way", or "network".
+    pub name: &'static str,
+    /// Its rows.
+    pub rows: usize,
+    /// Bytes that it takes, or will take before long if it grows on.
+    pub bytes: u64,
+    /// What to write so that it does not grow.
+    pub help: &'static str,
+}
+
+impl Part {
+    /// The network of a run.
+    pub fn network(size: &NetworkSize) -> Part {
+        Part { name: NETWORK, rows: size.parts(), bytes: size.bytes(), help: "write a smaller network" }
+    }
+}
+
+/// A run would take more memory than it may.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryLimit {
+    /// When.
+    pub time: Time,
+    /// What it may take.
+    pub limit: Bytes,
+    /// The part that takes most.
+    pub largest: Part,
+}
+
+impl std::error::Error for MemoryLimit {}
+
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MemoryLimit { time, limit, largest: Part { name, rows, help, .. } } = self;
+        let limit = megabytes(limit.0);
+        write!(f, "at {time}: the run would take more than its {limit} of memory, most of it for {rows} ")?;
+        match *name {
+            NETWORK => write!(f, "hosts, cells, links and flows")?,
+            PACKETS => write!(f, "{PACKETS}")?,
+            table => write!(f, "rows of the table `{table}`")?,
+        }
+        write!(f, "\n  help: {help}, shorten `run.duration`, or let the run take more memory")
+    }
+}
+
+const NETWORK: &str = "network";
+
+const PACKETS: &str = "packets under way";
+
+/// More rows than a table gets between two looks at it, as a rule.
+pub const SLACK: usize = 1 << 16;
+
+/// What a vector of this length and capacity takes, or will after its next growth, if that is near: within `slack` elements.
+pub fn bytes_soon(length: usize, slack: usize, capacity: usize, size: usize) -> u64 {
+    let growth = if length + slack > capacity { 2 } else { 1 };
+    (growth * capacity * size) as u64
+}
+
+/// Refuses a run whose network and record, by their parts, and packets, of which there are `packets`, take more than `limit`.
+pub fn check_memory(
+    parts: impl IntoIterator<Item = Part>,
+    packets: usize,
+    limit: Bytes,
+    time: Time,
+) -> Result<(), MemoryLimit> {
+    let held = Part {
+        name: PACKETS,
+        rows: packets,
+        bytes: bytes_soon(packets, SLACK, packets, size_of::<Packet>()),
+        help: "lower the limits of queues and buffers",
+    };
+    let parts = parts.into_iter().chain([held]);
+    let (mut total, mut largest) = (0, held);
+    for part in parts {
+        total += part.bytes;
+        largest = if part.bytes > largest.bytes { part } else { largest };
+    }
+    if total <= limit.0 { Ok(()) } else { Err(MemoryLimit { time, limit, largest }) }
+}

@@ -1,0 +1,103 @@
+//! A run that is driven from outside: by a wall clock, by a kernel, by a test. It does no I/O. The driver advances
+//! time, puts datagrams in and takes datagrams out.
+
+use crate::endpoints::outside::{Datagram, Egress};
+use crate::ids::{NodeId, Side};
+use crate::record::table::Table;
+use crate::run::build::build;
+use crate::run::conduct::{Conduct, Replication};
+use crate::run::world::{Failure, World};
+use crate::run::{conclude, last_instant};
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, FlowId};
+use roamlab_scenario::Scenario;
+
+/// A run that is driven from outside.
+///
+/// The driver advances time from one [`next_event`](Self::next_event) to the next, or as its own clock goes, and looks
+/// after each step for what has come out. What it puts in at an instant happens after what the run did at that instant.
+#[derive(Debug)]
+pub struct Simulation {
+    world: World,
+    end: Time,
+}
+
+impl Simulation {
+    /// A checked scenario before its first event. Of `conduct` the tables count.
+    pub fn new(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Simulation {
+        Simulation { world: build(scenario, draw, conduct), end: Time::ZERO + scenario.run.duration }
+    }
+
+    /// Now, in simulated time.
+    pub fn now(&self) -> Time {
+        self.world.planes.cx.now
+    }
+
+    /// When something happens next by itself, if something does before the run ends.
+    pub fn next_event(&mut self) -> Option<Time> {
+        self.world.planes.cx.scheduler.next_time().filter(|time| *time < self.end)
+    }
+
+    /// Lets happen what is due until `time`, that instant included, or before the run ends; then it is `time`.
+    ///
+    /// # Errors
+    /// The law that was violated.
+    pub fn advance_to(&mut self, time: Time) -> Result<(), Failure> {
+        let time = time.min(self.end);
+        self.world.advance(time.min(last_instant(self.end)), &Conduct::default())?;
+        self.world.planes.cx.now = self.world.planes.cx.now.max(time);
+        Ok(())
+    }
+
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.world.planes.network.node_named(name)
+    }
+
+    /// The address of a node; of a mobile host its home address.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn address(&self, node: NodeId) -> Addr {
+        self.world.planes.network.address(node)
+    }
+
+    /// The flow of this name.
+    pub fn flow(&self, name: &str) -> Option<FlowId> {
+        let found = self.world.flows.iter().position(|flow| flow.name == name);
+        found.map(|index| FlowId(index as u32))
+    }
+
+    /// Takes an end of a flow out, before the run begins: it sends nothing by itself, and what comes for it comes out.
+    /// Totals of the flow are those of the end that stays.
+    ///
+    /// # Panics
+    /// If there is no such flow, or the run has begun.
+    pub fn take_out(&mut self, flow: FlowId, side: Side) {
+        assert_eq!(self.world.events, 0, "an end is taken out before the run begins");
+        self.world.flows.take_out(flow, side);
+    }
+
+    /// A datagram sets out from a node, now.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn inject(&mut self, node: NodeId, datagram: &Datagram) {
+        self.world.flows.inject(node, datagram, &mut self.world.planes);
+    }
+
+    /// The next datagram that came out, in the order in which they did.
+    pub fn poll_egress(&mut self) -> Option<Egress> {
+        self.world.flows.poll_egress()
+    }
+
+    /// Ends the run where it is: its tables.
+    ///
+    /// # Errors
+    /// The law that was violated.
+    pub fn finish(self) -> Result<Vec<Table>, Failure> {
+        self.world.check_conservation()?;
+        let end = self.now();
+        Ok(conclude(self.world, end, &Conduct::default()))
+    }
+}

@@ -1,0 +1,291 @@
+//! The world: the parts of a run, the event loop, and the conservation laws.
+//!
+//! The parts are flows, the network and agents. Each has private data; the signatures here name the values that pass
+//! between them.
+
+use crate::context::Context;
+use crate::control::Agents;
+use crate::dataplane::network::{Decided, LocalDelivery, Network};
+use crate::endpoints::flows::{Carrier, Flows};
+use crate::event::Event;
+use crate::ids::{LinkId, NodeId};
+use crate::record::cause::CauseId;
+use crate::record::table::Names;
+use crate::run::conduct::{Conduct, MemoryLimit, Part, Progress, check_memory};
+use roamlab_engine::Time;
+use roamlab_packet::PacketId;
+use std::fmt;
+
+/// All of a run.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(crate) flows: Flows,
+    pub(crate) planes: Planes,
+    /// What the record calls things.
+    pub(crate) names: Names,
+    /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
+    /// may ask for it.
+    pub(crate) events: u64,
+    /// Packets handed over by links.
+    pub(crate) packet_hops: u64,
+    /// What the network takes in memory, estimated.
+    pub(crate) size: Part,
+}
+
+/// Data plane and control plane: all that flows see as their [`Carrier`].
+#[derive(Clone, Debug)]
+pub(crate) struct Planes {
+    /// Context of events.
+    pub(crate) cx: Context,
+    pub(crate) network: Network,
+    pub(crate) agents: Agents,
+}
+
+impl Carrier for Planes {
+    #[inline(always)]
+    fn cx(&mut self) -> &mut Context {
+        &mut self.cx
+    }
+
+    #[inline(always)]
+    fn send(&mut self, from: NodeId, packet: PacketId) {
+        self.network.ip_output(from, packet, &mut self.agents, &mut self.cx);
+    }
+
+    fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId> {
+        self.network.holder(ends, serial, &self.cx)
+    }
+
+    fn last_change(&self, node: NodeId) -> CauseId {
+        self.network.last_change(node)
+    }
+}
+
+/// A law was violated: the run ends without a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LawViolation {
+    /// Which law, and the figures.
+    pub law: String,
+    /// When.
+    pub time: Time,
+}
+
+impl std::error::Error for LawViolation {}
+
+impl fmt::Display for LawViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {}: {}", self.time, self.law)
+    }
+}
+
+/// Why a run has no result.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Failure {
+    /// It violated a law.
+    #[error(transparent)]
+    Law(#[from] LawViolation),
+    /// It would have taken more memory than it may.
+    #[error(transparent)]
+    Memory(#[from] MemoryLimit),
+}
+
+/// Events at one instant that no sane scenario reaches: a loop without delay.
+const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
+/// Events after which it is seen to that time goes on and that the run is still wanted.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
+
+impl World {
+    /// Lets everything happen until `end`.
+    ///
+    /// It ends early, without a failure, when `conduct.keep_going` says no.
+    ///
+    /// # Errors
+    /// The law that was violated: conservation (checked at each event in debug builds, at the end always), progress
+    /// of time, or that a node can do what its agents want. Or the memory that it would have taken.
+    pub fn run(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
+        self.advance(end, conduct)?;
+        Ok(self.check_conservation()?)
+    }
+
+    /// The same without the look at conservation in the end, which takes all of the network.
+    pub(crate) fn advance(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
+        let mut at_this_instant = 0;
+        loop {
+            let before = self.planes.cx.now;
+            let happened = self.run_events(end)?;
+            if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
+                return Ok(());
+            }
+            at_this_instant = if self.planes.cx.now > before { 0 } else { at_this_instant + happened };
+            if at_this_instant > EVENTS_AT_ONE_INSTANT {
+                return Err(self.violation("time stands still".into()).into());
+            }
+        }
+    }
+
+    /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
+    fn run_events(&mut self, end: Time) -> Result<u64, LawViolation> {
+        for happened in 0..EVENTS_BETWEEN_LOOKS {
+            let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else {
+                return self.intact(happened);
+            };
+            self.planes.cx.now = time;
+            self.events += 1;
+            self.dispatch(event);
+            if cfg!(debug_assertions) {
+                self.check_conservation()?;
+            }
+        }
+        self.intact(EVENTS_BETWEEN_LOOKS)
+    }
+
+    /// So many events have happened; unless an agent has violated a law meanwhile. What happened after that is of no account.
+    fn intact(&mut self, happened: u64) -> Result<u64, LawViolation> {
+        match self.planes.agents.violation() {
+            None => Ok(happened),
+            Some((law, time)) => Err(LawViolation { law, time }),
+        }
+    }
+
+    fn may_go_on(&mut self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
+        self.stream_record(conduct);
+        let packets = self.planes.cx.pool.census().inside() as usize;
+        if let Some(limit) = conduct.memory {
+            let parts = self.planes.cx.parts().chain([self.size]);
+            check_memory(parts, packets, limit, self.planes.cx.now)?;
+        }
+        Ok((conduct.keep_going)(Progress { now: self.planes.cx.now, events: self.events }))
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::LinkTxDone { link } => {
+                let started = self.planes.network.tx_done(link, &mut self.planes.cx);
+                self.events -= u64::from(!started);
+            }
+            Event::Arrival { link, packet } => {
+                self.packet_hops += 1;
+                let Planes { cx, network, agents } = &mut self.planes;
+                let local = network.arrive(link, packet.retrieve(), agents, cx);
+                self.deliver_locally(local);
+            }
+            Event::TrackedArrival { link } => self.arrive_tracked(link),
+            other => self.dispatch_other(other),
+        }
+    }
+
+    /// The events that a plain network has rarely, in a function of their own: the loop over the events is a third shorter
+    /// without them.
+    #[inline(never)]
+    fn dispatch_other(&mut self, event: Event) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        match event {
+            Event::LinkTxDone { .. } | Event::Arrival { .. } | Event::TrackedArrival { .. } => {
+                unreachable!("dispatched already")
+            }
+            Event::Medium { medium } => self.medium_wake(medium),
+            Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
+            Event::LinkChange { link, index } => network.change_link(link, index, cx),
+            Event::Ordered { node } => network.order_restored(node, cx),
+            Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
+            Event::App { flow } => self.flows.app_wake(flow, &mut self.planes),
+            Event::Agent { node } => agents.wake(node, network, cx),
+            Event::Motion { node } => agents.move_host(node, network, cx),
+            Event::Entry { node } => agents.commanded_entry(node, network, cx),
+            Event::Roaming { node } => agents.wake_roaming(node, network, cx),
+            Event::Measurement { node } => agents.measure(node, network, cx),
+            Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
+            Event::Prediction { number } => self.events -= u64::from(!agents.predict(number, network, cx)),
+        }
+    }
+
+    /// The first packet in flight on a link arrives. Who waits for the air that it came over to be clear is told after it.
+    #[inline(never)]
+    fn arrive_tracked(&mut self, link: LinkId) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        let Some(arrived) = network.arrived(link, cx) else { return };
+        self.packet_hops += 1;
+        let (from, dst) = (network.beginning(link), cx.pool[&arrived.packet].header.dst);
+        let local = network.arrive_tracked(link, arrived, agents, cx);
+        self.deliver_locally(local);
+        let Planes { cx, network, agents } = &mut self.planes;
+        if agents.wait_for_air() {
+            agents.look_for_drained(from, dst, network, cx);
+        }
+    }
+
+    /// A medium's deadline may have come. Who waits for the air of a lost packet to be clear is told after it.
+    fn medium_wake(&mut self, medium: u32) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        network.wake_medium(medium, cx.now);
+        while let Some(Decided { lost, air }) = network.decide(medium, cx) {
+            if let Some((from, dst)) = lost {
+                agents.look_for_drained(from, dst, network, cx);
+            }
+            if let Some(air) = air {
+                agents.learn(air, network, cx);
+            }
+        }
+        network.rest(medium, cx);
+    }
+
+    /// Passes what an arrival delivers to the part that it is for.
+    #[inline(always)]
+    fn deliver_locally(&mut self, local: LocalDelivery) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        match local {
+            LocalDelivery::Nothing => {}
+            LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
+            LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
+            LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
+            LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
+        }
+    }
+
+    /// `created + duplicated = delivered + dropped + inside`, with what is inside counted where it is.
+    pub(crate) fn check_conservation(&self) -> Result<(), LawViolation> {
+        let [links, nodes] = self.planes.network.packets_inside();
+        let delayed = self.planes.agents.packets_delayed();
+        let (inside, owed) = (links + nodes + delayed, self.planes.cx.pool.census().inside());
+        if inside == owed {
+            return Ok(());
+        }
+        Err(self.violation(format!(
+            "packets are not conserved: {owed} should be inside, {inside} are (links {links}, nodes {nodes}, \
+             delayed {delayed})"
+        )))
+    }
+
+    fn violation(&self, law: String) -> LawViolation {
+        LawViolation { law, time: self.planes.cx.now }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::build::build;
+    use crate::run::conduct::Replication;
+    use roamlab_scenario::Scenario;
+    use std::collections::BTreeMap;
+
+    /// Forty seconds with some twenty timeouts, each of which brings the next deadline forward when it is over.
+    #[test]
+    fn wake_ups_do_not_pile_up() {
+        let text = include_str!("../../../../python/roamlab/papers/mblue/scenario.toml");
+        let mut world =
+            build(&Scenario::parse(text, "mblue.toml").unwrap(), Replication::default(), &Conduct::default());
+        world.run(Time::from_nanos(40_000_000_000), &Conduct::default()).unwrap();
+        let timeouts: u64 = world.flows.iter().map(|flow| flow.stats.timeouts).sum();
+        assert!(timeouts > 10, "{timeouts}");
+        let mut pending: BTreeMap<String, u32> = BTreeMap::new();
+        while let Some((_, event)) = world.planes.cx.scheduler.pop() {
+            if matches!(event, Event::Endpoint { .. }) {
+                *pending.entry(format!("{event:?}")).or_default() += 1;
+            }
+        }
+        // One that counts, and one at most that it has replaced and whose time has not come.
+        assert!(pending.values().all(|&count| count <= 2), "{pending:?}");
+    }
+}
