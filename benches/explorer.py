@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 
 from browser import chromium  # noqa: E402
 from roamlab.causes import explain  # noqa: E402
-from roamlab.explorer import page as explorer  # noqa: E402
+from roamlab.explorer import explorer_page as explorer  # noqa: E402
 from roamlab.explorer.packing import TABLES  # noqa: E402
 from roamlab.running.run import run  # noqa: E402
 from roamlab.scenarios.scenario import load  # noqa: E402

@@ -33,10 +33,10 @@ def line_of(text: str, field: str) -> int | None:
 
 def expand(text: str, name: str, seed: int, run: int) -> str: ...
 def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
-    """Reports on what a scenario says and hardly means; roughly, the events of a run and the bytes of its record."""
+    """Warnings about a scenario; roughly, the events of a run and the bytes of its record."""
 
-def outline(echo: str) -> tuple[int, int, bool, bool, list[str]]:
-    """What is asked of a scenario of any size, given as `check` gives it.
+def outline(json: str) -> tuple[int, int, bool, bool, list[str]]:
+    """Properties of a scenario, from its JSON as `check` gives it.
 
     Its duration in ns, its flows, whether hosts move, whether it generates anything, and which of the tables
     `deliveries`, `tcp` and `packets` are recorded. Raises `ValueError` if the text is no scenario.
@@ -50,6 +50,13 @@ def catalogue() -> str:
 
 def tcp_profile(profile: str, variant: str) -> str | None:
     """The knobs of a TCP profile for one variant, as JSON; None if there is no such profile or variant."""
+
+def tables() -> list[tuple[str, str, str, list[tuple[str, str, str, str, list[tuple[str, str]]]]]]:
+    """The schemas of the tables of a run.
+
+    Of each its name, what its rows are, when it is recorded (empty: always) and its columns; of a column its name,
+    type, unit (empty: none), meaning, and the words that it can hold with their meaning, if these are few.
+    """
 
 def build_hash() -> str:
     """A hash of the engine's sources."""

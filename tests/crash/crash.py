@@ -40,7 +40,7 @@ import roamlab.sweeps.compare
 import roamlab.sweeps.sweepfile
 import roamlab.sweeps.sweepresult
 from roamlab.base import figures
-from roamlab.papers.mblue import evidence, experiments
+from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.runs import Batch
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def small(session: Session) -> roamlab.showing.report.Report:
     """A paper with two experiments, a claim, a figure and a table."""
     batch = Batch()
     scenarios = {queue: (experiments.one_handoff(queue), session.runs) for queue in ("droptail", "mblue")}
-    found = batch.each(scenarios, evidence._one_handoff)
+    found = batch.each(scenarios, measures.one_handoff)
     batch.make(session.store, session.threads)
     received = {queue: [float(run.received) for run in runs] for queue, runs in found.items()}
     difference = roamlab.statistics.stats.paired(received["mblue"], received["droptail"])

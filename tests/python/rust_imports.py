@@ -105,7 +105,9 @@ class Crate:
             paths = [*used.values(), *(path for path in module.globs if self._outside(name, path))]
             paths += [tuple(path.split("::")) for path in _PATH.findall(module.code)]
             paths += [
-                (child,) for child in _CHILD.findall(_ROWS.sub("", module.code)) if (*name, child) in self._modules
+                (child,)
+                for child in _CHILD.findall(_ROWS.sub("", module.code))
+                if (*name, child) in self._modules
             ]
             wanted = {target for path in paths if (target := self._home(name, path)) is not None}
             found["::".join(("crate", *name))] = {"::".join(("crate", *target)) for target in wanted - {name}}

@@ -16,7 +16,7 @@ from conftest import ROOT
 from pages import Page
 from roamlab import _roamlab, cli, papers
 from roamlab.base.figures import SavedFigure
-from roamlab.papers import index, keeping, robustness
+from roamlab.papers import index, robustness, stored
 from roamlab.scenarios.scenario import load
 from roamlab.showing.report import Chapter, Report, write_index
 from roamlab.statistics import stats
@@ -93,7 +93,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Session]]:
 def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Session]]) -> None:
     searched = {
         "engine": _roamlab.build_hash(),
-        "code": keeping.code("roamlab.papers.moby.space"),
+        "code": stored.code("roamlab.papers.moby.space"),
         "settings": 200,
         "runs": 4,
         "axes": {"queue": ["40", "8"]},

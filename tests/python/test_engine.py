@@ -56,8 +56,20 @@ def test_the_stub_names_what_there_is() -> None:
 
 def test_tables_and_columns_are_the_documented_ones(raw: Tables) -> None:
     assert {table: list(columns) for table, columns in raw.items() if table != "names"} == {
-        table: list(columns) for table, (_, columns) in TABLES.items()
+        name: list(table.columns) for name, table in TABLES.items()
     }
+
+
+_KINDS = {"uint64": "u64", "int64": "i64", "uint32": "u32", "float64": "f64", "bool": "bool"}
+
+
+def test_columns_have_the_declared_types(raw: Tables) -> None:
+    for name, table in TABLES.items():
+        for column in table.columns.values():
+            values = raw[name][column.name]
+            assert isinstance(values, np.ndarray)
+            is_text = f"{name}.{column.name}" in raw["names"]
+            assert column.kind == ("words" if is_text else _KINDS[values.dtype.name]), (name, column)
 
 
 def test_columns_are_whole_and_times_are_integers(raw: Tables) -> None:

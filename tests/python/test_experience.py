@@ -83,48 +83,19 @@ def test_jitter_by_hand() -> None:
     assert math.isnan(experience.rtp_jitter_s(sent[:1], came[:1]))
 
 
-def test_delay_variance_is_what_the_fixed_delay_does_not_explain() -> None:
-    # 1500 B: 12 000 bit at 10 Mbit/s and 2 ms, at 100 Mbit/s and 1 ms, at 2 Mbit/s and 3 ms: 3.2 + 1.12 + 9 = 13.32 ms.
-    network: dict[str, Any] = {
-        "links": [{"between": ["ch", "r"], "rate": "10 Mbit/s", "delay": "2 ms"}],
-        "hosts": [{"name": "mh"}],
-        "cells": {
-            "bs": {
-                "router": "r",
-                "rate": "2 Mbit/s",
-                "delay": "3 ms",
-                "backhaul": {"rate": "100 Mbit/s", "delay": "1 ms"},
-            }
-        },
-    }
-    path = ["ch", "r", "bs", "mh"]
-    assert experience.fixed_delay_s(network, path, 1500) == pytest.approx(0.01332)
-    network["links"][0] |= {"reverse_rate": "1 Mbit/s", "reverse_delay": "7 ms"}
-    assert experience.fixed_delay_s(network, path, 1500) == pytest.approx(0.01332)
-    assert experience.fixed_delay_s(network, path[::-1], 1500) == pytest.approx(0.01332 + 0.0108 + 0.005)
-    deliveries = {
-        "flow": ["a"],
-        "seq": [0],
-        "fresh": [True],
-        "sent_ns": [0],
-        "time_ns": ns(0.02),
-        "bytes": [1500],
-    }
-    found = _record(deliveries=deliveries)
-    found.manifest.network = network
-    assert experience.delay_variance_s(found, "a", path) == pytest.approx([0.00668])
-
-
 def test_frames_freeze_by_hand() -> None:
     # Each 40 ms, play-out 100 ms later. The P at 40 ms never is whole: neither it nor what follows is shown until the
     # next I at 200 ms. The B at 240 ms is late, which nothing depends on: 40 ms. The rest is due after the end.
     times = np.array([0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32])
     kinds = ["I", "P", "B", "P", "B", "I", "B", "P", "P"]
     whole = times + np.array([0.05, math.nan, 0.05, 0.05, 0.05, 0.1, 0.101, 0.05, math.nan])
-    found = experience.freezes_s(times, whole, kinds, 0.1, 0.4)
-    assert found == pytest.approx([0.16, 0.04])
+
+    def freezes(end_s: float) -> Any:
+        return experience.lengths_s(experience.freeze_spans_s(times, whole, kinds, 0.1, end_s))
+
+    assert freezes(0.4) == pytest.approx([0.16, 0.04])
     # A freeze that the end of the run cuts: from the last P's play-out at 0.42 s to 0.45 s.
-    assert experience.freezes_s(times, whole, kinds, 0.1, 0.45) == pytest.approx([0.16, 0.04, 0.03])
+    assert freezes(0.45) == pytest.approx([0.16, 0.04, 0.03])
 
 
 UNITS = {
@@ -196,7 +167,6 @@ def test_losses_belong_to_the_handover_before_them() -> None:
     counts = experience.losses_per_handover(found, "a")
     # 0.9 s is before all; two after the first, none after the second, one after the third; 4.0 s is 1 s later; a copy.
     assert counts.tolist() == [2, 0, 1]
-    assert experience.probability_mass(counts) == pytest.approx({0: 1 / 3, 1: 1 / 3, 2: 1 / 3})
 
 
 def test_a_file_takes_from_its_start_to_its_last_byte() -> None:

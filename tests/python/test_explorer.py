@@ -20,8 +20,8 @@ from conftest import COMMAND, ROOT
 from roamlab.base.errors import BadInput
 from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
+from roamlab.explorer import explorer_page as explorer
 from roamlab.explorer import packing
-from roamlab.explorer import page as explorer
 from roamlab.explorer.packing import TABLES
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load

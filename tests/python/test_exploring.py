@@ -221,7 +221,7 @@ def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
     assert 0.99e6 < near["distance"] < 1e6
     assert near["unit"] == "pkt"
     assert "pkt or" in near["line"]
-    told = fitting.told(data)
+    told = fitting.summary(data)
     assert f"planted.many: holds nowhere; nearest: {near['line']}" in told
     assert "queue: 8, default 40" in told
     write(page, tmp_path / "report.html")

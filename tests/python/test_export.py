@@ -19,7 +19,7 @@ from conftest import ROOT
 from roamlab.base.errors import BadInput
 from roamlab.cli import cli
 from roamlab.exports import ns2_trace, pcapng
-from roamlab.exports.command import Request, export
+from roamlab.exports.files import Request, export
 from roamlab.records.store import Store
 from roamlab.traces import open_trace
 

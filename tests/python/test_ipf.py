@@ -17,7 +17,7 @@ from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
 from roamlab.records.results import rows_of
 from roamlab.running.run import run
-from roamlab.statistics.claims import Measure, greater
+from roamlab.statistics.claims import greater
 from roamlab.statistics.space import alone
 
 if TYPE_CHECKING:
@@ -253,8 +253,7 @@ def _decided(reading: experiments.Reading, store: Path, *ids: str) -> dict[str, 
     batch = Batch()
     found = evidence.evidence(batch, reading, 5)
     batch.make(store, threads=2)
-    gain = claims._gain(found, lambda run: run.point.utilisation * 100)
-    point = Measure("utilisation, M-RED minus RED", gain, "%", greater())
+    point = claims._gain(found, "utilisation", lambda run: run.point.utilisation * 100, "%", greater())
     decided = {
         claim.id: claim for claim in (claims._fig9(found), claims._fig11(found), claims._period(found))
     }

@@ -192,8 +192,8 @@ def test_sync_fails_where_the_residents_back_off_together_before_the_handoff() -
 
 def test_a_buffer_overtaken_only_at_the_switch_is_in_order() -> None:
     def reorder(among_themselves: int) -> str:
-        detour = evidence.Transfer(0, 0, 2, among_themselves, 2, 0)
-        without = [evidence.Transfer(0, 0, 50 + run, 0, 11 + run, 0) for run in range(5)]
+        detour = measures.Transfer(0, 0, 2, among_themselves, 2, 0)
+        without = [measures.Transfer(0, 0, 50 + run, 0, 11 + run, 0) for run in range(5)]
         anatomy = evidence.Anatomy({}, {}, {"detour": [detour] * 5, "no detour": without}, {})
         return claims._reorder(anatomy).verdict
 
@@ -211,7 +211,7 @@ def test_what_fig_12_says_of_the_papers_axis_is_that_of_runs(tmp_path: Path) -> 
                 queue: (experiments.one_handoff(queue, readings[name]), 30)
                 for queue in ("mblue", "red", "blue")
             },
-            evidence._one_handoff,
+            measures.one_handoff,
         )
         for name in names
     }
@@ -326,9 +326,7 @@ def test_mblue_raises_its_probability_only_at_its_threshold() -> None:
     raised = np.diff(trace.probability, prepend=0.0) > 0.0
     waiting = np.concatenate([[0.0], trace.packets[:-1]])
     assert waiting[raised].min() >= experiments.THRESHOLD_PKTS
-    measured = measures.three_handoffs(
-        results, experiments.VISITS_S, experiments.returns(), experiments.SPAN_S
-    )
+    measured = measures.three_handoffs(results, experiments.returns())
     assert max(measured.probability_before) > 0.0
     assert 0.0 < measured.goodput_bps < 2e6
     assert measured.lost_moving + measured.lost_residents == sum(measured.drops) > 0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from roamlab._roamlab import Tables
 
-EVERYTHING = [f"{table}.{column}" for table, (_, columns) in TABLES.items() for column in columns]
+EVERYTHING = [f"{table}.{column}" for table, schema in TABLES.items() for column in schema.columns]
 
 
 def _made(jobs: list[Job], wanted: Callable[[int], list[str] | None]) -> list[Tables]:
@@ -168,7 +168,7 @@ def test_columns_of_a_frame_are_those_of_the_engine(tmp_path: Path) -> None:
     for table in TABLES:
         frame, engine = Columns.of(found.table(table)), found.columns(table)
         assert frame.height == engine.height
-        for column in TABLES[table][1]:
+        for column in TABLES[table].columns:
             if column in engine._names:
                 assert frame.words(column) == engine.words(column)
             else:

@@ -15,7 +15,7 @@ from roamlab.pages import run_page
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
 from roamlab.showing import report
-from roamlab.sweeps import drawing, page
+from roamlab.sweeps import drawing, sweep_page
 
 
 def _shown(scenario: Scenario, folder: Path) -> Page:
@@ -121,16 +121,16 @@ _DIFFERENCES = {
 
 def test_a_comparison_begins_with_the_clearest_difference_that_stands() -> None:
     frame = pl.DataFrame(_DIFFERENCES)
-    assert page.headline(frame, "there/a.toml") == (
+    assert sweep_page.headline(frame, "there/a.toml") == (
         "The goodput of x is 1.5 Mbit/s with b and 1 Mbit/s with a, 0.4 to 0.6 Mbit/s more (95 % interval). "
         "1 of 2 differences is significant after Holm's correction."
     )
     same = frame.with_columns(p_holm=pl.Series([0.4, None], dtype=pl.Float64))
-    assert page.headline(same, "a.toml").endswith("1 of 2 differences is the same in all runs.")
+    assert sweep_page.headline(same, "a.toml").endswith("1 of 2 differences is the same in all runs.")
     zero = same.with_columns(difference=pl.Series([1.0, 0.0]))
-    assert page.headline(zero, "a.toml").startswith("No difference to a is significant")
+    assert sweep_page.headline(zero, "a.toml").startswith("No difference to a is significant")
     none = frame.with_columns(p_holm=pl.lit(0.2))
-    assert page.headline(none, "a.toml").startswith("No difference to a is significant")
+    assert sweep_page.headline(none, "a.toml").startswith("No difference to a is significant")
 
 
 def _swept(count: int, folder: Path) -> str:
@@ -157,7 +157,7 @@ def _swept(count: int, folder: Path) -> str:
         }
     )
     figure = drawing.overview(means, points, folder)
-    made = page.swept("here/a.toml", means, None, [figure], 1)
+    made = sweep_page.swept("here/a.toml", means, None, [figure], 1)
     assert made.headline == f"goodput_bps goes from 1 Mbit/s at point 0 to 1 Mbit/s at point {count - 1}."
     report.write(made, folder / "report.html")
     Page((folder / "report.html").read_text(encoding="utf-8"))

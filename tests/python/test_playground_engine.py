@@ -15,7 +15,7 @@ from conftest import ROOT
 from playground import node
 from roamlab import _roamlab
 from roamlab.causes import explain as explaining
-from roamlab.explorer import page as explorer
+from roamlab.explorer import explorer_page as explorer
 from roamlab.pages import run_page
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load

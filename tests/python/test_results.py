@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,5 +63,30 @@ def test_an_empty_text_column_is_text(scenario: Scenario) -> None:
     assert from_engine(raw, describe(scenario, 1, 0)).drops["reason"].cast(pl.String).to_list() == []
 
 
-def test_the_page_on_tables_is_up_to_date(root: Path) -> None:
+def test_what_is_written_from_the_tables_is_up_to_date(root: Path) -> None:
     assert (root / "docs/tables.md").read_text(encoding="utf-8") == tables.markdown()
+    written = (root / "python/roamlab/records/frames.py").read_text(encoding="utf-8")
+    assert written == tables.properties()
+
+
+def _described(root: Path) -> dict[str, str]:
+    """The sources without line breaks and signs of comments, by name; but for what is written from the tables."""
+    sources = [*root.glob("crates/*/src/**/*.rs"), *root.glob("python/roamlab/**/*.py")]
+    names = {source.relative_to(root).as_posix(): source for source in sources}
+    del names["python/roamlab/records/frames.py"]
+    return {
+        name: re.sub(r"\s+(?:///\s+)?", " ", source.read_text(encoding="utf-8"))
+        for name, source in names.items()
+    }
+
+
+def test_a_table_and_its_columns_are_described_in_one_place(root: Path) -> None:
+    sources = _described(root)
+    for table in tables.TABLES.values():
+        places = [name for name, text in sources.items() if table.about in text]
+        assert len(places) == 1, (table.name, places)
+        declared = sources[places[0]].split(table.about, 1)[1]
+        for column in table.columns.values():
+            assert re.match(rf".*? {re.escape(column.meaning)} {column.name}: ", declared), column
+        long = [column.meaning for column in table.columns.values() if len(column.meaning) > 40]
+        assert all(name == places[0] for name, text in sources.items() for meaning in long if meaning in text)

@@ -17,8 +17,9 @@ import space_rows
 from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
-from roamlab.papers import printed, reproducing, robustness
-from roamlab.papers.keeping import code
+from roamlab.papers import printed, reproducing, robustness, spaces
+from roamlab.papers.stored import code
+from roamlab.papers.texts import texts
 from roamlab.showing import report
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Report
@@ -269,3 +270,26 @@ def test_data_files_are_toml() -> None:
     for path in Path(papers.__path__[0]).glob("*/printed.toml"):
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["number"]
         assert len({entry["what"] for entry in entries}) == len(entries), path
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_texts_are_those_of_the_claims(paper: str) -> None:
+    of = texts(paper)
+    assert set(of.claims) == set(robustness.known(paper, Path("no such store")).lines)  # type: ignore[union-attr]
+    assert of.main in of.claims
+    assert all(claim.startswith(f"{paper}.") for claim in of.claims)
+    keys = {"statement", "kind", "interpretation", "why", "figures"}
+    assert all(
+        {"statement", "interpretation", "why"} <= of_claim.keys() <= keys for of_claim in of.claims.values()
+    )
+
+
+def test_values_of_axes() -> None:
+    """A label may stand for the value, a list is a tuple, and a table without `value` is `None`."""
+    (axis,) = (axis for axis in spaces.axes("lte") if axis.field == "source_mbps")
+    assert [(value.label, value.value, value.weight) for value in axis.values][2:] == [
+        ("6 Mbit/s a mobile", 6, 1.0),
+        ("shared", None, 0.5),
+    ]
+    by_field = {axis.field: axis.values for axis in spaces.axes("ipf")}
+    assert (by_field["thresholds"][0].value, by_field["min_rto"][1].value) == ((100, 200), "200 ms")

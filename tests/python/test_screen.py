@@ -150,4 +150,4 @@ def test_a_long_name_is_whole_in_a_narrow_table() -> None:
 
 
 def test_there_is_one_printer() -> None:
-    assert set(_printers()) == {"base/screen.py: click.echo", "records/tables.py: print"}
+    assert set(_printers()) == {"base/screen.py: click.echo"}

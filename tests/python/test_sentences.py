@@ -105,10 +105,10 @@ def test_an_axis_says_what_the_text_says() -> None:
     assert [sentences.excluded(of, air, at) for at in (0, 1)] == [False, True]
     assert [sentences.excluded(of, delays, at) for at in (0, 1)] == [False, True]
     assert [sentences.excluded(of, other, at) for at in (0, 1)] == [False, False]
-    assert sentences.says(of, air) == (
+    assert sentences.text_on(of, air) == (
         '"We use detailed 802.11 models" (section IV): excludes: dedicated; at 11 Mbit/s, the fastest of 802.11b'
     )
-    assert sentences.says(of, other) == "not printed"
+    assert sentences.text_on(of, other) == "not printed"
 
 
 def test_papers_without_a_table_are_listed() -> None:

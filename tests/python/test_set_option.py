@@ -154,6 +154,18 @@ def test_why_names_what_is_wrong(words: tuple[str, ...], error: type[Exception],
         CliRunner().invoke(cli, ["why", *words], standalone_mode=False, catch_exceptions=False)
 
 
+def test_an_element_without_a_name_has_a_position() -> None:
+    scenario = rl.load(HANDOVER)
+    for path in ("links.1.loss", "links[1].loss"):
+        links = scenario.set(path, 0.01).tables["links"]
+        assert [link.get("loss") for link in links[:3]] == [None, 0.01, None]
+    for path in ("links.ch-ha.loss", "links.loss"):
+        with pytest.raises(
+            rl.BadInput, match=r"expected: a position below 6\n  help: write links\.0, for example"
+        ):
+            scenario.set(path, 0.01)
+
+
 def test_a_field_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(
         rl.ScenarioError, match=r"with run\.duraton = 3: field `run\.duraton`: there is no such field"

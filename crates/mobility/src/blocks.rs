@@ -33,6 +33,22 @@ pub use trigger::{CarSets, Trigger, TriggerBy};
 use crate::Refusal;
 use roamlab_engine::Duration;
 
+/// Refuses a parameter of a shared block that a protocol does not use, unless it has its default; `instead` is what
+/// to write.
+///
+/// # Errors
+/// The field, and what to write instead.
+pub(crate) fn check_unused<T: PartialEq>(
+    field: &str,
+    (value, default): (&T, &T),
+    instead: &str,
+) -> Result<(), Refusal> {
+    if value == default {
+        return Ok(());
+    }
+    Err(Refusal::at(field, "this protocol does not use it").help(instead))
+}
+
 /// Refuses times of a table that are zero.
 pub(crate) fn check_times(
     table: &str,

@@ -2,6 +2,7 @@
 //! protocol asks its host to evaluate it, and layer 2 evaluates it.
 
 use roamlab_engine::Duration;
+use roamlab_packet::Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,17 @@ impl Default for EventA3 {
             report_interval: Some(Duration::from_millis(240)),
         }
     }
+}
+
+/// A condition that a host evaluates on its measurements.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    /// Its name, which comes back when a neighbour meets it ([`L2Trigger::NeighbourBetter`](crate::L2Trigger)).
+    pub name: &'static str,
+    /// The base stations that it is about; `None`: all neighbours.
+    pub candidates: Option<Vec<Addr>>,
+    /// When it is met.
+    pub event: EventA3,
 }
 
 /// TimeToTrigger in ms (TS 36.331 §6.3.5).

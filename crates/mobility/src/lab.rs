@@ -1,7 +1,7 @@
 //! The test laboratory of all protocols: a role in each of its states gets each input, and a snapshot has the results.
 
 use crate::protocol::check_sizes;
-use crate::transitions::{Row, Table, VERBS, action_number, describe, host_of};
+use crate::transitions::{Row, Table, VERBS, action_number, describe};
 use crate::{
     Action, Agent, Direction, Identification, Input, Kind, L2Trigger, Protocol, Signal, Topology, Via,
 };
@@ -149,9 +149,17 @@ thread_local! {
 /// Compares the tables of all roles of this test with their steps: every row has happened, with each of its actions and
 /// next states.
 pub fn assert_every_row_happens() {
-    let seen = SEEN.take();
+    let missing = missing_rows(&SEEN.take());
+    assert!(
+        missing.is_empty(),
+        "rows that do not happen:\n{}",
+        missing.into_iter().collect::<Vec<_>>().join("\n")
+    );
+}
+
+fn missing_rows(seen: &[(TableOf, Seen)]) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
-    for (table, _) in &seen {
+    for (table, _) in seen {
         let steps: Vec<Seen> =
             seen.iter().filter(|(other, _)| other.role == table.role).map(|(_, step)| *step).collect();
         for row in table.rows {
@@ -169,11 +177,7 @@ pub fn assert_every_row_happens() {
             }
         }
     }
-    assert!(
-        missing.is_empty(),
-        "rows that do not happen:\n{}",
-        missing.into_iter().collect::<Vec<_>>().join("\n")
-    );
+    missing
 }
 
 /// One test for a protocol: a snapshot of each case, which has the name of its function, and all rows of its tables.
@@ -219,11 +223,10 @@ where
     assert!(is_same, "{before}: no row has {input:?}, which does or changes something");
     if let Some(table) = role.table() {
         let state = |word: &str| 1 << table.states.iter().position(|known| *known == word).unwrap();
-        let own = actions.iter().filter(|action| host_of(action).is_none_or(|host| host == HOST));
         let seen = Seen {
             from: state(before),
             input: 1 << describe(input).1,
-            actions: own.filter_map(action_number).fold(0, |all, action| all | 1 << action),
+            actions: actions.iter().filter_map(action_number).fold(0, |all, action| all | 1 << action),
             next: state(role.state(HOST)),
         };
         SEEN.with_borrow_mut(|steps| steps.push((table, seen)));
@@ -319,4 +322,28 @@ impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
             Action::Note { phase, .. } => format!("note {phase:?}"),
         }
     }
+}
+
+#[test]
+fn a_row_that_does_not_happen_as_it_is_written_is_found() {
+    const fn row(cells: [&'static str; 5], does: u64, next: u64) -> Row {
+        Row { from: 1, inputs: 1, does, next, cells }
+    }
+    const ROWS: &[Row] = &[
+        row(["a", "x", "", "sing", "b"], 0b01, 0b10),
+        row(["a", "x", "", "sing, dance", "b"], 0b11, 0b10),
+        row(["a", "x", "", "sing", "a, b"], 0b01, 0b11),
+        row(["a", "x", "", "", "same"], 0, 0),
+    ];
+    let table = TableOf { role: "singer", states: &["a", "b"], rows: ROWS, actions: vec!["sing", "dance"] };
+    let seen = [(table, Seen { from: 1, input: 1, actions: 1, next: 0b10 })];
+    let missing: Vec<String> = missing_rows(&seen).into_iter().collect();
+    assert_eq!(
+        missing,
+        [
+            "singer: a | x |  |  | same: never: [] []",
+            "singer: a | x |  | sing | a, b: never: [] [\"a\"]",
+            "singer: a | x |  | sing, dance | b: never: [\"dance\"] []",
+        ]
+    );
 }

@@ -30,8 +30,9 @@ mod topology;
 mod transitions;
 
 pub use domain::{Domain, is_pattern, matches};
-pub use event_a3::EventA3;
+pub use event_a3::{Condition, EventA3};
 pub use identification::Identification;
+use identification::Newest;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
 use protocol::phases;
 pub use protocol::{Help, Protocol, Refusal, Step};
@@ -107,9 +108,11 @@ pub enum L2Trigger {
         /// The host's home address.
         host: Addr,
     },
-    /// (At a mobile host) event A3 was entered for this neighbour and held for the time to trigger, or still
-    /// holds when the report interval has passed ([`Action::Measure`]).
+    /// (At a mobile host) a condition of [`Action::Measure`] was entered for this neighbour and held for the time to
+    /// trigger, or still holds when the report interval has passed.
     NeighbourBetter {
+        /// The name of the condition.
+        condition: &'static str,
         /// The neighbour.
         base_station: Addr,
     },
@@ -149,7 +152,7 @@ impl L2Trigger {
         match *self {
             L2Trigger::LinkUp { base_station }
             | L2Trigger::LinkDown { base_station }
-            | L2Trigger::NeighbourBetter { base_station }
+            | L2Trigger::NeighbourBetter { base_station, .. }
             | L2Trigger::HandoverPredicted { base_station, .. }
             | L2Trigger::CellFound { base_station } => Some(base_station),
             L2Trigger::HostArrived { .. }
@@ -278,11 +281,11 @@ pub enum Action<M = Message, P = &'static str> {
         /// The host's home address.
         host: Addr,
     },
-    /// (At a mobile host) measure, and from now on evaluate this event in place of any before. It stays when the host
-    /// changes cells, but starts afresh there.
+    /// (At a mobile host) measure, and from now on evaluate these conditions in place of any before. They stay when the
+    /// host changes cells, but start afresh there. All share the layer-3 filter of the first one.
     Measure {
-        /// The event.
-        event: EventA3,
+        /// The conditions.
+        conditions: Vec<Condition>,
     },
     /// (At a mobile host) ask layer 2 which packets it has received, to report them ([`L2Trigger::Received`]).
     ReportReceived {
@@ -361,7 +364,7 @@ impl<M, P> Action<M, P> {
             Action::ReleaseReorderQueue { host, via } => Action::ReleaseReorderQueue { host, via },
             Action::DiscardBuffer { host } => Action::DiscardBuffer { host },
             Action::EndBearer { host } => Action::EndBearer { host },
-            Action::Measure { event } => Action::Measure { event },
+            Action::Measure { conditions } => Action::Measure { conditions },
             Action::ReportReceived { to } => Action::ReportReceived { to },
             Action::AwaitDrained { host } => Action::AwaitDrained { host },
             Action::SkipReceived { host, received } => Action::SkipReceived { host, received },

@@ -38,8 +38,8 @@ pub trait Protocol: Sized {
     /// The first field that is refused, and what to write instead.
     fn check(&self, topology: &Topology) -> Result<(), Refusal>;
 
-    /// What it says and hardly means in a run that ends at `end`: it runs, and part of it has no effect.
-    fn doubts(&self, _end: Duration) -> Vec<Refusal> {
+    /// Warnings about it in a run that ends at `end`: it runs, and part of it has no effect.
+    fn warnings(&self, _end: Duration) -> Vec<Refusal> {
         Vec::new()
     }
 

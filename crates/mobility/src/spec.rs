@@ -88,10 +88,10 @@ macro_rules! protocols {
                 }
             }
 
-            /// What it says and hardly means in a run that ends at `end`.
-            pub fn doubts(&self, end: Duration) -> Vec<Refusal> {
+            /// Warnings about it in a run that ends at `end`.
+            pub fn warnings(&self, end: Duration) -> Vec<Refusal> {
                 match self {
-                    $(MobilitySpec::$variant(params) => Protocol::doubts(params, end),)+
+                    $(MobilitySpec::$variant(params) => Protocol::warnings(params, end),)+
                 }
             }
 

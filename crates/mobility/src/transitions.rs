@@ -121,21 +121,25 @@ pub trait Machine: Agent {
 impl<K: Kind, R: Role<Message = Signal<K>>> Machine for R {
     fn step(&mut self, input: Input<Signal<K>>, now: Time, out: &mut Vec<Action<Signal<K>, R::Phase>>) {
         let (host, word) = describe(&input);
-        let of_all = R::PER_HOST && (host.is_none() || word == K::NAMES.len() + TIME);
-        if of_all {
-            return step_all(self, word, input, now, out);
-        }
-        let host = host.unwrap_or(Addr::BROADCAST);
-        let from = R::place(self.state(host));
-        if !R::ROWS.iter().any(|row| row.fits(1 << from, 1 << word)) {
+        // Without a host in particular the input may change the state of any.
+        let of_all = R::PER_HOST && host.is_none();
+        let with_state = |role: &R, host| (host, R::place(role.state(host)));
+        let all: Vec<(Addr, usize)> =
+            if of_all { self.hosts().map(|host| with_state(self, host)).collect() } else { Vec::new() };
+        let one = with_state(self, host.unwrap_or(Addr::BROADCAST));
+        let from = if of_all { u64::MAX } else { 1 << one.1 };
+        if !of_all && !R::ROWS.iter().any(|row| row.fits(from, 1 << word)) {
             return;
         }
         let first = out.len();
         self.on(input, now, out);
-        let mut problem = illegal_move::<R, K>(from, word, R::place(self.state(host)));
+        let before = all.iter().chain((!of_all).then_some(&one));
+        let next =
+            |&(host, from): &(Addr, usize)| illegal_move::<R, K>(from, word, R::place(self.state(host)));
+        let mut problem = before.into_iter().find_map(next);
         if cfg!(debug_assertions) {
-            problem = problem
-                .or_else(|| out[first..].iter().find_map(|done| illegal_action::<R, K>(from, word, done)));
+            let done = out[first..].iter().filter_map(action_number);
+            problem = problem.or_else(|| illegal_action::<R, K>(from, word, done));
         }
         out.extend(problem.map(|problem| Action::BreakLaw { problem }));
     }
@@ -151,29 +155,6 @@ impl<K: Kind, R: Role<Message = Signal<K>>> Machine for R {
     }
 }
 
-/// An input that is about no host in particular may change the state of any.
-fn step_all<K: Kind, R: Role<Message = Signal<K>>>(
-    role: &mut R,
-    word: usize,
-    input: Input<Signal<K>>,
-    now: Time,
-    out: &mut Vec<Action<Signal<K>, R::Phase>>,
-) {
-    let before: Vec<(Addr, usize)> = role.hosts().map(|host| (host, R::place(role.state(host)))).collect();
-    let first = out.len();
-    role.on(input, now, out);
-    let moved =
-        before.iter().find_map(|&(host, from)| illegal_move::<R, K>(from, word, R::place(role.state(host))));
-    let mut problem = moved;
-    if cfg!(debug_assertions) {
-        let of = |host: Addr| before.iter().find(|(known, _)| *known == host).map_or(0, |(_, from)| *from);
-        problem = problem.or_else(|| {
-            out[first..].iter().find_map(|done| illegal_action::<R, K>(of(host_of(done)?), word, done))
-        });
-    }
-    out.extend(problem.map(|problem| Action::BreakLaw { problem }));
-}
-
 impl Row {
     /// Whether it holds in one of these states for one of these inputs.
     pub const fn fits(&self, from: u64, inputs: u64) -> bool {
@@ -182,49 +163,31 @@ impl Row {
 }
 
 /// The states that an input may lead to: several timers may be due at once.
-pub fn reached(rows: &[Row], from: usize, word: usize) -> u64 {
-    let mut states = 1 << from;
-    loop {
-        let next =
-            rows.iter().filter(|row| row.fits(states, 1 << word)).fold(states, |all, row| all | row.next);
-        if next == states {
-            return states;
-        }
-        states = next;
-    }
-}
-
-/// The actions that an input may lead to.
-pub fn permitted(rows: &[Row], from: usize, word: usize) -> u64 {
-    let states = reached(rows, from, word);
-    rows.iter().filter(|row| row.fits(states, 1 << word)).fold(0, |all, row| all | row.does)
+fn reached(rows: &[Row], from: u64, word: usize) -> u64 {
+    let fitting = rows.iter().filter(|row| row.fits(from, 1 << word));
+    let states = fitting.fold(from, |all, row| all | row.next);
+    if states == from { states } else { reached(rows, states, word) }
 }
 
 fn illegal_move<R: Table, K: Kind>(from: usize, word: usize, next: usize) -> Option<String> {
-    let is_legal = next == from || reached(R::ROWS, from, word) & (1 << next) != 0;
+    let is_legal = next == from || reached(R::ROWS, 1 << from, word) & (1 << next) != 0;
     (!is_legal).then(|| {
-        let (from, next) = (R::STATES[from], R::STATES[next]);
-        format!(
-            "went from \"{from}\" to \"{next}\" on \"{}\", and its table has no such row",
-            input_word::<K>(word)
-        )
+        let (from, next, input) = (R::STATES[from], R::STATES[next], input_word::<K>(word));
+        format!("went from \"{from}\" to \"{next}\" on \"{input}\", and its table has no such row")
     })
 }
 
 fn illegal_action<R: Table, K: Kind>(
-    from: usize,
+    from: u64,
     word: usize,
-    action: &Action<Signal<K>, impl Sized>,
+    mut done: impl Iterator<Item = usize>,
 ) -> Option<String> {
-    let action = action_number(action)?;
-    let is_legal = permitted(R::ROWS, from, word) & (1 << action) != 0;
-    (!is_legal).then(|| {
-        let (done, from) = (action_word::<K>(action), R::STATES[from]);
-        format!(
-            "did \"{done}\" in \"{from}\" on \"{}\", and its table has no such row",
-            input_word::<K>(word)
-        )
-    })
+    let from = reached(R::ROWS, from, word);
+    let fitting = R::ROWS.iter().filter(|row| row.fits(from, 1 << word));
+    let permitted = fitting.fold(0, |all, row| all | row.does);
+    let illegal = done.find(|action| permitted & (1 << action) == 0)?;
+    let (action, input) = (action_word::<K>(illegal), input_word::<K>(word));
+    Some(format!("did \"{action}\" on \"{input}\", and its table has no such row in this state"))
 }
 
 /// The word of an input.
@@ -292,33 +255,6 @@ pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize>
         Action::Search => "search",
     };
     VERBS.iter().position(|known| *known == verb).map(|place| K::NAMES.len() + place)
-}
-
-/// The host that an action is about.
-pub fn host_of<K, P>(action: &Action<Signal<K>, P>) -> Option<Addr> {
-    match action {
-        Action::Send { message, .. } => message.host,
-        Action::SetRoute { host, .. }
-        | Action::ClearRoute { host, .. }
-        | Action::AddBranch { host, .. }
-        | Action::RemoveBranch { host, .. }
-        | Action::StartBuffering { host }
-        | Action::Release { host, .. }
-        | Action::AwaitForwarded { host, .. }
-        | Action::Delay { host, .. }
-        | Action::ReleaseReorderQueue { host, .. }
-        | Action::DiscardBuffer { host }
-        | Action::EndBearer { host }
-        | Action::AwaitDrained { host }
-        | Action::SkipReceived { host, .. }
-        | Action::Note { host, .. } => Some(*host),
-        Action::Measure { .. }
-        | Action::ReportReceived { .. }
-        | Action::Leave
-        | Action::Enter { .. }
-        | Action::Search
-        | Action::BreakLaw { .. } => None,
-    }
 }
 
 /// The set of the words in a cell, which commas separate. The first word of the first list is bit 0.

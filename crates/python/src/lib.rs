@@ -1,10 +1,10 @@
 //! The Python binding. It only converts values and has no simulation logic.
 
+mod arrays;
 mod errors;
 mod files;
 mod pool;
 mod scenarios;
-mod tables;
 
 use errors::{MemoryLimitError, ScenarioError, SimulationError, scenario_error};
 use pool::{Source, Takers, each_result};
@@ -66,6 +66,13 @@ fn catalogue() -> String {
 #[pyfunction]
 fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     roamlab_scenario::tcp_profile(profile, variant)
+}
+
+/// The schemas of the tables of a run: name, what the rows are, when it is recorded, and the columns with name, type, unit,
+/// meaning and words.
+#[pyfunction]
+fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    PyList::new(py, roamlab_world::tables().map(|table| arrays::schema(&table)))
 }
 
 /// A hash of the engine's sources.
@@ -142,6 +149,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;
+    module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)

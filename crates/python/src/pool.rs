@@ -1,9 +1,9 @@
 //! Many runs on the threads of one process. An idle thread takes the next job, and a result leaves when its run ends.
 //! So memory holds only a few runs.
 
+use crate::arrays::tables_to_python;
 use crate::errors::{MemoryLimitError, SimulationError, scenario_error};
 use crate::scenarios::parsed_within;
-use crate::tables::tables_to_python;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

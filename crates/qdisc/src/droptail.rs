@@ -67,17 +67,16 @@ impl Parameters for Params {
 /// The discipline.
 #[derive(Clone, Debug)]
 pub struct DropTail {
-    params: Params,
+    /// Packets and bytes that may wait.
+    limit: usize,
+    limit_bytes: u64,
     fifo: Fifo,
 }
 
 impl DropTail {
+    #[inline]
     fn has_room_for(&self, size: Bytes) -> bool {
-        let reserved = u64::from(self.params.count_in_service);
-        let packets = self.fifo.packets() as u64 + 1 + reserved;
-        let bytes = self.fifo.bytes().0 + size.0 + reserved;
-        self.params.limit.is_none_or(|limit| packets <= u64::from(limit.0))
-            && self.params.limit_bytes.is_none_or(|limit| bytes <= limit.0)
+        self.fifo.packets() < self.limit && self.fifo.bytes().0 + size.0 <= self.limit_bytes
     }
 }
 
@@ -85,9 +84,14 @@ impl QueueDisc for DropTail {
     type Params = Params;
 
     fn new(params: &Params, _: Rng) -> DropTail {
-        DropTail { params: params.clone(), fifo: Fifo::default() }
+        let reserved = u32::from(params.count_in_service);
+        let limit = params.limit.map_or(usize::MAX, |limit| limit.0.saturating_sub(reserved) as usize);
+        let limit_bytes =
+            params.limit_bytes.map_or(u64::MAX, |limit| limit.0.saturating_sub(u64::from(reserved)));
+        DropTail { limit, limit_bytes, fifo: Fifo::default() }
     }
 
+    #[inline]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         if !self.has_room_for(cx.pool[&packet].wire_size()) {
             return cx.drop(packet, DropReason::QueueOverflow);
@@ -95,6 +99,7 @@ impl QueueDisc for DropTail {
         self.fifo.push(packet, cx.pool);
     }
 
+    #[inline]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.fifo.pop(cx.pool)
     }
@@ -111,6 +116,7 @@ impl QueueDisc for DropTail {
         self.fifo.head()
     }
 
+    #[inline]
     fn packets(&self) -> usize {
         self.fifo.packets()
     }

@@ -120,16 +120,19 @@ impl Fifo {
     }
 
     /// Waiting packets.
+    #[inline]
     pub(crate) fn packets(&self) -> usize {
         self.line.len()
     }
 
     /// Waiting bytes.
+    #[inline]
     pub(crate) fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
     }
 
     /// Whether nothing waits.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.line.is_empty()
     }

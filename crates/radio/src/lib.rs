@@ -21,7 +21,7 @@ pub use handover::{
     SoftHandover, UplinkChoice, Wifi,
 };
 pub use loss::{CorrelatedLoss, GilbertElliott, LOSS_MODELS, LossProcess, LossSpec};
-pub use measurement::{A3, Finding, Meter};
+pub use measurement::{Condition, Finding, Meter};
 pub use medium::{
     AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,
 };

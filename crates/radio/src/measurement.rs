@@ -1,22 +1,24 @@
-//! Measurements of a host: levels of cells, filtered; event A3; cells out of coverage (TS 36.331 §5.3.11, §5.5.3.2,
-//! §5.5.4.4).
+//! Measurements of a host: levels of cells, filtered; conditions on them (event A3); cells out of coverage (TS 36.331
+//! §5.3.11, §5.5.3.2, §5.5.4.4).
 //!
 //! A [`Meter`] gets the levels at regular times and returns the reports of layer 2. It reads no clock and does not know
 //! the source of the levels ([`crate::signal`]).
 
 use roamlab_engine::{Duration, Time};
 
-/// Event A3, as [`Meter::evaluate`] takes it.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub struct A3 {
+/// A condition on the measured levels of neighbours: event A3. Cells are numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    /// Its name, which each finding carries.
+    pub name: &'static str,
+    /// The neighbours that it is about; `None`: all.
+    pub candidates: Option<Vec<usize>>,
     /// Off, in dB.
     pub offset_db: f64,
     /// Hys, in dB.
     pub hysteresis_db: f64,
     /// How long the entry condition has to hold.
     pub time_to_trigger: Duration,
-    /// k of the layer-3 filter.
-    pub filter_coefficient: u8,
     /// Until a neighbour that stays better is reported again; `None`: it is not.
     pub report_interval: Option<Duration>,
 }
@@ -24,19 +26,29 @@ pub struct A3 {
 /// What a measurement reveals; cells are numbers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// Event A3 holds for this neighbour.
-    Better(usize),
+    /// A condition holds for a neighbour.
+    Better {
+        /// The name of the condition.
+        condition: &'static str,
+        /// The neighbour.
+        cell: usize,
+    },
     /// The serving cell could not be heard for T310.
     RadioLinkFailure,
     /// The strongest cell that can be heard, when one was searched for.
     Found(usize),
 }
 
-/// What is known of one cell.
+/// A condition, and what is known of it for each cell.
+#[derive(Clone, Debug)]
+struct Evaluation {
+    condition: Condition,
+    cells: Vec<Neighbour>,
+}
+
+/// What is known of a condition for one cell.
 #[derive(Copy, Clone, Debug, Default)]
 struct Neighbour {
-    /// F of the layer-3 filter, in dBm; `None` before the first measurement.
-    filtered: Option<f64>,
     /// Since when the entry condition holds.
     entered: Option<Time>,
     /// When it was reported last, if it is in the list of triggered cells.
@@ -51,8 +63,11 @@ pub struct Meter {
     audible_dbm: f64,
     /// Ocn of each cell, in dB.
     offsets: Vec<f64>,
-    event: Option<A3>,
-    cells: Vec<Neighbour>,
+    /// k of the layer-3 filter, which all conditions share.
+    filter_coefficient: u8,
+    evaluations: Vec<Evaluation>,
+    /// F of the layer-3 filter for each cell, in dBm; `None`: it cannot be heard.
+    filtered: Vec<Option<f64>>,
     /// The levels of the last measurement, in dBm.
     levels: Vec<f64>,
     serving: Option<usize>,
@@ -67,16 +82,29 @@ const FILTER_PERIOD: Duration = Duration::from_millis(200);
 impl Meter {
     /// A meter that has measured nothing; `offsets` are the cells' individual offsets Ocn in dB.
     pub fn new(period: Duration, t310: Duration, audible_dbm: f64, offsets: Vec<f64>) -> Meter {
-        let (cells, levels) =
-            (vec![Neighbour::default(); offsets.len()], vec![f64::NEG_INFINITY; offsets.len()]);
-        let (event, serving, deaf, searching) = (None, None, None, false);
-        Meter { period, t310, audible_dbm, offsets, event, cells, levels, serving, deaf, searching }
+        let cells = offsets.len();
+        Meter {
+            period,
+            t310,
+            audible_dbm,
+            offsets,
+            filter_coefficient: 0,
+            evaluations: Vec::new(),
+            filtered: vec![None; cells],
+            levels: vec![f64::NEG_INFINITY; cells],
+            serving: None,
+            deaf: None,
+            searching: false,
+        }
     }
 
-    /// Evaluates `event` from now on, in place of any before.
-    pub fn evaluate(&mut self, event: A3) {
-        self.event = Some(event);
-        self.forget();
+    /// Evaluates these conditions from now on, in place of any before. `filter_coefficient` is k of the layer-3 filter.
+    /// Filtered levels stay.
+    pub fn evaluate(&mut self, filter_coefficient: u8, conditions: Vec<Condition>) {
+        self.filter_coefficient = filter_coefficient;
+        let cells = vec![Neighbour::default(); self.offsets.len()];
+        let evaluation = |condition| Evaluation { condition, cells: cells.clone() };
+        self.evaluations = conditions.into_iter().map(evaluation).collect();
     }
 
     /// Looks for the strongest cell that can be heard.
@@ -102,14 +130,22 @@ impl Meter {
     }
 
     /// Takes the levels of all cells in, in dBm; minus infinity for a cell that is not there. What layer 2 has to
-    /// report, in this order: radio link failure, better neighbours by number, the cell found.
+    /// report, in this order: radio link failure, better neighbours by condition and number, the cell found.
     pub fn sample(&mut self, now: Time, levels: &[f64]) -> Vec<Finding> {
         let mut findings = Vec::new();
         self.levels.copy_from_slice(levels);
         findings.extend(self.supervise(now));
         self.filter();
-        if let (Some(event), Some(serving)) = (self.event, self.serving) {
-            self.compare(event, serving, now, &mut findings);
+        if let Some(serving) = self.serving.filter(|_| !self.evaluations.is_empty()) {
+            let levels: Vec<f64> = self
+                .filtered
+                .iter()
+                .zip(&self.offsets)
+                .map(|(filtered, offset)| filtered.unwrap_or(f64::NEG_INFINITY) + offset)
+                .collect();
+            for evaluation in &mut self.evaluations {
+                evaluation.compare(&levels, serving, now, &mut findings);
+            }
         }
         if self.searching
             && let Some(cell) = self.strongest()
@@ -121,8 +157,8 @@ impl Meter {
     }
 
     fn forget(&mut self) {
-        for cell in &mut self.cells {
-            (cell.entered, cell.reported) = (None, None);
+        for evaluation in &mut self.evaluations {
+            evaluation.cells.fill(Neighbour::default());
         }
     }
 
@@ -147,40 +183,14 @@ impl Meter {
     /// F = (1 − a)·F + a·M with a = 2^(-k/4), adapted to our rate so that its time constant stays
     /// (TS 36.331 §5.5.3.2). A cell out of hearing is forgotten.
     fn filter(&mut self) {
-        let k = self.event.map_or(0, |event| event.filter_coefficient);
-        let kept_at_200_ms = 1.0 - libm::exp2(-f64::from(k) / 4.0);
+        let kept_at_200_ms = 1.0 - libm::exp2(-f64::from(self.filter_coefficient) / 4.0);
         let periods = self.period.as_secs_f64() / FILTER_PERIOD.as_secs_f64();
         let kept = libm::pow(kept_at_200_ms, periods);
-        for (cell, &level) in self.cells.iter_mut().zip(&self.levels) {
-            cell.filtered = (level >= self.audible_dbm).then_some(match cell.filtered {
+        for (filtered, &level) in self.filtered.iter_mut().zip(&self.levels) {
+            *filtered = (level >= self.audible_dbm).then_some(match *filtered {
                 Some(filtered) => kept * filtered + (1.0 - kept) * level,
                 None => level,
             });
-        }
-    }
-
-    /// Event A3 of TS 36.331 §5.5.4.4 for each neighbour.
-    fn compare(&mut self, event: A3, serving: usize, now: Time, findings: &mut Vec<Finding>) {
-        // A serving cell out of hearing is worse than any neighbour.
-        let served = self.cells[serving].filtered.unwrap_or(f64::NEG_INFINITY) + self.offsets[serving];
-        for (number, cell) in self.cells.iter_mut().enumerate().filter(|(number, _)| *number != serving) {
-            let level = cell.filtered.unwrap_or(f64::NEG_INFINITY) + self.offsets[number];
-            let enters = level - event.hysteresis_db > served + event.offset_db;
-            let leaves = level + event.hysteresis_db < served + event.offset_db || cell.filtered.is_none();
-            if leaves {
-                cell.reported = None;
-            }
-            if !enters {
-                cell.entered = None;
-            }
-            let due = match cell.reported {
-                Some(last) => event.report_interval.is_some_and(|interval| now.since(last) >= interval),
-                None => enters && now.since(*cell.entered.get_or_insert(now)) >= event.time_to_trigger,
-            };
-            if due {
-                cell.reported = Some(now);
-                findings.push(Finding::Better(number));
-            }
         }
     }
 
@@ -190,26 +200,65 @@ impl Meter {
     }
 }
 
+impl Evaluation {
+    /// Event A3 of TS 36.331 §5.5.4.4 for each candidate. Levels have the cells' offsets; that of a cell out of hearing is
+    /// minus infinity.
+    fn compare(&mut self, levels: &[f64], serving: usize, now: Time, findings: &mut Vec<Finding>) {
+        let Condition { name, offset_db, hysteresis_db, time_to_trigger, report_interval, .. } =
+            self.condition;
+        let candidates = self.condition.candidates.as_deref();
+        // A serving cell out of hearing is worse than any neighbour.
+        let served = levels[serving];
+        for (number, cell) in self.cells.iter_mut().enumerate() {
+            if number == serving || candidates.is_some_and(|candidates| !candidates.contains(&number)) {
+                continue;
+            }
+            let level = levels[number];
+            let enters = level - hysteresis_db > served + offset_db;
+            let leaves = level + hysteresis_db < served + offset_db || level == f64::NEG_INFINITY;
+            if leaves {
+                cell.reported = None;
+            }
+            if !enters {
+                cell.entered = None;
+            }
+            let due = match cell.reported {
+                Some(last) => report_interval.is_some_and(|interval| now.since(last) >= interval),
+                None => enters && now.since(*cell.entered.get_or_insert(now)) >= time_to_trigger,
+            };
+            if due {
+                cell.reported = Some(now);
+                findings.push(Finding::Better { condition: name, cell: number });
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const EVENT: A3 = A3 {
+    const EVENT: Condition = Condition {
+        name: "report",
+        candidates: None,
         offset_db: 2.0,
         hysteresis_db: 1.0,
         time_to_trigger: Duration::from_millis(80),
-        filter_coefficient: 0,
         report_interval: None,
     };
     const PERIOD: Duration = Duration::from_millis(40);
+
+    fn better(cell: usize) -> Finding {
+        Finding::Better { condition: "report", cell }
+    }
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    fn meter(event: A3, offsets: [f64; 3]) -> Meter {
+    fn meter(event: Condition, offsets: [f64; 3]) -> Meter {
         let mut meter = Meter::new(PERIOD, Duration::from_millis(100), -110.0, offsets.into());
-        meter.evaluate(event);
+        meter.evaluate(0, vec![event]);
         meter.serve(Some(0));
         meter
     }
@@ -230,30 +279,30 @@ mod tests {
     fn the_entry_condition_is_strict_and_must_hold_for_the_time_to_trigger() {
         // Mn − 1 > −80 + 2 first holds above −77.
         assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &[-77.0; 10]), []);
-        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &[-76.9; 10]), [(80, Finding::Better(1))]);
+        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &[-76.9; 10]), [(80, better(1))]);
         let interrupted = [-76.0, -76.0, -77.0, -76.0, -76.0, -76.0];
-        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &interrupted), [(200, Finding::Better(1))]);
+        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &interrupted), [(200, better(1))]);
     }
 
     #[test]
     fn a_triggered_cell_is_reported_again_only_after_the_leaving_condition() {
         // Left when Mn + 1 < −78, that is below −79; −78 neither enters nor leaves.
         let levels = |dip: f64| [[-76.0; 4], [dip; 4], [-76.0; 4]].concat();
-        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &levels(-78.0)), [(80, Finding::Better(1))]);
-        let again = [(80, Finding::Better(1)), (400, Finding::Better(1))];
+        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &levels(-78.0)), [(80, better(1))]);
+        let again = [(80, better(1)), (400, better(1))];
         assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &levels(-79.5)), again);
     }
 
     #[test]
     fn a_cell_that_stays_better_is_repeated_at_the_report_interval() {
-        let event = A3 { report_interval: Some(Duration::from_millis(120)), ..EVENT };
+        let event = Condition { report_interval: Some(Duration::from_millis(120)), ..EVENT };
         let found = findings(&mut meter(event, [0.0; 3]), &[-70.0; 10]);
         assert_eq!(found.iter().map(|(millis, _)| *millis).collect::<Vec<_>>(), [80, 200, 320]);
     }
 
     #[test]
     fn the_cells_own_offsets_count() {
-        assert_eq!(findings(&mut meter(EVENT, [0.0, 4.0, 0.0]), &[-80.9; 4]), [(80, Finding::Better(1))]);
+        assert_eq!(findings(&mut meter(EVENT, [0.0, 4.0, 0.0]), &[-80.9; 4]), [(80, better(1))]);
         assert_eq!(findings(&mut meter(EVENT, [0.0, 4.0, 0.0]), &[-81.0; 4]), []);
         assert_eq!(findings(&mut meter(EVENT, [4.0, 0.0, 0.0]), &[-73.0; 4]), []);
     }
@@ -261,13 +310,37 @@ mod tests {
     #[test]
     fn a_new_serving_cell_and_a_new_event_start_afresh() {
         let mut meter = meter(EVENT, [0.0; 3]);
-        assert_eq!(findings(&mut meter, &[-76.0; 3]), [(80, Finding::Better(1))]);
-        meter.evaluate(EVENT);
-        assert_eq!(findings(&mut meter, &[-76.0; 3]), [(80, Finding::Better(1))]);
+        assert_eq!(findings(&mut meter, &[-76.0; 3]), [(80, better(1))]);
+        meter.evaluate(0, vec![EVENT]);
+        assert_eq!(findings(&mut meter, &[-76.0; 3]), [(80, better(1))]);
         meter.serve(Some(1));
         let levels = [-70.0, -80.0, f64::NEG_INFINITY];
         assert_eq!(meter.sample(at(1000), &levels), []);
-        assert_eq!(meter.sample(at(1080), &levels), [Finding::Better(0)]);
+        assert_eq!(meter.sample(at(1080), &levels), [better(0)]);
+    }
+
+    /// As for a conditional handover (TS 36.331 §5.3.5.9): the host reports early, and goes to one of two candidates late.
+    #[test]
+    fn each_condition_is_met_by_its_own_candidates_at_its_own_time() {
+        let execute = |offset_db, candidates: &[usize]| Condition {
+            name: "execute",
+            candidates: Some(candidates.to_vec()),
+            offset_db,
+            ..EVENT
+        };
+        let mut meter = Meter::new(PERIOD, Duration::from_millis(100), -110.0, vec![0.0; 4]);
+        let early = Condition { time_to_trigger: Duration::ZERO, ..EVENT };
+        meter.evaluate(0, vec![early, execute(3.0, &[1, 2])]);
+        meter.serve(Some(0));
+        // Cell 3 is the best, and no candidate; cell 1 becomes 4 dB better, which is not enough, and cell 2 5 dB.
+        let mut found = Vec::new();
+        for step in 0..4 {
+            let levels = [-80.0, -76.0, -75.0, -70.0];
+            found
+                .extend(meter.sample(at(40 * step), &levels).into_iter().map(|finding| (40 * step, finding)));
+        }
+        let late = Finding::Better { condition: "execute", cell: 2 };
+        assert_eq!(found, [(0, better(1)), (0, better(2)), (0, better(3)), (80, late)]);
     }
 
     #[test]
@@ -276,11 +349,11 @@ mod tests {
         for (period, steps) in [(200, 1), (100, 2), (40, 5), (20, 10)] {
             let period = Duration::from_millis(period);
             let mut meter = Meter::new(period, Duration::from_millis(100), -110.0, vec![0.0; 2]);
-            meter.evaluate(A3 { filter_coefficient: 4, ..EVENT });
+            meter.evaluate(4, vec![EVENT]);
             meter.sample(at(0), &[-80.0, -90.0]);
             let mut after = |steps| {
                 (0..steps).for_each(|_| drop(meter.sample(at(1), &[-80.0, -82.0])));
-                meter.cells[1].filtered.unwrap_or_default()
+                meter.filtered[1].unwrap_or_default()
             };
             assert!((after(steps) + 86.0).abs() < 1e-9);
             assert!((after(steps) + 84.0).abs() < 1e-9);
@@ -313,7 +386,7 @@ mod tests {
         let mut meter = meter(EVENT, [0.0; 3]);
         let levels = [-120.0, -109.0, f64::NEG_INFINITY];
         assert_eq!(meter.sample(at(0), &levels), []);
-        assert_eq!(meter.sample(at(80), &levels), [Finding::Better(1)]);
+        assert_eq!(meter.sample(at(80), &levels), [better(1)]);
     }
 
     #[test]

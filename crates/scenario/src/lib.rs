@@ -27,7 +27,6 @@ pub use files::{Files, no_files};
 pub use locate::line_of;
 pub use outline::{Outline, outline};
 pub use problem::{Located, Problem};
-pub use schema::topology;
 pub use schema::{
     BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, FaultSpec,
     FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSpec, Protocols, RecordSpec, RecordedRate,

@@ -285,6 +285,31 @@ const SENSE: &[Edit] = &[
         AIR,
         "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { queue = { kind = \"droptail\", limit = \"0 pkt\" } }",
     ),
+    (
+        "a weight without effect",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"round-robin\" }\nbearers = { hosts = { mh = { weight = 2 } } }",
+    ),
+    (
+        "a path trigger's count for a protocol without one",
+        MOBILITY,
+        "[mobility]\nkind = \"bcmp\"\ntrigger = { by = \"source\", candidates = 3 }",
+    ),
+    (
+        "another count",
+        MOBILITY,
+        "[mobility]\nkind = \"fmipv6\"\ntrigger = { by = \"source\", candidates = 3 }",
+    ),
+    (
+        "a lead that the semisoft delay replaces",
+        MOBILITY,
+        "[mobility]\nkind = \"cellular-ip\"\ntrigger = { by = \"source\", lead = \"50 ms\" }",
+    ),
+    (
+        "a prune delay without effect",
+        MOBILITY,
+        "[mobility]\nkind = \"hawaii\"\nrelease = { prune_delay = \"1 s\" }",
+    ),
     ("a run of 2^64 - 1 ns", "\"2 s\"", "\"18446744073709551615 ns\""),
     ("a file of 2^64 - 1 bytes", "start = \"0.1 s\"", "size = \"18446744073709551615 B\""),
     ("a file of 2^32 - 1 segments", "start = \"0.1 s\"", "packets = \"4294967295 pkt\""),

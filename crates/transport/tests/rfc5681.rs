@@ -51,7 +51,8 @@ impl Script {
     }
 
     fn window(&self) -> (f64, f64) {
-        (self.sender.cwnd(), self.sender.ssthresh())
+        let variables = self.sender.variables();
+        (variables.cwnd, variables.ssthresh)
     }
 
     fn facts(&mut self) -> Vec<(TcpFactKind, u32)> {
@@ -69,7 +70,7 @@ fn slow_start_from_the_initial_window() {
     script.wait(100);
     assert_eq!(script.ack(2), [4, 5]);
     assert_eq!(script.ack(4), [6, 7, 8], "one segment of growth per ACK, whatever it covers");
-    assert_eq!(script.sender.cwnd(), 5.0);
+    assert_eq!(script.sender.variables().cwnd, 5.0);
 }
 
 #[test]

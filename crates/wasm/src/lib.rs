@@ -118,7 +118,7 @@ impl Checked {
         self.scenario.run.duration.as_nanos() as f64
     }
 
-    /// What the scenario says and hardly means.
+    /// The warnings about the scenario.
     pub fn warnings(&self) -> Vec<Refusal> {
         let found = self.scenario.warnings(&self.text, &self.name);
         found.into_iter().map(|each| Refusal(Box::new(each))).collect()
@@ -179,16 +179,7 @@ impl Tables {
 
     /// What the values of a column are: `u64`, `i64`, `u32`, `f64`, `u8`, `bool` (a byte each), or `words`: codes of 32 bits.
     pub fn kind(&self, table: usize, column: usize) -> String {
-        let kind = match self.column(table, column) {
-            Column::U64(_) => "u64",
-            Column::I64(_) => "i64",
-            Column::U32(_) => "u32",
-            Column::F64(_) => "f64",
-            Column::Bool(_) => "bool",
-            Column::U8(_) => "u8",
-            Column::Words(..) => "words",
-        };
-        kind.to_owned()
+        self.column(table, column).kind().name().to_owned()
     }
 
     /// The byte of the module's memory at which the values of a column begin.

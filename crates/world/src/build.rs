@@ -16,7 +16,7 @@ use crate::link::{End, Link, Links};
 use crate::network::{Network, Policer, Rules};
 use crate::node::{Node, Nodes};
 use crate::ns2;
-use crate::probe::Wanted;
+use crate::probe::{Wanted, tables};
 use crate::route::{Edge, StaticRoutes, shortest_paths};
 use crate::table::Names;
 use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
@@ -78,23 +78,12 @@ pub fn build_shared(
     builder.finish(cells, others, conduct.capture)
 }
 
-/// Columns that lead to the causes, or are read off what is kept for them.
-const OF_CAUSES: [(&str, &str); 7] = [
-    ("drops", "cause"),
-    ("tcp", "cause"),
-    ("tcp", "cause_serial"),
-    ("packets", "cause"),
-    ("handovers", "cause"),
-    ("releases", "cause"),
-    ("signalling", "cause"),
-];
-
 /// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
 fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     let record = &scenario.record;
     let packets = record.packets && conduct.wants("packets");
     let causes = conduct.wants("causes")
-        || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column));
+        || tables().any(|table| table.of_causes().any(|column| conduct.wants_column(table.name, column)));
     Wanted {
         deliveries: record.deliveries && conduct.wants("deliveries"),
         tcp: record.tcp && conduct.wants("tcp"),

@@ -29,8 +29,8 @@ const ANY_WINDOW: u16 = u16::MAX;
 const MS: u64 = 1_000_000;
 
 table! {
-    /// Packets that went by.
-    Frames, Frame {
+    /// Captured packets.
+    Frames, Frame: "frames", recorded "if the run captures packets", limit "capture at fewer nodes or links" {
         /// When.
         time_ns: Time,
         /// When its transmission began, if this is its end; otherwise as `time_ns`.
@@ -180,7 +180,7 @@ impl Capture {
 
     /// What it takes in memory.
     pub fn part(&self) -> Part {
-        let mut part = self.frames.part("frames", "capture at fewer nodes or links");
+        let mut part = self.frames.part();
         // The headers of a packet take some 64 bytes.
         part.bytes += bytes_soon(self.bytes.len(), 64 * SLACK, self.bytes.capacity(), 1);
         part
@@ -188,7 +188,7 @@ impl Capture {
 
     /// Its tables: the packets, and the bytes of all of them.
     pub fn into_tables(self, names: &Names) -> [Table; 2] {
-        let frames = self.frames.into_table("frames", names, &crate::conduct::Conduct::default());
+        let frames = self.frames.into_table(names, &crate::conduct::Conduct::default());
         [frames, Table { name: "frame_bytes", columns: vec![("byte", Column::U8(self.bytes))] }]
     }
 }

@@ -4,7 +4,7 @@
 //! none. Rows are appended in the order of events, so a chain leads to ever smaller ids and never forward in time.
 
 use crate::ids::{LinkId, Location};
-use crate::table::{Known, Names, table, vocabulary};
+use crate::table::{Encode, Names, table, vocabulary};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use std::collections::BTreeMap;
@@ -32,10 +32,10 @@ impl Default for CauseId {
     }
 }
 
-impl Known for CauseId {
-    type Kept = i64;
+impl Encode for CauseId {
+    type Stored = i64;
 
-    fn keep(self, _: &Names) -> i64 {
+    fn encode(self, _: &Names) -> i64 {
         if self == CauseId::NONE { -1 } else { i64::from(self.0) }
     }
 }
@@ -43,76 +43,81 @@ impl Known for CauseId {
 vocabulary! {
     /// What a row of [`Causes`] is.
     Kind {
-        /// Root: the run starts.
+        /// root: the run starts
         Start => "start";
-        /// Root: the plan of a host moves it.
+        /// root: the plan of a host moves it
         Motion => "motion";
-        /// Root: what a host measures of its cells has changed, since it moves.
+        /// root: a moving host's measurement of its cells has changed
         Measurement => "measurement";
-        /// Root: a host cannot hear the cell that it is in.
+        /// root: a host does not receive from its cell
         OutOfRange => "out-of-range";
-        /// Root: a host of 802.11 hears a beacon, or has had no beacon or acknowledgement from a cell that covers it.
+        /// root: a host of 802.11 receives a beacon of its cell, or has missed beacons or acknowledgements
         OnAir => "on-air";
-        /// Root: the scenario predicts a handover.
+        /// root: the scenario predicts a handover
         Prediction => "prediction";
-        /// Root: the scenario changes a link.
+        /// root: the scenario changes a link
         LinkChange => "link-change";
-        /// Root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later.
+        /// root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later
         LinkOutage => "link-outage";
-        /// Root: a fault of the scenario holds a message back.
+        /// root: a fault of the scenario delays a message
         DelayedMessage => "delayed-message";
-        /// Root: a segment or its acknowledgement is on its way for longer than the sender waits, or than those behind it.
+        /// root: a segment or its acknowledgement is in flight, in queues and on links, for longer than the sender
+        /// waits, or than later ones
         Underway => "underway";
-        /// Root: a receiver holds an acknowledgement back.
+        /// root: a receiver delays an acknowledgement
         DelayedAck => "delayed-ack";
-        /// Root: a queue has marked congestion (ECN).
+        /// root: a queue has marked congestion (ECN), and the sender cuts its window
         CongestionMark => "congestion-mark";
-        /// Root: a sender had nothing to send for an RTO.
+        /// root: a sender had nothing to send for an RTO, and its window shrinks
         Idle => "idle";
-        /// An agent sends a message.
+        /// an agent sends a message; its cause is the agent's input
         Message => "message";
-        /// A host hears what its cell tells everyone. It leads to the host's entry of the cell.
+        /// a host receives a broadcast of its cell; its cause is the host's entry of the cell
         Heard => "heard";
-        /// A timer of an agent goes off. It leads to what set it, or to the loss or delay of a message sent then; a timer that
-        /// sets itself again, to what set it first.
+        /// a timer of an agent expires; its cause is the input that set it (the first one, if it restarts itself), or
+        /// the loss or delay of a message that was sent then, or of a consequence of it
         Timer => "timer";
-        /// A data packet meets an agent that acts on it. It leads to what set the route, or removed it.
+        /// a data packet makes an agent act; its cause is the change of the packet's route
         Data => "data";
-        /// A phase of a handover.
+        /// a phase of a handover; its cause is the agent's input, or the motion
         Phase => "phase";
-        /// A buffer begins to hold a host's packets.
+        /// a buffer begins to hold a host's packets
         Buffering => "buffering";
-        /// A buffer lets a host's packets go.
+        /// a buffer releases a host's packets
         Release => "release";
-        /// A packet is lost. A root if its reason is in the network: a full queue, an early drop, a forced loss.
+        /// a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`,
+        /// `forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`,
+        /// `tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise its cause is the
+        /// reason for which the host or link was absent, or for which the packet waited
         Loss => "loss";
-        /// A sender's retransmission timer goes off.
+        /// a retransmission timer expires; its cause is the loss of the segment or of its acknowledgement or, if it
+        /// was spurious, the delay of one of them
         Timeout => "timeout";
-        /// A sender infers a loss from acknowledgements.
+        /// acknowledgements made a sender infer a loss; its cause is that loss, or the delay of the segment
         FastRetransmit => "fast-retransmit";
     }
 }
 
 table! {
-    /// What led to what.
-    Causes, Cause {
-        /// When.
+    /// Causes: each row names the row that led to it, back to a root. `roamlab why` and `rl.why` print a chain.
+    Causes, Cause: "causes", recorded "", limit "lower the load, or the losses" {
+        /// when
         time_ns: Time,
-        /// What it is.
+        /// one of the kinds below
         kind: Kind,
-        /// Which message, phase or reason of a loss; empty if the kind says all.
+        /// name of the message or phase, reason of the loss, or kind of the release; otherwise empty
         name: &'static str,
-        /// Where, if at one place.
+        /// node or link, if it is at one
         place: Option<Location>,
-        /// The mobile host concerned.
+        /// its mobile host; empty: none
         host: Option<Addr>,
-        /// The flow concerned; signalling is none.
+        /// its flow; empty: none
         flow: Option<FlowId>,
-        /// Segment or datagram number, if the row is about one.
+        /// segment or datagram number, if it has one; otherwise 0
         seq: u32,
-        /// The packet's number, if the row is about one.
+        /// serial number of its packet; 0: none
         serial: u64,
-        /// What led to it; of a root [`CauseId::NONE`].
+        /// number of the row, from 0, that led to it: always smaller, and not later; -1: it is a root
         cause: CauseId,
     }
 }

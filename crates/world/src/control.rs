@@ -324,7 +324,9 @@ impl Agents {
             }
             Action::EndBearer { host } => net.end_bearer(node, served(host), cx),
             Action::DiscardBuffer { host } => net.discard_buffer(node, served(host), cx),
-            Action::Measure { event } if net.cells().measures(node) => net.cells().evaluate(node, event),
+            Action::Measure { conditions } if net.cells().measures(node) => {
+                return motion::evaluate(node, &conditions, net);
+            }
             Action::Search if net.cells().measures(node) => net.cells().search(node),
             Action::Measure { .. } | Action::Search => {
                 return Err("wants measurements, and the node makes none");

@@ -13,6 +13,7 @@ use crate::link::{InFlight, Links};
 use crate::node::{Domain, Node, Nodes};
 use crate::route::StaticRoutes;
 use crate::table::Column;
+use crate::totals;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
@@ -138,14 +139,14 @@ impl Network {
     }
 
     /// The table of the links: what they were offered, and how long they were busy.
-    pub fn link_table(&self) -> Vec<(&'static str, Column)> {
+    pub fn link_totals(&self) -> totals::Links {
         let links = &self.links;
-        vec![
-            ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
-            ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
-            ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
-            ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
-        ]
+        totals::Links {
+            link: Column::unique(links.iter().map(|link| link.name.clone())),
+            offered_pkts: Column::U64(links.offered().map(|(all, _)| all).collect()),
+            forwarded_pkts: Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect()),
+            busy_ns: Column::U64(links.busy().map(Duration::as_nanos).collect()),
+        }
     }
 
     /// The cells and the hosts in them.

@@ -1,11 +1,13 @@
 //! The record of a run: typed rows, kept as columns.
 
-use crate::cause::{CauseId, Chains, data_seq};
-use crate::conduct::Part;
+use crate::cause::{CauseId, Causes, Chains, data_seq};
+use crate::conduct::{Conduct, Part};
 use crate::ids::{LinkId, Location, NodeId};
-use crate::long::{Long, long_table};
-use crate::table::{Known, Names, table, vocabulary};
+use crate::long_table::{LongTable, long_table};
+use crate::schema::TableSchema;
+use crate::table::{Encode, Names, Table, table, vocabulary};
 use crate::timeouts::Verdict;
+use crate::totals;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
@@ -101,295 +103,313 @@ impl PacketKind {
 }
 
 long_table! {
-    /// Data packets that reached their endpoint.
-    Deliveries, Delivery, DeliveryColumns {
-        /// When.
+    /// One row per data segment that reached its endpoint.
+    Deliveries, Delivery, DeliveryColumns: "deliveries",
+        recorded "if `record.deliveries` is on, which is the default",
+        limit "write `record.deliveries = false`" {
+        /// when
         time_ns: Time,
-        /// Which flow.
+        /// name of the flow
         flow: FlowId,
-        /// Segment or datagram number.
+        /// sequence number in segments
         seq: u32,
-        /// Size of the inner datagram.
+        /// size of the datagram, its header included
         bytes: u64,
-        /// When it was sent.
+        /// when this copy was sent
         sent_ns: Time,
-        /// Its data was not delivered before.
+        /// false: this segment had arrived before
         fresh: bool,
-        /// How many packets of the flow that were sent later had arrived before it.
+        /// how many later segments had been seen before it; 0: in order
         late_by_pkts: u32,
-        /// The packet's number.
+        /// serial number of the packet, unique within the run
         serial: u64,
     }
 }
 
 table! {
-    /// Units of applications' data: frames, objects, segments of films.
-    Units, UnitRow {
-        /// When it was offered, or asked for.
+    /// One row per unit of an application's data: a frame, an object of a page, a segment of a film. A unit is useful
+    /// only when complete.
+    Units, UnitRow: "units", recorded "", limit "send fewer frames, or objects" {
+        /// when it was offered; of an object or a segment when it was requested
         time_ns: Time,
-        /// Which flow.
+        /// name of the flow
         flow: FlowId,
-        /// What it is.
+        /// I, P, B, object, segment
         kind: UnitKind,
-        /// Its group of pictures, page or quality.
+        /// of a frame the I-frames so far; of an object its page, of a segment its quality, from 0
         group: u32,
-        /// Its number.
+        /// of a frame or segment its number in the flow, of an object that in its page, from 0
         number: u32,
-        /// Its size without headers.
+        /// its size without headers
         bytes: u64,
-        /// Datagrams or segments.
+        /// the datagrams or segments that hold it
         packets: u32,
-        /// Number of its first datagram; of a response 0.
+        /// number of its first datagram; of an object or a segment 0
         first_seq: u32,
-        /// When all of it had been delivered; -1: never.
+        /// when the last of it had been delivered; -1: never
         completed_ns: i64,
     }
 }
 
 long_table! {
-    /// Changes of recorded queues.
-    QueueSamples, QueueSample, QueueColumns {
-        /// When.
+    /// Samples of queues.
+    QueueSamples, QueueSample, QueueColumns: "queue",
+        recorded "for the queues in `record.queues`; \
+            by default for the downlinks of all cells and for links with their own `queue`",
+        limit "name fewer queues in `record.queues`, or none" {
+        /// when
         time_ns: Time,
-        /// Which queue.
+        /// name of the queue
         queue: LinkId,
-        /// Waiting packets, the one in service excluded.
+        /// waiting packets, without the one in transmission
         packets: u32,
-        /// Waiting bytes.
+        /// waiting bytes
         bytes: u64,
-        /// The discipline's average queue length in packets.
+        /// average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0
         average: f64,
-        /// Its drop probability.
+        /// probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0
         probability: f64,
-        /// Waiting packets with the mark of forwarded ones.
+        /// waiting packets with the mark of forwarded ones (M-RED and MBLUE: their own mark, other queues: any code
+        /// point except 0); packets - forwarded is M-RED's q_size_np
         forwarded: u32,
     }
 }
 
 long_table! {
-    /// Packets lost.
-    Drops, Drop, DropColumns {
-        /// When.
+    /// One row per lost packet. Every loss has one reason; `copy-released` and `duplicate` lose no data.
+    Drops, Drop, DropColumns: "drops", recorded "", limit "lower the load, or the losses" {
+        /// when
         time_ns: Time,
-        /// Where.
+        /// where it was lost
         place: Location,
-        /// Why.
+        /// why
         reason: DropReason,
-        /// Of which flow.
+        /// name of the flow
         flow: FlowId,
-        /// Segment or datagram number; 0 for signalling and acknowledgements.
+        /// sequence number in segments
         seq: u32,
-        /// When it was sent; all copies of a packet have the same.
+        /// when it was sent; all copies of a packet have the same
         sent_ns: Time,
-        /// The packet's number.
+        /// serial number of the packet, unique within the run
         serial: u64,
-        /// It carried the mark of a packet forwarded by an old base station.
+        /// true: it had the mark of a forwarded packet
         forwarded: bool,
-        /// Its row among the causes.
+        /// its row in [causes](#causes); -1 for `copy-released`, which loses nothing
         cause: CauseId,
     }
 }
 
 long_table! {
-    /// Changes of TCP senders' state.
-    TcpChanges, TcpChange, TcpColumns {
-        /// When.
+    /// Events of each TCP sender, with their causes.
+    TcpChanges, TcpChange, TcpColumns: "tcp",
+        recorded "if `record.tcp` is on, which is the default",
+        limit "write `record.tcp = false`" {
+        /// when
         time_ns: Time,
-        /// Which flow.
+        /// name of the flow
         flow: FlowId,
-        /// What happened.
+        /// what happened
         event: TcpFactKind,
-        /// Congestion window in segments, after it.
+        /// congestion window after it, in segments
         cwnd: f64,
-        /// Slow start threshold in segments, after it.
+        /// slow start threshold after it, in segments
         ssthresh: f64,
-        /// Retransmission timeout, after it.
+        /// retransmission timeout after it
         rto_ns: u64,
-        /// The segment concerned.
+        /// segment of the event
         seq: u32,
-        /// The lost packet that caused it, or 0.
+        /// serial number of the lost packet that caused it; 0: none was lost
         cause_serial: u64,
-        /// Of a timeout: whether it was genuine; otherwise empty.
+        /// of a timeout, decided by the packets and not by the sender: `genuine` if every earlier transmission of the
+        /// segment was lost, `spurious` if one arrived, then or later, `undecided` if one was still in flight at the
+        /// end; otherwise empty
         timeout: Option<Verdict>,
-        /// Where among the causes its chain begins.
+        /// row of [causes](#causes) at which its chain begins: a timeout, a fast retransmit or another cut of the
+        /// window has its own, a consequence has that of its cause; -1: the window opens
         cause: CauseId,
     }
 }
 
 long_table! {
-    /// TCP senders' variables, a row for each change.
-    Variables, VariablesRow, VariableColumns {
-        /// When.
+    /// The variables of TCP senders, a row for each change.
+    Variables, VariablesRow, VariableColumns: "variables",
+        recorded "if `record.variables` is on",
+        limit "write `record.variables = false`" {
+        /// when
         time_ns: Time,
-        /// Which flow.
+        /// name of the flow
         flow: FlowId,
-        /// Congestion window in segments, without inflation.
+        /// congestion window in segments, without the inflation by duplicate acknowledgements
         cwnd: f64,
-        /// Slow start threshold in segments.
+        /// slow start threshold in segments
         ssthresh: f64,
-        /// The latest round-trip time measured, or 0.
+        /// the latest measurement of the round-trip time; 0 before the first
         rtt_ns: u64,
-        /// Smoothed round-trip time, or 0.
+        /// smoothed round-trip time; 0 before the first measurement
         srtt_ns: u64,
-        /// Smoothed mean deviation of the round-trip time.
+        /// smoothed mean deviation of the round-trip time
         rttvar_ns: u64,
-        /// Retransmission timeout with its backoff.
+        /// retransmission timeout with its backoff
         rto_ns: u64,
-        /// Factor on the retransmission timeout.
+        /// factor by which timeouts have increased it
         backoff: u64,
-        /// Retransmission timeouts so far.
+        /// retransmission timeouts so far
         timeouts: u64,
-        /// Cuts of the window so far.
+        /// cuts of the window so far
         reductions: u64,
-        /// The first segment not acknowledged.
+        /// first segment that is not acknowledged
         una: u32,
     }
 }
 
 long_table! {
-    /// What happened to packets.
-    PacketEvents, PacketEvent, PacketColumns {
-        /// When.
+    /// Events of every packet.
+    PacketEvents, PacketEvent, PacketColumns: "packets",
+        recorded "if `record.packets` is on",
+        limit "write `record.packets = false`" {
+        /// when
         time_ns: Time,
-        /// What happened.
+        /// `send`: an endpoint sends it; `enqueue`: it arrives at a recorded queue; `mark`: it leaves one with the
+        /// mark of congestion (ECN's CE); `drop`: it is lost
         event: PacketStep,
-        /// Where.
+        /// node or link
         place: Location,
-        /// Which flow.
+        /// name of the flow
         flow: FlowId,
-        /// What kind of packet.
+        /// `data`, `syn`, `ack`, `datagram` or `signal`
         kind: PacketKind,
-        /// Segment or datagram number; of an acknowledgement the segment expected next.
+        /// segment or datagram number; of an acknowledgement the segment expected next
         number: u32,
-        /// Size on the wire, tunnel headers included.
+        /// bytes on the wire, tunnel headers included
         wire_bytes: u64,
-        /// The segment has been sent before.
+        /// true: the segment had been sent before
         retransmission: bool,
-        /// ("enqueue") packets that waited before it.
+        /// of `enqueue`: packets that waited before it; otherwise 0
         waiting: u32,
-        /// The packet's number.
+        /// serial number of the packet, unique within the run
         serial: u64,
-        /// Of a loss or a retransmission: where among the causes its chain begins.
+        /// of `drop`: its row in [causes](#causes); of a retransmission the loss, the timeout or the fast retransmit
+        /// for which it is sent; otherwise -1
         cause: CauseId,
     }
 }
 
 table! {
-    /// Phases of handovers.
-    Handovers, HandoverPhase {
-        /// When.
+    /// Phases of every handover.
+    Handovers, HandoverPhase: "handovers", recorded "", limit "move hosts less often" {
+        /// when
         time_ns: Time,
-        /// Whose.
+        /// mobile host
         host: NodeId,
-        /// The number of the visit that the host is in or was in last.
+        /// index of the visit in the host's list, from 0
         visit: u32,
-        /// Which phase.
+        /// name of the phase
         phase: &'static str,
-        /// Where it was noted.
+        /// where
         node: NodeId,
-        /// Its row among the causes.
+        /// its row in [causes](#causes)
         cause: CauseId,
     }
 }
 
 table! {
-    /// Signalling messages.
-    Signalling, Signal {
-        /// Number of the message.
+    /// One row per signalling message. Messages have sizes, wait in queues and can be lost.
+    Signalling, Signal: "signalling", recorded "", limit "send beacons and advertisements less often" {
+        /// number of the message
         id: u32,
-        /// Its name.
+        /// its kind
         message: &'static str,
-        /// The mobile host concerned; empty if none.
+        /// its mobile host
         host: Option<Addr>,
-        /// Sender.
+        /// node that sent it
         source: Addr,
-        /// Destination.
+        /// destination node
         destination: Addr,
-        /// Size of the datagram.
+        /// size on the wire
         size_bytes: u64,
-        /// When it was sent.
+        /// when it was sent
         sent_ns: Time,
-        /// When it arrived, or -1.
+        /// when it arrived; -1: lost
         arrived_ns: i64,
-        /// The packet's number.
+        /// serial number of the packet, unique within the run
         serial: u64,
-        /// Its row among the causes.
+        /// its row in [causes](#causes)
         cause: CauseId,
     }
 }
 
 table! {
-    /// Packets that left a base station's buffer.
-    Releases, Release {
-        /// When.
+    /// One row per packet that left a base station's buffer for a host.
+    Releases, Release: "releases", recorded "", limit "lower the load, or the losses" {
+        /// when
         time_ns: Time,
-        /// Whose buffer.
+        /// whose buffer
         host: Addr,
-        /// At which base station.
+        /// at which base station
         node: NodeId,
-        /// The end of the tunnel that it went through, or the next node; `None`: over the air.
+        /// the base station or router that it was forwarded to; empty: it went over the air
         to: Option<Addr>,
-        /// Of which flow.
+        /// name of the flow
         flow: FlowId,
-        /// Segment or datagram number; 0 for an acknowledgement.
+        /// segment or datagram number; 0 for an acknowledgement
         seq: u32,
-        /// The packet's number.
+        /// serial number of the packet, unique within the run
         serial: u64,
-        /// Bytes on the wire, without the tunnel that begins here.
+        /// size on the wire, without the tunnel that begins here
         size_bytes: u64,
-        /// It was marked as forwarded.
+        /// true: it was marked as forwarded
         forwarded: bool,
-        /// The row among the causes of what let it go.
+        /// row in [causes](#causes) of its release
         cause: CauseId,
     }
 }
 
 table! {
-    /// Marks from outside that were policed.
-    Policing, Policed {
-        /// When.
+    /// One row per policed mark of forwarded packets from outside.
+    Policing, Policed: "policing", recorded "", limit "write `network.foreign_marks = \"honour\"`" {
+        /// when
         time_ns: Time,
-        /// Where.
+        /// access router or base station that policed it
         node: NodeId,
-        /// Of which flow.
+        /// name of the flow
         flow: FlowId,
-        /// Segment or datagram number; 0 for an acknowledgement.
+        /// segment or datagram number; 0 for an acknowledgement
         seq: u32,
-        /// The packet's number.
+        /// serial number of the packet, unique within the run
         serial: u64,
-        /// What became of it: "cleared" or "dropped".
+        /// cleared, or dropped with the packet
         action: &'static str,
     }
 }
 
 table! {
-    /// The stops of a traced packet.
-    Trace, TraceLine {
-        /// When.
+    /// The path of one packet, stop by stop.
+    Trace, TraceLine: "trace", recorded "if the run traces a packet", limit "trace no packet" {
+        /// when
         time_ns: Time,
-        /// Which stop.
+        /// name of the stop
         stop: Stop,
-        /// Where.
+        /// node, link or queue
         place: Location,
-        /// The packet's number.
+        /// serial number of the packet, unique within the run
         serial: u64,
-        /// Bytes on the wire, tunnel headers included.
+        /// bytes on the wire, tunnel headers included
         wire_bytes: u64,
-        /// Tunnel headers it wears.
+        /// number of tunnel headers
         tunnels: u32,
-        /// Why it is lost, or what its endpoint made of it.
+        /// reason of the loss, or action of the queue
         detail: &'static str,
     }
 }
 
 #[cfg(test)]
 impl Drops {
-    /// The packets' numbers, of rows that are not settled.
+    /// The packets' numbers, of rows that are not in columns yet.
     pub fn serials(&self) -> Vec<u64> {
         self.rows.iter().map(|row| row.serial).collect()
     }
 
-    /// The reasons, of rows that are not settled.
+    /// The reasons, of rows that are not in columns yet.
     pub fn reasons(&self) -> Vec<DropReason> {
         self.rows.iter().map(|row| row.reason).collect()
     }
@@ -398,13 +418,13 @@ impl Drops {
 impl TcpChanges {
     /// The number of the next row.
     pub fn next_row(&self) -> usize {
-        self.gone + self.settled + self.rows.len()
+        self.streamed + self.in_columns + self.rows.len()
     }
 
-    /// The timeout of a settled row has been judged.
+    /// The timeout of a row in the columns has a verdict.
     pub fn judged(&mut self, row: usize, verdict: Verdict, names: &Names) {
-        if let Some(kept) = self.columns.timeout.get_mut(row - self.gone) {
-            *kept = Some(verdict).keep(names);
+        if let Some(kept) = self.columns.timeout.get_mut(row - self.streamed) {
+            *kept = Some(verdict).encode(names);
         }
     }
 }
@@ -466,80 +486,87 @@ impl Default for Wanted {
     }
 }
 
-/// The record.
-#[derive(Clone, Debug, Default)]
-pub struct Probes {
-    /// Deliveries.
-    pub deliveries: Deliveries,
-    /// Units of applications' data.
-    pub units: Units,
-    /// Queue changes.
-    pub queues: QueueSamples,
-    /// Losses.
-    pub drops: Drops,
-    /// TCP state.
-    pub tcp: TcpChanges,
-    /// TCP senders' variables.
-    pub variables: Variables,
-    /// What happened to packets.
-    pub packets: PacketEvents,
-    /// Handover phases.
-    pub handovers: Handovers,
-    /// Packets out of buffers.
-    pub releases: Releases,
-    /// Foreign marks.
-    pub policing: Policing,
-    /// Signalling.
-    pub signalling: Signalling,
-    /// The traced packet's way.
-    pub trace: Trace,
-    /// What led to what.
-    pub causes: Chains,
-    /// What the scenario wants recorded.
-    pub wanted: Wanted,
-    /// The packet to trace; with a capture every packet is.
-    pub traced: Option<u64>,
-    /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
-    pub odd_ecn: u64,
-    /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
-    pub losses: Vec<u64>,
-    /// The variables of each sender that were recorded last.
-    last_variables: FxHashMap<FlowId, (TcpVariables, u32)>,
+/// Declares the record: its long tables, its short ones, and what else it holds.
+macro_rules! record {
+    ($(#[doc = $about:literal])+ $record:ident {
+        long { $($long:ident: $Long:ident,)+ }
+        short { $($short:ident: $Short:ident,)+ }
+        $($(#[doc = $doc:literal])+ $vis:vis $field:ident: $type:ty,)+
+    }) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, Default)]
+        pub struct $record {
+            $(#[doc = concat!("The table `", stringify!($long), "`.")] pub $long: $Long,)+
+            $(#[doc = concat!("The table `", stringify!($short), "`.")] pub $short: $Short,)+
+            $($(#[doc = $doc])+ $vis $field: $type,)+
+        }
+
+        const LONG: &[TableSchema] = &[$($Long::SCHEMA,)+];
+        const SHORT: &[TableSchema] = &[$($Short::SCHEMA,)+];
+
+        impl $record {
+            /// The tables that may be long, with their names.
+            pub fn long(&mut self) -> [(&'static str, &mut dyn LongTable); LONG.len()] {
+                [$(($Long::SCHEMA.name, &mut self.$long),)+]
+            }
+
+            /// What its tables take in memory.
+            pub fn parts(&self) -> impl Iterator<Item = Part> + use<> {
+                [$(self.$long.part(),)+ $(self.$short.part(),)+ self.causes.rows.part()].into_iter()
+            }
+
+            /// The tables that are not long, with the columns that are wanted.
+            pub fn into_short_tables(self, names: &Names, conduct: &Conduct<'_>) -> Vec<Table> {
+                vec![
+                    $(self.$short.into_table(names, conduct),)+
+                    self.causes.rows.into_table(names, conduct),
+                ]
+            }
+        }
+    };
+}
+
+record! {
+    /// The record.
+    Probes {
+        long {
+            deliveries: Deliveries,
+            queues: QueueSamples,
+            drops: Drops,
+            tcp: TcpChanges,
+            variables: Variables,
+            packets: PacketEvents,
+        }
+        short {
+            units: Units,
+            handovers: Handovers,
+            releases: Releases,
+            policing: Policing,
+            signalling: Signalling,
+            trace: Trace,
+        }
+        /// The causes.
+        pub causes: Chains,
+        /// What the scenario wants recorded.
+        pub wanted: Wanted,
+        /// The packet to trace; with a capture every packet is.
+        pub traced: Option<u64>,
+        /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
+        pub odd_ecn: u64,
+        /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
+        pub losses: Vec<u64>,
+        /// The variables of each sender that were recorded last.
+        last_variables: FxHashMap<FlowId, (TcpVariables, u32)>,
+    }
+}
+
+/// The schemas of all tables, but for those of captures.
+pub fn tables() -> impl Iterator<Item = TableSchema> {
+    let totals = [totals::Flows::SCHEMA, totals::Links::SCHEMA, totals::Census::SCHEMA];
+    totals.into_iter().chain(LONG.iter().chain(SHORT).copied()).chain([Causes::SCHEMA])
 }
 
 impl Probes {
-    /// What its tables take in memory.
-    pub fn parts(&self) -> [Part; 13] {
-        let fewer = "lower the load, or the losses";
-        [
-            self.deliveries.part("deliveries", "write `record.deliveries = false`"),
-            self.units.part("units", "send fewer frames, or objects"),
-            self.queues.part("queue", "name fewer queues in `record.queues`, or none"),
-            self.drops.part("drops", fewer),
-            self.tcp.part("tcp", "write `record.tcp = false`"),
-            self.variables.part("variables", "write `record.variables = false`"),
-            self.packets.part("packets", "write `record.packets = false`"),
-            self.handovers.part("handovers", "move hosts less often"),
-            self.releases.part("releases", fewer),
-            self.policing.part("policing", "write `network.foreign_marks = \"honour\"`"),
-            self.signalling.part("signalling", "send beacons and advertisements less often"),
-            self.trace.part("trace", "trace no packet"),
-            self.causes.rows.part("causes", fewer),
-        ]
-    }
-
-    /// The tables that may be long.
-    pub fn long(&mut self) -> [(&'static str, &mut dyn Long); 6] {
-        [
-            ("deliveries", &mut self.deliveries),
-            ("queue", &mut self.queues),
-            ("drops", &mut self.drops),
-            ("tcp", &mut self.tcp),
-            ("variables", &mut self.variables),
-            ("packets", &mut self.packets),
-        ]
-    }
-
     /// A message was sent.
     pub fn sent(&mut self, signal: Signal) {
         if self.wanted.signalling {

@@ -5,6 +5,7 @@ use crate::conduct::{Conduct, Part, Replication, check_memory};
 use crate::context::Context;
 use crate::ids::NodeId;
 use crate::table::{Column, Table};
+use crate::totals;
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
@@ -31,7 +32,7 @@ pub(crate) fn last_instant(end: Time) -> Time {
 
 /// The tables of a run that ends now, of which those that `conduct` wants.
 pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
-    world.settle_record(conduct);
+    world.stream_record(conduct);
     world.flows.judge_timeouts(&mut world.planes.cx, &world.names);
     let long = world.long_tables(conduct);
     let mut tables = tables(world, end, long, conduct);
@@ -41,30 +42,18 @@ pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Ve
 
 fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> Vec<Table> {
     let totals = [
-        ("flows", flow_table(&world, end)),
-        ("links", world.planes.network.link_table()),
-        ("census", census_table(&world)),
+        flow_totals(&world, end).into_table(conduct),
+        world.planes.network.link_totals().into_table(conduct),
+        census(&world).into_table(conduct),
     ];
-    let totals = totals.map(|(name, mut columns)| {
-        columns.retain(|(column, _)| conduct.wants_column(name, column));
-        Table { name, columns }
-    });
     let World { planes, names, .. } = world;
     let Context { probes, capture, .. } = planes.cx;
-    let short = [
-        probes.units.into_table("units", &names, conduct),
-        probes.handovers.into_table("handovers", &names, conduct),
-        probes.releases.into_table("releases", &names, conduct),
-        probes.policing.into_table("policing", &names, conduct),
-        probes.signalling.into_table("signalling", &names, conduct),
-        probes.trace.into_table("trace", &names, conduct),
-        probes.causes.rows.into_table("causes", &names, conduct),
-    ];
     let captured = capture.into_iter().flat_map(|capture| capture.into_tables(&names));
+    let short = probes.into_short_tables(&names, conduct);
     totals.into_iter().chain(long).chain(short).chain(captured).collect()
 }
 
-fn flow_table(world: &World, end: Time) -> Vec<(&'static str, Column)> {
+fn flow_totals(world: &World, end: Time) -> totals::Flows {
     let flows = &world.flows;
     let count = |value: &dyn Fn(&crate::flow::FlowStats) -> u64| {
         Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
@@ -75,30 +64,30 @@ fn flow_table(world: &World, end: Time) -> Vec<(&'static str, Column)> {
         if span > 0.0 { flow.stats.delivered_bytes as f64 * 8.0 / span } else { 0.0 }
     };
     let time = |time: Option<Time>| time.map_or(-1, |time| time.as_nanos() as i64);
-    vec![
-        ("flow", Column::unique(flows.iter().map(|flow| flow.name.clone()))),
-        ("source", Column::words(flows.iter().map(|flow| node(flow.src)))),
-        ("destination", Column::words(flows.iter().map(|flow| node(flow.dst)))),
-        ("kind", Column::words(flows.iter().map(|flow| flow.kind()))),
-        ("sent_pkts", count(&|stats| stats.sent)),
-        ("retransmitted_pkts", count(&|stats| stats.retransmitted)),
-        ("delivered_pkts", count(&|stats| stats.delivered)),
-        ("delivered_bytes", count(&|stats| stats.delivered_bytes)),
-        ("duplicate_pkts", count(&|stats| stats.duplicates)),
-        ("reordered_pkts", count(&|stats| stats.reordered)),
-        ("reordering_extent_pkts", count(&|stats| u64::from(stats.reordering_extent))),
-        ("dropped_pkts", Column::U64(world.planes.cx.probes.losses.clone())),
-        ("timeouts", count(&|stats| stats.timeouts)),
-        ("spurious_timeouts", Column::U64(flows.iter().map(|flow| flow.timeouts.spurious).collect())),
-        ("fast_retransmits", count(&|stats| stats.fast_retransmits)),
-        ("goodput_bps", Column::F64(flows.iter().map(goodput).collect())),
-        ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),
-        ("finish_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect())),
-        ("completed_ns", Column::I64(flows.iter().map(|flow| time(flow.completed())).collect())),
-    ]
+    totals::Flows {
+        flow: Column::unique(flows.iter().map(|flow| flow.name.clone())),
+        source: Column::words(flows.iter().map(|flow| node(flow.src))),
+        destination: Column::words(flows.iter().map(|flow| node(flow.dst))),
+        kind: Column::words(flows.iter().map(|flow| flow.kind())),
+        sent_pkts: count(&|stats| stats.sent),
+        retransmitted_pkts: count(&|stats| stats.retransmitted),
+        delivered_pkts: count(&|stats| stats.delivered),
+        delivered_bytes: count(&|stats| stats.delivered_bytes),
+        duplicate_pkts: count(&|stats| stats.duplicates),
+        reordered_pkts: count(&|stats| stats.reordered),
+        reordering_extent_pkts: count(&|stats| u64::from(stats.reordering_extent)),
+        dropped_pkts: Column::U64(world.planes.cx.probes.losses.clone()),
+        timeouts: count(&|stats| stats.timeouts),
+        spurious_timeouts: Column::U64(flows.iter().map(|flow| flow.timeouts.spurious).collect()),
+        fast_retransmits: count(&|stats| stats.fast_retransmits),
+        goodput_bps: Column::F64(flows.iter().map(goodput).collect()),
+        start_ns: Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect()),
+        finish_ns: Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect()),
+        completed_ns: Column::I64(flows.iter().map(|flow| time(flow.completed())).collect()),
+    }
 }
 
-fn census_table(world: &World) -> Vec<(&'static str, Column)> {
+fn census(world: &World) -> totals::Census {
     let census = world.planes.cx.pool.census();
     let mut rows = vec![
         ("events", world.events),
@@ -110,8 +99,8 @@ fn census_table(world: &World) -> Vec<(&'static str, Column)> {
     ];
     rows.push(("odd-tunnel-ecn", world.planes.cx.probes.odd_ecn));
     rows.extend(DropReason::ALL.iter().map(|&reason| (reason.name(), census.dropped[reason as usize])));
-    vec![
-        ("name", Column::words(rows.iter().map(|(name, _)| *name))),
-        ("value", Column::U64(rows.iter().map(|(_, value)| *value).collect())),
-    ]
+    totals::Census {
+        name: Column::words(rows.iter().map(|(name, _)| *name)),
+        value: Column::U64(rows.iter().map(|(_, value)| *value).collect()),
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::ids::{LinkId, Location, NodeId};
 use crate::piece::{Piece, Slice};
+use crate::schema::Kind;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
@@ -53,6 +54,19 @@ impl From<Piece<'_>> for Table {
 }
 
 impl Column {
+    /// The type of its values.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Column::U64(_) => Kind::U64,
+            Column::I64(_) => Kind::I64,
+            Column::U32(_) => Kind::U32,
+            Column::F64(_) => Kind::F64,
+            Column::Bool(_) => Kind::Bool,
+            Column::U8(_) => Kind::U8,
+            Column::Words(..) => Kind::Words,
+        }
+    }
+
     /// A column of words; names are listed in order of first appearance.
     pub fn words<'a>(values: impl Iterator<Item = &'a str>) -> Column {
         let (mut seen, mut names) = (FxHashMap::default(), Vec::new());
@@ -124,45 +138,60 @@ impl Names {
 }
 
 /// A value that a table can hold.
-pub trait Cell: Copy {
+pub trait Value: Copy {
+    /// The type of the column.
+    const KIND: Kind;
+
+    /// The words that the column can hold, with their meaning, if the list is short.
+    const WORDS: &'static [(&'static str, &'static str)] = &[];
+
     /// The column that holds these values.
     fn column(values: Vec<Self>, names: &Names) -> Column;
 }
 
-/// A value of which it is known before the run how it is kept: if it is a word, the list of words is.
-pub trait Known: Copy {
-    /// What a column keeps of it; of a word its place in the list.
-    type Kept: Kept;
+/// A value with a fixed representation in columns. If it is a word, the list of words is known before the run.
+pub trait Encode: Copy {
+    /// What a column holds for it; for a word its place in the list.
+    type Stored: Element;
 
     /// Whether it is a word.
     const IS_WORD: bool = false;
 
-    /// What is kept of this one.
-    fn keep(self, names: &Names) -> Self::Kept;
+    /// The words that there are, with their meaning, if the list is short.
+    const WORDS: &'static [(&'static str, &'static str)] = &[];
 
-    /// The words whose codes are kept; none for what is no word.
+    /// What a column holds for this one.
+    fn encode(self, names: &Names) -> Self::Stored;
+
+    /// The list of words; empty if it is not a word.
     fn list(_: &Names) -> Vec<&str> {
         Vec::new()
     }
 }
 
-impl<T: Known> Cell for T {
+impl<T: Encode> Value for T {
+    const KIND: Kind = if T::IS_WORD { Kind::Words } else { T::Stored::KIND };
+    const WORDS: &'static [(&'static str, &'static str)] = T::WORDS;
+
     fn column(values: Vec<T>, names: &Names) -> Column {
-        let kept = values.into_iter().map(|value| value.keep(names)).collect();
-        column_of::<T>(kept, names)
+        let stored = values.into_iter().map(|value| value.encode(names)).collect();
+        column_of::<T>(stored, names)
     }
 }
 
-/// The column of what is kept of values of this type.
-pub fn column_of<T: Known>(kept: Vec<T::Kept>, names: &Names) -> Column {
-    match T::Kept::column(kept) {
+/// The column of encoded values of this type.
+pub fn column_of<T: Encode>(stored: Vec<T::Stored>, names: &Names) -> Column {
+    match T::Stored::column(stored) {
         Column::U32(codes) if T::IS_WORD => Column::listed(codes, T::list(names)),
         column => column,
     }
 }
 
 /// What columns are made of.
-pub trait Kept: Copy {
+pub trait Element: Copy {
+    /// The type of the column of these values.
+    const KIND: Kind;
+
     /// The column of these values.
     fn column(values: Vec<Self>) -> Column;
 
@@ -172,7 +201,9 @@ pub trait Kept: Copy {
 
 macro_rules! plain_cells {
     ($($type:ty => $column:ident),+ $(,)?) => {$(
-        impl Kept for $type {
+        impl Element for $type {
+            const KIND: Kind = Kind::$column;
+
             fn column(values: Vec<$type>) -> Column {
                 Column::$column(values)
             }
@@ -182,10 +213,10 @@ macro_rules! plain_cells {
             }
         }
 
-        impl Known for $type {
-            type Kept = $type;
+        impl Encode for $type {
+            type Stored = $type;
 
-            fn keep(self, _: &Names) -> $type {
+            fn encode(self, _: &Names) -> $type {
                 self
             }
         }
@@ -194,15 +225,17 @@ macro_rules! plain_cells {
 
 plain_cells! { u64 => U64, i64 => I64, u32 => U32, f64 => F64, bool => Bool }
 
-impl Known for Time {
-    type Kept = u64;
+impl Encode for Time {
+    type Stored = u64;
 
-    fn keep(self, _: &Names) -> u64 {
+    fn encode(self, _: &Names) -> u64 {
         self.as_nanos()
     }
 }
 
-impl Cell for &'static str {
+impl Value for &'static str {
+    const KIND: Kind = Kind::Words;
+
     fn column(values: Vec<&'static str>, _: &Names) -> Column {
         Column::words(values.iter().copied())
     }
@@ -210,13 +243,15 @@ impl Cell for &'static str {
 
 /// Says that values of these types are words of a short list, `ALL`.
 macro_rules! words {
-    ($($type:ty),+ $(,)?) => {$(
-        impl $crate::table::Known for $type {
-            type Kept = u32;
+    ($($type:ty $(= $words:expr)?),+ $(,)?) => {$(
+        impl $crate::table::Encode for $type {
+            type Stored = u32;
 
             const IS_WORD: bool = true;
 
-            fn keep(self, _: &$crate::table::Names) -> u32 {
+            $(const WORDS: &'static [(&'static str, &'static str)] = $words;)?
+
+            fn encode(self, _: &$crate::table::Names) -> u32 {
                 self as u32
             }
 
@@ -229,11 +264,11 @@ macro_rules! words {
 
 /// Declares words: what they mean, and how they stand in records.
 macro_rules! vocabulary {
-    ($(#[doc = $about:literal])+ $type:ident { $($(#[doc = $doc:literal])+ $value:ident => $word:literal;)+ }) => {
+    ($(#[doc = $about:literal])+ $type:ident { $($(#[doc = $meaning:literal])+ $value:ident => $word:literal;)+ }) => {
         $(#[doc = $about])+
         #[derive(Copy, Clone, PartialEq, Eq, Debug)]
         pub enum $type {
-            $($(#[doc = $doc])+ $value,)+
+            $($(#[doc = $meaning])+ $value,)+
         }
 
         impl $type {
@@ -248,7 +283,7 @@ macro_rules! vocabulary {
             }
         }
 
-        $crate::table::words!($type);
+        $crate::table::words!($type = &[$(($word, concat!($($meaning),+).trim_ascii_start()),)+]);
     };
 }
 
@@ -256,12 +291,12 @@ pub(crate) use {vocabulary, words};
 
 words!(DropReason, TcpFactKind, UnitKind);
 
-impl Known for NodeId {
-    type Kept = u32;
+impl Encode for NodeId {
+    type Stored = u32;
 
     const IS_WORD: bool = true;
 
-    fn keep(self, _: &Names) -> u32 {
+    fn encode(self, _: &Names) -> u32 {
         self.0
     }
 
@@ -270,12 +305,12 @@ impl Known for NodeId {
     }
 }
 
-impl Known for LinkId {
-    type Kept = u32;
+impl Encode for LinkId {
+    type Stored = u32;
 
     const IS_WORD: bool = true;
 
-    fn keep(self, _: &Names) -> u32 {
+    fn encode(self, _: &Names) -> u32 {
         self.0
     }
 
@@ -284,12 +319,12 @@ impl Known for LinkId {
     }
 }
 
-impl Known for FlowId {
-    type Kept = u32;
+impl Encode for FlowId {
+    type Stored = u32;
 
     const IS_WORD: bool = true;
 
-    fn keep(self, names: &Names) -> u32 {
+    fn encode(self, names: &Names) -> u32 {
         self.0.min(names.flows.len().saturating_sub(1) as u32)
     }
 
@@ -298,12 +333,12 @@ impl Known for FlowId {
     }
 }
 
-impl Known for Location {
-    type Kept = u32;
+impl Encode for Location {
+    type Stored = u32;
 
     const IS_WORD: bool = true;
 
-    fn keep(self, names: &Names) -> u32 {
+    fn encode(self, names: &Names) -> u32 {
         place_code(self, names)
     }
 
@@ -336,26 +371,30 @@ fn place_code(place: Location, names: &Names) -> u32 {
     }
 }
 
-impl Cell for Addr {
+impl Value for Addr {
+    const KIND: Kind = Kind::Words;
+
     fn column(values: Vec<Addr>, names: &Names) -> Column {
         Column::words(values.iter().map(|addr| names.of(*addr).unwrap_or("*")))
     }
 }
 
-impl Cell for Option<Addr> {
+impl Value for Option<Addr> {
+    const KIND: Kind = Kind::Words;
+
     fn column(values: Vec<Option<Addr>>, names: &Names) -> Column {
         let word = |addr: &Option<Addr>| addr.and_then(|addr| names.of(addr)).unwrap_or_default();
         Column::words(values.iter().map(word))
     }
 }
 
-impl Known for Option<FlowId> {
-    type Kept = u32;
+impl Encode for Option<FlowId> {
+    type Stored = u32;
 
     const IS_WORD: bool = true;
 
-    fn keep(self, names: &Names) -> u32 {
-        self.map_or(names.flows.len() as u32, |flow| flow.keep(names))
+    fn encode(self, names: &Names) -> u32 {
+        self.map_or(names.flows.len() as u32, |flow| flow.encode(names))
     }
 
     fn list(names: &Names) -> Vec<&str> {
@@ -363,14 +402,14 @@ impl Known for Option<FlowId> {
     }
 }
 
-impl Known for Option<Location> {
-    type Kept = u32;
+impl Encode for Option<Location> {
+    type Stored = u32;
 
     const IS_WORD: bool = true;
 
-    fn keep(self, names: &Names) -> u32 {
+    fn encode(self, names: &Names) -> u32 {
         let none = names.nodes.len() + names.links.len();
-        self.map_or(none as u32, |place| place.keep(names))
+        self.map_or(none as u32, |place| place.encode(names))
     }
 
     fn list(names: &Names) -> Vec<&str> {
@@ -378,32 +417,45 @@ impl Known for Option<Location> {
     }
 }
 
-/// Declares a table: a row type, and the columns that keep its rows.
+/// Declares a table: its schema, a row type, and the columns that keep its rows.
 macro_rules! table {
-    ($(#[$doc:meta])* $table:ident, $row:ident {
-        $($(#[$field_doc:meta])* $field:ident: $type:ty,)+
+    ($(#[doc = $about:literal])+ $table:ident, $row:ident:
+        $name:literal, recorded $recorded:literal, limit $limit:literal {
+        $($(#[doc = $meaning:literal])+ $field:ident: $type:ty,)+
     }) => {
-        $(#[$doc])*
+        $(#[doc = $about])+
         #[derive(Clone, Debug, Default)]
         pub struct $table {
-            $($(#[$field_doc])* pub $field: Vec<$type>,)+
+            $($(#[doc = $meaning])+ pub $field: Vec<$type>,)+
         }
 
         #[doc = concat!("One row of [`", stringify!($table), "`].")]
         #[derive(Copy, Clone, Debug)]
         pub struct $row {
-            $($(#[$field_doc])* pub $field: $type,)+
+            $($(#[doc = $meaning])+ pub $field: $type,)+
         }
 
         impl $table {
+            /// Its schema.
+            pub const SCHEMA: $crate::schema::TableSchema = $crate::schema::schema!(
+                $name, ($($about)+), $recorded, $limit,
+                $(($($meaning)+) $field:
+                    <$type as $crate::table::Value>::KIND, <$type as $crate::table::Value>::WORDS;)+
+            );
+
             /// Appends a row.
             pub fn push(&mut self, row: $row) {
                 $(self.$field.push(row.$field);)+
             }
 
             /// What its rows take, or will after their next growth, if that is near.
-            pub fn part(&self, name: &'static str, help: &'static str) -> crate::conduct::Part {
-                let mut part = crate::conduct::Part { name, rows: 0, bytes: 0, help };
+            pub fn part(&self) -> crate::conduct::Part {
+                let mut part = crate::conduct::Part {
+                    name: Self::SCHEMA.name,
+                    rows: 0,
+                    bytes: 0,
+                    help: Self::SCHEMA.limit,
+                };
                 $(
                     part.rows = self.$field.len();
                     part.bytes += crate::conduct::bytes_soon(
@@ -416,18 +468,17 @@ macro_rules! table {
                 part
             }
 
-            /// The table of this name, with the columns that are wanted.
+            /// The table, with the columns that are wanted.
             pub fn into_table(
                 self,
-                name: &'static str,
                 names: &crate::table::Names,
                 conduct: &crate::conduct::Conduct<'_>,
             ) -> crate::table::Table {
                 let mut columns = Vec::new();
-                $(if conduct.wants_column(name, stringify!($field)) {
-                    columns.push((stringify!($field), crate::table::Cell::column(self.$field, names)));
+                $(if conduct.wants_column($name, stringify!($field)) {
+                    columns.push((stringify!($field), crate::table::Value::column(self.$field, names)));
                 })+
-                crate::table::Table { name, columns }
+                crate::table::Table { name: $name, columns }
             }
         }
     };
@@ -441,11 +492,11 @@ mod tests {
 
     #[test]
     fn a_word_stands_in_its_list_at_its_code() {
-        fn check<T: Known<Kept = u32>>(all: &[T], name: impl Fn(T) -> &'static str) {
+        fn check<T: Encode<Stored = u32>>(all: &[T], name: impl Fn(T) -> &'static str) {
             let names = Names::default();
             assert_eq!(T::list(&names).len(), all.len());
             for &word in all {
-                assert_eq!(T::list(&names)[word.keep(&names) as usize], name(word));
+                assert_eq!(T::list(&names)[word.encode(&names) as usize], name(word));
             }
         }
         check(DropReason::ALL, DropReason::name);

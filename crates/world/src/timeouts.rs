@@ -1,7 +1,7 @@
 //! Decides whether a flow's timeouts were genuine, by the fate of the packets and not by the sender's state.
 
 use crate::cause::segment;
-use crate::table::{Known, Names, vocabulary};
+use crate::table::{Encode, Names, vocabulary};
 use roamlab_packet::Packet;
 use std::collections::BTreeMap;
 
@@ -17,12 +17,14 @@ vocabulary! {
     }
 }
 
-impl Known for Option<Verdict> {
-    type Kept = u32;
+impl Encode for Option<Verdict> {
+    type Stored = u32;
 
     const IS_WORD: bool = true;
 
-    fn keep(self, _: &Names) -> u32 {
+    const WORDS: &'static [(&'static str, &'static str)] = <Verdict as Encode>::WORDS;
+
+    fn encode(self, _: &Names) -> u32 {
         self.map_or(0, |verdict| 1 + verdict as u32)
     }
 

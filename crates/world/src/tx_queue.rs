@@ -84,6 +84,11 @@ impl TxQueue {
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
         match self {
+            // Drop-tail is the discipline of most links, so the call is inlined.
+            TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) => {
+                queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
+                cx.settle_drops(Location::Link(id));
+            }
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
         }
@@ -102,6 +107,9 @@ impl TxQueue {
     #[inline(always)]
     pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
         match self {
+            TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) => {
+                queue.dequeue(&mut qdisc_cx(rate, now, cx))
+            }
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
             TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
         }
@@ -143,6 +151,7 @@ impl TxQueue {
     #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
+            TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), .. }) => queue.packets(),
             TxQueue::Shared(queue) => queue.qdisc.packets(),
             TxQueue::Bearers(bearers) => {
                 bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()

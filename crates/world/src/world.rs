@@ -148,7 +148,7 @@ impl World {
     }
 
     fn may_go_on(&mut self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
-        self.settle_record(conduct);
+        self.stream_record(conduct);
         let packets = self.planes.cx.pool.census().inside() as usize;
         if let Some(limit) = conduct.memory {
             let parts = self.planes.cx.parts().chain([self.size]);

@@ -56,7 +56,7 @@ def command(
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.summary import check as check_metric
     from roamlab.showing import report, terminal
-    from roamlab.sweeps import compare, page
+    from roamlab.sweeps import compare, sweep_page
 
     for metric in metrics:
         check_metric(metric, "--metric")
@@ -72,7 +72,9 @@ def command(
     frame = compare.differences(made, base.name)
     with whole_folder(out) as draft:
         figure = compare.draw(frame, base.name, draft)
-        report.write(page.differences(frame, base.name, other.name, seed, figure), draft / "report.html")
+        report.write(
+            sweep_page.differences(frame, base.name, other.name, seed, figure), draft / "report.html"
+        )
         compare.write_json(frame, draft / "compare.json")
     if as_json:
         rows = terminal.rows(frame)

@@ -31,7 +31,7 @@ def command(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
     out/runs. A run that lacks the tables for stalls is made again with them from its manifest.
     """
     from roamlab.base.errors import BadInput
-    from roamlab.explorer import command
+    from roamlab.explorer import files
 
     if len(runs) > 2:
         raise BadInput(
@@ -40,5 +40,5 @@ def command(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
             expected="one run, or two to stand side by side",
             remedy="name one or two run folders",
         )
-    command.write([find_run(run) for run in runs or (None,)], out, begin_s, end_s)
+    files.write([find_run(run) for run in runs or (None,)], out, begin_s, end_s)
     say(f"page: {shown(out)}")

@@ -50,10 +50,10 @@ def command(
     RUN is a run folder; without one it is the newest in out/runs. Packets are those of the run made again from its
     manifest. --node, --link and --table may be given more than once.
     """
-    from roamlab.exports import command
+    from roamlab.exports import files
 
-    request = command.Request(form, nodes, links, tables, payload)
-    written = command.export(find_run(run_folder), request, out)
+    request = files.Request(form, nodes, links, tables, payload)
+    written = files.export(find_run(run_folder), request, out)
     if as_json:
         print_json({"result": shown(out), "files": written})
         return

@@ -25,12 +25,12 @@ def command(run_folder: Path | None, out: Path) -> None:
     """
     from roamlab.base.errors import within
     from roamlab.base.output import refuse_foreign, whole_folder
-    from roamlab.explorer import command
+    from roamlab.explorer import files
 
     folder = find_run(run_folder)
     refuse_foreign(out)
     with whole_folder(out) as draft, within(folder):
-        made, note = command.report(folder, draft)
+        made, note = files.report(folder, draft)
     if note:
         say(f"note: {note}", err=True)
     say(made.headline)

@@ -166,9 +166,9 @@ def _searched(
         return found, data, "\n".join(f"{name}: {of['robustness']}" for name, of in data["claims"].items())
     if mode == "fit":
         found, data = fitting.report(space, session, settings)
-        return found, data, fitting.told(data)
+        return found, data, fitting.summary(data)
     found, data = in_blocks.report(space, session, blocks or in_blocks.BLOCKS)
-    return found, data, in_blocks.told(data)
+    return found, data, in_blocks.summary(data)
 
 
 def _all(out: Path, store: Path, runs: int | None, threads: int, as_json: bool) -> None:

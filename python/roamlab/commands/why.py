@@ -34,12 +34,12 @@ def command(
     seed 1; without one it is the newest in out/runs. With --set a run is made again with the change, from its seed.
     Runs that are made for this are not kept.
     """
-    from roamlab.causes import command
+    from roamlab.causes import answers
     from roamlab.scenarios.scenario import assigned
 
     wanted = assigned(changes)
-    table, folder = command.parse(words, stalls=flow is not None or stall is not None or check)
-    found = command.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)
+    table, folder = answers.parse(words, stalls=flow is not None or stall is not None or check)
+    found = answers.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)
     if as_json:
         print_json(found)
     else:

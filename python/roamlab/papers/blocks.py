@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.papers.exploring import Decider, outcome
-from roamlab.papers.keeping import code
-from roamlab.papers.reporting import write_csv
-from roamlab.papers.runs import SEED
+from roamlab.papers.reporting import search_report
+from roamlab.papers.stored import code
 from roamlab.showing.page import Table
-from roamlab.showing.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from roamlab.papers import Session
     from roamlab.papers.spaces import Space
+    from roamlab.showing.report import Report
 
 BLOCKS = 20
 STEADY = 0.95
@@ -47,24 +46,14 @@ def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, di
         "runs": session.runs,
         "claims": {name: _claim(of) for name, of in found.items()},
     }
-    tables = [_table(data), _each(found)]
-    for table, name in zip(tables, ("blocks", "each"), strict=True):
-        write_csv(table, session.tables / f"{name}.csv")
-    page = Report(
-        title=f"{space.title}: the verdicts in {blocks} blocks of runs",
-        paper="Each block decides all claims under the default reading from runs that no other block has.",
-        headline=told(data).splitlines()[0],
-        claims=(),
-        figures=(),
-        tables=tables,
-        parameters=(),
-        assumptions=(),
-        origin=(
-            ("engine build", _roamlab.build_hash()),
-            ("seed", str(SEED)),
-            ("blocks", str(blocks)),
-            ("runs in a block", str(session.runs)),
-        ),
+    page = search_report(
+        space,
+        session,
+        f"the verdicts in {blocks} blocks of runs",
+        "Each block decides all claims under the default reading from runs that no other block has.",
+        summary(data).splitlines()[0],
+        {"blocks": _table(data), "each": _each(found)},
+        {"blocks": blocks, "runs in a block": session.runs},
     )
     return page, data
 
@@ -80,7 +69,7 @@ def unsteady(data: Mapping[str, Any]) -> list[str]:
     return [name for name, of in data["claims"].items() if of["same"] < STEADY * data["blocks"]]
 
 
-def told(data: Mapping[str, Any]) -> str:
+def summary(data: Mapping[str, Any]) -> str:
     """What was found, for the terminal."""
     turning = unsteady(data)
     steady = len(data["claims"]) - len(turning)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roamlab.base.figures import bar, label, save
+from roamlab.papers.texts import texts
 from roamlab.running.ensemble import processors
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from roamlab.base.figures import SavedFigure
+    from roamlab.statistics.stats import Interval
 
 TIME = ("time", "s")
 
@@ -53,6 +59,13 @@ def _draw(index: int) -> SavedFigure:
     return _inherited[index]()
 
 
+def saved(
+    paper: str, figure: Figure, folder: Path, name: str, caption: str = "", **values: object
+) -> SavedFigure:
+    """Writes a figure with its caption from the paper's `paper.toml`, which `values` fill."""
+    return save(figure, folder, name, texts(paper).captions[caption or name].format(**values))
+
+
 def longest(
     times: NDArray[np.float64], packets: NDArray[np.float64], bin_s: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -68,6 +81,34 @@ def mark(axis: Axes, handoffs: Sequence[float]) -> None:
     """Dotted lines at the handoffs."""
     for at in handoffs:
         axis.axvline(at, color="0.4", linestyle=":", linewidth=0.8)
+
+
+def panel(axis: Axes, title: str, x: tuple[str, str], y: tuple[str, str]) -> None:
+    """Title and labels of one of several axes below each other."""
+    axis.set_title(title, loc="left", fontsize=9)
+    label(axis, x, y)
+    axis.label_outer()
+
+
+def errorbars(axis: Axes, places: Iterable[float], means: Sequence[Interval], **style: Any) -> None:
+    """Means with their intervals; one run alone has none."""
+    ends = [[mean.effect - mean.low for mean in means], [mean.high - mean.effect for mean in means]]
+    bounds = [[end if math.isfinite(end) else 0.0 for end in side] for side in ends]
+    axis.errorbar(list(places), [mean.effect for mean in means], bounds, **style)
+
+
+def bars(
+    axis: Axes,
+    places: Sequence[float],
+    means: Sequence[Interval],
+    width: float,
+    colour: str,
+    name: str | None,
+    capsize: float = 3,
+) -> None:
+    """The same as bars."""
+    axis.bar(places, [mean.effect for mean in means], width=width, label=name, **bar(colour))
+    errorbars(axis, places, means, color="0.2", capsize=capsize, linestyle="none")
 
 
 def band(axis: Axes, times: NDArray[np.float64], curves: Sequence[Sequence[float]], name: str) -> None:

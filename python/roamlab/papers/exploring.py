@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.base.screen import say
 from roamlab.papers import sentences
-from roamlab.papers.keeping import code
-from roamlab.papers.reporting import write_csv
+from roamlab.papers.reporting import search_report, table_of
 from roamlab.papers.robustness import Known
-from roamlab.papers.runs import SEED, Batch
-from roamlab.showing.page import Measured, Row, Table
-from roamlab.showing.report import Assumption, Report
+from roamlab.papers.runs import Batch
+from roamlab.papers.stored import code
+from roamlab.showing.page import Measured, Table
+from roamlab.showing.report import Assumption
 from roamlab.statistics.axes import Outcome, Setting
 from roamlab.statistics.claims import interval_text
 from roamlab.statistics.space import alone, beside, explore, judge, turned
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from roamlab.papers import Session
     from roamlab.papers.spaces import Space
+    from roamlab.showing.report import Report
+    from roamlab.statistics.axes import Axis
     from roamlab.statistics.claims import Claim, Measure, Verdict
     from roamlab.statistics.space import Explored, Robustness
     from roamlab.statistics.stats import Interval
@@ -216,30 +219,29 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     """Explore, and say it: as a page, and as data."""
     found, confirmed = search(space, session, budget)
     data = _data(space, found, confirmed)
-    known = Known.of(data)
-    tables = [_robustness(space, found, confirmed), _measures(found), _deciding(found), _axes(space)]
-    for table, name in zip(tables, ("robustness", "measures", "deciding", "axes"), strict=True):
-        write_csv(table, session.tables / f"{name}.csv")
-    page = Report(
-        title=f"{space.title}: the space of readings",
-        paper=f"What the paper leaves open, as {len(space.axes)} axes. Each setting has one value on each.",
-        headline=_headline(found),
-        claims=(),
-        figures=[known.draw_map(session.figures)],
-        tables=tables,
-        parameters=(),
+    page = search_report(
+        space,
+        session,
+        "the space of readings",
+        f"What the paper leaves open, as {len(space.axes)} axes. Each setting has one value on each.",
+        _headline(found),
+        {
+            "robustness": _robustness(space, found, confirmed),
+            "measures": _measures(found),
+            "deciding": _deciding(found),
+            "axes": _axes(space),
+        },
+        {
+            "settings tried": len(found.tried),
+            "of these drawn by weight, for the shares": len(found.drawn),
+            "runs of each experiment under a setting": space.runs,
+            "fresh runs where a verdict turns": space.confirm,
+        },
+        figures=[Known.of(data).draw_map(session.figures)],
         assumptions=[
             Assumption(axis.what, " | ".join(value.label for value in axis.values), data["says"][axis.what])
             for axis in space.axes
         ],
-        origin=(
-            ("engine build", _roamlab.build_hash()),
-            ("seed", str(SEED)),
-            ("settings tried", str(len(found.tried))),
-            ("of these drawn by weight, for the shares", str(len(found.drawn))),
-            ("runs of each experiment under a setting", str(space.runs)),
-            ("fresh runs where a verdict turns", str(space.confirm)),
-        ),
     )
     return page, data
 
@@ -254,29 +256,24 @@ def _headline(found: Explored) -> str:
 
 
 def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> Table:
-    rows: list[Row] = [
-        (
-            robust.claim,
-            line(space, robust, confirmed),
-            str(confirmed.get(robust.claim, "no verdict turned")),
-            *(
-                Measured(_percent(robust.shares[verdict]), ".3g")
-                for verdict in ("holds", "undecided", "contradicted")
+    def share(verdict: Verdict, robust: Robustness) -> Measured:
+        return Measured(_percent(robust.shares[verdict]), ".3g")
+
+    return table_of(
+        "Where each claim holds; 95 % intervals of the shares",
+        ("claim",),
+        (((robust.claim,), robust) for robust in found.claims.values()),
+        {
+            "robustness": lambda robust: line(space, robust, confirmed),
+            "where it turns, looked at anew": lambda robust: str(
+                confirmed.get(robust.claim, "no verdict turned")
             ),
-            f"{robust.told_nearest(space.axes)}: {robust.nearest.measured}",
-        )
-        for robust in found.claims.values()
-    ]
-    headings = (
-        "claim",
-        "robustness",
-        "where it turns, looked at anew",
-        "holds [% of the space]",
-        "undecided [% of the space]",
-        "contradicted [% of the space]",
-        "nearest setting",
+            "holds [% of the space]": partial(share, "holds"),
+            "undecided [% of the space]": partial(share, "undecided"),
+            "contradicted [% of the space]": partial(share, "contradicted"),
+            "nearest setting": lambda robust: f"{robust.nearest_text(space.axes)}: {robust.nearest.measured}",
+        },
     )
-    return Table("Where each claim holds; 95 % intervals of the shares", headings, rows)
 
 
 def _measures(found: Explored) -> Table:
@@ -285,11 +282,8 @@ def _measures(found: Explored) -> Table:
         for robust in found.claims.values()
         for what, count in robust.measures.items()
     ]
-    return Table(
-        f"In how many of the {len(found.tried)} settings each measure of a claim holds",
-        ("claim", "measure", "settings"),
-        rows,
-    )
+    title = f"In how many of the {len(found.tried)} settings each measure of a claim holds"
+    return Table(title, ("claim", "measure", "settings"), rows)
 
 
 def _percent(share: Interval) -> Interval:
@@ -302,27 +296,18 @@ def _deciding(found: Explored) -> Table:
         for robust in found.claims.values()
         for effect in robust.effects[:5]
     ]
-    return Table(
-        "What decides: shares of the margin's variance over the space, with bootstrap intervals",
-        ("claim", "axis, or two together", "share [%]"),
-        rows,
-    )
+    title = "What decides: shares of the margin's variance over the space, with bootstrap intervals"
+    return Table(title, ("claim", "axis, or two together", "share [%]"), rows)
 
 
 def _axes(space: Space[Any]) -> Table:
-    rows = [
-        (
-            axis.what,
-            "; ".join(
-                f"{value.label} ({weight:.2g})"
-                for value, weight in zip(axis.values, axis.weights, strict=True)
-            ),
-        )
-        for axis in space.axes
-    ]
-    return Table(
-        "The axes, with each value's weight before anything was run", ("axis", "values, default first"), rows
-    )
+    def values(axis: Axis) -> str:
+        weighed = zip(axis.values, axis.weights, strict=True)
+        return "; ".join(f"{value.label} ({weight:.2g})" for value, weight in weighed)
+
+    title = "The axes, with each value's weight before anything was run"
+    rows = [(axis.what, values(axis)) for axis in space.axes]
+    return Table(title, ("axis", "values, default first"), rows)
 
 
 def _map(found: Explored) -> dict[str, list[list[float | None]]]:
@@ -356,7 +341,7 @@ def near(space: Space[Any], robust: Robustness) -> dict[str, Any]:
         "distance": found.distance,
         "unit": found.unit,
         "half_widths": -found.margin if math.isfinite(found.margin) else None,
-        "line": robust.told_nearest(space.axes),
+        "line": robust.nearest_text(space.axes),
     }
 
 
@@ -401,7 +386,7 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         "runs": space.runs,
         "fresh_runs": space.confirm,
         "axes": {axis.what: [value.label for value in axis.values] for axis in space.axes},
-        "says": {axis.what: sentences.says(of, axis) for axis in space.axes},
+        "says": {axis.what: sentences.text_on(of, axis) for axis in space.axes},
         "map": _map(found),
         "claims": {name: claim(robust) for name, robust in found.claims.items()},
         "alone": [decided(setting) for setting in alone(space.axes) if setting in found.tried],

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 from roamlab import _roamlab
 from roamlab.papers import sentences
 from roamlab.papers.exploring import Decider, near, outcome, outcomes, search
-from roamlab.papers.keeping import code
-from roamlab.papers.reporting import write_csv
-from roamlab.papers.runs import SEED
+from roamlab.papers.reporting import search_report
+from roamlab.papers.stored import code
 from roamlab.showing.page import Table
-from roamlab.showing.report import Report
 from roamlab.statistics.fit import climb, ranked
 from roamlab.statistics.space import changes, judge
 
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
     from roamlab.papers import Session
     from roamlab.papers.spaces import Space
+    from roamlab.showing.report import Report
     from roamlab.statistics.axes import Outcome, Setting, Tried
     from roamlab.statistics.claims import Claim
     from roamlab.statistics.space import Robustness
@@ -97,36 +96,30 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     found = fit(space, session, budget)
     of = sentences.of_paper(space.paper)
     data = _data(found, of)
-    tables = {"axes": _axes(data), "claims": _claims(found), "nowhere": _nowhere(data)}
-    for name, table in tables.items():
-        write_csv(table, session.tables / f"{name}.csv")
-    page = Report(
-        title=f"{space.title}: one setting for all claims",
-        paper="The setting under which most of the paper's results hold together, from a search over what the paper "
+    nowhere = {
+        name: f"holds under none of the {found.tried} settings tried; nearest: {robust.nearest_text(space.axes)}"
+        for name, robust in found.nowhere.items()
+    }
+    page = search_report(
+        space,
+        session,
+        "one setting for all claims",
+        "The setting under which most of the paper's results hold together, from a search over what the paper "
         "leaves open. The cards show the claims under it, on runs that the search did not use.",
-        headline=found.headline,
-        claims=found.under_fit,
-        figures=(),
-        tables=list(tables.values()),
-        parameters=(),
-        assumptions=(),
-        origin=(
-            ("engine build", _roamlab.build_hash()),
-            ("seed", str(SEED)),
-            ("settings tried", str(found.tried)),
-            ("runs of each experiment under a setting", str(space.runs)),
-            ("fresh runs of each experiment", str(found.runs)),
-        ),
-        robustness={
-            name: f"holds under none of the {found.tried} settings tried; nearest: "
-            f"{robust.told_nearest(space.axes)}"
-            for name, robust in found.nowhere.items()
+        found.headline,
+        {"axes": _axes(data), "claims": _claims(found), "nowhere": _nowhere(data)},
+        {
+            "settings tried": found.tried,
+            "runs of each experiment under a setting": space.runs,
+            "fresh runs of each experiment": found.runs,
         },
+        claims=found.under_fit,
+        robustness=nowhere,
     )
     return page, data
 
 
-def told(data: Mapping[str, Any]) -> str:
+def summary(data: Mapping[str, Any]) -> str:
     """What was found, for the terminal."""
     lines = [data["headline"]]
     lines += [
@@ -159,7 +152,7 @@ def _data(found: Fit, of: Sequence[sentences.Sentence]) -> dict[str, Any]:
                 "axis": axis.what,
                 "default": axis.values[0].label,
                 "fit": axis.values[at].label,
-                "text": sentences.says(of, axis),
+                "text": sentences.text_on(of, axis),
                 "excluded": sentences.excluded(of, axis, at),
             }
             for axis, at in zip(axes, found.setting, strict=True)
@@ -180,13 +173,7 @@ def _data(found: Fit, of: Sequence[sentences.Sentence]) -> dict[str, Any]:
 
 def _axes(data: Mapping[str, Any]) -> Table:
     rows = [
-        (
-            axis["axis"],
-            axis["default"],
-            axis["fit"],
-            "yes" if axis["excluded"] else "no",
-            axis["text"],
-        )
+        (axis["axis"], axis["default"], axis["fit"], "yes" if axis["excluded"] else "no", axis["text"])
         for axis in data["axes"]
     ]
     headings = ("axis", "default", "fit", "the text rules the fit out", "what the text says")
@@ -194,15 +181,11 @@ def _axes(data: Mapping[str, Any]) -> Table:
 
 
 def _claims(found: Fit) -> Table:
+    def outcomes_of(claim: Claim) -> tuple[str, str]:
+        return claim.verdict, outcome(claim).measured
+
     rows = [
-        (
-            own.id,
-            own.kind,
-            own.verdict,
-            outcome(own).measured,
-            other.verdict,
-            outcome(other).measured,
-        )
+        (own.id, own.kind, *outcomes_of(own), *outcomes_of(other))
         for own, other in zip(found.under_fit, found.under_default, strict=True)
     ]
     headings = ("claim", "kind", "under the fit", "decided by", "under the default", "decided by ")
@@ -211,6 +194,5 @@ def _claims(found: Fit) -> Table:
 
 def _nowhere(data: Mapping[str, Any]) -> Table:
     rows = [(name, of["line"], of["measured"]) for name, of in data["nowhere"].items()]
-    return Table(
-        "Results that hold under no setting tried", ("claim", "nearest setting", "measured there"), rows
-    )
+    headings = ("claim", "nearest setting", "measured there")
+    return Table("Results that hold under no setting tried", headings, rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from roamlab.papers.keeping import kept
+from roamlab.papers.stored import storable
 from roamlab.records import metrics
 from roamlab.records.metrics import seconds
 
@@ -58,7 +58,7 @@ def total(results: Results, flow: str, column: str) -> int:
     return int(metrics.total(results, flow, column))
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class QueueTrace:
     """A queue over time: step functions."""

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import csv
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.papers.deciding import each
 from roamlab.papers.runs import SEED
-from roamlab.showing.page import Measured
-from roamlab.showing.report import Assumption
+from roamlab.papers.texts import texts
+from roamlab.showing.page import Measured, Table
+from roamlab.showing.report import Assumption, Parameter, Report
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from roamlab.showing.page import Table
+    from roamlab.base.figures import SavedFigure
+    from roamlab.papers import Session
+    from roamlab.papers.deciding import Pick
+    from roamlab.papers.spaces import Space
+    from roamlab.showing.page import Row
+    from roamlab.showing.report import Handover
     from roamlab.statistics.claims import Claim, Verdict
-
-
-def origin(runs: int, few: int, default: str) -> tuple[tuple[str, str], ...]:
-    """What a report was made with; `few`: runs of what varies little, or stands beside the paper's experiments."""
-    return (
-        ("engine build", _roamlab.build_hash()),
-        ("seed", str(SEED)),
-        ("runs of each random experiment of the paper", str(runs)),
-        ("runs of what varies little or is not in the paper", str(few)),
-        ("default reading", default),
-    )
 
 
 _SAID: dict[Verdict, str] = {
@@ -38,27 +34,91 @@ _SAID: dict[Verdict, str] = {
 }
 
 
-def headline(decided: Sequence[Claim], main: str) -> str:
-    """What became of the main claim, by its name, in one sentence."""
-    (claim,) = (each for each in decided if each.id == main)
-    return f"{_SAID[claim.verdict]}: {claim.statement}"
+def report(
+    paper: str,
+    session: Session,
+    decided: Sequence[Claim],
+    tables: Mapping[str, Table],
+    figures: Sequence[SavedFigure],
+    few: int,
+    default: object,
+    handovers: Sequence[Handover] = (),
+) -> Report:
+    """A paper's report, with its texts. Writes the tables as files of these names.
+
+    `few`: runs of what varies little, or is not in the paper; `default`: the default interpretation.
+    """
+    for name, table in tables.items():
+        write_csv(table, session.tables / f"{name}.csv")
+    of = texts(paper)
+    (main,) = (claim for claim in decided if claim.id == of.main)
+    return Report(
+        title=of.title,
+        paper=of.paper,
+        headline=f"{_SAID[main.verdict]}: {main.statement}",
+        main=of.main,
+        lead=of.lead,
+        shows=of.shows,
+        claims=decided,
+        figures=figures,
+        handovers=handovers,
+        tables=list(tables.values()),
+        parameters=[Parameter(*row) for row in of.parameters],
+        assumptions=[Assumption(*row) for row in of.assumptions],
+        origin=(
+            ("engine build", _roamlab.build_hash()),
+            ("seed", str(SEED)),
+            ("runs of each random experiment of the paper", str(session.runs)),
+            ("runs of what varies little or is not in the paper", str(few)),
+            ("default reading", str(default)),
+        ),
+    )
 
 
-NS2 = Assumption(
-    "which ns-2, which RTO floor",
-    "profile ns2-2009, 200 ms; 1 s in the search",
-    "the paper names neither",
-)
-STARTS = Assumption(
-    "starts of the flows",
-    "uniform in 0.5 to 1.5 s, once all hosts are registered",
-    "A12: not in the paper",
-)
+def search_report(
+    space: Space[Any],
+    session: Session,
+    title: str,
+    paper: str,
+    headline: str,
+    tables: Mapping[str, Table],
+    origin: dict[str, object],
+    **parts: Any,
+) -> Report:
+    """The report of a search of a space. Writes the tables as files of these names; `parts`: further fields."""
+    for name, table in tables.items():
+        write_csv(table, session.tables / f"{name}.csv")
+    made = {"engine build": _roamlab.build_hash(), "seed": SEED} | origin
+    fields: dict[str, Any] = {"claims": (), "figures": (), "parameters": (), "assumptions": ()}
+    return Report(
+        title=f"{space.title}: {title}",
+        paper=paper,
+        headline=headline,
+        tables=list(tables.values()),
+        origin=[(what, str(value)) for what, value in made.items()],
+        **fields | parts,
+    )
 
 
 def mean_cell(values: Sequence[float]) -> Measured:
     """A mean with its interval."""
     return Measured(student(values))
+
+
+def mean(by: Mapping[Any, Sequence[Any]], pick: Pick) -> Callable[[Any], Measured]:
+    """A column of `table_of`: the mean of a value of the runs that `by` has for a row."""
+    return lambda key: mean_cell(each(by[key], pick))
+
+
+def table_of(
+    title: str,
+    keys: Sequence[str],
+    rows: Iterable[tuple[Sequence[str], Any]],
+    columns: Mapping[str, Callable[[Any], str | Measured]],
+) -> Table:
+    """A table of rows, each given by its cells under the headings `keys` and by what its `columns` are computed of."""
+    cells: list[Row] = [(*names, *(cell(key) for cell in columns.values())) for names, key in rows]
+    return Table(title, (*keys, *columns), cells)
 
 
 def write_csv(table: Table, path: Path) -> None:

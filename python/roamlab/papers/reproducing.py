@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roamlab import papers
 from roamlab.causes.removal import recorded
-from roamlab.explorer import page as explorer
+from roamlab.explorer import explorer_page as explorer
 from roamlab.papers import printed, robustness, sentences
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED

@@ -15,7 +15,7 @@ from roamlab import _roamlab
 from roamlab.base import figures
 from roamlab.base.errors import BadInput
 from roamlab.base.output import write_whole
-from roamlab.papers.keeping import code
+from roamlab.papers.stored import code
 from roamlab.showing.page import Table
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import polars as pl
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import say
-from roamlab.papers.keeping import Damaged, decode, encode, name_of
 from roamlab.papers.records import read_by
+from roamlab.papers.stored import Damaged, decode, encode, name_of
 from roamlab.records.manifest import hash_text, schema_hash
 from roamlab.records.shards import Mended, Shards
 from roamlab.running.ensemble import Job, measure
@@ -58,7 +58,7 @@ class Batch:
         Run n draws from the same streams in every scenario. What a run draws outside the engine, such as the times of
         moves, comes from a function that gives run n its scenario: see `draws`. `take` is a function of a module, or a
         partial of one, so that what it gave is found again; it says with `reads` what it reads, and gives what
-        `keeping.encode` takes.
+        `stored.encode` takes.
         """
         name = name_of(take)
         read_by(take)

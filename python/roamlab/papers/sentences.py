@@ -51,7 +51,7 @@ class Sentence:
         """What the text does with the value, for people."""
         if self.text == "fixed":
             return "fixed"
-        ruled_out = f": {', '.join(map(told, self.excludes))}" if self.excludes else ""
+        ruled_out = f": {', '.join(map(value_text, self.excludes))}" if self.excludes else ""
         return f"{self.text}{ruled_out}; {self.rule}"
 
     @property
@@ -114,14 +114,14 @@ def plain(value: Any) -> Any:
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def told(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(told, value)) if isinstance(value, list | tuple) else str(value)
+    return ", ".join(map(value_text, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def says(of: Sequence[Sentence], axis: Axis) -> str:
+def text_on(of: Sequence[Sentence], axis: Axis) -> str:
     """What the paper says of an axis; the axis' own source where no sentence is about its field."""
     about = [each for each in of if each.field == axis.field]
     return "; ".join(f"{each.source}: {each.status}" for each in about) or axis.source
@@ -141,7 +141,7 @@ def excluded(of: Sequence[Sentence], axis: Axis, at: int) -> bool:
 def table(of: Sequence[Sentence]) -> Table:
     """The sentences beside our values."""
     rows = [
-        (each.quote or "nothing", each.where, each.field or each.setup, told(each.value), each.status)
+        (each.quote or "nothing", each.where, each.field or each.setup, value_text(each.value), each.status)
         for each in of
     ]
     return Table("What the text says of each choice", HEADINGS, rows)

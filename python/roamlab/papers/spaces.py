@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from roamlab.statistics.axes import Axis, Value
 from roamlab.statistics.claims import too_few
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 R = TypeVar("R")
+
+AXES = "axes.toml"
+"""In a paper's package: its axes."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +62,21 @@ class Space(Generic[R]):
         return replace(self.default, **chosen)  # type: ignore[type-var]
 
 
-MIN_RTO = Axis(
-    "min_rto",
-    "RTO floor",
-    (Value("200 ms", "200 ms"), Value("1 s", "1 s")),
-    "which ns-2 is not said: 200 ms since October 2004, 1 s from 27 May 2001 on and in RFCs 2988 and 6298; before that "
-    "no floor but the tick",
-)
+def axes(paper: str) -> tuple[Axis, ...]:
+    """The axes of a paper, from `axes.toml` in its package: a list `axis`, each with the fields of an `Axis`.
 
-PROFILE = Axis(
-    "profile",
-    "TCP of",
-    (Value("ns2-2009", "ns2-2009"), Value("ns2-2003", "ns2-2003"), Value("the RFCs", "rfc", 0.5)),
-    "the simulator's version is not said",
-)
+    A value is `[label, value, weight]`, of which the label may stand for the value, and 1 is the weight if there is
+    none; or a table of these, which without `value` stands for `None`. Lists are tuples.
+    """
+    data = (files("roamlab.papers") / paper / AXES).read_text(encoding="utf-8")
+    return tuple(
+        Axis(axis["field"], axis["what"], tuple(map(_value, axis["values"])), axis["source"])
+        for axis in tomllib.loads(data)["axis"]
+    )
+
+
+def _value(entry: list[Any] | dict[str, Any]) -> Value:
+    if isinstance(entry, dict):
+        return Value(entry["label"], entry.get("value"), entry.get("weight", 1.0))
+    label, value, *weight = entry if len(entry) > 1 else entry * 2
+    return Value(label, tuple(value) if isinstance(value, list) else value, *weight)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roamlab.explorer import page as explorer
+from roamlab.explorer import explorer_page as explorer
 from roamlab.gallery.answers import answer
 from roamlab.gallery.questions import questions
 from roamlab.scenarios.scenario import load

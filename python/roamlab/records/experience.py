@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,13 +129,6 @@ def freeze_spans_s(
     return np.stack([due[starts], bounded[ends]], axis=1)
 
 
-def freezes_s(
-    offered_s: Values, completed_s: Values, kinds: Sequence[str], offset_s: float, end_s: float
-) -> Values:
-    """How long the picture stands still, each time; see `freeze_spans_s`."""
-    return lengths_s(freeze_spans_s(offered_s, completed_s, kinds, offset_s, end_s))
-
-
 def lengths_s(spans_s: Values) -> Values:
     """How long each of some spans is, which are rows of begin and end."""
     lengths: Values = spans_s[:, 1] - spans_s[:, 0]
@@ -178,30 +170,6 @@ def play_out(
     return begin, np.asarray(spans, dtype=np.float64).reshape(-1, 2), min(clock, end_s)
 
 
-def fixed_delay_s(network: Mapping[str, Any], path: Sequence[str], size_bytes: float) -> float:
-    """Σ (transmission + propagation) over the links of a path of nodes: what an unloaded network takes for a packet.
-
-    `network` is a run's `manifest.network`; a host stands behind its cell: `["ch", "r", "bs1", "mh"]`.
-    """
-    links: dict[tuple[str, str], tuple[float, float]] = {}
-    for link in network.get("links", []):
-        left, right = link["between"]
-        if isinstance(link["rate"], str):  # a recorded link has no fixed time
-            links[left, right] = (_rate_bps(link["rate"]), span_s(link["delay"]))
-            back = (link.get("reverse_rate", link["rate"]), link.get("reverse_delay", link["delay"]))
-            links[right, left] = (_rate_bps(back[0]), span_s(back[1]))
-    for name, cell in network.get("cells", {}).items():
-        backhaul = cell["backhaul"]
-        shape = (_rate_bps(backhaul["rate"]), span_s(backhaul["delay"]))
-        links[cell["router"], name] = links[name, cell["router"]] = shape
-        if isinstance(cell["rate"], str):
-            for host in network.get("hosts", []):
-                shape = (_rate_bps(cell["rate"]), span_s(cell["delay"]))
-                links[name, host["name"]] = links[host["name"], name] = shape
-    shapes = [links[pair] for pair in pairwise(path)]
-    return sum(8.0 * size_bytes / rate + delay for rate, delay in shapes)
-
-
 def _rate_bps(text: str) -> float:
     number, unit = text.split()
     return float(number) * {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
@@ -215,16 +183,6 @@ def delays_s(results: Results, flow: str) -> Values:
     rows = results.columns("deliveries")
     chosen = rows.where("flow", flow) & rows["fresh"]
     return seconds(rows, chosen=chosen) - seconds(rows, "sent_ns", chosen)
-
-
-def delay_variance_s(results: Results, flow: str, path: Sequence[str]) -> Values:
-    """Of each packet its delay less the fixed delay of `path`: what it waited (the BCMP paper's delay variance)."""
-    rows = results.columns("deliveries")
-    sizes = np.unique(rows["bytes"][rows.where("flow", flow) & rows["fresh"]])
-    if sizes.size > 1:
-        raise ValueError(f"packets of {flow} have several sizes: their fixed delays differ")
-    found = delays_s(results, flow)
-    return found - fixed_delay_s(results.manifest.network, path, float(sizes[0])) if sizes.size else found
 
 
 def ipdv_of_s(results: Results, flow: str) -> Values:
@@ -263,11 +221,6 @@ class Voice:
     def mos(self) -> float:
         """The mean opinion score of `r`."""
         return mos(self.r)
-
-    @property
-    def fitted_mos(self) -> float:
-        """The mean opinion score of `fitted_r`."""
-        return mos(self.fitted_r)
 
 
 def voice(results: Results, flow: str, offset_s: float = 0.06, codec: str | None = None) -> Voice:
@@ -416,12 +369,6 @@ def losses_per_handover(results: Results, flow: str, settle_s: float = 1.0) -> N
     explained = place >= 0
     explained[explained] = times[explained] - breaks[place[explained]] < settle_s
     return np.bincount(place[explained], minlength=breaks.size)
-
-
-def probability_mass(counts: NDArray[np.integer]) -> dict[int, float]:
-    """The share of each count among all."""
-    values, numbers = np.unique(counts, return_counts=True)
-    return {int(value): float(number) / counts.size for value, number in zip(values, numbers, strict=True)}
 
 
 def completion_s(results: Results, flow: str) -> float:

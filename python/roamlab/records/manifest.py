@@ -31,7 +31,7 @@ class Manifest:
     build_hash: str
     format: int = FORMAT
     warnings: list[str] = field(default_factory=list)
-    """What the scenario says and hardly means."""
+    """Warnings about the scenario."""
 
     @cached_property
     def key(self) -> str:

@@ -85,12 +85,6 @@ def loss_ratio(results: Results, flow: str) -> float:
     return losses(results, flow).size / sent if sent else math.nan
 
 
-def duplicates_pkts(results: Results, flow: str) -> int:
-    """Data packets whose payload had been delivered before."""
-    rows = results.columns("deliveries")
-    return int(np.count_nonzero(rows.where("flow", flow) & ~rows["fresh"]))
-
-
 def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
     """The extent of each packet, in order of arrival; 0: in order (RFC 4737, sections 3.3 and 4.2.1).
 
@@ -121,16 +115,6 @@ def _serials(results: Results, flow: str) -> NDArray[np.integer]:
     rows = results.columns("deliveries")
     serials: NDArray[np.integer] = rows["serial"][rows.where("flow", flow)]
     return serials
-
-
-def rto_count(results: Results, flow: str, start: float = 0.0, end: float = math.inf) -> int:
-    """Expiries of the retransmission timer in the span."""
-    return count(_timeouts(results, flow), start, end)
-
-
-def _timeouts(results: Results, flow: str) -> Values:
-    rows = results.columns("tcp")
-    return seconds(rows, chosen=rows.where("flow", flow) & rows.where("event", "timeout"))
 
 
 def handover_times(results: Results, host: str) -> Values:

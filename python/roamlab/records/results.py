@@ -13,6 +13,7 @@ from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import remarks
 from roamlab.records.columns import Columns
+from roamlab.records.frames import Frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
+class Results(Frames):
     """The tables of one run, loaded when they are first asked for, and what determined them."""
 
     manifest: Manifest
@@ -73,7 +74,7 @@ class Results:
 
     @property
     def warnings(self) -> list[str]:
-        """What the scenario says and hardly means; hosts that never changed cells; flows that their windows limited."""
+        """Warnings about the scenario; hosts that never changed cells; flows that their windows limited."""
         found = list(self.manifest.warnings)
         if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
@@ -91,86 +92,6 @@ class Results:
             return []
         ends = dict(zip(names, zip(sources, destinations, strict=True), strict=True))
         return remarks.window_limited(self.columns("deliveries"), self.columns("tcp"), windows, ends)
-
-    @property
-    def flows(self) -> pl.DataFrame:
-        """One row per flow: its totals."""
-        return self.table("flows")
-
-    @property
-    def deliveries(self) -> pl.DataFrame:
-        """One row per data segment that arrived."""
-        return self.table("deliveries")
-
-    @property
-    def units(self) -> pl.DataFrame:
-        """One row per frame, object or segment of a film."""
-        return self.table("units")
-
-    @property
-    def drops(self) -> pl.DataFrame:
-        """One row per lost packet, with its reason."""
-        return self.table("drops")
-
-    @property
-    def variables(self) -> pl.DataFrame:
-        """The variables of TCP senders, if recorded: a row for each change."""
-        return self.table("variables")
-
-    @property
-    def tcp(self) -> pl.DataFrame:
-        """What each TCP sender did and why."""
-        return self.table("tcp")
-
-    @property
-    def packets(self) -> pl.DataFrame:
-        """What was sent, enqueued and lost; empty unless `record.packets` asks for it."""
-        return self.table("packets")
-
-    @property
-    def handovers(self) -> pl.DataFrame:
-        """The phases of every handover."""
-        return self.table("handovers")
-
-    @property
-    def signalling(self) -> pl.DataFrame:
-        """One row per signalling message."""
-        return self.table("signalling")
-
-    @property
-    def trace(self) -> pl.DataFrame:
-        """The way of the packet that was asked for."""
-        return self.table("trace")
-
-    @property
-    def releases(self) -> pl.DataFrame:
-        """One row per packet that left a base station's buffer."""
-        return self.table("releases")
-
-    @property
-    def policing(self) -> pl.DataFrame:
-        """One row per mark from outside that was policed."""
-        return self.table("policing")
-
-    @property
-    def links(self) -> pl.DataFrame:
-        """One row per one-way link: packets and priority packets handed to its queue."""
-        return self.table("links")
-
-    @property
-    def census(self) -> pl.DataFrame:
-        """Events, hops, packets created, duplicated, delivered, dropped and still inside."""
-        return self.table("census")
-
-    @property
-    def causes(self) -> pl.DataFrame:
-        """What led to what: each row names the row that led to it. `roamlab.why` walks a chain."""
-        return self.table("causes")
-
-    @property
-    def queues(self) -> pl.DataFrame:
-        """The samples of every recorded queue."""
-        return self.table("queue")
 
     def queue(self, name: str) -> pl.DataFrame:
         """The samples of one queue."""

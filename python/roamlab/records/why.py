@@ -12,7 +12,7 @@ from roamlab.records.tables import TABLES
 if TYPE_CHECKING:
     from roamlab.records.results import Results
 
-WITH_CAUSES = tuple(table for table, (_, columns) in TABLES.items() if "cause" in columns)
+WITH_CAUSES = tuple(table.name for table in TABLES.values() if "cause" in table.columns)
 """Tables whose rows can be asked about."""
 
 

@@ -29,7 +29,7 @@ Summary = list[tuple[str, float]]
 """Metrics of one run and their values, in the order asked for."""
 
 TOTALS = tuple(
-    column for column in TABLES["flows"][1] if column not in ("flow", "source", "destination", "kind")
+    column for column in TABLES["flows"].columns if column not in ("flow", "source", "destination", "kind")
 )
 """Columns of the table `flows` that are numbers."""
 

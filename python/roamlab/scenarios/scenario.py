@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -113,7 +114,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What the scenario says and hardly means, each with file, line and field."""
+        """Warnings about the scenario, each with file, line and field."""
         return self.advice[0]
 
     @cached_property
@@ -130,7 +131,8 @@ class Scenario:
         """A copy with one field changed, checked.
 
         `path` goes through tables by key, and through lists by position or by the elements' `name`:
-        `scenario.set("flows.moving.transport.variant", "newreno")`.
+        `scenario.set("flows.moving.transport.variant", "newreno")`, `scenario.set("links.0.loss", 0.01)`. A position
+        may be written as in error reports, `links[0].loss`.
         """
         return self.set_all({path: value})
 
@@ -191,7 +193,7 @@ class Scenario:
 
     def put(self, table: Any, path: str, value: Any) -> None:
         """Change one field in tables of this scenario; see `set` for the path. Nothing else is checked."""
-        *parents, last = path.split(".")
+        *parents, last = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
         for depth, step in enumerate(parents):
             if isinstance(table, dict):
                 if step not in table and depth == 1 and parents[0] == "cells":
@@ -224,11 +226,12 @@ class Scenario:
         """Neither the name nor the position of an element that stands in the scenario."""
         named = f"one of {', '.join(known)}" if known else ""
         numbered = f"a position below {positions}" if positions else ""
+        example = f"write {path.rpartition('.')[0]}.0, for example" if positions and not known else ""
         return BadInput(
             f"{self.name}, field {path}",
             f"no element {step!r}",
             expected=" or ".join(filter(None, (numbered, named))) or "an element, of which there are none",
-            remedy=did_you_mean(step, known, "name an element that stands in the scenario"),
+            remedy=did_you_mean(step, known, example or "name an element that stands in the scenario"),
         )
 
 
@@ -343,9 +346,9 @@ class Outline(NamedTuple):
     """Which of the tables `deliveries`, `tcp` and `packets` are recorded."""
 
 
-def outline(echo: str) -> Outline:
+def outline(resolved: str) -> Outline:
     """The outline of a scenario with every default filled in, as JSON. Raises `ValueError` if the text is none."""
-    return Outline(*_roamlab.outline(echo))
+    return Outline(*_roamlab.outline(resolved))
 
 
 def assignments(changes: Mapping[str, Any]) -> str:

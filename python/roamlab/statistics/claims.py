@@ -311,7 +311,7 @@ def write_json(claims: Sequence[Claim], path: Path, robustness: Mapping[str, str
 def interval_text(measured: Interval) -> str:
     """The interval for people."""
     if measured.fixed:
-        return "the same in every run" if measured.runs > 1 else "exact"
+        return "exact"
     if measured.same:
         return f"the same in all {measured.runs} runs; at most {measured.differs:.0%} of further runs differ"
     if math.isinf(measured.low) and math.isinf(measured.high):

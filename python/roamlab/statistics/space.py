@@ -74,7 +74,7 @@ class Robustness:
         other = turned(self.default)
         begin = f"{self.default} under the default"
         if self.turning is None:
-            nearest = "" if self.default == "holds" else f"; nearest: {self.told_nearest(axes)}"
+            nearest = "" if self.default == "holds" else f"; nearest: {self.nearest_text(axes)}"
             parts = f"; at most {self.most_measures} of {len(self.measures)} measures hold together"
             told = parts if self.default != "holds" and len(self.measures) > 1 else ""
             return f"{begin}; {other} in none of the {self.tried} settings tried{told}{nearest}"
@@ -84,7 +84,7 @@ class Robustness:
             return f"{begin}; {other} in {count}, not confirmed: {under} ({fresh})"
         return f"{begin}; {other} under {under} ({other} on {again[1]} fresh runs); {count}"
 
-    def told_nearest(self, axes: Sequence[Axis]) -> str:
+    def nearest_text(self, axes: Sequence[Axis]) -> str:
         """The setting in which the claim comes nearest to holding, and how far it is there."""
         return f"{changes(axes, self.best)}, {self.nearest.far}"
 

@@ -63,18 +63,6 @@ def exact(value: float) -> Interval:
     return Interval(float(value), float(value), float(value), 1, fixed=True)
 
 
-def constant(values: Sequence[float]) -> Interval:
-    """A value that the set-up makes equal in every run, whatever the run draws: the interval is the value.
-
-    Raises `ValueError` if two runs differ.
-    """
-    sample = _sample(values)
-    value = float(sample[0])
-    if np.ptp(sample) != 0.0:
-        raise ValueError(f"expected one value in every run, got {sample.min():g} to {sample.max():g}")
-    return Interval(value, value, value, len(sample), fixed=True)
-
-
 def largest(values: Sequence[float]) -> Interval:
     """The largest value of a sample. Further runs can only exceed it, so the interval is open above.
 

@@ -18,9 +18,9 @@ from roamlab.showing import terminal
 from roamlab.statistics.stats import LEAST
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import Whole
-from roamlab.sweeps.page import p_text, tells
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute
+from roamlab.sweeps.sweep_page import p_text, tells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

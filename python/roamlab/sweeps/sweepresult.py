@@ -14,7 +14,7 @@ from roamlab.base.output import disk_errors
 from roamlab.base.quantities import named, number, scale
 from roamlab.records.manifest import package_version, schema_hash
 from roamlab.showing import report
-from roamlab.sweeps import compare, drawing, page
+from roamlab.sweeps import compare, drawing, sweep_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
     if not means.is_empty():
         drawn.append(drawing.overview(means, runs.points, folder))
     found = None if differences is None or source.baseline is None else (differences, source.baseline)
-    report.write(page.swept(plan.base.name, means, found, drawn, plan.seed), folder / "report.html")
+    report.write(sweep_page.swept(plan.base.name, means, found, drawn, plan.seed), folder / "report.html")
     origin = {
         "sweep": source.text,
         "scenario": plan.base.text,

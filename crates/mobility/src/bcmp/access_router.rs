@@ -9,7 +9,7 @@ use super::{Action, Input, Kind, Message, Params, Phase, Session};
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
-use crate::{Agent, Identification, L2Trigger, Via};
+use crate::{Agent, Identification, L2Trigger, Newest, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ pub struct AccessRouter {
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     /// The last news of each host, as far as it is known here.
-    newest: BTreeMap<Addr, Identification>,
+    newest: Newest,
     visitors: BTreeMap<Addr, Visitor>,
 }
 
@@ -74,17 +74,9 @@ impl AccessRouter {
             params: Arc::clone(params),
             beacons: Beacons::new(phase, &params.detection),
             present: BTreeSet::new(),
-            newest: BTreeMap::new(),
+            newest: Newest::default(),
             visitors: BTreeMap::new(),
         }
-    }
-
-    /// The news is not older than what is known of the host.
-    fn is_news(&mut self, host: Addr, id: Identification) -> bool {
-        let newest = self.newest.entry(host).or_default();
-        let is_news = id >= *newest;
-        *newest = id.max(*newest);
-        is_news
     }
 
     /// The host, served from now on.
@@ -102,7 +94,7 @@ impl AccessRouter {
         session: Session,
         out: &mut Vec<Action>,
     ) {
-        if self.present.contains(&host) && self.is_news(host, id) {
+        if self.present.contains(&host) && self.newest.is_news(host, id) {
             self.serve(host, out).path = Some(Path::known(session, id));
             send(host, (host, id, Kind::LoginResponse { session }), out);
         }
@@ -110,7 +102,7 @@ impl AccessRouter {
 
     fn attach(&mut self, host: Addr, attach: Attach, now: Time, out: &mut Vec<Action>) {
         let Attach { id, session, former, previous, idle } = attach;
-        if !self.present.contains(&host) || !self.is_news(host, id) {
+        if !self.present.contains(&host) || !self.newest.is_news(host, id) {
             return;
         }
         for &to in previous.iter().filter(|&&to| to != self.address) {
@@ -162,7 +154,7 @@ impl AccessRouter {
         now: Time,
         out: &mut Vec<Action>,
     ) {
-        if to == self.address || !self.is_news(host, id) {
+        if to == self.address || !self.newest.is_news(host, id) {
             return;
         }
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
@@ -182,7 +174,7 @@ impl AccessRouter {
 
     /// Another access router expects the host to come here.
     fn prepare(&mut self, (host, id): (Addr, Identification), from: Addr, now: Time, out: &mut Vec<Action>) {
-        if !self.is_news(host, id) {
+        if !self.newest.is_news(host, id) {
             return;
         }
         let until = Some(now + self.params.preparation_lifetime);
@@ -225,7 +217,7 @@ impl AccessRouter {
 
     /// The host is at another access router.
     fn notify(&mut self, (host, id): (Addr, Identification), from: Addr, now: Time, out: &mut Vec<Action>) {
-        if from == self.address || !self.is_news(host, id) {
+        if from == self.address || !self.newest.is_news(host, id) {
             return;
         }
         let forwards = self.params.forward_after_notify;
@@ -338,7 +330,7 @@ impl AccessRouter {
     ) {
         match kind {
             Kind::LoginRequest { anchor }
-                if from == host && self.present.contains(&host) && self.is_news(host, id) =>
+                if from == host && self.present.contains(&host) && self.newest.is_news(host, id) =>
             {
                 send(anchor.unwrap_or(self.anchor), (host, id, kind), out);
             }

@@ -4,7 +4,7 @@ use super::{
     AccessRouter, Anchor, AnchorChoice, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost, Paging,
     Params, Phase, Sizes,
 };
-use crate::blocks::{AccessTree, TriggerBy, check_times};
+use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused};
 use crate::{
     Buffering, CellSite, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, matches,
 };
@@ -37,6 +37,8 @@ impl Protocol for Params {
         }
         self.detection.check()?;
         self.trigger.check(topology)?;
+        let candidates = (&self.trigger.candidates, &Trigger::default().candidates);
+        check_unused("trigger.candidates", candidates, "remove this: a trigger names one cell")?;
         if matches!(self.trigger.by, TriggerBy::Path | TriggerBy::NoPath) {
             let refusal = Refusal::at("trigger.by", "a handover is prepared at one access router");
             return Err(refusal.help("write \"source\", or \"none\" for unplanned handovers"));

@@ -2,7 +2,7 @@
 
 use super::node::Place;
 use super::{CellularIp, Handoff, Kind, MobileHost, Node, Params, Phase, Sizes};
-use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, gateway};
+use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused, gateway};
 use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
@@ -28,6 +28,8 @@ impl Protocol for Params {
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.trigger.check(topology)?;
+        let lead = (&self.trigger.lead, &Trigger::default().lead);
+        check_unused("trigger.lead", lead, "remove this, and write `semisoft_delay`")?;
         self.equaliser.check()?;
         self.check_caches()?;
         let Some(gateway) = gateway(topology)? else { return Ok(()) };

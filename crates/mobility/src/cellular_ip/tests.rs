@@ -29,6 +29,7 @@ fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(),
     };
     assert_eq!(refused("{}", 0)?, None);
     for (text, field) in [
+        (r#"{"trigger": {"lead": "50 ms"}}"#, "trigger.lead"),
         (r#"{"semisoft_delay": "0 ms"}"#, "semisoft_delay"),
         (r#"{"route_timeout": "2 s"}"#, "route_timeout"),
         (r#"{"paging_timeout": "2 s"}"#, "paging_timeout"),

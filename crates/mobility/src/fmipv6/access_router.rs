@@ -9,7 +9,7 @@ use crate::backoff::Backoff;
 use crate::blocks::{Beacons, BufferPlace};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
-use crate::{Agent, Identification, L2Trigger, Via};
+use crate::{Agent, Identification, L2Trigger, Newest, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,7 @@ pub struct AccessRouter {
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     /// The last news of each host, as far as it is known here.
-    newest: BTreeMap<Addr, Identification>,
+    newest: Newest,
     visitors: BTreeMap<Addr, Visitor>,
 }
 
@@ -89,17 +89,9 @@ impl AccessRouter {
             params: params.clone(),
             beacons: Beacons::new(phase, &params.detection),
             present: BTreeSet::new(),
-            newest: BTreeMap::new(),
+            newest: Newest::default(),
             visitors: BTreeMap::new(),
         }
-    }
-
-    /// The news is not older than what is known of the host.
-    fn is_news(&mut self, host: Addr, id: Identification) -> bool {
-        let newest = self.newest.entry(host).or_default();
-        let is_news = id >= *newest;
-        *newest = id.max(*newest);
-        is_news
     }
 
     fn visitor(&mut self, host: Addr, state: State) -> &mut Visitor {
@@ -119,7 +111,7 @@ impl AccessRouter {
     fn host_arrived(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         self.present.insert(host);
         // What the host has said elsewhere before is out of date.
-        self.is_news(host, Identification(now.as_nanos()));
+        self.newest.is_news(host, Identification(now.as_nanos()));
         if let Some(visitor) = self.visitors.get_mut(&host)
             && visitor.state == State::Forwarding
         {
@@ -143,7 +135,7 @@ impl AccessRouter {
     }
 
     fn una(&mut self, host: Addr, id: Identification, out: &mut Vec<Action>) {
-        if !self.present.contains(&host) || !self.is_news(host, id) {
+        if !self.present.contains(&host) || !self.newest.is_news(host, id) {
             return;
         }
         let visitor = self.visitor(host, State::Prepared);
@@ -160,7 +152,7 @@ impl AccessRouter {
         now: Time,
         out: &mut Vec<Action>,
     ) {
-        if !self.is_news(host, id) {
+        if !self.newest.is_news(host, id) {
             return;
         }
         let until = now + self.params.buffer_lifetime;
@@ -189,7 +181,7 @@ impl AccessRouter {
         now: Time,
         out: &mut Vec<Action>,
     ) {
-        if !self.is_news(host, id) {
+        if !self.newest.is_news(host, id) {
             return;
         }
         let present = self.present.contains(&host);

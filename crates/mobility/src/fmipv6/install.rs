@@ -1,7 +1,7 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::{AccessRouter, Anchor, Fmipv6, Kind, MobileHost, Params, Phase, Sizes};
-use crate::blocks::{AccessTree, TriggerBy, check_times, gateway};
+use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused, gateway};
 use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 
@@ -28,6 +28,8 @@ impl Protocol for Params {
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.trigger.check(topology)?;
+        let candidates = (&self.trigger.candidates, &Trigger::default().candidates);
+        check_unused("trigger.candidates", candidates, "remove this: a trigger names one cell")?;
         if matches!(self.trigger.by, TriggerBy::Path | TriggerBy::NoPath) {
             let refusal = Refusal::at("trigger.by", "a fast binding update names one access router");
             return Err(refusal.help("write \"source\", or \"none\" for reactive handovers"));

@@ -13,6 +13,7 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
         |text: &str| -> Result<_, serde_json::Error> { Ok(lab::refused(&read(text)?, &Topology::default())) };
     assert_eq!(refused("{}")?, None);
     for (text, field) in [
+        (r#"{"trigger": {"candidates": 3}}"#, "trigger.candidates"),
         (r#"{"retransmit": "0 ms"}"#, "retransmit"),
         (r#"{"stay_timeout": "0 ms"}"#, "stay_timeout"),
         (r#"{"buffer_lifetime": "0 ms"}"#, "buffer_lifetime"),

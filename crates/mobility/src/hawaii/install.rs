@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use super::{BaseStation, Hawaii, Kind, MobileHost, Params, Phase, Router, Scheme, Sizes};
-use crate::blocks::{AccessTree, BufferPlace, check_times, gateway};
+use crate::blocks::{AccessTree, BufferPlace, Release, check_times, check_unused, gateway};
 use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
@@ -29,6 +29,8 @@ impl Protocol for Params {
         self.detection.check()?;
         self.buffer.check()?;
         self.release.check()?;
+        let delay = (&self.release.prune_delay, &Release::default().prune_delay);
+        check_unused("release.prune_delay", delay, "remove this: `bicast` ends the old way")?;
         self.entries.check("entries")?;
         let times = [
             ("bicast", self.bicast),

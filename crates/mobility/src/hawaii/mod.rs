@@ -138,7 +138,7 @@ pub struct Params {
     pub ordered_switch: bool,
     /// How a host learns that it has moved.
     pub detection: Detection,
-    /// Release of what a handover leaves behind; the prune delay is not used.
+    /// Release of what a handover leaves behind; the prune delay is not used, and another value than its default is refused.
     pub release: Release,
     /// Soft state of entries and registrations.
     pub entries: SoftState,

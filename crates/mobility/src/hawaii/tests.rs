@@ -17,6 +17,7 @@ fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(),
         assert_eq!(refused(text)?, None, "{text}");
     }
     for (text, field) in [
+        (r#"{"release": {"prune_delay": "1 ms"}}"#, "release.prune_delay"),
         (r#"{"bicast": "0 ms"}"#, "bicast"),
         (r#"{"retransmit": "0 ms"}"#, "retransmit"),
         (r#"{"entries": {"lifetime": "5 s"}}"#, "entries.lifetime"),

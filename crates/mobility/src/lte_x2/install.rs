@@ -45,15 +45,15 @@ impl Protocol for Params {
         self.check_predictions(topology)
     }
 
-    fn doubts(&self, end: Duration) -> Vec<Refusal> {
+    fn warnings(&self, end: Duration) -> Vec<Refusal> {
         let late =
             self.predictions.iter().flatten().enumerate().filter(|(_, prediction)| prediction.at >= end);
-        let doubt = |(number, prediction): (usize, &super::params::Prediction)| {
+        let warning = |(number, prediction): (usize, &super::params::Prediction)| {
             let message = format!("this prediction at {} never comes: the run ends at {end}", prediction.at);
             Refusal::at(format!("predictions[{number}].at"), message)
                 .help("lengthen `run.duration`, or write an earlier time")
         };
-        late.map(doubt).collect()
+        late.map(warning).collect()
     }
 
     fn install(&self, topology: &Topology, _: &dyn Fn(&str) -> Rng) -> Installation<LteX2> {

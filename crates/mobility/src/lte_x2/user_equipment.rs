@@ -5,7 +5,7 @@
 use super::{Action, Forwarding, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::transitions::Role;
-use crate::{Agent, Identification, L2Trigger};
+use crate::{Agent, Condition, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -156,7 +156,8 @@ impl UserEquipment {
     }
 
     fn measure(&self, out: &mut Vec<Action>) {
-        out.push(Action::Measure { event: self.params.measurement });
+        let report = Condition { name: "report", candidates: None, event: self.params.measurement };
+        out.push(Action::Measure { conditions: vec![report] });
     }
 
     fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
@@ -248,7 +249,7 @@ impl UserEquipment {
                 State::Detached { .. } | State::Selecting { .. } | State::Idle { .. },
             ) => {}
             (L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure, _) => self.select(now, out),
-            (L2Trigger::NeighbourBetter { base_station: target }, State::Connected { base_station })
+            (L2Trigger::NeighbourBetter { base_station: target, .. }, State::Connected { base_station })
                 if target != base_station =>
             {
                 self.note(Phase::NeighbourReported, out);

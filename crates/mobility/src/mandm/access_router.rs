@@ -8,7 +8,7 @@ use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Beacons, BufferPlace, TriggerBy};
 use crate::signal::{broadcast, send};
 use crate::transitions::Role;
-use crate::{Agent, Identification, L2Trigger, Via};
+use crate::{Agent, Identification, L2Trigger, Newest, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ pub struct AccessRouter {
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     /// The last attach of each host, as far as it is known here.
-    newest: BTreeMap<Addr, Identification>,
+    newest: Newest,
     /// Of the last prune about each host.
     pruned: BTreeMap<Addr, Identification>,
     members: BTreeMap<Addr, Member>,
@@ -89,18 +89,10 @@ impl AccessRouter {
             set: set.to_vec(),
             beacons: Beacons::new(phase, &params.detection),
             present: BTreeSet::new(),
-            newest: BTreeMap::new(),
+            newest: Newest::default(),
             pruned: BTreeMap::new(),
             members: BTreeMap::new(),
         }
-    }
-
-    /// The news is not older than what is known of the host.
-    fn is_news(&mut self, host: Addr, id: Identification) -> bool {
-        let newest = self.newest.entry(host).or_default();
-        let is_news = id >= *newest;
-        *newest = id.max(*newest);
-        is_news
     }
 
     /// The host's membership, which begins now if there is none.
@@ -125,7 +117,7 @@ impl AccessRouter {
         now: Time,
         out: &mut Vec<Action>,
     ) {
-        if !self.present.contains(&host) || !self.is_news(host, id) {
+        if !self.present.contains(&host) || !self.newest.is_news(host, id) {
             return;
         }
         let announces = self.params.trigger.by == TriggerBy::NoPath;
@@ -148,7 +140,7 @@ impl AccessRouter {
 
     /// Tells base stations where the host was that it is here, once this one is on the tree.
     fn tell_previous(&mut self, host: Addr, out: &mut Vec<Action>) {
-        let id = self.newest.get(&host).copied().unwrap_or_default();
+        let id = self.newest.of(host);
         let Some(member) = self.members.get_mut(&host) else { return };
         if member.state == State::Serving && member.graft.is_on_tree() {
             for previous in member.previous.drain(..) {
@@ -169,7 +161,7 @@ impl AccessRouter {
     }
 
     fn trigger(&self, host: Addr, named: &[Addr], out: &mut Vec<Action>) {
-        let id = self.newest.get(&host).copied().unwrap_or_default();
+        let id = self.newest.of(host);
         for candidate in named.iter().filter(|candidate| **candidate != self.address) {
             send(*candidate, (host, id, Kind::Trigger), out);
         }
@@ -185,7 +177,7 @@ impl AccessRouter {
     /// The host may come.
     fn triggered(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
         let serves = self.members.get(&host).is_some_and(|member| member.state == State::Serving);
-        if !self.is_news(host, id) || serves {
+        if !self.newest.is_news(host, id) || serves {
             return;
         }
         let until = now + self.params.release.prune_timer;
@@ -225,10 +217,10 @@ impl AccessRouter {
 
     /// The host is attached at another base station.
     fn moved(&mut self, host: Addr, to: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
-        if self.newest.get(&host).is_some_and(|newest| id <= *newest) {
+        if id <= self.newest.of(host) {
             return;
         }
-        self.newest.insert(host, id);
+        self.newest.is_news(host, id);
         let (bicast, delay) = (self.params.redundancy.bicast, self.params.release.prune_delay);
         let Some(member) = self.members.get_mut(&host) else { return };
         member.moved = true;

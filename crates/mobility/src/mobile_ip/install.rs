@@ -44,15 +44,15 @@ impl Protocol for Params {
     }
 
     /// Warnings come from the old agent, which hears of the handoff only by smooth handoff.
-    fn doubts(&self, _end: Duration) -> Vec<Refusal> {
+    fn warnings(&self, _end: Duration) -> Vec<Refusal> {
         let alone = self.route_optimisation && !self.smooth_handoff && self.ro_trigger == RoTrigger::Warning;
         let message = "without smooth handoff no old agent knows that a host has left, and none warns the home \
                        agent: correspondents that know a care-of address send there until their binding ends";
-        let doubt = || {
+        let warning = || {
             Refusal::at("ro_trigger", message)
                 .help("write \"both\" or \"registration\", or `smooth_handoff = true`")
         };
-        alone.then(doubt).into_iter().collect()
+        alone.then(warning).into_iter().collect()
     }
 
     fn broadcast_interval(&self) -> Option<Duration> {

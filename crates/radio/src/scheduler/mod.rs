@@ -33,6 +33,9 @@ pub trait Policy: Sized {
     /// Its parameters.
     type Params;
 
+    /// Whether the weights of bearers change what it does.
+    const USES_WEIGHTS: bool = false;
+
     /// A policy that has seen nothing.
     fn new(params: &Self::Params, bearers: &[BearerShare]) -> Self;
 
@@ -82,6 +85,13 @@ macro_rules! schedulers {
         }
 
         impl SchedulerSpec {
+            /// Whether the weights of bearers change what it does.
+            pub fn uses_weights(&self) -> bool {
+                match self {
+                    $(SchedulerSpec::$type(_) => $module::$type::USES_WEIGHTS,)+
+                }
+            }
+
             /// Whether a scheduler can have these parameters.
             ///
             /// # Errors

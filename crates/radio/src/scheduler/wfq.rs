@@ -41,6 +41,8 @@ impl Wfq {
 impl Policy for Wfq {
     type Params = Params;
 
+    const USES_WEIGHTS: bool = true;
+
     fn new(_: &Params, bearers: &[BearerShare]) -> Wfq {
         let weights = bearers.iter().map(|bearer| bearer.weight).collect();
         Wfq { weights, starts: vec![0.0; bearers.len()], virtual_time: 0.0 }

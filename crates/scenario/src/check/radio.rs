@@ -122,10 +122,10 @@ fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(),
         return Err(Problem::told(at(&format!("scheduler.{field}")), &message));
     }
     let Some(bearers) = &cell.bearers else { return Ok(()) };
-    if cell.scheduler.is_none() {
+    let Some(scheduler) = &cell.scheduler else {
         let problem = Problem::at(at("bearers"), "without a scheduler all hosts share one queue");
         return Err(problem.help("write `scheduler = { kind = \"wfq\" }` too, or remove this"));
-    }
+    };
     for (host, bearer) in &bearers.hosts {
         let at = |part: &str| at(&format!("bearers.hosts.{}{part}", quoted_key(host)));
         let enters = |spec: &&HostSpec| scenario.cells_of(spec).contains(&name);
@@ -141,6 +141,10 @@ fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(),
         if !(bearer.weight > 0.0 && bearer.weight.is_finite()) {
             let problem = Problem::at(at(".weight"), format!("{} is not a weight", bearer.weight));
             return Err(problem.help("write a number above 0"));
+        }
+        if bearer.weight != 1.0 && !scheduler.uses_weights() {
+            let problem = Problem::at(at(".weight"), "the scheduler of this cell does not use weights");
+            return Err(problem.help("write `scheduler = { kind = \"wfq\" }`, or remove this"));
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     warnings.extend(unvisited_cells(scenario));
     for (table, spec) in scenario.protocols() {
         warnings
-            .extend(spec.doubts(scenario.run.duration).into_iter().map(|warning| problem(&table, warning)));
+            .extend(spec.warnings(scenario.run.duration).into_iter().map(|warning| problem(&table, warning)));
     }
     warnings
 }

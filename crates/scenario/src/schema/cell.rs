@@ -83,7 +83,7 @@ impl Default for BearersSpec {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BearerSpec {
-    /// Its weight; of the schedulers, `wfq` heeds it.
+    /// Its weight, with the scheduler `wfq`; others refuse it.
     pub weight: f64,
     /// Rate of the host's air link here, each way; absent: the cell's.
     #[serde(skip_serializing_if = "Option::is_none")]

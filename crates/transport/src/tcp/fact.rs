@@ -2,49 +2,43 @@
 
 use roamlab_engine::{Duration, Time};
 
-/// What happened.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum TcpFactKind {
-    /// An ACK changed cwnd or ssthresh. `seq` is the segment it expects next.
-    Window,
-    /// Duplicate ACKs made the sender retransmit `seq` and cut the window.
-    FastRetransmit,
-    /// The retransmission timer went off; `seq` is the first segment outstanding.
-    Timeout,
-    /// Loss recovery ended with an ACK that expects `seq`.
-    RecoveryExit,
-    /// The congestion experienced by a segment made the sender cut the window (ECN).
-    EcnReduction,
-    /// The latest retransmission was not needed, and the window is as it was; `seq` is the segment the ACK expects.
-    Spurious,
-    /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
-    IdleRestart,
+macro_rules! kinds {
+    ($($(#[$doc:meta])+ $name:literal => $kind:ident,)+) => {
+        /// What happened.
+        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+        pub enum TcpFactKind {
+            $($(#[$doc])+ $kind,)+
+        }
+
+        impl TcpFactKind {
+            /// All, in the order of their codes.
+            pub const ALL: &'static [TcpFactKind] = &[$(TcpFactKind::$kind,)+];
+
+            /// The name of the kind in records.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(TcpFactKind::$kind => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl TcpFactKind {
-    /// All, in the order of their codes.
-    pub const ALL: &'static [TcpFactKind] = &[
-        TcpFactKind::Window,
-        TcpFactKind::FastRetransmit,
-        TcpFactKind::Timeout,
-        TcpFactKind::RecoveryExit,
-        TcpFactKind::EcnReduction,
-        TcpFactKind::Spurious,
-        TcpFactKind::IdleRestart,
-    ];
-
-    /// The kind as it stands in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TcpFactKind::Window => "window",
-            TcpFactKind::FastRetransmit => "fast-retransmit",
-            TcpFactKind::Timeout => "timeout",
-            TcpFactKind::RecoveryExit => "recovery-exit",
-            TcpFactKind::EcnReduction => "ecn-reduction",
-            TcpFactKind::Spurious => "spurious",
-            TcpFactKind::IdleRestart => "idle-restart",
-        }
-    }
+kinds! {
+    /// An ACK changed cwnd or ssthresh. `seq` is the segment it expects next.
+    "window" => Window,
+    /// Duplicate ACKs made the sender retransmit `seq` and cut the window.
+    "fast-retransmit" => FastRetransmit,
+    /// The retransmission timer went off; `seq` is the first segment outstanding.
+    "timeout" => Timeout,
+    /// Loss recovery ended with an ACK that expects `seq`.
+    "recovery-exit" => RecoveryExit,
+    /// The congestion experienced by a segment made the sender cut the window (ECN).
+    "ecn-reduction" => EcnReduction,
+    /// The latest retransmission was not needed, and the window is as it was; `seq` is the segment the ACK expects.
+    "spurious" => Spurious,
+    /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
+    "idle-restart" => IdleRestart,
 }
 
 /// One fact, with the sender's state just after it.

@@ -5,7 +5,6 @@
 
 use crate::params::Handshake;
 use crate::tcp::TcpSender;
-use crate::tcp::recovery::LossRecovery;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, TcpFlags};
 use std::ops::Range;
@@ -53,18 +52,18 @@ impl TcpSender {
         if !state.params.ns2_no_flow_control() {
             state.peer_end = header.ack.saturating_add(header.window);
         }
-        let before = state.window;
+        let before = state.window.sizes();
         let delivered = state.acknowledge(header.ack, now);
         state.grow_by(&delivered, now);
         state.renew_quota();
         self.recovery.on_fast_ack(header.ack);
-        if state.window != before {
-            state.note_growth(now);
+        if state.window.sizes() != before {
+            state.defer_growth(now);
         }
         true
     }
 
-    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) lets go. Each has to be sent as
+    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) permits. Each has to be sent as
     /// [`bare_segment`](Self::bare_segment) makes it; [`poll_transmit`](Self::poll_transmit) gives none of them.
     #[inline(always)]
     pub fn take_quota(&mut self) -> Range<u32> {

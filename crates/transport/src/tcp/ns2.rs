@@ -4,7 +4,7 @@
 //! `ns2_fack` and `vegas`. All other differences are the rules below, which hold in the profiles of ns-2.
 
 use crate::params::{Handshake, Profile, RecoveryKind, TcpParams};
-use crate::tcp::state::SendState;
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Bytes;
 
 /// Declares the rules: what is so in ns-2, and not by the RFCs.
@@ -39,7 +39,7 @@ rules! {
     ns2_limited_transmit_repeats;
     /// The clock of the restart after idle runs from the last ACK, and leaves the state of a timeout.
     ns2_idle_is_timeout;
-    /// The last segment sent is not sent again when the application has stopped.
+    /// When the application has stopped, the last segment sent is not sent again.
     ns2_forgets_last;
     /// Without a SYN, segment 0 offers ECN, and the first ACK of new data agrees.
     ns2_offers_ecn_on_data;
@@ -71,7 +71,7 @@ rules! {
     ns2_vegas_starts_averages;
     /// Vegas: a cut keeps its time when segment 0 is sent again.
     ns2_vegas_keeps_cut_time;
-    /// Vegas: duplicate ACKs of what was sent before a timeout count, and none lets a new segment go.
+    /// Vegas: duplicate ACKs of what was sent before a timeout count, and there is no limited transmit.
     ns2_vegas_counts_dupacks;
     /// Vegas: times of a range that passes the end of the ring are not cleared.
     ns2_vegas_leaves_ring;
@@ -150,7 +150,7 @@ impl SendState {
     /// An ACK that others have overtaken sends what a limit on bursts has left of the window, as any other ACK does
     /// (`aggressive_maxburst_`), but not between the first duplicate ACK and the threshold's.
     pub fn renew_quota_late(&mut self) {
-        self.quota = super::state::SendQuota::Nothing;
+        self.quota = SendQuota::Nothing;
         let counted = self.dup_acks == 0 || self.dup_acks >= self.params.dupack_threshold;
         if self.params.ns2_sends_rest_of_burst() && counted {
             self.renew_quota();

@@ -37,7 +37,7 @@ pub struct TcpReceiver {
     /// The segment that the last ACK expected: only what it covers or expects is echoed (RFC 7323 §4.3).
     last_ack: u32,
     /// The window advertised last.
-    told: u32,
+    last_window: u32,
     /// The window advertised while the buffer is empty.
     open_window: u32,
     delayed: Timer,
@@ -74,7 +74,7 @@ impl TcpReceiver {
             received: SeqSet::default(),
             highest_end: 0,
             last_ack: 0,
-            told: params.window.0,
+            last_window: params.window.0,
             open_window: 0,
             delayed: Timer::default(),
             fast: false,
@@ -157,7 +157,7 @@ impl TcpReceiver {
         }
         self.delayed.stop();
         self.last_ack = self.received.base();
-        self.told = self.open_window;
+        self.last_window = self.open_window;
         Some(true)
     }
 
@@ -178,7 +178,7 @@ impl TcpReceiver {
     /// A segment of any kind arrived.
     #[inline(never)]
     fn on_any_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
-        self.settle_acks();
+        self.queue_bare_ack();
         let expected = self.received.base();
         let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
         let out_of_order = header.seq < self.highest_end;
@@ -237,13 +237,13 @@ impl TcpReceiver {
         self.fast = false;
     }
 
-    /// The application takes `segments` out of the buffer. An ACK tells of the wider window if it was closed, or
+    /// The application takes `segments` out of the buffer. An ACK advertises the wider window if it was closed, or
     /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
     pub fn read(&mut self, segments: u32, now: Time) {
         self.unread = self.unread.saturating_sub(segments);
         let window = self.advertised();
-        let wider = window.saturating_sub(self.told);
-        if wider > 0 && (self.told == 0 || 2 * wider >= self.params.window.0) {
+        let wider = window.saturating_sub(self.last_window);
+        if wider > 0 && (self.last_window == 0 || 2 * wider >= self.params.window.0) {
             self.acknowledge(now);
         }
     }
@@ -253,7 +253,7 @@ impl TcpReceiver {
         self.fin.is_some_and(|fin| self.received.base() > fin)
     }
 
-    /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender says that it has cut its window.
+    /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender reports by CWR that it has cut its window.
     fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn) {
         if !self.params.ecn {
             return;
@@ -263,7 +263,7 @@ impl TcpReceiver {
         }
         let held = self.delayed.runs() && self.held_mark;
         self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
-        // RFC 3168 §6.1.5: the mark of a segment outside the window says nothing.
+        // RFC 3168 §6.1.5: the mark of a segment outside the window is ignored.
         let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
         self.echoes |= held || (ecn == Ecn::Ce && !is_old);
     }
@@ -321,7 +321,7 @@ impl TcpReceiver {
     }
 
     /// Puts the plain ACK that is due among the others, before anything else happens.
-    pub(super) fn settle_acks(&mut self) {
+    pub(super) fn queue_bare_ack(&mut self) {
         if self.bare_ack_due {
             let ack = self.take_bare_ack();
             self.outgoing.push_back(ack);
@@ -329,7 +329,7 @@ impl TcpReceiver {
     }
 
     fn acknowledge(&mut self, now: Time) {
-        self.settle_acks();
+        self.queue_bare_ack();
         self.delayed.stop();
         self.last_ack = self.received.base();
         let mut sacks = SackBlocks::default();
@@ -355,11 +355,11 @@ impl TcpReceiver {
         if self.closed() && three_way {
             flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
         }
-        self.told = self.advertised();
+        self.last_window = self.advertised();
         let header = TcpHeader {
             ack: self.received.base(),
             flags,
-            window: self.told,
+            window: self.last_window,
             sacks,
             timestamps: self.recent.map(|echo| Timestamps { value: now, echo }),
             ..TcpHeader::default()

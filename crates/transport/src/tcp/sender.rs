@@ -3,7 +3,7 @@
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::Segment;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
-use crate::tcp::recovery::{LossRecovery, Recovery};
+use crate::tcp::recovery::Recovery;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
@@ -74,7 +74,7 @@ impl TcpSender {
             state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_forgets_last()));
         }
         if state.params.ns2_forgets_last() {
-            state.renew_quota(); // ns-2's FACK sends a hole that its ACKs have not let go
+            state.renew_quota(); // FACK sends a hole that its ACKs have not permitted
         }
     }
 
@@ -95,7 +95,7 @@ impl TcpSender {
         if header.bare().is_some_and(|bare| self.on_bare_ack(&bare, now)) {
             return;
         }
-        self.state.settle_facts();
+        self.state.record_growth();
         self.on_any_segment(header, now);
         self.fast = self.allows_fast_path();
     }
@@ -118,7 +118,7 @@ impl TcpSender {
             if echoes && state.params.ns2_hears_late_echo() {
                 state.ecn_echo(header.ack, now);
             }
-            return self.recovery.on_late_ack(state, header, now);
+            return self.recovery.algorithm().on_late_ack(state, header, now);
         }
         self.answer |= header.flags.has(TcpFlags::FIN) || (header.flags.has(TcpFlags::SYN) && state.una > 0);
         self.answer |= header.flags.has(TcpFlags::SYN) && state.end == 1;
@@ -129,7 +129,7 @@ impl TcpSender {
         // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
         let agrees = state.answers_syn(header.ack) || state.params.ns2_offers_ecn_on_data() && state.una == 0;
         state.ece = echoes && !agrees;
-        let before = state.window;
+        let before = state.window.sizes();
         if echoes {
             state.ecn_echo(header.ack, now);
         }
@@ -138,7 +138,7 @@ impl TcpSender {
         let acked = header.ack - state.una;
         let connects = state.una == 0 && acked > 0;
         if acked > 0 {
-            self.recovery.on_new_ack(state, header, now);
+            self.recovery.algorithm().on_new_ack(state, header, now);
             if connects && state.timeouts > 0 {
                 state.connected_late(now);
             }
@@ -153,7 +153,7 @@ impl TcpSender {
                 }
                 return; // RFC 5681 §2: no duplicate ACK
             }
-            self.recovery.on_dup_ack(state, header, now);
+            self.recovery.algorithm().on_dup_ack(state, header, now);
         }
         let mut spurious = std::mem::take(&mut state.spurious);
         spurious.on_ack(state, header, acked, now);
@@ -164,7 +164,7 @@ impl TcpSender {
         }
         let reported =
             state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd());
-        if before != state.window && !reported {
+        if before != state.window.sizes() && !reported {
             state.record(TcpFactKind::Window, header.ack, now);
         }
     }
@@ -186,14 +186,14 @@ impl TcpSender {
     #[inline(never)]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
         let waits = self.state.waits_for_timer || self.state.pacing.runs();
-        let next = if waits { None } else { self.recovery.next_segment(&mut self.state) };
+        let next = if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) };
         if next.is_none() && !waits {
             self.state.note_app_limited();
         }
         let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);
         self.state.record_and_pace(seq, retransmission, now);
-        self.recovery.on_sent(&self.state, seq, now);
+        self.recovery.algorithm().on_sent(&self.state, seq, now);
         self.answer = false;
         let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
         let fin = self.state.fin == Some(seq);
@@ -235,7 +235,7 @@ impl TcpSender {
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
-        self.state.settle_facts();
+        self.state.record_growth();
         self.on_timers(now);
         self.fast = self.allows_fast_path();
     }
@@ -252,11 +252,11 @@ impl TcpSender {
         if std::mem::take(&mut self.state.waits_for_timer) && self.state.flight_size() == 0 {
             self.state.renew_quota();
         } else if self.state.flight_size() > 0 {
-            self.recovery.on_timeout(&mut self.state, now);
+            self.recovery.algorithm().on_timeout(&mut self.state, now);
         } else if !self.state.params.ns2_timer_runs_idle() {
             self.state.restart_after_idle(now);
         } else if self.state.params.slow_start_restart {
-            self.recovery.on_timeout(&mut self.state, now);
+            self.recovery.algorithm().on_timeout(&mut self.state, now);
         }
     }
 
@@ -300,16 +300,6 @@ impl TcpSender {
     /// The next fact, in the order in which they happened; call until `None`.
     pub fn poll_fact(&mut self) -> Option<TcpFact> {
         self.state.poll_fact()
-    }
-
-    /// Congestion window in segments, without inflation.
-    pub fn cwnd(&self) -> f64 {
-        self.state.window.cwnd()
-    }
-
-    /// Slow-start threshold in segments.
-    pub fn ssthresh(&self) -> f64 {
-        self.state.window.ssthresh()
     }
 
     /// Segments sent and not acknowledged.

@@ -1,7 +1,7 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
-use crate::tcp::cc::{AckEvent, CongestionControl, RecoveryStep, Window};
+use crate::tcp::cc::{CongestionControl, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 mod cuts;
+mod reports;
 
 /// What last reduced the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -30,7 +31,7 @@ pub(crate) enum LastReduction {
     Ecn,
 }
 
-/// How much new data the latest input lets go.
+/// The send quota: how much new data the latest input permits.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SendQuota {
     /// None.
@@ -73,7 +74,7 @@ pub(crate) struct SendState {
     pub persist: Timer,
     /// The segment that is timed, and when it was sent.
     timed: Option<(u32, Time)>,
-    /// When a plain ACK changed cwnd, if that is not yet among the facts: [`fact`](Self::fact) says it later.
+    /// When an ACK on the fast path changed cwnd, if no fact has been made of that yet.
     grown: Option<Time>,
     pub rtt: RttEstimator,
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
@@ -180,25 +181,25 @@ impl SendState {
         self.nxt < self.snd_max
     }
 
-    /// Lets go what the window allows.
+    /// Renews the quota: what the window permits.
     pub fn renew_quota(&mut self) {
         let burst = self.params.max_burst.0;
         self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
-    /// Whether the latest input lets anything go within the window.
+    /// Whether the latest input permits a segment within the window.
     pub fn has_quota(&self) -> bool {
         matches!(self.quota, SendQuota::Window(left) if left > 0)
     }
 
-    /// A recovery sends a segment by its own rules, which counts in what the latest input lets go.
+    /// A recovery sends a segment by its own rules, which counts in the quota.
     pub fn use_quota(&mut self) {
         if let SendQuota::Window(left) = &mut self.quota {
             *left = left.saturating_sub(1);
         }
     }
 
-    /// The next segment in the order that the window lets go, where the quota is for the window.
+    /// The next segment in the order that the window permits, where the quota is for the window.
     #[inline]
     pub fn next_in_window(&mut self) -> Option<u32> {
         let SendQuota::Window(left) = self.quota else { return None };
@@ -221,7 +222,7 @@ impl SendState {
         first..self.nxt
     }
 
-    /// One above the highest segment that cwnd and the receiver let go.
+    /// One above the highest segment that cwnd and the receiver permit.
     pub fn window_end(&self) -> u32 {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
@@ -274,27 +275,6 @@ impl SendState {
         }
         self.nxt += 1;
         Some(self.nxt - 1)
-    }
-
-    /// Notes a segment that goes out in the record, and when the next one may.
-    pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
-        if let Some(sent) = &mut self.sent_segments {
-            sent.sent(seq, retransmission, now);
-        }
-        if let Some(interval) = self.window.pacing_interval() {
-            self.pacing.start(now, interval);
-        }
-    }
-
-    /// Nothing goes out, though the window may permit it: the application may have no data.
-    pub fn note_app_limited(&mut self) {
-        let (in_flight, window) = (self.flight_size(), self.usable_window());
-        if self.nxt >= self.end
-            && in_flight < window
-            && let Some(sent) = &mut self.sent_segments
-        {
-            sent.note_app_limited(in_flight);
-        }
     }
 
     /// Book-keeping for a segment that goes out; `true` if it went out before.
@@ -416,81 +396,6 @@ impl SendState {
         }
     }
 
-    /// Opens the window for an ACK that expects `una`.
-    pub fn grow(&mut self, now: Time) {
-        self.open_window(now);
-        self.open_initial_window();
-    }
-
-    /// Opens the window as the congestion control has it.
-    pub fn open_window(&mut self, now: Time) {
-        if self.ece {
-            return; // no growth on an ACK that echoes congestion
-        }
-        let delivered = self.delivered.take().unwrap_or_default();
-        self.grow_by(&delivered, now);
-    }
-
-    /// The congestion control's event of an ACK on which the window may grow.
-    #[inline(always)]
-    pub fn grow_by(&mut self, delivered: &Delivered, now: Time) {
-        let ack = self.ack_event(delivered, now);
-        self.control.on_ack(&mut self.window, ack);
-        self.lost = 0;
-    }
-
-    #[inline(always)]
-    fn ack_event(&self, delivered: &Delivered, now: Time) -> AckEvent {
-        let (in_flight, has_room) =
-            (self.flight_size(), self.flight_size() + delivered.segments < self.usable_window());
-        AckEvent {
-            now,
-            una: self.una,
-            nxt: self.nxt,
-            acked: delivered.segments,
-            lost: self.lost,
-            rtt: delivered.rtt,
-            srtt: self.rtt.srtt(),
-            in_flight,
-            app_limited: has_room && self.nxt >= self.end,
-            marked: if self.ece { delivered.segments } else { 0 },
-            rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
-        }
-    }
-
-    /// What the ACK at hand reports, unless the record of segments has said it.
-    fn note_delivered(&mut self, delivered: Delivered) {
-        if self.sent_segments.is_none() && self.delivered.is_some() {
-            self.delivered = Some(delivered);
-        }
-    }
-
-    /// A measurement of the round-trip time that is no ACK's.
-    pub fn report_rtt(&mut self, rtt: Duration, now: Time) {
-        let ack = self.ack_event(&Delivered { segments: 0, rtt: Some(rtt) }, now);
-        self.control.algorithm().on_other_ack(&mut self.window, &ack);
-    }
-
-    /// The congestion control's event of an ACK on which the window does not grow, if the ACK is yet to be reported.
-    pub fn report_other_ack(&mut self, now: Time) {
-        let Some(delivered) = self.delivered.take() else { return };
-        let ack = self.ack_event(&delivered, now);
-        self.control.algorithm().on_other_ack(&mut self.window, &ack);
-        self.lost = 0;
-    }
-
-    /// A step of the loss recovery that concerns the window.
-    pub fn recovery_step(&mut self, step: RecoveryStep) {
-        self.control.algorithm().on_recovery_step(&mut self.window, step);
-    }
-
-    /// The ACK of a SYN opens the initial window.
-    pub fn open_initial_window(&mut self) {
-        if self.params.handshake != Handshake::None && self.una == 1 {
-            self.recovery_step(RecoveryStep::SlowStart(self.initial_window));
-        }
-    }
-
     /// Takes the window that an ACK advertises; whether it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
     pub fn take_window(&mut self, header: &TcpHeader, now: Time) -> bool {
         if self.params.ns2_no_flow_control() {
@@ -539,18 +444,18 @@ impl SendState {
         self.facts.push_back(self.fact(kind, seq, at));
     }
 
-    /// A plain ACK changed cwnd. The fact is made when it is asked for, or before the state it tells of changes.
-    pub fn note_growth(&mut self, now: Time) {
+    /// An ACK on the fast path changed cwnd. The fact is made when it is asked for, or before its values change.
+    pub fn defer_growth(&mut self, now: Time) {
         self.grown = Some(now);
     }
 
-    /// Forgets what [`note_growth`](Self::note_growth) noted.
+    /// Forgets what [`defer_growth`](Self::defer_growth) has noted.
     pub fn forget_growth(&mut self) {
         self.grown = None;
     }
 
-    /// Takes what [`note_growth`](Self::note_growth) noted among the facts, before anything else happens.
-    pub fn settle_facts(&mut self) {
+    /// Makes the fact of what [`defer_growth`](Self::defer_growth) has noted, before anything else happens.
+    pub fn record_growth(&mut self) {
         if let Some(at) = self.grown.take() {
             self.record(TcpFactKind::Window, self.una, at);
         }
@@ -576,7 +481,7 @@ impl SendState {
     }
 
     fn fact(&self, kind: TcpFactKind, seq: u32, at: Time) -> TcpFact {
-        let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+        let (cwnd, ssthresh) = self.window.sizes();
         TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 }

@@ -7,9 +7,8 @@ use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::probe::HandoverPhase;
 use roamlab_engine::Time;
-use roamlab_mobility::EventA3;
 use roamlab_packet::{Addr, Waiting};
-use roamlab_radio::{A3, Finding, Motion};
+use roamlab_radio::{Condition, Finding, Motion};
 use std::collections::VecDeque;
 
 impl Cells {
@@ -116,13 +115,10 @@ impl Cells {
         self.host(node).is_some_and(|mobile| mobile.measuring.is_some())
     }
 
-    /// A host's agent wants an event evaluated.
-    pub fn evaluate(&mut self, host: NodeId, event: EventA3) {
-        let EventA3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval } =
-            event;
+    /// A host's agent wants conditions evaluated; k of the filter is that of all.
+    pub fn evaluate(&mut self, host: NodeId, filter_coefficient: u8, conditions: Vec<Condition>) {
         if let Some(measuring) = self.measuring(host) {
-            let event = A3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval };
-            measuring.meter.evaluate(event);
+            measuring.meter.evaluate(filter_coefficient, conditions);
         }
     }
 

@@ -4,11 +4,29 @@ use super::Agents;
 use crate::cause::{Cause, CurrentCause, Kind};
 use crate::context::Context;
 use crate::ids::{CellId, Location, NodeId};
-use crate::network::Network;
+use crate::network::{Done, Network};
 use roamlab_engine::Duration;
-use roamlab_mobility::{L2Trigger, Prediction};
+use roamlab_mobility::{Condition, EventA3, L2Trigger, Prediction};
 use roamlab_packet::Addr;
-use roamlab_radio::{Finding, Motion};
+use roamlab_radio::{self as radio, Finding, Motion};
+
+/// A host evaluates these conditions. A candidate has to be a base station with a cell.
+pub(super) fn evaluate(host: NodeId, conditions: &[Condition], net: &mut Network) -> Done {
+    let cell = |station: &Addr| {
+        let cell = net.node_at(*station).and_then(|station| net.cell_of(station));
+        cell.map(|cell| cell.0 as usize).ok_or("measures a candidate that has no cell")
+    };
+    let numbered = |condition: &Condition| {
+        let Condition { name, candidates, event } = condition;
+        let candidates = candidates.as_ref().map(|all| all.iter().map(cell).collect()).transpose()?;
+        let EventA3 { offset_db, hysteresis_db, time_to_trigger, report_interval, .. } = *event;
+        Ok(radio::Condition { name, candidates, offset_db, hysteresis_db, time_to_trigger, report_interval })
+    };
+    let filter_coefficient = conditions.first().map_or(0, |first| first.event.filter_coefficient);
+    let numbered = conditions.iter().map(numbered).collect::<Done<Vec<_>>>()?;
+    net.cells().evaluate(host, filter_coefficient, numbered);
+    Ok(())
+}
 
 impl Agents {
     /// The next motion of a host's plan.
@@ -51,8 +69,9 @@ impl Agents {
         for finding in net.cells().measure(node, cx) {
             let base_station = |cell: usize| net.base_station(CellId(cell as u32)).1;
             let (phase, trigger) = match finding {
-                Finding::Better(cell) => {
-                    ("neighbour-better", L2Trigger::NeighbourBetter { base_station: base_station(cell) })
+                Finding::Better { condition, cell } => {
+                    let base_station = base_station(cell);
+                    ("neighbour-better", L2Trigger::NeighbourBetter { condition, base_station })
                 }
                 Finding::RadioLinkFailure => ("radio-link-failure", L2Trigger::RadioLinkFailure),
                 Finding::Found(cell) => {

@@ -8,7 +8,7 @@ use crate::flows::Carrier;
 use crate::ids::{AgentIndex, Location, NodeId};
 use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
-use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
+use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 use roamlab_scenario::Scenario;
 use std::collections::BTreeSet;
@@ -291,7 +291,7 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
         law("fa1", |host| Action::SkipReceived { host, received: [1].into() }),
         law("fa1", |_| Action::Leave),
         law("fa1", |_| Action::Search),
-        law("mh", |_| Action::Measure { event: EventA3::default() }),
+        law("mh", |_| Action::Measure { conditions: Vec::new() }),
         law("fa1", |to| Action::ReportReceived { to }),
         law("fa1", |_| Action::Enter { base_station: nobody, after: Duration::ZERO }),
         law("fa1", |_| Action::Note { host: nobody, phase: "registered" }),

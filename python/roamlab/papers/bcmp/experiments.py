@@ -53,48 +53,26 @@ The first one begins at 19."""
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. `sentences.toml` says for each default which sentence it comes from."""
+    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     profile: str = "ns2-2003"
-    """Of TCP. The paper's ns-2 is of 2001 to 2003."""
     min_rto: str = "of the profile"
-    """Floor of TCP's retransmission timeout, or "of the profile". That is 1 s with ns2-2003 and the RFCs. ns2-2001
-    has none, but a tick of 100 ms, of which two are the least."""
     header_bytes: int = 0
-    """What comes on top of the 1480 bytes of a TCP packet: nothing as in ns-2 of 2001, 40 bytes since 2003."""
     forwarding: bool = False
-    """After an unplanned handover the old access router tunnels to the new one once it is told."""
     anchor_change: bool = True
-    """Hosts change to the anchor nearest to them."""
     dwell_ms: int = 2006
-    """Between two handovers of a host. With 2006 ms the two hosts make a total of 100, one a second. With 1003 ms each
-    host makes 100. At 1000 and 2000 ms each handover meets a call, whose packets are 20 ms apart, in the same phase."""
     walkers: str = "to a neighbour by chance"
-    """One of `WALKERS`."""
     lead_ms: int = 50
-    """From the request to prepare a planned handover until the host moves at the latest."""
     when_prepared: bool = True
-    """In a planned handover the host moves as soon as it is prepared, and not at a fixed time after the request."""
     overlap_ms: int = 0
-    """How long a host has both cells. The paper's "graceful physical handover" is read as one without a gap."""
     in_flight: str = "delivered"
-    """What becomes of a packet in the air when the host leaves its cell: "delivered" or "lost"."""
     queue_pkts: int = 50
-    """Limit of each wired queue; 50 is ns-2's default."""
     film: str = "mpeg4-medium"
-    """The encoding of the film."""
     spacing: str = "back-to-back"
-    """How the packets of a frame leave: "back-to-back", or "spread" over the time to the next."""
     air: str = "of each host"
-    """The 10 Mbit/s of the air are those "of each host" that moves, or "of a cell", for all its hosts together."""
     beside: str = "everything"
-    """What runs beside the download: "everything", "residents", which is all but the other walker's streams, or
-    "nothing"."""
     load: str = "without the download"
-    """What runs beside the streams that are measured: "with the download" of the other walker, or "without the
-    download"."""
     window: int = HIGH
-    """The largest window at which figs. 6 and 7 are decided."""
 
     @property
     def moves(self) -> int:

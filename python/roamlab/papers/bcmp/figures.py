@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.base.figures import BLUE, ORANGE, SavedFigure, bar, label, new_figure, save
-from roamlab.papers.bcmp.claims import LINK_BPS, NAMES, lost, share
+from roamlab.base.figures import BLUE, ORANGE, SavedFigure, bar, label, new_figure
+from roamlab.papers.bcmp.claims import NAMES, lost, share
 from roamlab.papers.bcmp.experiments import HIGH, LOW, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
-from roamlab.papers.drawing import draw_all
+from roamlab.papers.drawing import draw_all, errorbars, panel, saved
+from roamlab.papers.texts import texts
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing.network_drawing import drawing
 from roamlab.statistics.stats import student
@@ -29,22 +30,6 @@ if TYPE_CHECKING:
 THROUGHPUT = ("throughput", "1")
 _MARKERS = "os^Dv*"
 _NO_HANDOVERS = {"none": "no handovers", "planned": "planned", "unplanned": "unplanned"}
-
-
-MAIN, LEAD = "bcmp.fig4.planned", "fig4"
-"""The claim that the headline is about, and the figure that carries it."""
-SHOWS = {
-    "bcmp.login": ("network-tree", "network-mesh"),
-    "bcmp.nomove": ("fig6",),
-    "bcmp.fig4.planned": ("fig4",),
-    "bcmp.fig4.tree": ("fig4",),
-    "bcmp.fig4.mesh": ("fig4",),
-    "bcmp.delay": ("delay-variance",),
-    "bcmp.fig5": ("fig5",),
-    "bcmp.fig6": ("fig6",),
-    "bcmp.fig7": ("fig7",),
-}
-"""The figures of each claim."""
 
 
 def draw(
@@ -75,17 +60,11 @@ def _network(topology: str, folder: Path) -> SavedFigure:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"network-{topology}.svg"
     path.write_text(drawn, encoding="utf-8")
-    caption = (
-        f"The {topology} of section 3 as it runs, with the paper's numbers: correspondents 0 to 5, home agent 6, "
-        "access routers 19 to 30, and the ways of the two hosts that move. Those who stay are left out."
-    )
-    return SavedFigure(caption, None, path)
+    return SavedFigure(texts("bcmp").captions["network"].format(topology=topology), None, path)
 
 
 def _points(axis: Axes, places: list[float], values: list[Values], name: str, style: str) -> None:
-    means = [student(each.tolist()) for each in values]
-    spread = [0.0 if mean.runs == 1 else mean.high - mean.effect for mean in means]
-    axis.errorbar(places, [mean.effect for mean in means], spread, fmt=style, label=name, capsize=2)
+    errorbars(axis, places, [student(each.tolist()) for each in values], fmt=style, label=name, capsize=2)
 
 
 def _losses(found: Evidence, folder: Path) -> SavedFigure:
@@ -102,17 +81,19 @@ def _losses(found: Evidence, folder: Path) -> SavedFigure:
                 places = np.arange(most + 1) + shift
                 heights = [mean.effect for mean in means]
                 axis.bar(places, heights, 0.4, yerr=spread, capsize=2, label=way, **bar(colour))
-            axis.set_title(topology, loc="left", fontsize=9)
             axis.set_xticks(range(most + 1))
             axis.set_ylim(0, 1.05)
-            label(axis, ("packets lost in a handover", "pkt"), ("share of the handovers", "1"))
-            axis.label_outer()
+            panel(axis, topology, ("packets lost in a handover", "pkt"), ("share of the handovers", "1"))
         axes[0].legend()
-        caption = (
-            f"Fig. 4 of the paper: packets of {', '.join(STREAMS)} that a handover loses; mean of "
-            f"{len(found.streams['tree', 'planned'])} runs of {found.reading.moves} handovers, with 95 % intervals."
+        return saved(
+            "bcmp",
+            figure,
+            folder,
+            "fig4",
+            streams=", ".join(STREAMS),
+            runs=len(found.streams["tree", "planned"]),
+            moves=found.reading.moves,
         )
-        return save(figure, folder, "fig4", caption)
 
 
 def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
@@ -124,21 +105,13 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
                 seen = [at for at in range(len(STEPS_MS)) if shares[:, at].any()]
                 steps = [STEPS_MS[at] for at in seen]
                 _points(axis, steps, [shares[:, at] for at in seen], _NO_HANDOVERS[way], style)
-            axis.set_title(topology, loc="left", fontsize=9)
             axis.set_yscale("log")
             axis.yaxis.set_major_formatter("{x:g}")
             axis.set_ylim(1e-4, 1.3)
             what = "delay variance" if of == "variance" else "jitter"
-            label(axis, (what, "ms"), ("share of packets above", "1"))
-            axis.label_outer()
+            panel(axis, topology, (what, "ms"), ("share of packets above", "1"))
         axes[0].legend(ncols=3)
-        said = (
-            "Fig. 5 of the paper: jitter of the call's packets"
-            if of == "jitter"
-            else "Left out of the paper: what the call's packets wait, above the smallest delay of their stay"
-        )
-        caption = f"{said}; means of {len(found.every(('tree', 'planned')))} runs with 95 % intervals."
-        return save(figure, folder, name, caption)
+        return saved("bcmp", figure, folder, name, runs=len(found.every(("tree", "planned"))))
 
 
 def _sweep(number: int, topology: str, swept: Mapping[Point, list[Download]], folder: Path) -> SavedFigure:
@@ -153,13 +126,8 @@ def _sweep(number: int, topology: str, swept: Mapping[Point, list[Download]], fo
         axis.set_ylim(0, 1.05)
         label(axis, ("largest window", "pkt"), THROUGHPUT)
         axis.legend(ncols=2, fontsize=7)
-        caption = (
-            f"Fig. {number} of the paper: throughput over {LINK_BPS / 1e6:g} Mbit/s by the largest window, {topology}, "
-            f"unplanned handovers; means of {len(next(iter(swept.values())))} runs with 95 % intervals. Variants stand "
-            "half a packet apart. Dashed and dotted: SACK without handovers and with planned ones, "
-            f"{len(swept[topology, 'none', 'sack', LOW])} runs."
-        )
-        return save(figure, folder, f"fig{number}", caption)
+        runs, still = len(next(iter(swept.values()))), len(swept[topology, "none", "sack", LOW])
+        return saved("bcmp", figure, folder, f"fig{number}", runs=runs, still=still)
 
 
 def _noticed(found: Evidence, folder: Path) -> SavedFigure:
@@ -175,20 +143,19 @@ def _noticed(found: Evidence, folder: Path) -> SavedFigure:
                     np.array([getattr(run, of) for run in found.streams[topology, way]]) for way in WAYS
                 ]
                 _points(axis, [at + shift for at in range(len(WAYS))], values, topology, style)
-            axis.set_title(flow, loc="left", fontsize=9)
             axis.set_xlim(-0.5, len(WAYS) - 0.5)
             axis.set_xticks(range(len(WAYS)), [_NO_HANDOVERS[way] for way in WAYS])
-            label(axis, ("handovers", "kind"), what)
-            axis.label_outer()
+            panel(axis, flow, ("handovers", "kind"), what)
         axes[0].legend(ncols=2)
-        caption = (
-            "Not in the paper: what the host that moves notices. Mean opinion score of its call by the E-model, "
-            f"play-out {VOICE_OFFSET_S * 1e3:g} ms after the smallest delay; frames of its film that lack a packet, "
-            f"and the share of the time in which the picture stands still, with play-out "
-            f"after {VIDEO_OFFSET_S * 1e3:g} ms. Means of {len(found.streams['tree', 'planned'])} runs with 95 % "
-            "intervals."
+        return saved(
+            "bcmp",
+            figure,
+            folder,
+            "noticed",
+            voice_ms=VOICE_OFFSET_S * 1000.0,
+            video_ms=VIDEO_OFFSET_S * 1000.0,
+            runs=len(found.streams["tree", "planned"]),
         )
-        return save(figure, folder, "noticed", caption)
 
 
 def _rules(rules: Mapping[str, Mapping[Point, list[Download]]], folder: Path) -> SavedFigure:
@@ -198,15 +165,8 @@ def _rules(rules: Mapping[str, Mapping[Point, list[Download]]], folder: Path) ->
                 values = [share(of[topology, "unplanned", tcp, HIGH]) for tcp in TCPS]
                 places = [index + 0.15 * (at - 2) for index in range(len(TCPS))]
                 _points(axis, places, values, "ns-2 of 2003" if name == "default" else name, _MARKERS[at])
-            axis.set_title(topology, loc="left", fontsize=9)
             axis.set_xticks(range(len(TCPS)), [NAMES[tcp] for tcp in TCPS])
             axis.set_ylim(0, 1.05)
-            label(axis, ("variant", "name"), THROUGHPUT)
-            axis.label_outer()
+            panel(axis, topology, ("variant", "name"), THROUGHPUT)
         axes[0].legend(ncols=2, fontsize=7)
-        caption = (
-            f"Not in the paper: throughput with unplanned handovers and a window of {HIGH} by the rules of ns-2 of "
-            "2003 with floors of the timeout of 1 s and 0.2 s, of ns-2 of 2001, and of the RFCs, and of ns-2 of 2001 "
-            "with nothing beside the download, with 95 % intervals."
-        )
-        return save(figure, folder, "rules", caption)
+        return saved("bcmp", figure, folder, "rules", window=HIGH)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.papers.bcmp.experiments import DOWNLOAD, STREAMS
-from roamlab.papers.keeping import kept
 from roamlab.papers.records import reads, total
+from roamlab.papers.stored import storable
 from roamlab.records.experience import (
     frame_loss_ratio,
     freezes_of_s,
@@ -31,7 +31,7 @@ VOICE_OFFSET_S = 0.06
 VIDEO_OFFSET_S = 0.2
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Download:
     """A run of figs. 6 and 7."""
@@ -42,7 +42,7 @@ class Download:
     fast_retransmits: int
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Streams:
     """A run of figs. 4 and 5."""

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.papers.deciding import claim, least, most
 from roamlab.papers.ipf.experiments import PLAN_S, PLAN_SPAN_S, UNIFORM_S
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
-from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less, within
-from roamlab.statistics.stats import largest, paired, smallest, student
+from roamlab.statistics.claims import Measure, at_least, at_most, greater, less, within
+from roamlab.statistics.stats import paired, student
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from roamlab.papers.ipf.evidence import Sweep
     from roamlab.papers.ipf.experiments import Reading
     from roamlab.papers.ipf.measures import Schedule
+    from roamlab.statistics.claims import Claim, Claimed
+    from roamlab.statistics.stats import Interval
 
 NEAR = 0.25
 """"About 60 kb/s" is read as within a quarter of it."""
@@ -46,38 +49,23 @@ def _waits(runs: Iterable[Schedule]) -> list[float]:
 def fig15(schedules: dict[float, list[Schedule]]) -> Claim:
     """The plan, as the simulated hosts followed it."""
     runs = [run for of_gap in schedules.values() for run in of_gap]
-    visits = [float(sum(map(len, run.arrivals_s))) for run in runs]
-    return Claim(
-        "ipf.fig15",
-        "Visits of the first host at 42.9, 128.6 and 214 s of 300 s, those of the other three 20 s apart in the "
-        "uniform case, or 0 to 5 s apart in bursts; forwarded packets follow each.",
-        (
-            Measure(
-                "simulated arrivals in the new cell, fewest of a run", smallest(visits), "1", at_least(12)
-            ),
-            Measure("the same, most", largest(visits), "1", at_most(12)),
-            *(
-                Measure(
-                    f"{gap:g} s apart: simulated arrivals minus those printed, largest",
-                    largest(_off(gap, of_gap)),
-                    "s",
-                    at_most(0.05),
-                )
-                for gap, of_gap in schedules.items()
-            ),
-            Measure(
-                "from an arrival to the first packet forwarded for it, longest",
-                largest(_waits(runs)),
-                "s",
-                at_most(0.1),
-            ),
+
+    def visits(run: Schedule) -> float:
+        return float(sum(map(len, run.arrivals_s)))
+
+    fewest = "simulated arrivals in the new cell, fewest of a run"
+    off = "s apart: simulated arrivals minus those printed, largest"
+    first = "from an arrival to the first packet forwarded for it, longest"
+    measures = (
+        least(fewest, runs, visits, "1", at_least(12)),
+        most("the same, most", runs, visits, "1", at_most(12)),
+        *(
+            most(f"{gap:g} {off}", _off(gap, of_gap), float, "s", at_most(0.05))
+            for gap, of_gap in schedules.items()
         ),
-        kind="inventory",
-        reading='"7 different inter-handoff arrival times" with 20 s among them: 0, 1, 2, 3, 4, 5, 20 s; a host stays '
-        "300/7 s in either cell",
-        why="Hosts move by the plan, and the old base station forwards what it holds when it has learnt of the move: "
-        "beacon, registration and notification take 63 ms and their own serialisation.",
+        most(first, _waits(runs), float, "s", at_most(0.1)),
     )
+    return claim("ipf.fig15", measures)
 
 
 def chosen(reading: Reading, of_residents: Sequence[float]) -> float:
@@ -142,76 +130,42 @@ def _over(reading: Reading) -> str:
     return "the cases" if reading.deviation == "cases" else f"windows of {reading.deviation}"
 
 
+def _kbps(what: str, values: Interval, claimed: Claimed) -> Measure:
+    return Measure(what, values, "kbit/s", claimed)
+
+
 def _about(kbps: float, sweep: Sweep, queue: str) -> Measure:
-    return Measure(
-        f"standard deviation over {_over(sweep.reading)}",
-        student(deviations(sweep, queue)),
-        "kbit/s",
-        within(kbps * (1 - NEAR), kbps * (1 + NEAR)),
-    )
+    near = within(kbps * (1 - NEAR), kbps * (1 + NEAR))
+    return _kbps(f"standard deviation over {_over(sweep.reading)}", student(deviations(sweep, queue)), near)
 
 
 def fig16(sweep: Sweep) -> Claim:
     """RED: throughput by case."""
-    mean = throughputs(sweep, "red")
-    return Claim(
-        "ipf.fig16",
-        "RED: the throughput of a connection already present is lower for uniform than for burst arrivals, and it "
-        "varies: standard deviation over the cases about 60 kbit/s.",
-        (
-            Measure(
-                "throughput, uniform minus mean of the bursts",
-                paired(mean[UNIFORM_S], _bursts(mean)),
-                "kbit/s",
-                less(),
-            ),
-            _about(60, sweep, "red"),
-        ),
-        reading=str(sweep.reading),
-        why="With uniform arrivals a resident gets a few kbit/s less; no rerun has isolated the cause. The cases "
-        f"differ little. {_by_window(sweep, 'red')}",
+    by_gap = throughputs(sweep, "red")
+    apart = paired(by_gap[UNIFORM_S], _bursts(by_gap))
+    measures = (
+        _kbps("throughput, uniform minus mean of the bursts", apart, less()),
+        _about(60, sweep, "red"),
     )
+    return claim("ipf.fig16", measures, sweep.reading, by_window=_by_window(sweep, "red"))
 
 
 def fig17(sweep: Sweep) -> Claim:
     """M-RED: the same, and compared with RED."""
-    mean = {queue: throughputs(sweep, queue) for queue in ("red", "mred")}
-    uneven = {
-        queue: [
-            abs(uniform - burst)
-            for uniform, burst in zip(mean[queue][UNIFORM_S], _bursts(mean[queue]), strict=True)
-        ]
-        for queue in ("red", "mred")
-    }
-    return Claim(
-        "ipf.fig17",
-        "M-RED: the throughput of a connection already present is higher than RED's in every case, its standard "
-        "deviation about 37 kbit/s and lower than RED's, and uniform and burst arrivals differ less.",
-        (
-            *(
-                Measure(
-                    f"throughput, {gap:g} s apart, M-RED minus RED",
-                    paired(mean["mred"][gap], mean["red"][gap]),
-                    "kbit/s",
-                    greater(),
-                )
-                for gap in sweep.gaps
-            ),
-            _about(37, sweep, "mred"),
-            Measure(
-                f"standard deviation over {_over(sweep.reading)}, M-RED minus RED",
-                paired(deviations(sweep, "mred"), deviations(sweep, "red")),
-                "kbit/s",
-                less(),
-            ),
-            Measure(
-                "distance between uniform and bursts, M-RED minus RED",
-                paired(uneven["mred"], uneven["red"]),
-                "kbit/s",
-                less(),
-            ),
-        ),
-        reading=str(sweep.reading),
-        why="What a resident gains in the 10 s after a handoff (fig. 14) is about 1 kbit/s of its mean over 257 s with "
-        f"three visits of each host: less than the runs can show. {_by_window(sweep, 'mred')}",
+    red, mred = (throughputs(sweep, queue) for queue in ("red", "mred"))
+
+    def gain(what: str, of_mred: Sequence[float], of_red: Sequence[float], claimed: Claimed) -> Measure:
+        return _kbps(f"{what}, M-RED minus RED", paired(of_mred, of_red), claimed)
+
+    def uneven(by_gap: dict[float, list[float]]) -> list[float]:
+        pairs = zip(by_gap[UNIFORM_S], _bursts(by_gap), strict=True)
+        return [abs(uniform - burst) for uniform, burst in pairs]
+
+    deviation = f"standard deviation over {_over(sweep.reading)}"
+    measures = (
+        *(gain(f"throughput, {gap:g} s apart", mred[gap], red[gap], greater()) for gap in sweep.gaps),
+        _about(37, sweep, "mred"),
+        gain(deviation, deviations(sweep, "mred"), deviations(sweep, "red"), less()),
+        gain("distance between uniform and bursts", uneven(mred), uneven(red), less()),
     )
+    return claim("ipf.fig17", measures, sweep.reading, by_window=_by_window(sweep, "mred"))

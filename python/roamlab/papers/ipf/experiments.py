@@ -29,46 +29,27 @@ QUEUE_WEIGHT = 0.002
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. The defaults are those of the first column of the report."""
+    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     residents: int = 7
-    """A11: connections already present. Section IV-A counts nine, section IV-B.1 seven, section IV-C none."""
     residents_fig9: int = 9
-    """A11 for fig. 9, which stands between the two."""
     thresholds: tuple[int, int] = (100, 200)
-    """R6: TH_min and TH_max of figs. 10 to 17 in packets; section IV-C repeats none."""
     thresholds_fig9: tuple[int, int] = (80, 160)
     min_rto: str = "1 s"
-    """Floor of TCP's retransmission timeout: 1 s in ns-2 from May 2001 to October 2004 and in RFC
-    2988; 200 ms in ns-2 since."""
     gap: str = "together"
-    """A10: how far apart the hosts come, of `GAPS`; "evenly apart" over the time between two visits of one of them."""
     stay: float = 0.5
-    """A10: how long a visit lasts, as a share of the time from one visit of a host to its next."""
     old_cell: str = "shared"
-    """Whether moving hosts come from one cell ("shared"), or each from a cell of its own ("own")."""
     measured: str = "all"
-    """Figs. 14, 16 and 17: which resident is "a TCP connection already present": "all" (mean), "first" or "last"."""
     deviation: str = "cases"
-    """Figs. 16 and 17: the deviation is taken over the seven "cases", or over windows of "1 s", "5 s" or "20 s"."""
     gentle: bool = False
-    """R8: whether RED's drop probability rises from P_max to 1 between TH_max and twice TH_max, or jumps to 1."""
     wait: bool = True
-    """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
     max_p: float = 0.02
-    """RED's P_max. The paper prints 0.02; ns-2 takes 0.1 unless its `linterm_` is set to 50."""
     profile: str = "ns2-2009"
-    """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
     average_on_priority: bool = False
-    """R1: whether a priority arrival is a sample of avg_q_np."""
     np_idle: str = "queue-empty"
-    """R2: when avg_q_np is idle."""
     count_priority: bool = False
-    """R3: whether a priority arrival counts as spared."""
     priority_passes_max: bool = True
-    """R4: whether a priority packet passes at TH_max."""
     forwarded_at_full: str = "reject"
-    """R5: what becomes of a priority packet at a full queue."""
 
     def __str__(self) -> str:
         mred = ", ".join(

@@ -7,12 +7,13 @@ Trajectories are those of one run and say so; what is compared between queues is
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import BLUE, COLOURS, GREEN, VERMILION, label, new_figure, save
-from roamlab.papers.drawing import TIME, band, draw_all, longest, mark
+from roamlab.base.figures import BLUE, COLOURS, GREEN, VERMILION, label, new_figure
+from roamlab.papers.deciding import each
+from roamlab.papers.drawing import TIME, band, draw_all, errorbars, longest, mark, panel, saved
 from roamlab.papers.ipf import claims_plan, evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
     BURST_S,
@@ -37,28 +38,22 @@ if TYPE_CHECKING:
 
     from roamlab.base.figures import SavedFigure
     from roamlab.papers.ipf.evidence import Evidence, Sweep
+    from roamlab.papers.ipf.measures import Planned
     from roamlab.papers.records import QueueTrace
-    from roamlab.statistics.stats import Interval
 
 NAMES = {"red": "RED", "mred": "M-RED (IPF)"}
 _QUEUE, _AVERAGE, _ORDINARY = BLUE, VERMILION, GREEN
-MAIN, LEAD = "ipf.fig12", "fig11"
-"""The claim that the headline is about, and the figure that carries it: the queue around a handoff, which does not run
-empty under either discipline. The utilisation itself (fig. 12) is two lines at 100 %."""
-SHOWS = {
-    "ipf.fig9": ("fig9",),
-    "ipf.fig10": ("fig10",),
-    "ipf.fig11": ("fig11",),
-    "ipf.fig12": ("fig12",),
-    "ipf.fig13": ("fig13",),
-    "ipf.fig14": ("fig14",),
-    "ipf.fig15": ("fig15",),
-    "ipf.fig16": ("fig16", "deviations"),
-    "ipf.fig17": ("fig17", "cases"),
-    "ipf.period": ("fig11",),
-}
-"""The figures of each claim."""
 _QUEUE_AXIS = ("queue", "pkt")
+
+
+def mean_kbps(run: Planned) -> float:
+    """Mean throughput of a resident."""
+    return float(np.mean(run.means_bps)) / 1e3
+
+
+def deviation_kbps(run: Planned) -> float:
+    """Its standard deviation over windows of 1 s."""
+    return float(np.mean(run.deviations_bps, axis=0)[0]) / 1e3
 
 
 def draw(default: Evidence, sweep: Sweep, traces: dict[str, QueueTrace], folder: Path) -> list[SavedFigure]:
@@ -80,21 +75,15 @@ def draw(default: Evidence, sweep: Sweep, traces: dict[str, QueueTrace], folder:
     )
 
 
+_STEP: dict[str, Any] = {"where": "post", "linewidth": 0.8}
+
+
 def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordinary: bool = False) -> None:
     """Queue, average and thresholds."""
-    axis.step(
-        trace.times, trace.packets, where="post", linestyle="-", color=_QUEUE, linewidth=0.8, label="queue"
-    )
+    axis.step(trace.times, trace.packets, **_STEP, linestyle="-", color=_QUEUE, label="queue")
     if ordinary:
-        axis.step(
-            trace.times,
-            trace.packets - trace.forwarded,
-            where="post",
-            linestyle="-.",
-            color=_ORDINARY,
-            linewidth=0.8,
-            label="q_size_np",
-        )
+        others = trace.packets - trace.forwarded
+        axis.step(trace.times, others, **_STEP, linestyle="-.", color=_ORDINARY, label="q_size_np")
     name = "avg_q_np" if ordinary else "avg_q"
     axis.plot(trace.times, trace.average, linestyle="--", color=_AVERAGE, linewidth=1.6, label=name)
     for level in thresholds:
@@ -112,20 +101,14 @@ def _arrivals(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
             _lengths(axis, traces[f"case {case}"].within(*span), DEFAULT.thresholds_fig9)
             mark(axis, (BURST_S,))
             axis.set_xlim(*span)
-            axis.set_title(f"case {case}: {what}", loc="left", fontsize=9)
-            label(axis, TIME, _QUEUE_AXIS)
-            axis.label_outer()
-        caption = (
-            f"Fig. 9 of the paper: RED with {DEFAULT.residents_fig9} residents, in one run of each case. Dotted: what "
-            "is new begins to arrive. Dashed: TH_min and TH_max."
-        )
-        return save(figure, folder, "fig9", caption)
+            panel(axis, f"case {case}: {what}", TIME, _QUEUE_AXIS)
+        return saved("ipf", figure, folder, "fig9", residents=DEFAULT.residents_fig9)
 
 
 def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
     with new_figure() as (figure, (axis,)):
         times, packets = longest(trace.times, trace.packets, 0.1)
-        axis.step(times, packets, where="post", linestyle="-", color=_QUEUE, linewidth=0.8, label="queue")
+        axis.step(times, packets, **_STEP, linestyle="-", color=_QUEUE, label="queue")
         every = slice(None, None, 50)
         axis.plot(trace.times[every], trace.average[every], linestyle="--", color=_AVERAGE, label="avg_q")
         for level in DEFAULT.thresholds:
@@ -135,12 +118,7 @@ def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
         axis.set_ylim(0, experiments.LIMIT_PKTS)
         axis.legend(loc="upper right", ncols=2)
         label(axis, TIME, _QUEUE_AXIS)
-        caption = (
-            f"Fig. 10 of the paper: RED's queue with {DEFAULT.residents} residents while {HOSTS} hosts visit {VISITS} "
-            "times each, in one run; each point is the longest queue within 0.1 s. Dotted: handoffs into the cell. "
-            "Dashed: TH_min and TH_max."
-        )
-        return save(figure, folder, "fig10", caption)
+        return saved("ipf", figure, folder, "fig10", residents=DEFAULT.residents, hosts=HOSTS, visits=VISITS)
 
 
 def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
@@ -153,24 +131,11 @@ def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
             waiting = trace.times[trace.forwarded > 0]
             mark(axis, (waiting[0], waiting[-1]) if waiting.size else ())
             axis.set_xlim(*span)
-            axis.set_title(NAMES[queue], loc="left", fontsize=9)
-            label(axis, TIME, _QUEUE_AXIS)
-            axis.label_outer()
-        caption = (
-            "Fig. 11 of the paper: both queues around the first host's fifth visit, in one run. Dotted: the first "
-            "forwarded packet comes (A) and the last one leaves the queue (B). Dashed: TH_min and TH_max."
-        )
-        return save(figure, folder, "fig11", caption)
+            panel(axis, NAMES[queue], TIME, _QUEUE_AXIS)
+        return saved("ipf", figure, folder, "fig11")
 
 
-def _errorbars(
-    axis: Axes, where: Sequence[float], means: Sequence[Interval], name: str, color: str | None = None
-) -> None:
-    below = [mean.effect - mean.low for mean in means]
-    above = [mean.high - mean.effect for mean in means]
-    axis.errorbar(
-        where, [mean.effect for mean in means], [below, above], capsize=4, marker="o", label=name, color=color
-    )
+_POINTS: dict[str, Any] = {"capsize": 4, "marker": "o"}
 
 
 def utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, folder: Path) -> SavedFigure:
@@ -184,10 +149,10 @@ def utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, f
     with new_figure(rows=2) as (figure, (top, bottom)):
         for queue, shift in zip(QUEUES, (-0.05, 0.05), strict=True):
             means = [student(values) for values in use[queue]]
-            _errorbars(top, [at + shift for at in where], means, NAMES[queue])
+            errorbars(top, [at + shift for at in where], means, label=NAMES[queue], **_POINTS)
         top.legend(loc="lower left", ncols=2)
         differences = [paired(mred, red) for mred, red in zip(use["mred"], use["red"], strict=True)]
-        _errorbars(bottom, where, differences, "")
+        errorbars(bottom, where, differences, label="", **_POINTS)
         bottom.axhline(0.0, color="0.4", linestyle="--", linewidth=0.8)
         for axis in (top, bottom):
             axis.ticklabel_format(axis="y", useOffset=False)
@@ -200,13 +165,7 @@ def utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, f
         label(top, (what, "1"), ("utilisation", "%"))
         label(bottom, (what, "1"), ("M-RED minus RED", "% of the link"))
         top.label_outer()
-        runs = len(use["red"][0])
-        fixed = f"{HOSTS} hosts" if axis_of == 0 else f"{VISITS} visits each"
-        caption = (
-            f"Fig. {12 + axis_of} of the paper: utilisation of the new base station's downlink over 200 s with "
-            f"{fixed}; means of {runs} runs with 95 % intervals, and of the differences between paired runs."
-        )
-        return save(figure, folder, f"fig{12 + axis_of}", caption)
+        return saved("ipf", figure, folder, f"fig{12 + axis_of}", runs=len(use["red"][0]))
 
 
 def _around(default: Evidence, folder: Path) -> SavedFigure:
@@ -219,40 +178,30 @@ def _around(default: Evidence, folder: Path) -> SavedFigure:
                 band(axis, measures.AROUND_S + measures.WINDOW_S / 2, curves, NAMES[queue])
             mark(axis, (0.0,))
             axis.set_ylim(bottom=0.0)
-            axis.set_title(title, loc="left", fontsize=9)
             axis.legend(loc="upper right", ncols=2)
-            label(axis, ("time from the fifth handoff on", "s"), ("throughput", "kbit/s"))
-            axis.label_outer()
-        caption = (
-            "Fig. 14 of the paper: throughput of a connection around the fifth visit in windows of 1 s; mean of all "
-            f"connections and of {len(default.standard['red'])} runs with 95 % intervals."
-        )
-        return save(figure, folder, "fig14", caption)
+            panel(axis, title, ("time from the fifth handoff on", "s"), ("throughput", "kbit/s"))
+        return saved("ipf", figure, folder, "fig14", runs=len(default.standard["red"]))
 
 
 def _plan(folder: Path) -> SavedFigure:
     with new_figure() as (figure, (axis,)):
         for row, gap in enumerate(GAPS_S):
             for host, mover in enumerate(experiments.planned(gap)):
-                axis.plot(
-                    [comes for comes, _ in mover.visits],
-                    [row] * len(mover.visits),
-                    linestyle="none",
-                    marker="os^D"[host],
-                    markersize=5,
-                    color=COLOURS[host],
-                    alpha=0.8,
-                    label=f"host {host + 1}" if row == 0 else "_",
-                )
+                times = [comes for comes, _ in mover.visits]
+                style: dict[str, Any] = {
+                    "linestyle": "none",
+                    "marker": "os^D"[host],
+                    "markersize": 5,
+                    "alpha": 0.8,
+                }
+                name = f"host {host + 1}" if row == 0 else "_"
+                axis.plot(times, [row] * len(times), **style, color=COLOURS[host], label=name)
         axis.set_yticks(range(len(GAPS_S)), [f"{gap:g}" for gap in GAPS_S])
         axis.set_ylim(len(GAPS_S) - 0.5, -1.4)
         axis.set_xlim(0.0, PLAN_SPAN_S)
         axis.legend(loc="upper left", ncols=4)
         label(axis, ("arrival in the new cell", "s"), ("time between hosts", "s"))
-        caption = (
-            "Fig. 15 of the paper: the handoffs of four hosts in the uniform case (20 s) and in six bursts."
-        )
-        return save(figure, folder, "fig15", caption)
+        return saved("ipf", figure, folder, "fig15")
 
 
 _SMOOTH = 5
@@ -271,16 +220,10 @@ def _planned(sweep: Sweep, queue: str, folder: Path) -> SavedFigure:
             mark(axis, evidence.planned_moves(gap))
             axis.set_xlim(0.0, PLAN_SPAN_S)
             axis.set_ylim(0.0, 400.0)
-            axis.set_title(f"{gap:g} s apart", loc="left", fontsize=9)
-            label(axis, TIME, ("throughput", "kbit/s"))
-            axis.label_outer()
-        number = 16 + QUEUES.index(queue)
-        caption = (
-            f"Fig. {number} of the paper: throughput of a connection already present with {NAMES[queue]}, in windows "
-            f"of {measures.WINDOW_S * _SMOOTH:g} s; mean of {len(sweep.planned[UNIFORM_S, queue])} runs with 95 % "
-            "intervals, in the seven cases. Dotted: handoffs into the cell."
+            panel(axis, f"{gap:g} s apart", TIME, ("throughput", "kbit/s"))
+        return saved(
+            "ipf", figure, folder, f"fig{16 + QUEUES.index(queue)}", runs=len(sweep.planned[UNIFORM_S, queue])
         )
-        return save(figure, folder, f"fig{number}", caption)
 
 
 _PRINTED_KBPS = {"red": 60.0, "mred": 37.0}
@@ -292,7 +235,7 @@ def _deviations(sweep: Sweep, folder: Path) -> SavedFigure:
         for queue, colour in zip(QUEUES, (_QUEUE, _AVERAGE), strict=True):
             windows = measures.DEVIATION_WINDOWS_S
             means = [student(claims_plan.over_time(sweep, queue, window)) for window in windows]
-            _errorbars(axis, windows, means, NAMES[queue], color=colour)
+            errorbars(axis, windows, means, label=NAMES[queue], color=colour, **_POINTS)
             over_cases = student(claims_plan.over_cases(sweep, queue)).effect
             axis.axhline(over_cases, color=colour, linestyle="-", linewidth=0.8)
             axis.axhline(_PRINTED_KBPS[queue], color=colour, linestyle="--", linewidth=0.8)
@@ -302,13 +245,7 @@ def _deviations(sweep: Sweep, folder: Path) -> SavedFigure:
         axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right")
         label(axis, ("window", "s"), ("standard deviation", "kbit/s"))
-        caption = (
-            "Figs. 16 and 17: standard deviation over time of the throughput of a connection already present, by the "
-            f"window over which throughput is taken; means over the cases and {len(sweep.planned[UNIFORM_S, 'red'])} "
-            "runs with 95 % intervals. Dashed: what the paper prints, 60 kbit/s (RED) and 37 kbit/s (M-RED). Thin "
-            "lines: over the cases instead of over time."
-        )
-        return save(figure, folder, "deviations", caption)
+        return saved("ipf", figure, folder, "deviations", runs=len(sweep.planned[UNIFORM_S, "red"]))
 
 
 def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
@@ -317,22 +254,15 @@ def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
         for queue, shift in zip(QUEUES, (-0.06, 0.06), strict=True):
             runs = [sweep.planned[gap, queue] for gap in GAPS_S]
             places = [at + shift for at in where]
-            means = [student([float(np.mean(run.means_bps)) / 1e3 for run in case]) for case in runs]
-            deviations = [
-                student([float(np.mean(run.deviations_bps, axis=0)[0]) / 1e3 for run in case])
-                for case in runs
-            ]
-            _errorbars(top, places, means, NAMES[queue])
-            _errorbars(bottom, places, deviations, NAMES[queue])
+            means, deviations = (
+                [student(each(case, pick)) for case in runs] for pick in (mean_kbps, deviation_kbps)
+            )
+            errorbars(top, places, means, label=NAMES[queue], **_POINTS)
+            errorbars(bottom, places, deviations, label=NAMES[queue], **_POINTS)
         for axis, what in ((top, "throughput"), (bottom, "standard deviation")):
             axis.set_xticks(list(where), [f"{gap:g}" for gap in GAPS_S])
             axis.margins(y=0.3)
             label(axis, ("time between hosts", "s"), (what, "kbit/s"))
             axis.label_outer()
         top.legend(loc="upper right", ncols=2)
-        caption = (
-            "Figs. 16 and 17 in numbers: throughput of a connection already present from the first handoff on, and its "
-            f"standard deviation over windows of 1 s; means of {len(sweep.planned[UNIFORM_S, 'red'])} runs with 95 % "
-            "intervals."
-        )
-        return save(figure, folder, "cases", caption)
+        return saved("ipf", figure, folder, "cases", runs=len(sweep.planned[UNIFORM_S, "red"]))

@@ -19,8 +19,8 @@ from roamlab.papers.ipf.experiments import (
     SPAN_S,
     VISITS,
 )
-from roamlab.papers.keeping import kept
 from roamlab.papers.records import QueueTrace, forwarded, queue_trace, reads, total
+from roamlab.papers.stored import storable
 from roamlab.records.metrics import REDUCTIONS, arrivals, seconds
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def first_forwarded(results: Results, host: str, after: float) -> float:
     return float(later[0]) if later.size else after
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Point:
     """A run of figs. 12 and 13."""
@@ -105,7 +105,7 @@ def point(results: Results) -> Point:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Arrival:
     """A run of fig. 9."""
@@ -125,7 +125,7 @@ def arrival(results: Results) -> Arrival:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Standard:
     """A run of the paper's standard case, five hosts with five visits: figs. 10, 11 and 14."""
@@ -281,7 +281,7 @@ def curve(times: NDArray[np.float64], starts: NDArray[np.float64]) -> tuple[floa
     return tuple(counts * SEGMENT_BITS / WINDOW_S / 1e3)
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Planned:
     """A run of figs. 15 to 17: the throughput of the connections that were there already, the residents."""
@@ -329,7 +329,7 @@ def deviation(times: NDArray[np.float64], start: float, window_s: float) -> floa
     return float(np.diff(np.searchsorted(times, edges)).std()) * SEGMENT_BITS / window_s
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Schedule:
     """A run of fig. 15: what it did, host by host."""
@@ -358,7 +358,7 @@ def schedule(results: Results) -> Schedule:
     return Schedule(tuple(map(arrivals_of, hosts)), tuple(map(bursts_of, hosts)))
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Average:
     """What priority packets do to avg_q_np in a run of M-RED."""
@@ -387,7 +387,7 @@ def average(trace: QueueTrace) -> Average:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Transfer:
     """A run of section II-A."""
@@ -410,7 +410,7 @@ def transfer(results: Results) -> Transfer:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Spoofed:
     """A run in which a correspondent marks its own packets."""

@@ -52,43 +52,24 @@ paper's section V.B), RED that marks what the tunnel ingress has declared ECN-ca
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. The defaults follow the rules of `sentences.toml`."""
+    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     min_rto: str = "200 ms"
-    """Floor of TCP's retransmission timeout: 200 ms in ns-2 since October 2004, 1 s in RFC 2988."""
     source_mbps: int | None = 5
-    """Rate of the source cell's air link for each mobile; `None`: the mobiles share `radio`. With 5 Mbit/s a window of
-    44 has a round trip of 106 ms, most of it in the eNodeB's buffer: "the typical RTT, namely the time needed to the
-    SeNodeB to emptying its buffer" (section V.A.2), is "around 100 ms" (section VI.B.1)."""
     cross: int = 1
-    """FTP flows from the server to the source base station itself: "the cross traffic on the core-network router is
-    assumed FTP" (section VI.A, table I), and table II attaches one mobile to the source."""
     radio: str = "24 Mbit/s"
-    """Rate of a cell's air link, shared by its mobiles, where `source_mbps` does not apply."""
     air_ms: int = 5
-    """One-way delay of the air link."""
     server_ms: int = 2
-    """One-way delay of the server's link."""
     detach: str = "in all"
-    """Whether the detach time of 30 ms includes random access ("in all") or precedes it ("before random access")."""
     window_aqm: int = 1000
-    """Largest window with active queue management. Table III prints none."""
     window_others: int = WINDOW_PKTS
-    """Largest window of the other mobiles and of the cross traffic in the forwarding study."""
     queue_weight: float = -1.0
-    """RED's weight. -1: ns-2 derives it from the link's rate and delay, its default since October 2004."""
     scheduler: str = "wfq"
-    """Table I; others "give basically same performance"."""
     after_prediction: str = "lossless"
-    """What a source that has predicted the handover forwards: what is left, or nothing."""
     lead_ms: int = 130
-    """How long before the handover it is predicted (table II)."""
     end_markers: int = 1
-    """The gateway sends "one or more" of them (section III.B)."""
     fig12_rtt: str = "typical"
-    """The round trip that ends the count of fig. 12: the "typical" 100 ms for all schemes, or each run's "own"."""
     profile: str = "ns2-2009"
-    """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
 
     @property
     def watch_s(self) -> float:

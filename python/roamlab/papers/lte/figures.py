@@ -6,24 +6,22 @@ Trajectories are those of one run and say so; shares and means are over all runs
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, bar, label, new_figure, save
-from roamlab.papers.drawing import draw_all
+from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
+from roamlab.papers.drawing import bars, draw_all, errorbars, mark, panel, saved
 from roamlab.papers.lte import claims, evidence, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
-from roamlab.papers.lte.experiments import HANDOVER_S, PREDICTIONS, SCHEMES, TARGETS
+from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
+from roamlab.papers.texts import texts
 from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
-
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from roamlab.base.figures import SavedFigure
     from roamlab.papers.lte.evidence import Anatomy, Evidence
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from roamlab.papers.lte.measures import Trace
     from roamlab.papers.lte.model import Case
     from roamlab.showing.chart import Chart
-    from roamlab.statistics.stats import Interval
 
 NAMES: dict[Scheme, str] = {
     "standard": "standard",
@@ -40,19 +37,6 @@ NAMES: dict[Scheme, str] = {
 }
 CASES: dict[Case, str] = {"timeout": "timeout", "halving": "window halving", "ideal": "ideal"}
 _COLOURS: dict[Case, str] = {"timeout": VERMILION, "halving": ORANGE, "ideal": BLUE}
-MAIN, LEAD = "lte.fig12", "fig12"
-"""The claim that the headline is about, and the figure that carries it."""
-SHOWS = {
-    "lte.chart": ("fig2",),
-    "lte.double": ("fig10",),
-    "lte.model": ("fig4", "fit"),
-    "lte.fig8": ("fig8",),
-    "lte.fig9": ("fig9", "fig10"),
-    "lte.fig11": ("fig11",),
-    "lte.fig12": ("fig12",),
-    "lte.mispredict": ("predictions",),
-}
-"""The figures of each claim."""
 _SPAN_S = (2.0, 3.4)
 
 
@@ -75,20 +59,7 @@ def draw(anatomy: Anatomy, found: Evidence, folder: Path) -> list[SavedFigure]:
 
 def messages(made: Chart, folder: Path) -> Handover:
     """The message sequence chart of one handover."""
-    caption = "Fig. 2 of the paper as it ran: the messages of one handover with the standard procedure."
-    return handover(made, folder, "fig2", caption)
-
-
-def _bars(axis: Axes, at: float, value: Interval, width: float, colour: str, name: str | None) -> None:
-    axis.bar(at, value.effect, width=width, label=name, **bar(colour))
-    axis.errorbar(
-        at,
-        value.effect,
-        [[value.effect - value.low], [value.high - value.effect]],
-        color="0.2",
-        capsize=3,
-        linestyle="none",
-    )
+    return handover(made, folder, "fig2", texts("lte").captions["fig2"])
 
 
 def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:
@@ -97,65 +68,39 @@ def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:
         for axis, case in zip(axes, cases, strict=True):
             for part, name in ((1.0, "at cwnd_MAX"), (0.5, "mid-interval")):
                 axis.plot(claims.CURVE, claims.curve(case, part, "literal"), label=f"model, {name}")
-            if case == "timeout":
-                axis.plot(
-                    claims.CURVE,
-                    claims.curve(case, 1.0, "trajectory"),
-                    label="areas of fig. 3, at cwnd_MAX",
-                )
-                axis.plot(
-                    claims.CURVE,
-                    claims.curve(case, 0.5, "trajectory"),
-                    label="areas of fig. 3, mid-interval",
-                )
-            windows = [window for window in PEAKS if len(modelfit.normalised(anatomy, window)[case]) > 1]
-            points = [student(modelfit.normalised(anatomy, window)[case]) for window in windows]
-            axis.errorbar(
-                windows,
-                [point.effect for point in points],
-                [
-                    [point.effect - point.low for point in points],
-                    [point.high - point.effect for point in points],
-                ],
-                color="black",
-                marker="o",
-                markersize=4,
-                linestyle="none",
-                capsize=3,
-                label="simulated, at cwnd_MAX",
-            )
+            for part, name in ((1.0, "at cwnd_MAX"), (0.5, "mid-interval")) if case == "timeout" else ():
+                curve = claims.curve(case, part, "trajectory")
+                axis.plot(claims.CURVE, curve, label=f"areas of fig. 3, {name}")
+            simulated = {window: modelfit.normalised(anatomy, window)[case] for window in PEAKS}
+            points = {window: student(values) for window, values in simulated.items() if len(values) > 1}
+            style = _POINTS | {"markersize": 4, "label": "simulated, at cwnd_MAX"}
+            errorbars(axis, points, list(points.values()), color="black", marker="o", **style)
             axis.set_ylim(0.0, 1.15)
             axis.set_yticks(np.arange(0.0, 1.01, 0.2))
-            axis.set_title(CASES[case], loc="left", fontsize=9)
             axis.legend(loc="lower right", ncols=2)
-            label(axis, ("cwnd_MAX", "segments"), ("data over ideal", "1"))
-            axis.label_outer()
-        caption = (
-            "Fig. 4 of the paper: data delivered in the model's interval over those of the ideal case. Lines: "
-            "equations 2 and 3 as printed, and the areas of fig. 3 for the timeout. Points: mean of simulated runs "
-            "of that case over the same runs without a handover, standard procedure, 1 + 5 mobiles, "
-            f"{len(anatomy.peaks[44, True])} runs for each cwnd_MAX."
-        )
-        return save(figure, folder, "fig4", caption)
+            panel(axis, CASES[case], ("cwnd_MAX", "segments"), ("data over ideal", "1"))
+        return saved("lte", figure, folder, "fig4", runs=len(anatomy.peaks[44, True]))
 
 
 def _fit(found: Evidence, folder: Path) -> SavedFigure:
     fits = modelfit.fits(found)
     with new_figure(rows=2) as (figure, (upper, lower)):
         places = np.arange(len(fits), dtype=float)
-        _errors(upper, places, [fit.simulated for fit in fits], "simulated", "black", "o")
+        errorbars(upper, places, [fit.simulated for fit in fits], **_mark("simulated", "black", "o"))
         for reading, name, shift, marker, colour in _READINGS:
-            upper.plot(
-                places + shift,
-                [fit.predicted[reading] for fit in fits],
-                color=colour,
-                marker=marker,
-                linestyle="none",
-                label=f"predicted, {name}",
-            )
-            _errors(lower, places + shift, [fit.residual[reading] for fit in fits], name, colour, marker)
+            predicted = [fit.predicted[reading] for fit in fits]
+            style: dict[str, Any] = {
+                "color": colour,
+                "marker": marker,
+                "linestyle": "none",
+                "label": f"predicted, {name}",
+            }
+            upper.plot(places + shift, predicted, **style)
+            residuals = [fit.residual[reading] for fit in fits]
+            errorbars(lower, places + shift, residuals, **_mark(name, colour, marker))
         lower.axhline(0.0, color="0.4", linewidth=0.8)
-        _errors(lower, places, [fit.before for fit in fits], "arisen before the handover", "black", "o")
+        before = _mark("arisen before the handover", "black", "o")
+        errorbars(lower, places, [fit.before for fit in fits], **before)
         upper.set_ylim(0.0, 1.1 * max(max(fit.simulated.high, *fit.predicted.values()) for fit in fits))
         lower.margins(y=0.35)
         upper.legend(loc="lower left", ncols=3)
@@ -165,11 +110,14 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
         label(upper, axis_name, ("delivered", "segments"))
         label(lower, axis_name, ("residual", "segments"))
         upper.label_outer()
-        caption = (
-            "The model with the probabilities that were simulated: mean data delivered in its interval, and the "
-            "residual, simulated less predicted. Runs outside equation 4 are left out."
-        )
-        return save(figure, folder, "fit", caption)
+        return saved("lte", figure, folder, "fit")
+
+
+_POINTS: dict[str, Any] = {"linestyle": "none", "capsize": 3}
+
+
+def _mark(name: str, colour: str, marker: str) -> dict[str, Any]:
+    return _POINTS | {"color": colour, "marker": marker, "label": name}
 
 
 _READINGS: tuple[tuple[model.Reading, str, float, str, str], ...] = (
@@ -178,46 +126,20 @@ _READINGS: tuple[tuple[model.Reading, str, float, str, str], ...] = (
 )
 
 
-def _errors(
-    axis: Axes, places: NDArray[np.float64], values: Sequence[Interval], name: str, colour: str, marker: str
-) -> None:
-    axis.errorbar(
-        places,
-        [value.effect for value in values],
-        [[value.effect - value.low for value in values], [value.high - value.effect for value in values]],
-        color=colour,
-        marker=marker,
-        linestyle="none",
-        capsize=3,
-        label=name,
-    )
-
-
 def _probabilities(found: Evidence, scheme: Scheme, folder: Path, name: str) -> SavedFigure:
     with new_figure() as (figure, (axis,)):
         for at, case in enumerate(CASES):
             for n in TARGETS:
                 share = claims.share_of(case, found.forwarding[scheme, n])
-                _bars(
-                    axis,
-                    n + 0.27 * (at - 1),
-                    share,
-                    0.25,
-                    _COLOURS[case],
-                    CASES[case] if n == TARGETS[0] else None,
-                )
+                name_once = CASES[case] if n == TARGETS[0] else None
+                bars(axis, [n + 0.27 * (at - 1)], [share], 0.25, _COLOURS[case], name_once)
         axis.set_xticks(TARGETS)
         axis.set_ylim(0.0, 1.18)
         axis.set_yticks(np.arange(0.0, 1.01, 0.2))
         axis.legend(loc="upper center", ncols=3)
         label(axis, ("mobiles in the target cell", "number"), ("probability", "1"))
         runs = len(found.forwarding[scheme, TARGETS[0]])
-        caption = (
-            f"Fig. {name.removeprefix('fig')} of the paper: how often each case occurs with {NAMES[scheme]}"
-            f"{' procedure' if scheme == 'standard' else ''}; {runs} runs for each number of mobiles, with exact "
-            "intervals. The worst that happens within one second of the command counts."
-        )
-        return save(figure, folder, name, caption)
+        return saved("lte", figure, folder, name, runs=runs)
 
 
 def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
@@ -227,32 +149,15 @@ def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> Saved
             axis.step(trace.window_times, trace.window, where="post")
             for at, kind in trace.timeouts:
                 if _SPAN_S[0] <= at <= _SPAN_S[1]:
+                    arrow = {"arrowstyle": "->"}
                     axis.annotate(
-                        f"{kind} timeout",
-                        (at, 2.0),
-                        (at + 0.03, 32.0),
-                        fontsize=8,
-                        arrowprops={"arrowstyle": "->"},
+                        f"{kind} timeout", (at, 2.0), (at + 0.03, 32.0), fontsize=8, arrowprops=arrow
                     )
-            _mark(axis, trace.command_s, trace.attached_s)
+            mark(axis, (trace.command_s, trace.attached_s))
             axis.set_xlim(*_SPAN_S)
             axis.set_ylim(0, 48)
-            axis.set_title(NAMES[scheme], loc="left", fontsize=9)
-            label(axis, ("time", "s"), ("cwnd in use", "segments"))
-            axis.label_outer()
-        caption = (
-            f"Fig. 9 of the paper: the window of the mobile's sender with each scheme in run {number}, the first in "
-            f"which the standard procedure ends in a timeout; 1 + 5 mobiles. {_LINES}"
-        )
-        return save(figure, folder, "fig9", caption)
-
-
-_LINES = f"The other cell is better from {HANDOVER_S} s on; dotted: handover command and attachment."
-
-
-def _mark(axis: Axes, *times: float) -> None:
-    for at in times:
-        axis.axvline(at, color="0.4", linestyle=":", linewidth=0.8)
+            panel(axis, NAMES[scheme], ("time", "s"), ("cwnd in use", "segments"))
+        return saved("lte", figure, folder, "fig9", number=number)
 
 
 def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
@@ -260,26 +165,14 @@ def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
         for axis, scheme in zip(axes, SCHEMES, strict=True):
             trace = traces[scheme]
             shown = (trace.times >= _SPAN_S[0]) & (trace.times <= _SPAN_S[1])
-            axis.plot(
-                trace.times[shown],
-                trace.round_trips[shown] * 1e3,
-                marker=".",
-                markersize=3,
-                linestyle="none",
-                rasterized=True,
-            )
+            style: dict[str, Any] = {"marker": ".", "markersize": 3, "linestyle": "none", "rasterized": True}
+            axis.plot(trace.times[shown], trace.round_trips[shown] * 1e3, **style)
             axis.axhline(200.0, color="0.4", linestyle="--", linewidth=0.8)
-            _mark(axis, trace.command_s, trace.attached_s)
+            mark(axis, (trace.command_s, trace.attached_s))
             axis.set_xlim(*_SPAN_S)
             axis.set_ylim(0, 300)
-            axis.set_title(NAMES[scheme], loc="left", fontsize=9)
-            label(axis, ("time of arrival", "s"), ("round trip", "ms"))
-            axis.label_outer()
-        caption = (
-            "Fig. 10 of the paper: the round trip of each segment that arrives, in the runs of fig. 9. Dashed: the "
-            f"floor of the retransmission timeout. {_LINES}"
-        )
-        return save(figure, folder, "fig10", caption)
+            panel(axis, NAMES[scheme], ("time of arrival", "s"), ("round trip", "ms"))
+        return saved("lte", figure, folder, "fig10")
 
 
 def _delivered(found: Evidence, folder: Path) -> SavedFigure:
@@ -289,19 +182,14 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
         for at, (scheme, aqm) in enumerate(FIG12):
             mean = student([run.handover.handover_bytes / 1e3 for run in found.active[scheme, aqm]])
             place = at % 3 * 0.27 + at // 3
-            _bars(axis, place, mean, 0.25, colours[aqm], names[aqm] if at < 3 else None)
+            bars(axis, [place], [mean], 0.25, colours[aqm], names[aqm] if at < 3 else None)
         axis.set_xticks([0.27, 1.27], ["standard", "prediction"])
         axis.margins(y=0.2)
         axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right", ncols=3)
         label(axis, ("handover", "procedure"), ("delivered", "kB"))
         runs = len(found.active["standard", "droptail"])
-        caption = (
-            "Fig. 12 of the paper: data delivered to the mobile from the handover command to one round trip, 100 ms "
-            f"for all schemes, after its attachment to the target; 4 + 3 mobiles, mean of "
-            f"{runs} runs with 95 % intervals."
-        )
-        return save(figure, folder, "fig12", caption)
+        return saved("lte", figure, folder, "fig12", runs=runs)
 
 
 def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
@@ -313,8 +201,8 @@ def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
                 place = at + (-0.2 if comes else 0.2)
                 silence = student([run.silence_s * 1e3 for run in runs])
                 received = student([run.received for run in runs])
-                _bars(upper, place, silence, 0.36, colour, shown)
-                _bars(lower, place, received, 0.36, colour, None)
+                bars(upper, [place], [silence], 0.36, colour, shown)
+                bars(lower, [place], [received], 0.36, colour, None)
         lower.set_xticks(range(len(PREDICTIONS)), list(PREDICTIONS))
         upper.legend(loc="upper left", ncols=2)
         upper.margins(y=0.25)
@@ -322,9 +210,4 @@ def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
         label(lower, ("handover predicted", "time"), ("received in 1.5 s", "pkt"))
         upper.label_outer()
         runs_made = len(anatomy.predictions["none", True])
-        caption = (
-            "Right, late and wrong predictions, 1 + 5 mobiles: the longest time without a new segment, and segments "
-            f"received from 0.5 s before the handover is due to 1 s after it; mean of {runs_made} runs with 95 % "
-            "intervals."
-        )
-        return save(figure, folder, "predictions", caption)
+        return saved("lte", figure, folder, "predictions", runs=runs_made)

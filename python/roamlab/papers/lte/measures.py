@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from roamlab.papers.keeping import kept
 from roamlab.papers.lte.experiments import DEFAULT, HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
 from roamlab.papers.records import reads
+from roamlab.papers.stored import storable
 from roamlab.records import metrics
 from roamlab.records.metrics import Values, count, seconds
 
@@ -56,7 +56,7 @@ def _where(rows: Columns, **names: str) -> Mask:
     return chosen
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Transfer:
     """What `ref` received: arrays with one entry per segment, in order of arrival."""
@@ -111,7 +111,7 @@ def attachment(results: Results) -> float:
     return float(confirmed[-1] if confirmed.size else phases(results, "link-up")[-1])
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Congestion:
     """What `ref`'s sender went through from the command on, as long as is watched."""
@@ -151,7 +151,7 @@ def window_at(results: Results, at: float, largest: int = WINDOW_PKTS) -> float:
     return min(float(windows[-1]), float(largest)) if windows.size else 1.0
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Interval:
     """The model's interval in a run: from `cwnd_max` / 2 to `cwnd_max` had nothing happened."""
@@ -191,7 +191,7 @@ def interval(results: Results, received: Transfer, start: float, largest: int) -
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Handover:
     """A run with a handover, or one in which it was predicted and did not come."""
@@ -284,7 +284,7 @@ def chart_in_order(results: Results) -> bool:
     return True
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Forwarded:
     """How forwarded packets fared in a run."""
@@ -331,7 +331,7 @@ def forwarded(results: Results) -> Forwarded:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Drops:
     """Table IV in a run, and the ends of the tunnels."""
@@ -356,7 +356,7 @@ def drops(results: Results) -> Drops:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Active:
     """A run of tables III and IV and fig. 12."""
@@ -377,7 +377,7 @@ def active(
     return Active(handover(results, largest, watch_s, ack_s, count_s), drops(results))
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Trace:
     """Figs. 9 and 10 in a run."""

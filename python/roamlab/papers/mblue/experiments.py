@@ -46,40 +46,23 @@ WINDOW_PKTS = 64
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. The defaults are those of the first column of the report."""
+    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     rtt: str = "86/88/90 ms"
-    """Round trips of the residents: section IV.A says 86/88/90, section IV.B 88/90/92."""
     beacon: str = "worst"
-    """T_B: table I counts the whole interval ("worst"); a real host hears the beacon after a uniform part of it."""
     min_rto: str = "200 ms"
-    """Floor of TCP's retransmission timeout: 200 ms in ns-2 since October 2004, 1 s from May 2001 and in RFC 6298."""
     blue_random: bool = False
-    """BLUE raises P_m on random drops too, as eq. 3 prints; the prose and BLUE's authors: on overflow only."""
     forwarded_at_full: str = "reject"
-    """What MBLUE does with a marked packet at a full queue, which the paper excludes."""
     idle_mode: str = "event-and-arrival"
-    """B3: when BLUE and MBLUE lower P_m for an empty buffer."""
     freeze_time: str = "1 ms"
-    """The least time between two changes of P_m: table III prints 1 ms, section III.B asks for round trips."""
     max_p: float = 0.02
-    """RED's P_max. Table II prints 0.02; ns-2 takes 0.1 unless its `linterm_` is set to 50."""
     gentle: bool = False
-    """Whether RED's drop probability rises from P_max to 1 between TH_max and twice TH_max, or jumps to 1."""
     stay: float = 0.5
-    """A10: how long a visit of figs. 13 to 15 lasts, as a share of the time from one visit to the next."""
     both: bool = False
-    """Whether the old base station has the queue that is compared too, or a drop-tail of 120 packets."""
     red_wait: bool = True
-    """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
     profile: str = "ns2-2009"
-    """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
     early: bool = False
-    """A12: flows begin in 0.2 to 0.3 s instead of 0.5 to 1.5 s. Fig. 12's axis has 4400 packets received at 9.5 s,
-    which at 488 a second leaves less than 0.5 s for a start."""
     stable: str = "from the first handoff on"
-    """What the queue's standard deviation is taken over: the time "from the first handoff on", or "the visits" of the
-    moving host; "relative": from the first handoff on, as a share of the mean queue."""
 
     def __str__(self) -> str:
         blue = "any drop" if self.blue_random else "overflow only"

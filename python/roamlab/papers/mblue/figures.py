@@ -7,14 +7,16 @@ Trajectories are those of one run and say so; what is compared between queues is
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, bar, label, new_figure, save
-from roamlab.papers.drawing import TIME, band, draw_all, longest, mark
+from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure
+from roamlab.papers.deciding import each
+from roamlab.papers.drawing import TIME, band, bars, draw_all, longest, mark, panel, saved
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
+from roamlab.papers.texts import texts
 from roamlab.showing.chart import chart
 from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
@@ -29,19 +31,6 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 PAPER_QUEUES = ("red", "blue", "mblue")
-MAIN, LEAD = "mblue.fig12", "fig12"
-"""The claim that the headline is about, and the figure that carries it."""
-SHOWS = {
-    "mblue.fig11": ("fig11",),
-    "mblue.fig12": ("fig12",),
-    "mblue.fig13": ("fig13",),
-    "mblue.fig14": ("fig14",),
-    "mblue.fig15": ("fig15",),
-    "mblue.overall": ("fig13",),
-    "mblue.sync": ("sync",),
-    "mblue.reorder": ("signalling",),
-}
-"""The figures of each claim."""
 NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
 
 
@@ -49,9 +38,9 @@ def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: P
     """All figures. `traces` holds, for "one" and "three" handoffs, the queue of run 0 under each discipline."""
     return draw_all(
         [
-            partial(_queues, traces["one"], (9.5, 13.0), (HANDOFF_S,), folder, "fig11", _FIG11),
+            partial(_queues, traces["one"], (9.5, 13.0), (HANDOFF_S,), folder, "fig11"),
             partial(_received, evidence, folder),
-            partial(_queues, traces["three"], (0.0, 40.0), VISITS_S, folder, "fig13", _FIG13),
+            partial(_queues, traces["three"], (0.0, 40.0), VISITS_S, folder, "fig13"),
             partial(_throughput, evidence, folder),
             partial(_probability, traces["three"]["mblue"], folder),
             partial(_synchronisation, evidence, folder),
@@ -61,21 +50,7 @@ def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: P
 
 def signalling(results: Results, folder: Path) -> Handover:
     """The message sequence chart of the handoff in one run."""
-    caption = (
-        "The signalling of the handoff in one run with MBLUE, as in figs. 2 to 4 of the paper: each message with its "
-        "size and how long it took, the phases of the handoff, and what it did to the data."
-    )
-    return handover(chart(results), folder, "signalling", caption)
-
-
-_FIG11 = (
-    "Fig. 11 of the paper: packets waiting at the new base station around the handoff at 10 s (dotted), in one run of "
-    "each discipline. Dashed, level: TH_b, the length at which MBLUE begins to raise P_m. avg_q is RED's average."
-)
-_FIG13 = (
-    "Fig. 13 of the paper: packets waiting at the new base station over three visits of the moving host, in one run "
-    "of each discipline; each point is the longest queue within 20 ms. Dotted: the host enters the cell. Dashed: TH_b."
-)
+    return handover(chart(results), folder, "signalling", texts("mblue").captions["signalling"])
 
 
 def _queues(
@@ -84,7 +59,6 @@ def _queues(
     handoffs: Sequence[float],
     folder: Path,
     name: str,
-    caption: str,
 ) -> SavedFigure:
     with new_figure(rows=len(PAPER_QUEUES)) as (figure, axes):
         for axis, queue in zip(axes, PAPER_QUEUES, strict=True):
@@ -92,23 +66,20 @@ def _queues(
             times, packets = longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
             axis.step(times, packets, where="post", linestyle="-", color=BLUE, linewidth=0.8)
             if queue == "red":
-                axis.plot(
-                    trace.times,
-                    trace.average,
-                    linestyle="--",
-                    color=VERMILION,
-                    label="avg_q",
-                    rasterized=True,
-                )
+                style: dict[str, Any] = {
+                    "linestyle": "--",
+                    "color": VERMILION,
+                    "label": "avg_q",
+                    "rasterized": True,
+                }
+                axis.plot(trace.times, trace.average, **style)
                 axis.legend(loc="upper right")
             axis.axhline(THRESHOLD_PKTS, color="0.4", linestyle="--", linewidth=0.8)
             mark(axis, handoffs)
             axis.set_ylim(0, 125)
             axis.set_xlim(*span)
-            axis.set_title(NAMES[queue], loc="left", fontsize=9)
-            label(axis, TIME, ("queue", "pkt"))
-            axis.label_outer()
-        return save(figure, folder, name, caption)
+            panel(axis, NAMES[queue], TIME, ("queue", "pkt"))
+        return saved("mblue", figure, folder, name)
 
 
 def _received(evidence: Evidence, folder: Path) -> SavedFigure:
@@ -125,12 +96,7 @@ def _received(evidence: Evidence, folder: Path) -> SavedFigure:
         axis.legend(loc="upper left")
         label(axis, TIME, ("received since 9.5 s", "pkt"))
         runs = len(evidence.one["mblue"])
-        caption = (
-            "Fig. 12 of the paper: packets that the moving host has received since 9.5 s; mean of "
-            f"{runs} runs with 95 % intervals. Dotted: the handoff. The paper's axis has room for some "
-            f"{claims.AXIS_PKTS} packets after it (horizontal: so many more than at the handoff)."
-        )
-        return save(figure, folder, "fig12", caption)
+        return saved("mblue", figure, folder, "fig12", runs=runs, axis_pkts=claims.AXIS_PKTS)
 
 
 def _at_handoff(curve: Sequence[float]) -> float:
@@ -150,11 +116,7 @@ def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
         axis.legend(loc="upper right", ncols=3)
         label(axis, TIME, ("throughput", "kbit/s"))
         runs = len(evidence.three["mblue"])
-        caption = (
-            "Fig. 14 of the paper: throughput of the moving host in windows of 0.5 s; mean of "
-            f"{runs} runs with 95 % intervals. Dotted: it enters the congested cell."
-        )
-        return save(figure, folder, "fig14", caption)
+        return saved("mblue", figure, folder, "fig14", runs=runs)
 
 
 def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
@@ -164,44 +126,31 @@ def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
         axis.set_xlim(0.0, 40.0)
         axis.set_ylim(bottom=0.0)
         label(axis, TIME, ("drop probability P_m of MBLUE", "1"))
-        caption = (
-            "Fig. 15 of the paper: P_m of MBLUE in one run. Dotted: the moving host enters the cell and its forwarded "
-            "packets set P_m to zero."
-        )
-        return save(figure, folder, "fig15", caption)
+        return saved("mblue", figure, folder, "fig15")
 
 
 def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
-    numbers = {
-        "of 4, within 1 s of the handoff": {
-            queue: [run.cutting for run in evidence.one[queue]] for queue in QUEUES
-        },
-        "of 4, within one round trip, 3 s after it": {
-            queue: [run.together for run in evidence.one[queue]] for queue in QUEUES
-        },
-        "of 3 residents, within one round trip, 3 s before it": {
-            queue: [run.together_calm for run in evidence.one[queue]] for queue in QUEUES
-        },
-    }
+    looks = (
+        ("of 4, within 1 s of the handoff", "cutting", -0.27, SKY),
+        ("of 4, within one round trip, 3 s after it", "together", 0.0, ORANGE),
+        ("of 3 residents, within one round trip, 3 s before it", "together_calm", 0.27, GREEN),
+    )
     with new_figure() as (figure, (axis,)):
-        for (name, by_queue), shift, colour in zip(
-            numbers.items(), (-0.27, 0.0, 0.27), (SKY, ORANGE, GREEN), strict=True
-        ):
-            means = [student(by_queue[queue]) for queue in QUEUES]
-            where = [at + shift for at in range(len(QUEUES))]
-            heights = [mean.effect for mean in means]
-            ends = [[mean.effect - mean.low for mean in means], [mean.high - mean.effect for mean in means]]
-            axis.bar(where, heights, width=0.27, label=name, **bar(colour))
-            axis.errorbar(where, heights, ends, color="0.2", capsize=4, linestyle="none")
+        for name, field, shift, colour in looks:
+            means = [student(each(evidence.one[queue], field)) for queue in QUEUES]
+            bars(axis, [at + shift for at in range(len(QUEUES))], means, 0.27, colour, name, capsize=4)
         axis.set_ylim(0.0, 5.5)
         axis.legend(loc="upper right")
         axis.set_xticks(range(len(QUEUES)), [NAMES[queue] for queue in QUEUES])
         label(axis, ("queue of the new base station", "discipline"), ("flows that cut their windows", "1"))
         runs = len(evidence.one["mblue"])
-        caption = (
-            f"Global synchronisation: flows that cut their windows within {measures.CUT_S:g} s of the handoff; the "
-            f"most that did within one round trip of each other ({measures.FULL_RTT_S * 1e3:.0f} ms) in the "
-            f"{measures.AFTERMATH_S:g} s after it; and the most residents that did so before it; mean of {runs} runs "
-            "with 95 % intervals."
+        return saved(
+            "mblue",
+            figure,
+            folder,
+            "sync",
+            cut_s=measures.CUT_S,
+            round_trip_ms=measures.FULL_RTT_S * 1000.0,
+            aftermath_s=measures.AFTERMATH_S,
+            runs=runs,
         )
-        return save(figure, folder, "sync", caption)

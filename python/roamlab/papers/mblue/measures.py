@@ -7,16 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.keeping import kept
-from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, RESIDENTS, WINDOW_PKTS
+from roamlab.papers.mblue.experiments import (
+    ALONE_S,
+    FLOWS,
+    HANDOFF_S,
+    RESIDENTS,
+    SPAN_S,
+    VISITS_S,
+    WINDOW_PKTS,
+)
 from roamlab.papers.records import NS, queue_trace, reads, total
 from roamlab.papers.records import forwarded as forwarded_releases
+from roamlab.papers.stored import storable
 from roamlab.records import metrics
 from roamlab.records.metrics import arrivals, count, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from roamlab.records.columns import Columns, Mask
     from roamlab.records.results import Results
 
 AIR = "bs2/air"
@@ -49,27 +58,13 @@ def received(results: Results, flow: str, start: float, end: float) -> int:
     return count(arrivals(results, flow), start, end)
 
 
-def drops_after(results: Results, handoff: float, flow: str | None = None) -> int:
-    """Packets, all or those of `flow`, lost at the new base station within 1 s after a handoff."""
+def _lost_after(results: Results, handoff: float, which: Callable[[Columns], Mask] | None = None) -> int:
+    """Packets, all or some, lost at the new base station within 1 s after a handoff."""
     drops = results.columns("drops")
     chosen = drops.where("place", AIR)
-    if flow is not None:
-        chosen &= drops.where("flow", flow)
+    if which is not None:
+        chosen &= which(drops)
     return count(seconds(drops, chosen=chosen), handoff, handoff + 1.0)
-
-
-def overflows_after(results: Results, handoff: float) -> int:
-    """Of these within 1 s, those because the queue was physically full."""
-    drops = results.columns("drops")
-    full = drops.where("place", AIR) & drops.where("reason", "queue-overflow", "forwarded-overflow")
-    return count(seconds(drops, chosen=full), handoff, handoff + 1.0)
-
-
-def forwarded_drops(results: Results, handoff: float) -> int:
-    """Forwarded packets lost at the new base station within 1 s."""
-    drops = results.columns("drops")
-    marked = drops.where("place", AIR) & drops["forwarded"]
-    return count(seconds(drops, chosen=marked), handoff, handoff + 1.0)
 
 
 def forwarded(results: Results, handoff: float) -> int:
@@ -77,7 +72,8 @@ def forwarded(results: Results, handoff: float) -> int:
     return count(forwarded_releases(results), handoff, handoff + T_H_S)
 
 
-def burst(results: Results, handoff: float) -> int:
+@reads(releases="time_ns forwarded")
+def burst(results: Results, handoff: float = HANDOFF_S) -> int:
     """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
     times = forwarded_releases(results)
     times = times[times >= handoff]
@@ -103,7 +99,7 @@ def backing_off_together(results: Results, flows: Sequence[str], start: float) -
     return round(share * len(flows))
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class OneHandoff:
     """A run of figs. 11 and 12."""
@@ -114,6 +110,7 @@ class OneHandoff:
     burst: int
     forwarded: int
     overflows: int
+    """Packets lost at the new base station within 1 s because the queue was full; next all, and marked ones."""
     drops: int
     forwarded_drops: int
     cutting: int
@@ -134,7 +131,14 @@ class OneHandoff:
     """Packets received since the start at each instant of `CURVE_S`."""
 
 
-def one_handoff(results: Results, handoff: float) -> OneHandoff:
+@reads(
+    deliveries="time_ns flow fresh",
+    drops="time_ns place reason forwarded",
+    queue="time_ns queue packets average probability forwarded",
+    releases="time_ns forwarded",
+    tcp="time_ns flow event cwnd",
+)
+def one_handoff(results: Results, handoff: float = HANDOFF_S) -> OneHandoff:
     """Measures a run with one handoff."""
     after = queue_trace(results, AIR, handoff + T_LOSS_S, handoff + 1.0)
     before = queue_trace(results, AIR, handoff + T_LOSS_S - 1.0, handoff)
@@ -143,9 +147,11 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
         received_after=received(results, "moving", handoff, handoff + 3.0),
         burst=burst(results, handoff),
         forwarded=forwarded(results, handoff),
-        overflows=overflows_after(results, handoff),
-        drops=drops_after(results, handoff),
-        forwarded_drops=forwarded_drops(results, handoff),
+        overflows=_lost_after(
+            results, handoff, lambda drops: drops.where("reason", "queue-overflow", "forwarded-overflow")
+        ),
+        drops=_lost_after(results, handoff),
+        forwarded_drops=_lost_after(results, handoff, lambda drops: drops["forwarded"]),
         cutting=cutting_flows(results, handoff),
         together=backing_off_together(results, FLOWS, handoff),
         together_calm=backing_off_together(results, RESIDENTS, handoff - AFTERMATH_S),
@@ -160,7 +166,7 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class ThreeHandoffs:
     """A run of figs. 13 to 15. Tuples have one entry for each handoff."""
@@ -189,8 +195,15 @@ class ThreeHandoffs:
     """The moving host's throughput in each `WINDOW_S`."""
 
 
+@reads(
+    deliveries="time_ns flow fresh",
+    drops="time_ns place flow",
+    flows="flow delivered_pkts delivered_bytes",
+    queue="time_ns queue packets average probability forwarded",
+    tcp="time_ns flow event",
+)
 def three_handoffs(
-    results: Results, visits: Sequence[float], returns: Sequence[float], end: float
+    results: Results, returns: Sequence[float], visits: Sequence[float] = VISITS_S, end: float = SPAN_S
 ) -> ThreeHandoffs:
     """Measures a run with three handoffs into the cell."""
     trace = queue_trace(results, AIR)
@@ -201,8 +214,8 @@ def three_handoffs(
     segment_bits = moving / max(1, total(results, "moving", "delivered_pkts")) * 8
     edges = np.arange(0.0, end + WINDOW_S / 2, WINDOW_S)
     windows = np.diff(np.searchsorted(arrivals(results, "moving"), edges))
-    lost = [drops_after(results, at) for at in visits]
-    lost_moving = sum(drops_after(results, at, flow="moving") for at in visits)
+    lost = [_lost_after(results, at) for at in visits]
+    lost_moving = sum(_lost_after(results, at, lambda drops: drops.where("flow", "moving")) for at in visits)
     before = [float(trace.within(0.0, at).probability[-1]) for at in visits]
     mean, deviation = trace.spread([(visits[0], end)])
     lowest = [float(trace.within(at + T_LOSS_S, at + 1.0).probability.min(initial=1.0)) for at in visits]
@@ -261,7 +274,7 @@ def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     return int(sizes.max(initial=0))
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Outage:
     """The run of equation 1, after the lone host has moved."""
@@ -293,4 +306,67 @@ def outage(results: Results) -> Outage:
         correspondent_s=phase(results, "correspondent-informed"),
         last_loss_s=last_loss(results, "probe-down"),
         round_trip_s=sum(least_delay(results, f"probe-{way}", 1.5, 5.0) for way in ("down", "up")),
+    )
+
+
+@storable
+@dataclass(frozen=True)
+class Transfer:
+    """A run of fig. 4."""
+
+    lost: int
+    duplicates: int
+    reordered: int
+    reordered_forwarded: int
+    duplicate_acks: int
+    """ACKs that asked again for the segment that an earlier one had asked for."""
+    fast_retransmits: int
+
+
+@storable
+@dataclass(frozen=True)
+class ManyFlows:
+    """A run with three flows of one host."""
+
+    lost: int
+    released_flows: int
+    buffers: int
+
+
+@reads(handovers="time_ns phase")
+def detection(results: Results) -> float:
+    """How long after the move the new agent was told, in s."""
+    return phase(results, "new-agent-notified") - ALONE_S
+
+
+@reads(
+    deliveries="late_by_pkts serial",
+    flows="flow dropped_pkts duplicate_pkts fast_retransmits",
+    packets="event place kind number",
+    releases="serial forwarded",
+)
+def transfer(results: Results) -> Transfer:
+    """Measures a run of fig. 4."""
+    releases, deliveries = results.columns("releases"), results.columns("deliveries")
+    forwarded = releases["serial"][releases["forwarded"]]
+    # A forwarded packet that only later forwarded packets overtook would be a fault of the detour itself.
+    order = deliveries["serial"][np.isin(deliveries["serial"], forwarded)]
+    return Transfer(
+        lost=total(results, "moving", "dropped_pkts"),
+        duplicates=total(results, "moving", "duplicate_pkts"),
+        reordered=int(np.count_nonzero(deliveries["late_by_pkts"])),
+        reordered_forwarded=int(np.count_nonzero(order[1:] < order[:-1])),
+        duplicate_acks=duplicate_acks(results),
+        fast_retransmits=total(results, "moving", "fast_retransmits"),
+    )
+
+
+@reads(flows="flow dropped_pkts", releases="host node flow")
+def many_flows(results: Results) -> ManyFlows:
+    """Measures a run with three flows of one host."""
+    released = results.columns("releases")
+    return ManyFlows(
+        lost=sum(total(results, flow, "dropped_pkts") for flow in ("tcp1", "tcp2", "udp")),
+        released_flows=len(np.unique(released["flow"])),
+        buffers=len(set(zip(released["host"].tolist(), released["node"].tolist(), strict=True))),
     )

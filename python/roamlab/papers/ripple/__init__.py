@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.reporting import headline, mean_cell, origin, write_csv
+from roamlab.papers.reporting import mean, mean_cell, report, table_of
 from roamlab.papers.ripple import claims, evidence, experiments, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.experiments import (
@@ -23,15 +24,18 @@ from roamlab.papers.ripple.experiments import (
     TCPS,
 )
 from roamlab.papers.runs import Batch
-from roamlab.showing.page import Measured, Row, Table
-from roamlab.showing.report import Assumption, Parameter, Report
+from roamlab.showing.page import Measured, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from roamlab.papers import Session
-    from roamlab.papers.ripple.evidence import Evidence
+    from roamlab.papers.ripple.evidence import Case, Evidence
     from roamlab.papers.ripple.explanations import Explained
     from roamlab.papers.ripple.figures import Named
     from roamlab.scenarios.scenario import Scenario
+    from roamlab.showing.page import Row
+    from roamlab.showing.report import Report
 
 RUNS = 20
 
@@ -59,46 +63,29 @@ def reproduce(session: Session) -> Report:
         "explained": _explained(explained),
         "causes": _causes(explained),
     }
-    for name, table in tables.items():
-        write_csv(table, session.tables / f"{name}.csv")
-    return Report(
-        title="Ripple effects: handover mechanisms of layers 2 and 3 under four TCPs",
-        paper="Ripple effects of mobility mechanisms of lower layers on TCP (ns-2.26; Buffer, noBuffer and biCast "
-        "under Tahoe, Reno, NewReno and SACK): figures 3 to 6, reproduced from packet-level runs.",
-        headline=headline(decided, figures.MAIN),
-        main=figures.MAIN,
-        lead=figures.LEAD,
-        shows=figures.SHOWS,
-        claims=decided,
-        figures=figures.draw(default, rfc, named, explained, session.figures),
-        tables=list(tables.values()),
-        parameters=_PARAMETERS,
-        assumptions=_ASSUMPTIONS,
-        origin=origin(session.runs, few, str(DEFAULT)),
-    )
+    drawn = figures.draw(default, rfc, named, explained, session.figures)
+    return report("ripple", session, decided, tables, drawn, few, DEFAULT)
 
 
 def _points(found: Evidence) -> Table:
-    def row(tcp: str, delay: int) -> Row:
-        cases = [found.moved[tcp, way, delay] for way in MECHANISMS]
-        return (
-            NAMES[tcp],
-            f"{delay:+d}",
-            *(mean_cell(claims.throughput(found, tcp, way, delay).tolist()) for way in MECHANISMS),
-            *(mean_cell(claims.timeouts(found, tcp, way, delay).tolist()) for way in MECHANISMS),
-            *(mean_cell([run.throughput_bps / 1e3 for run in runs]) for runs in cases),
-            *(mean_cell([run.duplicates / HANDOVERS for run in runs]) for runs in cases),
-        )
+    measured: dict[str, Callable[[Case], Sequence[float]]] = {
+        "throughput [1]": lambda case: claims.throughput(found, *case).tolist(),
+        "timeouts per handover": lambda case: claims.timeouts(found, *case).tolist(),
+        "throughput [kbit/s]": lambda case: [run.throughput_bps / 1e3 for run in found.moved[case]],
+        "duplicates per handover [pkt]": lambda case: [
+            run.duplicates / HANDOVERS for run in found.moved[case]
+        ],
+    }
 
-    measured = (
-        "throughput [1]",
-        "timeouts per handover",
-        "throughput [kbit/s]",
-        "duplicates per handover [pkt]",
+    def cell(of: Callable[[Case], Sequence[float]], way: str, point: tuple[str, int]) -> Measured:
+        return mean_cell(of((point[0], way, point[1])))
+
+    return table_of(
+        "Figs. 3 to 6: means over the runs, with 95 % intervals",
+        ("TCP", "delay [ms]"),
+        (((NAMES[tcp], f"{delay:+d}"), (tcp, delay)) for tcp in TCPS for delay in DELAYS_MS),
+        {f"{way}, {what}": partial(cell, of, way) for what, of in measured.items() for way in MECHANISMS},
     )
-    headings = ("TCP", "delay [ms]", *(f"{way}, {what}" for what in measured for way in MECHANISMS))
-    rows = [row(tcp, delay) for tcp in TCPS for delay in DELAYS_MS]
-    return Table("Figs. 3 to 6: means over the runs, with 95 % intervals", headings, rows)
 
 
 def _peak(found: Evidence) -> Table:
@@ -113,26 +100,22 @@ def _peak(found: Evidence) -> Table:
 
 
 def _named(default: Evidence, named: Named) -> Table:
-    rows: list[Row] = [
-        (
-            protocol,
-            NAMES[tcp],
-            f"{delay:+d}",
-            mean_cell([run.throughput_bps / 1e3 for run in runs]),
-            mean_cell(figures.named_throughput(default, named, (tcp, protocol, delay)).tolist()),
-            mean_cell(figures.named_timeouts(default, named, (tcp, protocol, delay)).tolist()),
-        )
-        for (tcp, protocol, delay), runs in named.items()
-    ]
-    headings = (
-        "protocol",
-        "TCP",
-        "delay [ms]",
-        "throughput [kbit/s]",
-        "throughput [1]",
-        "timeouts per handover",
+    def of(case: Case) -> tuple[str, str, str]:
+        tcp, protocol, delay = case
+        return protocol, NAMES[tcp], f"{delay:+d}"
+
+    return table_of(
+        "Named protocols: means over the runs, with 95 % intervals",
+        ("protocol", "TCP", "delay [ms]"),
+        ((of(case), case) for case in named),
+        {
+            "throughput [kbit/s]": mean(named, lambda run: run.throughput_bps / 1e3),
+            "throughput [1]": lambda case: mean_cell(figures.named_throughput(default, named, case).tolist()),
+            "timeouts per handover": lambda case: mean_cell(
+                figures.named_timeouts(default, named, case).tolist()
+            ),
+        },
     )
-    return Table("Named protocols: means over the runs, with 95 % intervals", headings, rows)
 
 
 def _explained(explained: list[Explained]) -> Table:
@@ -175,34 +158,3 @@ def _causes(explained: list[Explained]) -> Table:
                     rows.append((of.effect.name, drawn, f"{at:.3f}", str(step + 1), line.strip()))
     headings = ("effect", "handover", "window cut at [s]", "step", "time [s] and what it was")
     return Table("Why the window was cut in the handovers drawn: the chains of causes", headings, rows)
-
-
-_PARAMETERS = (
-    Parameter(
-        "network",
-        "12 wired nodes, 21 base stations, depth 5",
-        "section III-A; the layout that fits the counts",
-    ),
-    Parameter("run", "100 s, 20 handovers", "section III-A"),
-    Parameter("layer 2, hard", "gaps of 500 to 0 ms by 100", "section III-A"),
-    Parameter("layer 2, soft", "overlaps of 0 to 500 ms by 100", "section III-A"),
-    Parameter("TCP", "Tahoe, Reno, NewReno, SACK as in ns-2 of 2003", "section III; ns-2.26"),
-    Parameter("medium", "802.11b's contention", "abstract"),
-    Parameter("Buffer, noBuffer", "proactive: packets at the candidate, or none", "section III"),
-    Parameter("biCast", "reactive: both branches once layer 2 has changed", "sections II-C and III"),
-    Parameter("measures", "throughput, and timeouts of the sender's timer", "section III"),
-)
-
-_ASSUMPTIONS = (
-    Assumption(
-        "rates and delays", "wires 10 Mbit/s, 5 ms, correspondent 20 ms; air's delay 1 ms", "not in the paper"
-    ),
-    Assumption("TCP packets", "1000 B", "ns-2's default, which the paper does not change"),
-    Assumption("normalised timeouts", "per handover", "not in the paper; there are none without handovers"),
-    Assumption("every other choice", "see the table of the paper's sentences", "sentences.toml"),
-    Assumption(
-        "what differs between runs",
-        "the start of the download, the time of each move, the backoffs of 802.11",
-        "not in the paper",
-    ),
-)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure, save
+from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure
+from roamlab.papers.drawing import saved
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.handover import KINDS
 
@@ -45,14 +46,15 @@ def diagram(explained: Explained, folder: Path) -> SavedFigure:
             label(axis, TIME, SEGMENTS)
             axis.label_outer()
         axes[0].legend(loc="lower right", ncols=2, fontsize=7)
-        caption = (
-            f"{effect.what} ({effect.reading}): a handover of run {explained.run}, which has the median effect "
-            f"({effect.median_of}); of its {len(handovers[0].progress)} handovers each panel shows the one with the "
-            "median number of new segments until the next. Shaded: gap or overlap; solid line: timeout, dotted: "
-            "fast retransmit. A segment that is lost once and arrives all the same was a copy on the other branch. "
-            f"{effect.why}"
+        return saved(
+            "ripple",
+            figure,
+            folder,
+            f"why-{effect.name}",
+            "why",
+            of=explained,
+            count=len(handovers[0].progress),
         )
-        return save(figure, folder, f"why-{effect.name}", caption)
 
 
 def _draw(axis: Axes, effect: Effect, panel: Panel, handover: Handover) -> None:

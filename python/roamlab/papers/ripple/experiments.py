@@ -47,48 +47,29 @@ RANDOM_TIMES = "to the next access router, at random times"
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. `sentences.toml` says for each default which sentence it comes from."""
+    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     trigger: str = "source"
-    """Whom Buffer and noBuffer tell in advance: "source", the next base station; "path", two of the candidates, the
-    next one among them; "no-path", all candidates, as long as the host is attached."""
     buffer_pkts: int = 50
-    """Of the host at one candidate, with Buffer."""
     drop: str = "oldest"
-    """Which packet a full buffer loses: "oldest" or "newest"."""
     lead_ms: int = 100
-    """From the trigger to the moment when the host turns to its next cell, with Buffer and noBuffer. A no-path trigger
-    has none."""
     bicast_ms: int = 100
-    """How long the old branch lives beside the new one, with biCast."""
     detection_ms: int = 50
-    """How much later than layer 2 layer 3 notices that the host has moved, with Buffer and noBuffer."""
     reactive_ms: int = 50
-    """The same with biCast."""
     min_rto_ms: int = 200
-    """Floor of TCP's retransmission timeout. ns-2.26 has 1 s, with which no timer expires within a gap."""
     profile: str = "ns2-2003"
-    """The paper's ns-2 is 2.26 of 2003."""
     moves: str = RANDOM_TIMES
-    """One of `MOVES`. The paper's handovers are "to a BS in another sub-domain"."""
     uplink: str = "newest"
-    """In an overlap, the cell through which the host answers: "newest" or "oldest"."""
     in_flight: str = "delivered"
-    """What becomes of a packet whose transmission has begun when the host leaves its cell: "delivered" or "lost"."""
     duplicates: str = "pass"
     """In an overlap, whether layer 2 of the host passes a second copy on: "pass" or "drop"."""
     correspondent_ms: int = 20
-    """Delay between correspondent and gateway."""
     window_pkts: int = 20
-    """TCP's largest window; 20 is ns-2's default."""
     air_mbps: float = 2
     medium: str = "dcf"
     """Of each cell: "dcf", 802.11b's contention at the rate `air_mbps`, or "dedicated", rate and delay alone."""
     others: int = 0
-    """Other hosts in each cell of the walk, each with a stream of `OTHERS_RATE`."""
     normalised_by: str = "no handover"
-    """"no handover": throughput over that of the same TCP in run n without handovers; "own maximum": over the largest
-    mean of the same TCP with hard, or with soft, handovers; "common maximum": over the largest of all TCPs."""
 
     def __str__(self) -> str:
         trigger = self.trigger if self.trigger == "no-path" else f"{self.trigger}, {self.lead_ms} ms ahead"

@@ -6,23 +6,24 @@ from its reading in one thing, the cause; if the cause is the right one, the dif
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from roamlab.papers.ripple import claims, evidence, experiments
 from roamlab.papers.ripple.claims import NAMES
-from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, HARD_MS, SOFT_MS, TCPS, Reading
+from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, TCPS, Reading
 from roamlab.papers.ripple.handover import median_handover
 from roamlab.papers.ripple.measures import FLOW
 from roamlab.papers.runs import Batch
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from roamlab.papers.ripple.claims import Values
     from roamlab.papers.ripple.evidence import Case, Evidence
@@ -72,117 +73,25 @@ class Effect:
         return sorted({case for pair in self.of.values() for side in pair for case in side})
 
 
-def _each(
-    better: Sequence[tuple[str, int]], worse: Sequence[tuple[str, int]]
-) -> dict[str, tuple[Cases, Cases]]:
-    """A row for each TCP; cases by mechanism and delay."""
-    return {
-        NAMES[tcp]: (tuple((tcp, *case) for case in better), tuple((tcp, *case) for case in worse))
-        for tcp in TCPS
-    }
+def _cases(side: Mapping[str, Any], tcp: str) -> Cases:
+    return tuple((side.get("tcp", tcp), side["mechanism"], delay) for delay in side["delays_ms"])
 
 
-def _mechanisms(better: str, delays_ms: Sequence[int]) -> dict[str, tuple[Cases, Cases]]:
-    """A mechanism that is better than Buffer."""
-    return _each([(better, delay) for delay in delays_ms], [("Buffer", delay) for delay in delays_ms])
+def _effect(entry: dict[str, Any]) -> Effect:
+    """From an entry of `effects.toml`: `setting` and `without` have changes of the default setting.
+
+    `better` and `worse` are cases of each TCP, or of one.
+    """
+    sides, setting = (entry.pop("better"), entry.pop("worse")), Reading(**entry.pop("setting", {}))
+    names = {entry["median_of"]: ""} if "tcp" in sides[0] else {NAMES[tcp]: tcp for tcp in TCPS}
+    without = {name: replace(setting, **changes) for name, changes in entry.pop("without").items()}
+    panels = tuple(Panel((tcp, way, delay), *taken) for tcp, way, delay, *taken in entry.pop("panels"))
+    of = {name: (_cases(sides[0], tcp), _cases(sides[1], tcp)) for name, tcp in names.items()}
+    return Effect(**entry, of=of, reading=setting, without=without, panels=panels)
 
 
-LONG_MS = [delay for delay in HARD_MS if delay <= -300]
-OVERLAPS_MS = SOFT_MS[1:]
-LONG_OVERLAPS_MS = [delay for delay in SOFT_MS if delay >= 300]
-_NEWEST = Reading(trigger="no-path", drop="newest")
-
-EFFECTS = (
-    Effect(
-        "dip",
-        "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
-        _each([("noBuffer", -200)], [("noBuffer", -100)]),
-        DEFAULT,
-        "default",
-        {
-            "the whole window is lost: layer 3 200 ms later": Reading(detection_ms=200, reactive_ms=200),
-            "the timer outlasts each gap: RTO floor 1 s": Reading(min_rto_ms=1000),
-        },
-        (
-            Panel(("reno", "noBuffer", -100)),
-            Panel(("reno", "noBuffer", -200)),
-            Panel(("reno", "noBuffer", -100), "the whole window is lost: layer 3 200 ms later"),
-        ),
-        "Reno",
-        0.2,
-        0.9,
-        "The outage takes the first part of the window. The rest arrives, and its duplicate acknowledgements start a "
-        "fast retransmit, whose acknowledgement starts the timer anew: the timeout that follows comes later and finds "
-        "a window that was cut already. A longer outage takes the whole window, and the timer expires within it.",
-    ),
-    Effect(
-        "buffer-gap",
-        "throughput with biCast minus that with Buffer, gaps of 300 to 500 ms",
-        _mechanisms("biCast", LONG_MS),
-        _NEWEST,
-        "no-path, drops newest",
-        {
-            "a full buffer drops the oldest": replace(_NEWEST, drop="oldest"),
-            "filled from 100 ms before the break on: source trigger": replace(_NEWEST, trigger="source"),
-        },
-        (
-            Panel(("reno", "Buffer", -300)),
-            Panel(("reno", "Buffer", -300), "a full buffer drops the oldest"),
-        ),
-        "Reno",
-        0.2,
-        1.8,
-        "Buffer is the worst of the three mechanisms only where candidates are filled all the time and drop the "
-        "newest: they keep packets that the host has had. It gets them first, each makes it repeat its last "
-        "acknowledgement, and what was lost still waits for the timer.",
-    ),
-    Effect(
-        "buffer-overlap",
-        "throughput with noBuffer minus that with Buffer, overlaps of 100 to 500 ms",
-        _mechanisms("noBuffer", OVERLAPS_MS),
-        DEFAULT,
-        "default",
-        {
-            "layer 2 drops second copies": Reading(duplicates="drop"),
-            "nothing kept before the host comes: lead 0": Reading(lead_ms=0),
-        },
-        (Panel(("reno", "Buffer", 200)), Panel(("reno", "Buffer", 200), "layer 2 drops second copies")),
-        "Reno",
-        0.2,
-        0.8,
-        "The packets kept before the host came make the new branch late by as long as they take on the air. When the "
-        "old branch ends, the new one brings what the host has had: a row of duplicate acknowledgements that looks "
-        "like a loss, and the window is cut. SACK hears that nothing is missing. What is left without "
-        "second copies has a cause that no rerun isolates.",
-    ),
-    Effect(
-        "tahoe",
-        "Buffer, overlaps of 300 to 500 ms: throughput of Tahoe minus that of Reno",
-        {
-            "Tahoe minus Reno": (
-                tuple(("tahoe", "Buffer", delay) for delay in LONG_OVERLAPS_MS),
-                tuple(("reno", "Buffer", delay) for delay in LONG_OVERLAPS_MS),
-            )
-        },
-        DEFAULT,
-        "default",
-        {
-            "layer 2 drops second copies": Reading(duplicates="drop"),
-            "nothing kept before the host comes: lead 0": Reading(lead_ms=0),
-        },
-        (
-            Panel(("reno", "Buffer", 300)),
-            Panel(("tahoe", "Buffer", 300)),
-            Panel(("reno", "Buffer", 300), "layer 2 drops second copies"),
-        ),
-        "Tahoe minus Reno",
-        0.2,
-        1.3,
-        "Second copies that reach TCP start fast retransmits: one a handover with Tahoe, and 3.4 to 5.3 with Reno. If "
-        "layer 2 drops them, the two have the same throughput. In overlaps of 100 and 200 ms Reno has about one, and "
-        "is above Tahoe. No rerun isolates why Tahoe has no more than one.",
-    ),
-)
+_DATA = Path(__file__).with_name("effects.toml")
+EFFECTS = tuple(map(_effect, tomllib.loads(_DATA.read_text(encoding="utf-8"))["effect"]))
 
 Gathered: TypeAlias = "dict[str, dict[str, Evidence]]"
 """By effect, and by what is taken away ("": nothing)."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from roamlab.base.figures import COLOURS, label, new_figure, save
-from roamlab.papers.drawing import draw_all
+from roamlab.base.figures import COLOURS, new_figure
+from roamlab.papers.drawing import draw_all, errorbars, panel, saved
 from roamlab.papers.ripple import claims
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.diagrams import diagram
@@ -46,25 +46,6 @@ _ABOUT_NAMED = tuple(
 )
 
 
-MAIN, LEAD = "ripple.proactive", "fig3"
-"""The claim that the headline is about, and the figure that carries it."""
-SHOWS = {
-    "ripple.fig3.high": ("fig3",),
-    "ripple.fig3.low": ("fig3",),
-    "ripple.fig4.flat": ("fig4",),
-    "ripple.fig4.low": ("fig4",),
-    "ripple.dip": ("why-dip",),
-    "ripple.fig5.order": ("fig5",),
-    "ripple.fig5.rise": ("fig5",),
-    "ripple.reno": ("fig5",),
-    "ripple.tahoe": ("fig6", "why-tahoe"),
-    "ripple.fewer": ("fig4", "fig6"),
-    "ripple.proactive": ("fig3",),
-    "ripple.blocks": ("named-throughput",),
-}
-"""The figures of each claim."""
-
-
 def draw(
     default: Evidence, rfc: Evidence, named: Named, explained: Sequence[Explained], folder: Path
 ) -> list[SavedFigure]:
@@ -88,12 +69,7 @@ def _line(
     axis: Axes, delays: Sequence[int], cases: Sequence[Values], name: str, *, shift: float = 0.0, **style: Any
 ) -> None:
     means = [student(values.tolist()) for values in cases]
-    ends = [(mean.effect - mean.low, mean.high - mean.effect) for mean in means]
-    bounds = [[end if np.isfinite(end) else 0.0 for end in side] for side in zip(*ends, strict=True)]
-    places = [delay + shift for delay in delays]
-    axis.errorbar(
-        places, [mean.effect for mean in means], bounds, capsize=3, markersize=4, label=name, **style
-    )
+    errorbars(axis, [delay + shift for delay in delays], means, capsize=3, markersize=4, label=name, **style)
 
 
 def _figure(
@@ -110,22 +86,26 @@ def _figure(
             for way, shift, marker in zip(MECHANISMS, (-4.0, 0.0, 4.0), "os^", strict=True):
                 cases = [pick(found, tcp, way, delay) for delay in delays]
                 _line(axis, delays, cases, way, shift=shift, marker=marker)
-            axis.set_title(NAMES[tcp], loc="left", fontsize=9)
             axis.set_ylim((0.5, 1.05) if of_throughput else (-0.1, 1.6))
             axis.set_xticks(delays)
-            label(axis, GAP if hard else OVERLAP, THROUGHPUT if of_throughput else TIMEOUTS)
-            axis.label_outer()
+            panel(axis, NAMES[tcp], GAP if hard else OVERLAP, THROUGHPUT if of_throughput else TIMEOUTS)
         axes[0].legend(loc="lower right" if of_throughput else "upper right", ncols=3)
         what = (
             f"throughput over that of the same TCP with {found.reading.normalised_by}"
             if of_throughput
             else f"timeouts, over the {HANDOVERS} handovers of a run"
         )
-        caption = (
-            f"Fig. {number} of the paper: {what}, by the {'gap' if hard else 'overlap'} of layer 2; means of "
-            f"{len(found.still['reno'])} runs with 95 % intervals. The mechanisms stand 4 ms apart to be told apart."
+        return saved(
+            "ripple",
+            figure,
+            folder,
+            f"fig{number}",
+            "figure",
+            number=number,
+            what=what,
+            layer2="gap" if hard else "overlap",
+            runs=len(found.still["reno"]),
         )
-        return save(figure, folder, f"fig{number}", caption)
 
 
 def _profiles(
@@ -150,17 +130,20 @@ def _profiles(
                         linestyle=dashes,
                         color=COLOURS[at],
                     )
-            axis.set_title(NAMES[tcp], loc="left", fontsize=9)
             axis.set_ylim((0.4, 1.05) if name == "throughput" else (-0.1, 2.4))
             axis.set_xticks(DELAYS_MS)
-            label(axis, BOTH, THROUGHPUT if name == "throughput" else TIMEOUTS)
-            axis.label_outer()
+            panel(axis, NAMES[tcp], BOTH, THROUGHPUT if name == "throughput" else TIMEOUTS)
         axes[0].legend(loc="lower right" if name == "throughput" else "upper right", ncols=2, fontsize=7)
-        caption = (
-            f"Not in the paper: {name} under the rules of ns-2 of 2003 (solid, {len(default.still['reno'])} runs) and "
-            f"of the RFCs (dotted, {len(rfc.still['reno'])} runs), with 95 % intervals."
+        return saved(
+            "ripple",
+            figure,
+            folder,
+            f"rfc-{name}",
+            "rfc",
+            what=name,
+            runs=len(default.still["reno"]),
+            rfc_runs=len(rfc.still["reno"]),
         )
-        return save(figure, folder, f"rfc-{name}", caption)
 
 
 def _map(what: str, found: Evidence, named: Named, folder: Path) -> SavedFigure:
@@ -172,19 +155,19 @@ def _map(what: str, found: Evidence, named: Named, folder: Path) -> SavedFigure:
             for at, (name, marker) in enumerate(zip(names, "os^Dvx*", strict=False)):
                 cases = [pick(found, named, (tcp, name, delay)) for delay in NAMED_MS]
                 _line(axis, NAMED_MS, cases, name, shift=3.0 * (at - (len(names) - 1) / 2), marker=marker)
-            axis.set_title(NAMES[tcp], loc="left", fontsize=9)
             axis.set_ylim((0.4, 1.05) if of_throughput else (-0.1, 2.1))
             axis.set_xticks(NAMED_MS)
             axis.legend(loc="lower right" if of_throughput else "upper right", ncols=2, fontsize=7)
-            label(axis, BOTH, THROUGHPUT if of_throughput else TIMEOUTS)
-            axis.label_outer()
-        caption = (
-            f"Not in the paper: {what} of named protocols on the axis of figs. 3 to 6, without a gap and with gaps and "
-            "overlaps of 100 and 500 ms, for Reno and SACK alone; means of "
-            f"{len(next(iter(named.values())))} runs with 95 % intervals. Throughput is over that of the same TCP "
-            "without handovers."
+            panel(axis, NAMES[tcp], BOTH, THROUGHPUT if of_throughput else TIMEOUTS)
+        return saved(
+            "ripple",
+            figure,
+            folder,
+            f"named-{what}",
+            "named",
+            what=what,
+            runs=len(next(iter(named.values()))),
         )
-        return save(figure, folder, f"named-{what}", caption)
 
 
 def named_throughput(found: Evidence, named: Named, case: Case) -> Values:

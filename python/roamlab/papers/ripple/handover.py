@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.keeping import kept
 from roamlab.papers.records import NS, reads
+from roamlab.papers.stored import storable
 from roamlab.records.why import lines
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _CUTS = ("timeout", "fast-retransmit")
 """Events of the sender that cut its window."""
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Points:
     """Segments, or acknowledgements by the segment expected next; times from the turn to the new cell on."""
@@ -34,7 +34,7 @@ class Points:
     numbers: NDArray[np.float64]
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Handover:
     """What happened to the download around one handover."""

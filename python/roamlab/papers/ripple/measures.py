@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roamlab.papers.keeping import kept
 from roamlab.papers.records import NS, reads, total
+from roamlab.papers.stored import storable
 
 if TYPE_CHECKING:
     from roamlab.records.results import Results
@@ -16,7 +16,7 @@ SEGMENT_BITS = 8000
 SPAN_S = 100
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Run:
     """A run of 100 s."""

@@ -66,7 +66,8 @@ fn table(agent: &LteX2, states: &[Setup<'_, Message>], inputs: &[(&str, Time, In
 }
 
 fn user_equipment() -> String {
-    let better = |base_station| Input::Trigger(L2Trigger::NeighbourBetter { base_station });
+    let better =
+        |base_station| Input::Trigger(L2Trigger::NeighbourBetter { condition: "report", base_station });
     let failed = Input::Trigger(L2Trigger::RadioLinkFailure);
     let received = Input::Trigger(L2Trigger::Received { to: HERE, packets: [7, 9].into() });
     let command = |millis| hear(HERE, millis, Kind::HandoverCommand { target: THERE });

@@ -5,8 +5,6 @@ use crate::schema::BackhaulSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use Params as Grid;
-
 /// Parameters of a grid.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,8 +7,6 @@ use crate::schema::BackhaulSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use Params as Mesh;
-
 /// Parameters of a mesh.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

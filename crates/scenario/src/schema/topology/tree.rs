@@ -6,8 +6,6 @@ use crate::schema::BackhaulSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use Params as Tree;
-
 /// Parameters of a tree.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -59,8 +59,15 @@ impl Window {
     }
 
     /// Slow-start threshold in segments.
+    #[inline(always)]
     pub fn ssthresh(&self) -> f64 {
         self.ssthresh
+    }
+
+    /// Both.
+    #[inline(always)]
+    pub fn sizes(&self) -> (f64, f64) {
+        (self.cwnd, self.ssthresh)
     }
 
     /// The time between two segments; `None` without pacing.

@@ -100,7 +100,7 @@ impl LossRecovery for Fack {
 }
 
 impl Fack {
-    /// Duplicate or not, an ACK's blocks may begin a recovery, and each ACK of a recovery lets segments go.
+    /// Duplicate or not, an ACK's blocks may begin a recovery, and each ACK of a recovery permits segments.
     fn act(&mut self, state: &mut SendState, now: Time) {
         state.quota = SendQuota::Nothing;
         if self.recovering {

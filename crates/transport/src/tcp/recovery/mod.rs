@@ -19,7 +19,7 @@ pub(crate) trait LossRecovery {
     /// An ACK arrived that expects `header.ack`, above everything acknowledged so far.
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
-    /// One more ACK arrived that expects `state.una`. Whether it counts in `state.dup_acks` is the recovery's say.
+    /// One more ACK arrived that expects `state.una`. The recovery decides whether it counts in `state.dup_acks`.
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
     /// An ACK arrived that expects less than `state.una`: later ones have overtaken it.
@@ -60,53 +60,22 @@ macro_rules! recoveries {
                     $(RecoveryKind::$kind => Recovery::$kind(Default::default()),)+
                 }
             }
-        }
 
-        impl LossRecovery for Recovery {
-            fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+            /// The algorithm, for all but the fast path.
+            pub fn algorithm(&mut self) -> &mut dyn LossRecovery {
                 match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_new_ack(state, header, now),)+
+                    $(Recovery::$kind(algorithm) => algorithm,)+
                 }
             }
 
-            fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-                match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_dup_ack(state, header, now),)+
-                }
-            }
-
-            fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-                match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_late_ack(state, header, now),)+
-                }
-            }
-
-            fn on_timeout(&mut self, state: &mut SendState, now: Time) {
-                match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_timeout(state, now),)+
-                }
-            }
-
-            fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
-                match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_sent(state, seq, now),)+
-                }
-            }
-
-            fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-                match self {
-                    $(Recovery::$kind(algorithm) => algorithm.next_segment(state),)+
-                }
-            }
-
-            fn allows_fast_path(&self, state: &SendState) -> bool {
+            pub fn allows_fast_path(&self, state: &SendState) -> bool {
                 match self {
                     $(Recovery::$kind(algorithm) => algorithm.allows_fast_path(state),)+
                 }
             }
 
             #[inline(always)]
-            fn on_fast_ack(&mut self, ack: u32) {
+            pub fn on_fast_ack(&mut self, ack: u32) {
                 match self {
                     $(Recovery::$kind(algorithm) => algorithm.on_fast_ack(ack),)+
                 }

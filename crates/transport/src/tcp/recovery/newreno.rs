@@ -31,7 +31,7 @@ impl LossRecovery for NewReno {
             return self.on_partial_ack(state, header.ack, now);
         }
         self.partial_seen = false;
-        // ns-2 tells by the inflation whether there is a recovery to end.
+        // In ns-2 the inflation decides whether there is a recovery to end.
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
         let exits = recovering && (by_rfc || state.inflation > 0);
         if exits {

@@ -24,11 +24,11 @@ pub(crate) struct Ns2Fack {
     board: Scoreboard,
     /// One above the forward-most segment known to have arrived (`fack_` + 1).
     fack: u32,
-    /// How far fack was above the first hole when that was looked at last (`dupacks_`). At 0 any ACK lets segments go.
+    /// How far fack was above the first hole when that was looked at last (`dupacks_`). At 0 any ACK permits segments.
     above: i32,
     recovering: bool,
     /// A retransmission was lost again: nothing is sent (`timeout_`).
-    stuck: bool,
+    awaits_timeout: bool,
     /// Retransmissions not reported, each with the next segment to send when it was sent.
     retransmitted: BTreeMap<u32, u32>,
     /// How many retransmissions count as in the network (`retran_data_`).
@@ -79,7 +79,7 @@ impl LossRecovery for Ns2Fack {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if !state.has_quota() || self.stuck || !self.has_room(state) {
+        if !state.has_quota() || self.awaits_timeout || !self.has_room(state) {
             return None;
         }
         if let Some(hole) = self.next_hole(state.una) {
@@ -115,7 +115,7 @@ impl Ns2Fack {
             return self.outside(state, now);
         }
         self.trim = (self.trim - f64::from(self.fack - before) * self.trim_step).max(0.0);
-        self.stuck |= self.lost_again(header);
+        self.awaits_timeout |= self.lost_again(header);
         state.open_window(now);
         if header.sacks.as_slice().is_empty() && header.ack >= state.recovery_point {
             (self.recovering, self.above) = (false, 0);
@@ -200,7 +200,7 @@ impl Ns2Fack {
         self.board.clear(una);
         self.retransmitted.clear();
         self.retransmissions = 0;
-        self.stuck = false;
+        self.awaits_timeout = false;
         self.trim = 0.0;
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Vegas {
     /// When it was cut, counted from segment 0.
     cut_at: Duration,
     /// ACKs that still have the oldest segment looked at.
-    worried: u32,
+    checks_left: u32,
 }
 
 impl LossRecovery for Vegas {
@@ -41,7 +41,7 @@ impl LossRecovery for Vegas {
         if state.params.handshake == Handshake::SlowData {
             state.open_initial_window();
         }
-        self.hear(state, now);
+        self.start_averages(state, now);
         let threshold = state.params.dupack_threshold;
         // After a timeout ns-2 takes the whole window for inflation.
         let inflated = state.window.cwnd() > self.cut_cwnd
@@ -64,19 +64,19 @@ impl LossRecovery for Vegas {
             state.open_initial_window();
         }
         state.renew_quota();
-        if self.worried > 0 {
-            self.worried -= 1;
+        if self.checks_left > 0 {
+            self.checks_left -= 1;
             if self.expired(state, now) {
                 state.dup_acks = threshold;
                 state.retransmit = Some(state.una);
             } else {
-                self.worried = 0;
+                self.checks_left = 0;
             }
         }
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
-        self.hear(state, now);
+        self.start_averages(state, now);
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         let guarded = state.params.guard_fast_retransmit
@@ -88,7 +88,7 @@ impl LossRecovery for Vegas {
         }
         if self.expired(state, now) || state.dup_acks == threshold {
             if !guarded {
-                self.worried = (state.nxt - state.una + 1).min(2);
+                self.checks_left = (state.nxt - state.una + 1).min(2);
                 self.retransmit(state, now);
             }
         } else if state.dup_acks > threshold {
@@ -136,7 +136,7 @@ impl LossRecovery for Vegas {
 
 impl Vegas {
     /// The first ACK. ns-2 begins with this round-trip time as average and as deviation, and measures nothing else of it.
-    fn hear(&mut self, state: &mut SendState, now: Time) {
+    fn start_averages(&mut self, state: &mut SendState, now: Time) {
         if !state.params.ns2_vegas_starts_averages() || self.timeout.is_some() {
             return;
         }

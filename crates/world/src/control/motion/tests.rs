@@ -7,8 +7,8 @@ use crate::flows::Carrier;
 use crate::ids::Location;
 use crate::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
-use roamlab_mobility::EventA3;
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_radio::Condition;
 use roamlab_scenario::Scenario;
 
 /// A host that turns from one cell to the other at 2 s, and out of coverage at 6 s.
@@ -76,11 +76,12 @@ fn command_entry(world: &mut World, host: NodeId, base_station: Addr, after: Dur
     agents.command_entry(host, (base_station, after), network, cx);
 }
 
-const EVENT: EventA3 = EventA3 {
+const REPORT: Condition = Condition {
+    name: "report",
+    candidates: None,
     offset_db: 2.0,
     hysteresis_db: 1.0,
     time_to_trigger: Duration::from_millis(80),
-    filter_coefficient: 0,
     report_interval: None,
 };
 
@@ -96,7 +97,7 @@ fn event_a3_comes_when_the_schedule_has_turned_by_offset_and_hysteresis() {
     let mut world = world(SCHEDULE);
     run_until(&mut world, 100);
     let host = node(&world, "mh");
-    world.planes.network.cells().evaluate(host, EVENT);
+    world.planes.network.cells().evaluate(host, 0, vec![REPORT]);
     run_until(&mut world, 4000);
     // 20 dB/s: more than 3 dB after 150 ms, first measured at 2.16 s, held for 80 ms. The cell is silent 1.5 s after the
     // turn, first measured at 3.52 s, and T310 later the link has failed.
@@ -186,7 +187,7 @@ fn by_position_a_host_can_enter_any_cell() {
     let mut world = world(&text);
     let host = node(&world, "mh");
     run_until(&mut world, 100);
-    world.planes.network.cells().evaluate(host, EVENT);
+    world.planes.network.cells().evaluate(host, 0, vec![REPORT]);
     run_until(&mut world, 6000);
     // Half way after 4 s. With 37.6·log10(d) the second cell is 3 dB better 546 m from the first, after 4.46 s.
     assert_eq!(phases(&world), [(0, "link-up"), (4560, "neighbour-better")]);

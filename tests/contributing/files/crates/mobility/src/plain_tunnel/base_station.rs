@@ -1,15 +1,17 @@
 //! A base station: hosts that are here get their packets over the air.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | absent | host arrived | route over the air | here |
-//! | here | host gone | no route | absent |
 
-use super::{Action, Input, Message, Phase};
+use super::{Action, Input, Kind, Message, Phase};
+use crate::transitions::Role;
 use crate::{Agent, L2Trigger, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeSet;
+
+crate::transitions! {
+    BaseStation, "state of a host": Absent "absent", Here "here";
+    "any" | "host arrived" | "" | "route" | "here";
+    "here" | "host gone" | "" | "no route" | "absent";
+}
 
 /// The protocol at a base station.
 #[derive(Clone, Debug, Default)]
@@ -17,10 +19,13 @@ pub struct BaseStation {
     here: BTreeSet<Addr>,
 }
 
-impl BaseStation {
-    /// The state of `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        if self.here.contains(&host) { "here" } else { "absent" }
+impl Role for BaseStation {
+    fn state(&self, host: Addr) -> StateName {
+        if self.here.contains(&host) { StateName::Here } else { StateName::Absent }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.here.iter().copied()
     }
 }
 

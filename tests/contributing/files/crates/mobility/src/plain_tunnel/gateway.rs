@@ -1,15 +1,17 @@
 //! The gateway: the near end of the tunnels.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | unknown, bound | update, newer | tunnel to its base station, acknowledge | bound |
-//! | bound | update, not newer | | bound |
 
-use super::{Action, Input, Message, Phase};
+use super::{Action, Input, Kind, Message, Phase};
+use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    Gateway, "state of a host": Unknown "unknown", Bound "bound";
+    "any" | "location-update" | "newer" | "tunnel, location-acknowledge" | "bound";
+}
 
 /// The protocol at the gateway.
 #[derive(Clone, Debug, Default)]
@@ -18,10 +20,13 @@ pub struct Gateway {
     known: BTreeMap<Addr, Identification>,
 }
 
-impl Gateway {
-    /// The state of `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        if self.known.contains_key(&host) { "bound" } else { "unknown" }
+impl Role for Gateway {
+    fn state(&self, host: Addr) -> StateName {
+        if self.known.contains_key(&host) { StateName::Bound } else { StateName::Unknown }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.known.keys().copied()
     }
 }
 
@@ -30,16 +35,15 @@ impl Agent for Gateway {
     type Phase = Phase;
 
     fn on(&mut self, input: Input, _: Time, out: &mut Vec<Action>) {
-        let Input::Message { from, message: Message::Update { host, base_station, id } } = input else {
-            return;
-        };
+        let Input::Message { from, message } = input else { return };
+        let Message { host: Some(host), id, kind: Kind::Update { base_station } } = message else { return };
         if self.known.get(&host).is_some_and(|known| id <= *known) {
             return;
         }
         self.known.insert(host, id);
         out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(base_station), watch: false });
         out.push(Action::Note { host, phase: Phase::PathSwitched });
-        out.push(Action::Send { to: from, message: Message::Acknowledge { host, id } });
+        send(from, (host, id, Kind::Acknowledge), out);
     }
 
     fn deadlines(&self, _: &mut dyn FnMut(Time)) {}

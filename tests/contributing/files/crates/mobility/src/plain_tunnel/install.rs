@@ -1,13 +1,13 @@
 //! Who plays which role, and what the world is asked for.
 
-use super::{BaseStation, Gateway, Message, MobileHost, Params, Phase, PlainTunnel, Sizes};
-use crate::{Domain, Installation, Protocol, Refusal, Topology, check_sizes};
+use super::{BaseStation, Gateway, Kind, MobileHost, Params, Phase, PlainTunnel, Sizes};
+use crate::{Domain, Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use std::collections::BTreeSet;
 
 impl Protocol for Params {
     type Role = PlainTunnel;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"plain-tunnel\" }";
@@ -26,7 +26,7 @@ impl Protocol for Params {
         if self.retransmit == Duration::ZERO {
             return Err(Refusal::at("retransmit", "this time cannot be zero").help("write \"200 ms\""));
         }
-        check_sizes([("update", self.sizes.update), ("acknowledge", self.sizes.acknowledge)])
+        Ok(())
     }
 
     fn install(&self, topology: &Topology, _: &dyn Fn(&str) -> Rng) -> Installation<PlainTunnel> {

@@ -1,17 +1,19 @@
 //! The mobile host: reports its place until the gateway acknowledges it.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | away, asking, settled | link up | update | asking |
-//! | asking | no acknowledge in time | update again | asking |
-//! | asking | acknowledge of the last update | | settled |
-//! | away, settled | acknowledge | | same |
-//! | asking, settled | link down | | away |
 
-use super::{Action, Input, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    MobileHost, "state": Away "away", Asking "asking", Settled "settled";
+    "any" | "link up" | "" | "location-update" | "asking";
+    "asking" | "time" | "no acknowledge" | "location-update" | "same";
+    "asking" | "location-acknowledge" | "of the last update" | "" | "settled";
+    "asking, settled" | "link down" | "of its cell" | "" | "away";
+}
 
 /// The protocol at a mobile host.
 #[derive(Clone, Debug)]
@@ -32,21 +34,21 @@ impl MobileHost {
         MobileHost { address, gateway, retransmit: params.retransmit, base_station: None, id, again: None }
     }
 
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match (self.base_station, self.again) {
-            (None, _) => "away",
-            (_, Some(_)) => "asking",
-            (_, None) => "settled",
-        }
-    }
-
     fn update(&mut self, now: Time, out: &mut Vec<Action>) {
         let Some(base_station) = self.base_station else { return };
         self.id = self.id.newer(now);
         self.again = Some(now + self.retransmit);
-        let message = Message::Update { host: self.address, base_station, id: self.id };
-        out.push(Action::Send { to: self.gateway, message });
+        send(self.gateway, (self.address, self.id, Kind::Update { base_station }), out);
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match (self.base_station, self.again) {
+            (None, _) => StateName::Away,
+            (_, Some(_)) => StateName::Asking,
+            (_, None) => StateName::Settled,
+        }
     }
 }
 
@@ -67,7 +69,7 @@ impl Agent for MobileHost {
             {
                 (self.base_station, self.again) = (None, None);
             }
-            Input::Message { message: Message::Acknowledge { id, .. }, .. }
+            Input::Message { message: Message { id, kind: Kind::Acknowledge, .. }, .. }
                 if id == self.id && self.again.take().is_some() =>
             {
                 out.push(Action::Note { host, phase: Phase::Completed });

@@ -15,7 +15,7 @@
 //! A lost update or acknowledge: the host repeats the update.
 
 use crate::Domain;
-use roamlab_engine::{Bytes, Duration};
+use roamlab_engine::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,10 +30,12 @@ mod tests;
 
 pub use base_station::BaseStation;
 pub use gateway::Gateway;
-pub use message::{Message, Sizes};
+pub use message::{Kind, Sizes};
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 
@@ -52,8 +54,8 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let sizes = Sizes { update: Bytes(48), acknowledge: Bytes(40) };
-        Params { domain: Domain::default(), retransmit: Duration::from_millis(200), sizes }
+        let (domain, sizes) = (Domain::default(), Sizes::default());
+        Params { domain, retransmit: Duration::from_millis(200), sizes }
     }
 }
 

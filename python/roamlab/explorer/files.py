@@ -9,7 +9,7 @@ from roamlab.base.errors import within
 from roamlab.base.output import write_chart
 from roamlab.base.screen import say
 from roamlab.causes import explain as explaining
-from roamlab.explorer import page
+from roamlab.explorer import explorer_page
 from roamlab.pages import run_page
 from roamlab.records.store import open_run
 from roamlab.showing.report import Link
@@ -31,15 +31,15 @@ def write(folders: Sequence[Path], out: Path, begin_s: float, end_s: float) -> N
         if note:
             say(f"note: {note}", err=True)
         runs.append(results)
-    write_chart(out, page.html(runs, begin_s, end_s))
+    write_chart(out, explorer_page.html(runs, begin_s, end_s))
 
 
 def report(folder: Path, draft: Path) -> tuple[Report, str]:
     """Writes the report of a run into `draft`, with the explorer beside it; the report, and a note or ""."""
     results, note = explaining.with_record(open_run(folder))
     made, _ = run_page.make(results, draft / "figures")
-    if page.fits(results):
-        (draft / page.FILE).write_text(page.html([results]), encoding="utf-8")
-        made = replace(made, explorer=Link("Explore this run packet by packet", page.FILE))
+    if explorer_page.fits(results):
+        (draft / explorer_page.FILE).write_text(explorer_page.html([results]), encoding="utf-8")
+        made = replace(made, explorer=Link("Explore this run packet by packet", explorer_page.FILE))
     write_report(made, draft / "report.html")
     return made, note

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from conftest import COMMAND
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
-from roamlab.papers import keeping, runs
-from roamlab.papers.keeping import decode, encode, name_of
+from roamlab.papers import runs, stored
 from roamlab.papers.lte import measures as lte
-from roamlab.papers.mblue import evidence, experiments
+from roamlab.papers.mblue import experiments
 from roamlab.papers.mblue import measures as mblue
 from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
+from roamlab.papers.stored import decode, encode, name_of
 from roamlab.records.shards import Shards
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def test_dataclasses_and_arrays_come_back() -> None:
 
 def test_only_the_papers_values_are_kept() -> None:
     with pytest.raises(TypeError, match="Path cannot be kept"):
-        encode(keeping._PACKAGE)
+        encode(stored._PACKAGE)
     with pytest.raises(TypeError, match="Batch cannot be kept"):
         encode(Batch())
 
 
 HOSTILE = [
     '{"kind": "subprocess.Popen", "of": [["args", "ls"]]}',
-    '{"kind": "roamlab.papers.keeping.Path", "of": []}',
+    '{"kind": "roamlab.papers.stored.Path", "of": []}',
     '{"kind": "roamlab.papers.index.reproduce", "of": [["out", "x"]]}',
     '{"kind": "roamlab.papers.runs.Thread", "of": []}',
     '{"kind": ["a", "list"], "of": []}',
@@ -91,7 +91,7 @@ HOSTILE = [
 def test_a_store_from_someone_else_calls_nothing_and_is_refused_by_its_file(
     tmp_path: Path, text: str
 ) -> None:
-    with pytest.raises(keeping.Damaged):
+    with pytest.raises(stored.Damaged):
         decode(text)
     with Shards(tmp_path / "measures", {"value": pl.String}) as kept:
         batch = Batch()
@@ -110,25 +110,31 @@ def test_the_name_holds_what_determines_the_value(monkeypatch: pytest.MonkeyPatc
         name_of(partial(lte.handover, largest=20)),
         name_of(partial(lte.handover, largest=28)),
     ]
-    keeping.code.cache_clear()
-    monkeypatch.setattr(keeping, "sources", lambda module: {module: b"changed"})
+    stored.code.cache_clear()
+    monkeypatch.setattr(stored, "sources", lambda module: {module: b"changed"})
     names.append(name_of(lte.handover))
-    keeping.code.cache_clear()
+    stored.code.cache_clear()
     assert len(set(names)) == 5
     with pytest.raises(TypeError, match="is no function of a module"):
         name_of(lambda results: results)
 
 
 def test_the_code_is_that_of_measures_not_of_claims_and_figures() -> None:
-    found = {name.removeprefix("roamlab.") for name in keeping.sources("roamlab.papers.mblue.evidence")}
+    found = {name.removeprefix("roamlab.") for name in stored.sources("roamlab.papers.mblue.evidence")}
     paper = {name.removeprefix("papers.mblue.") for name in found if name.startswith("papers.mblue.")}
     assert paper == {"evidence", "measures", "experiments"}
     assert {"records.metrics", "records.results", "papers.records"} <= found
 
 
+def test_the_code_of_a_space_has_its_axes() -> None:
+    found = stored.sources("roamlab.papers.mblue.space")
+    assert b"[[axis]]" in found["roamlab.papers.mblue.space axes"]
+    assert not any(name.endswith(" axes") for name in stored.sources("roamlab.papers.mblue.evidence"))
+
+
 def _wanted(batch: Batch) -> dict[str, list[Any]]:
     scenarios = {queue: (experiments.one_handoff(queue), 2) for queue in ("red", "mblue")}
-    return batch.each(scenarios, evidence._one_handoff)
+    return batch.each(scenarios, mblue.one_handoff)
 
 
 def test_what_was_measured_is_found_again(

@@ -3,7 +3,19 @@
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use roamlab_world::schema::{ColumnSchema, TableSchema};
 use roamlab_world::{Column, Table};
+
+/// A column: its name, type, unit, meaning, and the words that it can hold with their meaning.
+type PyColumn = (&'static str, &'static str, &'static str, &'static str, Vec<(&'static str, &'static str)>);
+
+/// The schema of a table: its name, what its rows are, when it is recorded, its columns.
+pub fn schema(table: &TableSchema) -> (&'static str, &'static str, &'static str, Vec<PyColumn>) {
+    let column = |column: &ColumnSchema| {
+        (column.name, column.kind.name(), column.unit(), column.meaning, column.words.to_vec())
+    };
+    (table.name, table.about, table.recorded, table.columns.iter().map(column).collect())
+}
 
 /// Table → column → values; the words behind the codes of text columns are in `names`.
 pub fn tables_to_python(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {

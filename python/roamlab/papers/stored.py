@@ -1,4 +1,4 @@
-"""What papers measure, kept: values as text, and by what they are found again."""
+"""Stored results of measures: values as text, and what determines them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Damaged(ValueError):
     """A text that `encode` has not written."""
 
 
-def kept(kind: _C) -> _C:
+def storable(kind: _C) -> _C:
     """Mark a dataclass as one that values may be made of: only these are encoded, and only these are decoded."""
     _KINDS[f"{kind.__module__}.{kind.__qualname__}"] = kind
     return kind
 
 
 def encode(value: Any) -> str:
-    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays, dataclasses with `kept`."""
+    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays, `storable` dataclasses."""
     return json.dumps(_tagged(value), separators=(",", ":"))
 
 
@@ -78,7 +78,10 @@ def code(module: str) -> str:
 
 
 def sources(module: str) -> dict[str, bytes]:
-    """The files of a module of this package and of those that it imports, and so on, by the modules' names."""
+    """The files of a module of this package and of those that it imports, and so on, by the modules' names.
+
+    The axes of a paper, which its module `space` reads, are among them.
+    """
     found: dict[str, bytes] = {}
     wanted = [module]
     while wanted:
@@ -90,6 +93,9 @@ def sources(module: str) -> dict[str, bytes]:
         for node in ast.walk(ast.parse(found[name])):
             if isinstance(node, ast.ImportFrom) and node.module:
                 wanted += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        axes = path.with_name("axes.toml")
+        if path.stem == "space" and axes.is_file():
+            found[f"{name} axes"] = axes.read_bytes()
     return found
 
 
