@@ -34,7 +34,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 
 # Steps of the demo in seconds, on two idle cores.
 PACKAGES_S := 30
-ENGINE_S := 80
+ENGINE_S := 90
 FIGURE_S := 5
 PAPER_S := 30
 # $(call step,NUMBER,NAME): where the demo is, and how long the steps that are not done take.
@@ -46,9 +46,9 @@ printf '\nstep %s of 4: %s (about %s min %s s left on two idle cores)\n' $(1) '$
 endef
 demo:
 	@$(call step,1,packages of Python)
-	@$(MAKE) --no-print-directory .venv/.packages
+	@$(MAKE) -s --no-print-directory .venv/.packages
 	@$(call step,2,the engine is compiled)
-	@$(MAKE) --no-print-directory .venv/.extension
+	@$(MAKE) -s --no-print-directory .venv/.extension
 	@$(call step,3,a first figure)
 	$(BIN)/roamlab demo
 	@$(call step,4,the first paper; look at the figure meanwhile)

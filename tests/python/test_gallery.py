@@ -142,7 +142,7 @@ def test_the_moving_picture_is_that_of_a_run_of_today(tmp_path: Path) -> None:
     assert f"{lost:.0f} packets are lost" in picture
 
 
-def test_an_answer_that_the_runs_do_not_bear_out_is_refused(tmp_path: Path) -> None:
+def test_an_answer_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
     """`make docs` fails with the condition, the run and the numbers."""
     (tmp_path / "gallery").mkdir()
     (tmp_path / "two-cells.toml").write_text(

@@ -34,7 +34,7 @@ line. The table of all questions is `examples/{table}`.
 def write(examples: Path, folder: Path) -> list[Answer]:
     """Answer all questions in the folder of examples; write the page and the pictures into another folder.
 
-    Raises `BadInput` if the runs do not bear out an answer.
+    Raises `BadInput` if a run contradicts an answer.
     """
     found = [answer(each) for each in questions(examples)]
     for each in found:
