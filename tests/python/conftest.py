@@ -44,6 +44,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     for name in (
         "advise",
         "check",
+        "outline",
         "schema",
         "catalogue",
         "tcp_profile",
