@@ -120,7 +120,15 @@ def _test_families() -> None:
     crates = ["-p", "roamlab-qdisc", "-p", "roamlab-transport", "-p", "roamlab-mobility"]
     said = _run("cargo", "test", "--offline", "--locked", *crates, "--lib")
     said += _run(
-        "cargo", "test", "--offline", "--locked", "-p", "roamlab-scenario", "--test", "bad_scenarios", "reports"
+        "cargo",
+        "test",
+        "--offline",
+        "--locked",
+        "-p",
+        "roamlab-scenario",
+        "--test",
+        "bad_scenarios",
+        "reports",
     )
     for test in (
         "reports_on_fields",

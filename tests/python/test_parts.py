@@ -22,7 +22,12 @@ _INTERFACES = {
     "Agents": {"crate::dataplane::network"},
 }
 # Where the type of a part is.
-_FILES = {"Flows": "endpoints/flows", "Network": "dataplane/network", "Cells": "layer2/cells", "Agents": "control"}
+_FILES = {
+    "Flows": "endpoints/flows",
+    "Network": "dataplane/network",
+    "Cells": "layer2/cells",
+    "Agents": "control",
+}
 # Where parts are put together, or taken apart when a run is over.
 _ASSEMBLY = {"crate::run"}
 
@@ -102,12 +107,18 @@ def _sources(root: Path, *patterns: str) -> dict[str, str]:
 def _functions(sources: dict[str, str], head: str) -> list[tuple[str, str]]:
     """Functions that begin so: their names and parameters."""
     return [
-        found for text in sources.values() for found in re.findall(rf"{head} (\w+)(?:<[^>]*>)?\(([^)]*)\)", text)
+        found
+        for text in sources.values()
+        for found in re.findall(rf"{head} (\w+)(?:<[^>]*>)?\(([^)]*)\)", text)
     ]
 
 
 def test_a_packet_enters_a_link_by_one_function(root: Path) -> None:
-    entries = [name for name, taken in _functions(_sources(root, "dataplane/link.rs", "dataplane/link/*.rs"), "pub fn") if "PacketId" in taken]
+    entries = [
+        name
+        for name, taken in _functions(_sources(root, "dataplane/link.rs", "dataplane/link/*.rs"), "pub fn")
+        if "PacketId" in taken
+    ]
     # The second one resumes what the first began: the scenario has held the packet back.
     assert sorted(entries) == ["enqueue", "enter_late"]
 
@@ -118,16 +129,20 @@ def test_a_packet_enters_a_node_by_one_function_and_has_one_next_hop(root: Path)
     for name in ("ip_input", "ip_forward", "ip_output", "next_hop"):
         assert names.count(name) == 1, name
     for call, module in ((".ip_input(", "arrival"), ("LocalDelivery::of(", "ip"), (".lookup(", "ip")):
-        assert {name for name, text in sources.items() if call in text} == {f"dataplane/network/{module}.rs"}, call
+        assert {name for name, text in sources.items() if call in text} == {
+            f"dataplane/network/{module}.rs"
+        }, call
 
 
 def test_drop_tail_is_a_queue_discipline_and_nothing_else(root: Path) -> None:
     sources = _sources(root, "**/*.rs")
     assert [name for name, text in sources.items() if "QueueOverflow" in text] == ["record/cause.rs"]
     disciplines = root / "crates/qdisc/src"
-    assert [path.name for path in disciplines.glob("*.rs") if "struct DropTail" in path.read_text(encoding="utf-8")] == [
-        "droptail.rs"
-    ]
+    assert [
+        path.name
+        for path in disciplines.glob("*.rs")
+        if "struct DropTail" in path.read_text(encoding="utf-8")
+    ] == ["droptail.rs"]
 
 
 def test_no_folder_of_the_world_is_crowded(root: Path) -> None:

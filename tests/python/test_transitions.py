@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOBILITY = ROOT / "crates/mobility/src"
-_TABLE = re.compile(r'^crate::transitions! \{\n    \w+, "(state[^"]*)": (.*?);\n(.*?)^\}$', re.MULTILINE | re.DOTALL)
+_TABLE = re.compile(
+    r'^crate::transitions! \{\n    \w+, "(state[^"]*)": (.*?);\n(.*?)^\}$', re.MULTILINE | re.DOTALL
+)
 _CELL = re.compile(r'"([^"]*)"')
 _ROLES = sorted(
     source.relative_to(_MOBILITY).with_suffix("").as_posix()

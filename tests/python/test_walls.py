@@ -211,8 +211,10 @@ _PARENT_AND_CHILD = {
         | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "reno", "rfc6675")}
         | {"tcp::recovery::tahoe", "tcp::recovery::vegas"}
     ],
-    "world": [{f"layer2::cells{module}" for module in ("", "::host", "::roaming")}]
-    + [{"dataplane::link", "dataplane::link::members"}],
+    "world": [
+        {f"layer2::cells{module}" for module in ("", "::host", "::roaming")},
+        {"dataplane::link", "dataplane::link::members"},
+    ],
 }
 
 
