@@ -328,7 +328,7 @@ impl Agents {
             Action::EndBearer { host } => net.end_bearer(node, served(host), cx),
             Action::DiscardBuffer { host } => net.discard_buffer(node, served(host), cx),
             Action::Measure { conditions } if net.cells().measures(node) => {
-                return motion::evaluate(node, &conditions, net);
+                return Agents::evaluate(node, &conditions, net);
             }
             Action::Search if net.cells().measures(node) => net.cells().search(node),
             Action::Measure { .. } | Action::Search => {

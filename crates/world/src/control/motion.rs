@@ -10,25 +10,32 @@ use roamlab_mobility::{Condition, EventA3, L2Trigger, Prediction};
 use roamlab_packet::Addr;
 use roamlab_radio::{self as radio, Finding, Motion};
 
-/// A host evaluates these conditions. A candidate has to be a base station with a cell.
-pub(super) fn evaluate(host: NodeId, conditions: &[Condition], net: &mut Network) -> Done {
-    let cell = |station: &Addr| {
-        let cell = net.node_at(*station).and_then(|station| net.cell_of(station));
-        cell.map(|cell| cell.0 as usize).ok_or("measures a candidate that has no cell")
-    };
-    let numbered = |condition: &Condition| {
-        let Condition { name, candidates, event } = condition;
-        let candidates = candidates.as_ref().map(|all| all.iter().map(cell).collect()).transpose()?;
-        let EventA3 { offset_db, hysteresis_db, time_to_trigger, report_interval, .. } = *event;
-        Ok(radio::Condition { name, candidates, offset_db, hysteresis_db, time_to_trigger, report_interval })
-    };
-    let filter_coefficient = conditions.first().map_or(0, |first| first.event.filter_coefficient);
-    let numbered = conditions.iter().map(numbered).collect::<Done<Vec<_>>>()?;
-    net.cells().evaluate(host, filter_coefficient, numbered);
-    Ok(())
-}
-
 impl Agents {
+    /// A host evaluates these conditions. A candidate has to be a base station with a cell.
+    pub(super) fn evaluate(host: NodeId, conditions: &[Condition], net: &mut Network) -> Done {
+        let cell = |station: &Addr| {
+            let cell = net.node_at(*station).and_then(|station| net.cell_of(station));
+            cell.map(|cell| cell.0 as usize).ok_or("measures a candidate that has no cell")
+        };
+        let numbered = |condition: &Condition| {
+            let Condition { name, candidates, event } = condition;
+            let candidates = candidates.as_ref().map(|all| all.iter().map(cell).collect()).transpose()?;
+            let EventA3 { offset_db, hysteresis_db, time_to_trigger, report_interval, .. } = *event;
+            Ok(radio::Condition {
+                name,
+                candidates,
+                offset_db,
+                hysteresis_db,
+                time_to_trigger,
+                report_interval,
+            })
+        };
+        let filter_coefficient = conditions.first().map_or(0, |first| first.event.filter_coefficient);
+        let numbered = conditions.iter().map(numbered).collect::<Done<Vec<_>>>()?;
+        net.cells().evaluate(host, filter_coefficient, numbered);
+        Ok(())
+    }
+
     /// The next motion of a host's plan.
     pub fn move_host(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         let Some((motion, cell)) = net.cells().next_motion(host, cx) else { return };
