@@ -212,6 +212,7 @@ _PARENT_AND_CHILD = {
         | {"tcp::recovery::tahoe", "tcp::recovery::vegas"}
     ],
     "world": [
+        {"control", "control::motion"},
         {f"layer2::cells{module}" for module in ("", "::host", "::roaming")},
         {"dataplane::link", "dataplane::link::members"},
     ],
