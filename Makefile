@@ -148,7 +148,7 @@ $(PAGE): $(WASM)/roamlab_wasm_bg.wasm .venv/.extension \
   python/roamlab/gallery/*.py examples/*.toml examples/gallery/*.toml)
 	$(BIN)/python -m roamlab.playground.page $(WASM) $@
 
-# What tests take where there is nothing else: compiled in a third of the time, and slower.
+# For tests, where there is nothing else: compiled sooner, and slower.
 $(WASM)/roamlab_wasm_bg.wasm: $(RUST_SOURCES) crates/wasm/build.sh crates/wasm/bindgen/Cargo.lock
 	MAKEFLAGS= crates/wasm/build.sh $(@D) playground-quick
 	rm -f $(WASM)/optimised
