@@ -209,7 +209,9 @@ _PARENT_AND_CHILD = {
     "transport": [
         {"tcp::recovery"}
         | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "reno", "rfc6675")}
-        | {"tcp::recovery::tahoe", "tcp::recovery::vegas"}
+        | {"tcp::recovery::tahoe", "tcp::recovery::vegas"},
+        # The parameters of a connection contain those of its congestion control, whose events refer to the connection's.
+        {"params", "spec", "tcp::cc"},
     ],
     "world": [
         {"control", "control::motion"},
