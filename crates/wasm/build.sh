@@ -11,6 +11,11 @@ target=wasm32-unknown-unknown
 packages=(rustc-web libstd-rust-web-dev rust-web-src)
 build=(build --quiet --locked --package roamlab-wasm --profile "$profile" --target "$target")
 
+failed() {
+  echo "note: the playground is not built: $1" >&2
+  exit 1
+}
+
 missing() {
   echo "note: the playground is not built: $1" >&2
   echo "  install the compiler's library for it with: rustup target add $target" >&2
@@ -35,7 +40,7 @@ unpack() {
 }
 
 if [ -d "$(rustc --print target-libdir --target "$target" 2> /dev/null)" ]; then
-  cargo "${build[@]}" || missing "cargo could not compile it"
+  cargo "${build[@]}" || failed "cargo could not compile it"
 else
   unpack
   root=$here/debian/usr
@@ -44,9 +49,9 @@ else
   RUSTC=$root/bin/rustc RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=$(echo "$root"/lib/*-linux-gnu) \
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=${linker:-$root/lib/llvm-19/bin/wasm-ld} \
     cargo "${build[@]}" -Zbuild-std=std,panic_abort --target-dir "$here/target" \
-    || missing "cargo could not compile it with Debian's compiler"
+    || failed "cargo could not compile it with Debian's compiler"
   folder=$here/target
 fi
 mkdir -p "$out"
 cargo run --quiet --locked --manifest-path crates/wasm/bindgen/Cargo.toml -- \
-  "$folder/$target/$profile/roamlab_wasm.wasm" "$out" || missing "the program that writes its JavaScript could not be built or run"
+  "$folder/$target/$profile/roamlab_wasm.wasm" "$out" || failed "the program that writes its JavaScript could not be built or run"

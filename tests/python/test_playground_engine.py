@@ -17,6 +17,7 @@ from roamlab import _roamlab
 from roamlab.causes import explain as explaining
 from roamlab.explorer import explorer_page as explorer
 from roamlab.pages import run_page
+from roamlab.playground import page
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
 from roamlab.studies import scenarios as studies
@@ -86,11 +87,7 @@ def _check(ask: Ask, text: str, name: str, files: dict[str, str] | None = None) 
     "path", [*EXAMPLES, *PAPERS, _VALID], ids=lambda path: f"{path.parent.name}/{path.stem}"
 )
 def test_the_tables_are_those_of_the_native_engine(ask: Ask, path: Any) -> None:
-    files = {
-        each.name: each.read_text()
-        for each in path.parent.iterdir()
-        if each.suffix in {".csv", ".down", ".up"}
-    }
+    files = page.state(load(path), path)["files"]
     text = path.read_text(encoding="utf-8")
     if path in PAPERS:
         text = load(path).set_all({"run.duration": "14 s"}).text
