@@ -56,9 +56,9 @@ def _page(folder: str) -> Path:
 def _section(folder: str) -> str:
     """The end of a protocol's page."""
     text = f"""{_HEAD}
-These tables run: an input that no row has in the present state has no effect, and a change of state that no row permits
-ends the run with a report. A row whose condition is not met has no effect. `route` and `release` lead to a neighbour or
-over the air. `python tests/python/test_transitions.py` writes the tables from the roles' files.
+In tests these tables run with the roles: a change of state that no row permits ends the run with a report. A row whose
+condition is not met has no effect. `route` and `release` lead to a neighbour or over the air.
+`python tests/python/test_transitions.py` writes the tables from the roles' files.
 """
     for role in _ROLES:
         if role.startswith(f"{folder}/"):

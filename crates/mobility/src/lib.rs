@@ -319,7 +319,8 @@ pub enum Action<M = Message, P = &'static str> {
     /// (At a mobile host) find the strongest cell that can be heard: [`L2Trigger::CellFound`] at the first
     /// measurement with one.
     Search,
-    /// A role has done what its transition table does not permit: the run ends with this report.
+    /// A role made a move that its transition table does not permit: the run ends with this report. Only builds with
+    /// debug assertions check.
     BreakLaw {
         /// What it has done: "went from ...".
         problem: String,

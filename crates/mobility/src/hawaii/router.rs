@@ -20,7 +20,7 @@ crate::transitions! {
     "none, routed, turning" | "path-update" | "route to the new base station, with UNF and MSF, or between it and where the paths part" | "route, path-update, path-power-up" | "routed";
     "routed, turning" | "path-update" | "MNF, where the paths part, and from there to the old base station" | "copies, path-update" | "turning";
     "none, routed, streaming" | "path-update" | "SSF, from the old base station to where the paths part" | "route, no route, path-update, path-power-up" | "streaming";
-    "holding" | "path-update" | "of a later registration" | "release, route, no route, discard buffer, path-update" | "streaming, routed";
+    "streaming, holding" | "path-update" | "of a later registration" | "release, route, no route, discard buffer, path-update" | "streaming, routed";
     "any" | "path-update" | "not older" | "path-update" | "same";
     "none, routed, turning" | "path-switch" | "not older" | "route, path-switch" | "routed";
     "routed, streaming" | "path-switch" | "SSF, where the paths part: holds packets from elsewhere back" | "start buffering, path-switch" | "holding";
