@@ -171,7 +171,7 @@ impl Context {
 
     /// What the record takes in memory.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
-        self.probes.parts().into_iter().chain(self.capture.as_ref().map(|capture| capture.part()))
+        self.probes.parts().chain(self.capture.as_ref().map(|capture| capture.part()))
     }
 
     /// Whether packets are recorded one by one, or one of them is traced.

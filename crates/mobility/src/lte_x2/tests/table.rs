@@ -257,8 +257,7 @@ fn enodeb_with_an_early_path_switch() -> String {
         ("predicted: prepared", &prepared),
         ("predicted: cancelled", &cancelled),
     ];
-    let text = text + &table(&base_station(params(PathSwitch::Predictive)), &states, &events());
-    text
+    text + &table(&base_station(params(PathSwitch::Predictive)), &states, &events())
 }
 
 fn enodeb_that_forwards_nothing_or_out_of_order_or_admits_nobody() -> String {
