@@ -441,9 +441,12 @@ fn reports_on(valid: &str, edits: &[Edit]) -> String {
     }
     // Another row in a family's table changes no snapshot.
     let protocols: Vec<_> = roamlab_mobility::PROTOCOLS.iter().map(|(name, _)| *name).collect();
-    for (names, family) in
-        [(roamlab_qdisc::NAMES, "(all disciplines)"), (&protocols, "(all mobility protocols)")]
-    {
+    let controls: Vec<_> = roamlab_transport::CONGESTION_CONTROLS.iter().map(|(name, _)| *name).collect();
+    for (names, family) in [
+        (roamlab_qdisc::NAMES, "(all disciplines)"),
+        (&protocols, "(all mobility protocols)"),
+        (&controls, "(all congestion controls)"),
+    ] {
         reports = reports.replace(&format!("\"{}\"", names.join("\", \"")), family);
     }
     reports

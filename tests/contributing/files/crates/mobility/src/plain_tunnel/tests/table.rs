@@ -1,6 +1,8 @@
 //! Every state and input of every role, as a table: what if it comes twice, late, or never.
 
-use crate::lab::{self, HERE, HOST, NOW, Setup, Words, arrived, clock, down, gone, hear, ms, transitions, up};
+use crate::lab::{
+    self, HERE, HOST, NOW, Setup, Words, arrived, clock, down, gone, hear, ms, transitions, up,
+};
 use crate::plain_tunnel::{BaseStation, Gateway, Input, Kind, Message, MobileHost, Params, PlainTunnel};
 use roamlab_packet::Addr;
 
