@@ -112,8 +112,9 @@ class Playground {
       const button = append(root, "button", each.name);
       button.type = "button";
       button.setAttribute("aria-pressed", String(number === place));
-      button.addEventListener("click", async () => {
-        await this.offer(state, number);
+      button.addEventListener("click", () => {
+        this.offer(state, number);
+        // The buttons are new, and the run has only begun.
         root.children[number].focus();
       });
     });
