@@ -210,7 +210,7 @@ _PARENT_AND_CHILD = {
         {"tcp::recovery"}
         | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "reno", "rfc6675")}
         | {"tcp::recovery::tahoe", "tcp::recovery::vegas"},
-        # The parameters of a connection contain those of its congestion control, whose events refer to the connection's.
+        # The parameters of a connection contain those of its congestion control, whose events refer to the former.
         {"params", "spec", "tcp::cc"},
     ],
     "world": [
