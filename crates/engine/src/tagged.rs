@@ -33,7 +33,7 @@ pub fn deserialize<'de, F: Family, D: Deserializer<'de>>(deserializer: D) -> Res
     deserializer.deserialize_map(Table(PhantomData))
 }
 
-/// Reads a table of the family `F`, or a name alone, which stands for a table without other fields.
+/// Reads a table of the family `F`, or a name alone, which is equivalent to a table without other fields.
 pub fn deserialize_or_name<'de, F: Family, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
     deserializer.deserialize_any(NameOrTable(PhantomData))
 }

@@ -98,7 +98,7 @@ pub trait Subject: Agent {
     /// The state in one word, of a host if there is one for each.
     fn state(&self, host: Addr) -> &'static str;
 
-    /// The role's table; `None`: it has none of its own.
+    /// The role's table; `None`: the role has no table.
     fn table(&self) -> Option<TableOf>;
 
     /// Delivers an input whether a row has it or not.

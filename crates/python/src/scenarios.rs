@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// takes seconds; runs of alternatives come by turns.
 static LAST: Mutex<Vec<(String, Arc<Scenario>)>> = Mutex::new(Vec::new());
 
-/// Bytes of text that are remembered, beside the newest.
+/// Bytes of text that are cached, without the newest text.
 const REMEMBERED: usize = 1 << 18;
 
 /// The checked scenario in a text; `name` is for reports.

@@ -181,11 +181,7 @@ impl Agents {
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
     fn act(&mut self, node: NodeId, slot: AgentIndex, action: Action, net: &mut Network, cx: &mut Context) {
-        let outcome = match action {
-            Action::BreakLaw { problem } => Err(problem),
-            action => self.try_to_act(node, slot, action, net, cx).map_err(str::to_owned),
-        };
-        if let Err(problem) = outcome {
+        if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
             let name = net.name(node);
             self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
         }
@@ -332,7 +328,7 @@ impl Agents {
             }
             Action::Search if net.cells().measures(node) => net.cells().search(node),
             Action::Measure { .. } | Action::Search => {
-                return Err("wants measurements, and the node makes none");
+                return Err("wants measurements, and the node makes none".into());
             }
             Action::ReportReceived { to } => {
                 let received = net.cells().received(node).cloned();
@@ -341,7 +337,7 @@ impl Agents {
                 self.input(node, slot, Input::Trigger(L2Trigger::Received { to, packets }), net, cx);
             }
             Action::AwaitDrained { .. } if net.cell_of(node).is_none() => {
-                return Err("waits for the air, and the node has no cell");
+                return Err("waits for the air, and the node has no cell".into());
             }
             Action::AwaitDrained { host } => {
                 self.draining.insert((node, served(host)), cx.current_cause());
@@ -351,10 +347,10 @@ impl Agents {
                 return net.skip_received(node, served(host), received, cx);
             }
             Action::Leave | Action::Enter { .. } if !net.address(node).is_mobile() => {
-                return Err("changes cells, and the node is no mobile host");
+                return Err("changes cells, and the node is no mobile host".into());
             }
             Action::Leave => self.leave_all(node, net, cx),
-            Action::BreakLaw { .. } => return Err("has left its transition table"),
+            Action::BreakLaw { problem } => return Err(problem.into()),
             Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
         }

@@ -19,7 +19,9 @@ impl Agents {
         };
         let numbered = |condition: &Condition| {
             let Condition { name, candidates, event } = condition;
-            let candidates = candidates.as_ref().map(|all| all.iter().map(cell).collect()).transpose()?;
+            let candidates: Option<Result<_, &str>> =
+                candidates.as_ref().map(|all| all.iter().map(cell).collect());
+            let candidates = candidates.transpose()?;
             let EventA3 { offset_db, hysteresis_db, time_to_trigger, report_interval, .. } = *event;
             Ok(radio::Condition {
                 name,

@@ -19,6 +19,7 @@ use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
 use roamlab_scenario::TunnelEcn;
+use std::borrow::Cow;
 
 mod air;
 mod arrival;
@@ -119,7 +120,7 @@ pub trait Listener {
 }
 
 /// What an agent wants cannot be done at its node, which says why.
-pub type Done<T = ()> = Result<T, &'static str>;
+pub type Done<T = ()> = Result<T, Cow<'static, str>>;
 
 impl Network {
     /// A network through which nothing has come yet.

@@ -18,7 +18,7 @@ lab::cases! {
     enodeb_as_source,
     enodeb_as_target,
     enodeb_with_an_early_path_switch,
-    enodeb_that_forwards_nothing_or_out_of_order_or_admits_nobody,
+    enodeb_that_forwards_nothing_or_out_of_order_or_admits_no_host,
     mme,
     serving_gateway,
     user_equipment_without_a_cell,
@@ -260,7 +260,7 @@ fn enodeb_with_an_early_path_switch() -> String {
     text + &table(&base_station(params(PathSwitch::Predictive)), &states, &events())
 }
 
-fn enodeb_that_forwards_nothing_or_out_of_order_or_admits_nobody() -> String {
+fn enodeb_that_forwards_nothing_or_out_of_order_or_admits_no_host() -> String {
     let executing =
         and(&serving(), &[(900, report(THERE)), (910, hear(THERE, 900, Kind::HandoverRequestAck))]);
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];

@@ -49,7 +49,7 @@ impl Network {
                 return Ok(());
             }
         };
-        Err(problem)
+        Err(problem.into())
     }
 
     /// Forgets an agent's route for a host with its branches, or only the branch that leads this way.
@@ -75,7 +75,7 @@ impl Network {
         let agent = self.nodes[node].agent(key.slot);
         let (domain, slot) = (agent.domain, key.slot);
         let Some(keeps) = agent.buffering.as_ref().map(|buffering| buffering.keeps) else {
-            return Err("buffers, and has asked for no buffer");
+            return Err("buffers, and has asked for no buffer".into());
         };
         let cause = note_buffer(Kind::Buffering, "", node, key, cx);
         let route = HostRoute { from: None, via: Via::Buffer, link: None, watch: true, domain, slot, cause };
@@ -124,7 +124,7 @@ impl Network {
     ) -> Done {
         let cause = note_buffer(Kind::Release, "", node, key, cx);
         let Some(buffer) = self.nodes[node].buffers.get_mut(&key) else {
-            return Err("releases a buffer that it has not filled");
+            return Err("releases a buffer that it has not filled".into());
         };
         buffer.cause = cause;
         buffer.mode = match via {
@@ -148,7 +148,7 @@ impl Network {
         let cause = note_buffer(Kind::Buffering, "await-forwarded", node, key, cx);
         match self.nodes[node].buffer_for(key) {
             Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Ordering { wait, until: None }, cause),
-            None => return Err("waits for forwarded packets, and has asked for no buffer"),
+            None => return Err("waits for forwarded packets, and has asked for no buffer".into()),
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Network {
         let cause = note_buffer(Kind::Buffering, "delay", node, key, cx);
         match self.nodes[node].buffer_for(key) {
             Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Delaying { via, wait }, cause),
-            None => return Err("delays packets, and has asked for no buffer"),
+            None => return Err("delays packets, and has asked for no buffer".into()),
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ impl Network {
         let cause = cx.current_cause();
         let here = &mut self.nodes[node];
         let Some(cell) = here.serves else {
-            return Err("skips packets on the air, and the node has no cell");
+            return Err("skips packets on the air, and the node has no cell".into());
         };
         // Without a buffer nothing has been forwarded to here or held here that the host could have got before.
         let Some(buffer) = here.buffers.get_mut(&key) else { return Ok(()) };
