@@ -23,14 +23,14 @@ impl Fifo {
     }
 
     /// Whether the inner header of a packet has the mark.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_forwarded(&self, packet: &Packet) -> bool {
         let dscp = packet.inner_tos().dscp();
         self.mark.map_or(dscp != Dscp::default(), |mark| dscp == mark)
     }
 
     /// Puts a packet at the tail.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: PacketId, pool: &PacketPool) {
         let size = pool[&packet].wire_size().0;
         self.bytes += size;
@@ -42,7 +42,7 @@ impl Fifo {
     }
 
     /// Takes the packet at the head.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
         let packet = self.line.pop_front()?.take();
         self.forget(&pool[&packet]);
@@ -61,7 +61,7 @@ impl Fifo {
     }
 
     /// Subtracts a packet that left.
-    #[inline]
+    #[inline(always)]
     fn forget(&mut self, packet: &Packet) {
         let size = packet.wire_size().0;
         self.bytes -= size;

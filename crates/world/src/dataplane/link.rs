@@ -229,25 +229,18 @@ impl Links {
             return self.enqueue_slow(id, packet, cx);
         }
         link.offered += 1;
-        self.transmit_or_queue(id, packet, cx);
+        match link.is_idle(cx) {
+            true => self.transmit(id, packet, Start::FromIdle, cx),
+            false => self.wait(id, packet, cx),
+        }
     }
 
-    /// Passes a packet to the transmitter, or to the queue if the transmitter is busy.
+    /// Passes a packet to the queue of a busy link.
     #[inline(always)]
-    fn transmit_or_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        if self.hot[id.0 as usize].is_idle(cx) {
-            let next = match self.hot[id.0 as usize].flags & flag::QUEUE {
-                0 => Some(packet),
-                _ => self.pass_queue(id, packet, cx),
-            };
-            if let Some(packet) = next {
-                self.transmit(id, packet, Start::FromIdle, cx);
-            }
-        } else {
-            let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
-            queue.enqueue(id, packet, *rate, cx);
-            self.schedule_end(id, cx);
-        }
+    fn wait(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+        queue.enqueue(id, packet, *rate, cx);
+        self.schedule_end(id, cx);
     }
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
@@ -305,9 +298,9 @@ impl Links {
     /// Makes the end of the transmission an event, if anything waits for it.
     #[inline(always)]
     fn schedule_end(&mut self, id: LinkId, cx: &mut Context) {
-        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        let link = &mut self.hot[id.0 as usize];
         if link.transmitter == Transmitter::Busy
-            && (cold.queue.packets() > 0 || link.flags & flag::PRIORITY != 0)
+            && (self.cold[id.0 as usize].queue.packets() > 0 || link.flags & flag::PRIORITY != 0)
         {
             link.schedule_end(id, cx);
         }

@@ -61,7 +61,16 @@ impl Links {
             queue.enqueue(id, packet, *rate, cx);
             return self.offer(id, cx);
         }
-        self.transmit_or_queue(id, packet, cx);
+        if !self.hot(id).is_idle(cx) {
+            return self.wait(id, packet, cx);
+        }
+        let next = match self.hot(id).flags & flag::QUEUE {
+            0 => Some(packet),
+            _ => self.pass_queue(id, packet, cx),
+        };
+        if let Some(packet) = next {
+            self.transmit(id, packet, Start::FromIdle, cx);
+        }
     }
 
     /// A packet overtakes what waits in the queue.
@@ -80,8 +89,8 @@ impl Links {
     }
 
     /// A packet finds the link idle and passes its queue; what is sent, if anything.
-    #[inline(never)]
-    pub(super) fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) -> Option<PacketId> {
+    #[inline(always)]
+    fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) -> Option<PacketId> {
         if self[id].queue.can_bypass(cx.pool[&packet].wire_size()) {
             return Some(packet);
         }

@@ -48,7 +48,8 @@ pub(super) enum NextHop {
 impl Network {
     /// A packet arrives at a node over a link. Every packet enters a node here.
     ///
-    /// The short cut: a plain packet needs neither policing nor a notice to agents, except where an agent inspects packets.
+    /// The short cuts: a plain node forwards by the shortest path, whatever the packet is; and a plain packet at its
+    /// destination needs neither policing nor a notice to agents, except where an agent inspects packets.
     #[inline(always)]
     pub(super) fn ip_input(
         &mut self,
@@ -58,19 +59,21 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Context,
     ) -> LocalDelivery {
-        let arriving = &cx.pool[&packet];
-        let inspects = || !arriving.is_plain() || self.nodes[node].inspects_packets;
-        if !self.routes.is_plain(node) && inspects() {
-            return self.ip_input_slow(node, packet, link, listener, cx);
+        let arriving = &mut cx.pool[&packet];
+        let IpHeader { dst, ttl, .. } = arriving.header;
+        if dst.number() != node.0 as usize {
+            if let Some(next) = self.routes.plain_link(node, dst).filter(|_| ttl > 1) {
+                arriving.header.ttl = ttl - 1;
+                self.links.enqueue(next, packet, cx);
+                return LocalDelivery::Nothing;
+            }
+        } else if arriving.tunnels() == 0 {
+            let inspects = || !arriving.is_plain() || self.nodes[node].inspects_packets;
+            if self.routes.is_plain(node) || !inspects() {
+                return LocalDelivery::of(node, packet, cx);
+            }
         }
-        if arriving.header.dst.number() == node.0 as usize {
-            return match arriving.tunnels() {
-                0 => LocalDelivery::of(node, packet, cx),
-                _ => self.ip_input_slow(node, packet, link, listener, cx),
-            };
-        }
-        self.ip_forward(node, packet, Origin::over(link), listener, cx);
-        LocalDelivery::Nothing
+        self.ip_input_slow(node, packet, link, listener, cx)
     }
 
     /// IP input of any packet at any node: it is policed, and leaves the tunnels that end here.
@@ -124,9 +127,24 @@ impl Network {
         self.pass_on(node, packet, origin, listener, cx);
     }
 
-    /// A node sends a packet of its own.
+    /// A node sends a packet of its own. The short cut: at a plain node it takes the shortest path.
     #[inline(always)]
     pub fn ip_output(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        match self.routes.plain_link(node, cx.pool[&packet].header.dst) {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => self.ip_output_slow(node, packet, listener, cx),
+        }
+    }
+
+    /// The same at any node.
+    #[inline(never)]
+    fn ip_output_slow(
         &mut self,
         node: NodeId,
         packet: PacketId,
