@@ -239,8 +239,8 @@ impl Links {
     #[inline(always)]
     fn wait(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
-        queue.enqueue(id, packet, *rate, cx);
-        self.schedule_end(id, cx);
+        let waiting = queue.enqueue(id, packet, *rate, cx);
+        self.schedule_end(id, waiting, cx);
     }
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
@@ -252,9 +252,13 @@ impl Links {
             0 => None,
             _ => self.tx_done_slow(id, cx),
         };
-        let Some(packet) = first.or_else(|| self.next(id, cx.now, cx)) else { return false };
+        let (next, waiting) = match first {
+            None => self.next(id, cx.now, cx),
+            first => (first, self.cold[id.0 as usize].queue.packets()),
+        };
+        let Some(packet) = next else { return false };
         self.transmit(id, packet, Start::FromQueue, cx);
-        self.schedule_end(id, cx);
+        self.schedule_end(id, waiting, cx);
         true
     }
 
@@ -288,20 +292,19 @@ impl Links {
         cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
     }
 
-    /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
+    /// The next packet from the queue, and the number of packets that wait then. Asked also when nothing waits and the link
+    /// falls idle at `now`.
     #[inline(always)]
-    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> Option<PacketId> {
+    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> (Option<PacketId>, usize) {
         let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
         queue.dequeue(id, now, *rate, cx)
     }
 
-    /// Makes the end of the transmission an event, if anything waits for it.
+    /// Makes the end of the transmission an event, if a packet or signalling waits for it.
     #[inline(always)]
-    fn schedule_end(&mut self, id: LinkId, cx: &mut Context) {
+    fn schedule_end(&mut self, id: LinkId, waiting: usize, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
-        if link.transmitter == Transmitter::Busy
-            && (self.cold[id.0 as usize].queue.packets() > 0 || link.flags & flag::PRIORITY != 0)
-        {
+        if waiting > 0 || link.flags & flag::PRIORITY != 0 {
             link.schedule_end(id, cx);
         }
     }

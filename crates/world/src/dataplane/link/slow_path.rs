@@ -84,7 +84,7 @@ impl Links {
         } else {
             self[id].overtaking.push_back(packet.into());
             self.set(id, flag::PRIORITY);
-            self.schedule_end(id, cx);
+            self.schedule_end(id, 0, cx);
         }
     }
 
@@ -97,7 +97,7 @@ impl Links {
         self.fall_idle(id, cx);
         let Link { queue, rate, .. } = &mut self[id];
         queue.enqueue(id, packet, *rate, cx);
-        queue.dequeue(id, cx.now, *rate, cx)
+        queue.dequeue(id, cx.now, *rate, cx).0
     }
 
     /// A transmission has ended that is traced, or for which signalling waits: the first packet that overtakes.
@@ -126,7 +126,7 @@ impl Links {
         }
         link.transmitter = Transmitter::Idle;
         let end = link.end;
-        let waiting = self.next(id, end, cx);
+        let (waiting, _) = self.next(id, end, cx);
         debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
     }
 

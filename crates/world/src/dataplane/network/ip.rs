@@ -62,7 +62,9 @@ impl Network {
         let arriving = &mut cx.pool[&packet];
         let IpHeader { dst, ttl, .. } = arriving.header;
         if dst.number() != node.0 as usize {
-            if let Some(next) = self.routes.plain_link(node, dst).filter(|_| ttl > 1) {
+            if ttl > 1
+                && let Some(next) = self.routes.plain_link(node, dst)
+            {
                 arriving.header.ttl = ttl - 1;
                 self.links.enqueue(next, packet, cx);
                 return LocalDelivery::Nothing;
