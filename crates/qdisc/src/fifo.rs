@@ -123,6 +123,8 @@ impl Fifo {
 /// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
 #[inline(always)]
 fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
-    let dscp = packet.inner_tos().dscp();
-    dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)
+    packet.has_code_point() && {
+        let dscp = packet.inner_tos().dscp();
+        dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)
+    }
 }

@@ -230,7 +230,7 @@ impl Links {
         }
         link.offered += 1;
         match link.is_idle(cx) {
-            true => self.transmit(id, packet, Start::FromIdle, cx),
+            true => _ = self.transmit(id, packet, Start::FromIdle, cx),
             false => self.wait(id, packet, cx),
         }
     }
@@ -240,7 +240,7 @@ impl Links {
     fn wait(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
         let waiting = queue.enqueue(id, packet, *rate, cx);
-        self.schedule_end(id, waiting, cx);
+        self.hot[id.0 as usize].schedule_end_if(waiting > 0, id, cx);
     }
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
@@ -257,8 +257,8 @@ impl Links {
             first => (first, self.cold[id.0 as usize].queue.packets()),
         };
         let Some(packet) = next else { return false };
-        self.transmit(id, packet, Start::FromQueue, cx);
-        self.schedule_end(id, waiting, cx);
+        let link = self.transmit(id, packet, Start::FromQueue, cx);
+        link.schedule_end_if(waiting > 0, id, cx);
         true
     }
 
@@ -269,9 +269,9 @@ impl Links {
         NodeId(self.hot[id.0 as usize].to)
     }
 
-    /// Puts a packet on the wire.
+    /// Puts a packet on the wire of the link, which it returns.
     #[inline(always)]
-    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Context) {
+    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Context) -> &mut HotLink {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
             0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
@@ -285,11 +285,13 @@ impl Links {
         let [insertion, end] = cx.scheduler.reserve_two();
         link.insertion = end;
         if link.flags & flag::TRACKED != 0 {
-            return self.track_sent(id, packet, insertion, cx);
+            self.cold[id.0 as usize].track_sent(link, id, packet, insertion, cx);
+            return link;
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };
         cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
+        link
     }
 
     /// The next packet from the queue, and the number of packets that wait then. Asked also when nothing waits and the link
@@ -298,15 +300,6 @@ impl Links {
     fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> (Option<PacketId>, usize) {
         let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
         queue.dequeue(id, now, *rate, cx)
-    }
-
-    /// Makes the end of the transmission an event, if a packet or signalling waits for it.
-    #[inline(always)]
-    fn schedule_end(&mut self, id: LinkId, waiting: usize, cx: &mut Context) {
-        let link = &mut self.hot[id.0 as usize];
-        if waiting > 0 || link.flags & flag::PRIORITY != 0 {
-            link.schedule_end(id, cx);
-        }
     }
 }
 
@@ -318,6 +311,14 @@ impl HotLink {
             Transmitter::Idle => true,
             Transmitter::Busy => cx.scheduler.is_past(self.end, self.insertion),
             Transmitter::BusyWithEvent => false,
+        }
+    }
+
+    /// The same if a packet waits for it, as `waits` says, or signalling.
+    #[inline(always)]
+    fn schedule_end_if(&mut self, waits: bool, id: LinkId, cx: &mut Context) {
+        if waits || self.flags & flag::PRIORITY != 0 {
+            self.schedule_end(id, cx);
         }
     }
 

@@ -302,13 +302,6 @@ impl StaticRoutes {
         self.link_of(self.from[node.0 as usize] & !SPECIAL, dst)
     }
 
-    /// The same where the shortest path is all that packets need; `None` at any other node.
-    #[inline(always)]
-    pub fn plain_link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        let entry = self.from[node.0 as usize];
-        if entry & SPECIAL != 0 { None } else { self.link_of(entry, dst) }
-    }
-
     /// The link towards `dst` by an entry of [`StaticRoutes::from`].
     #[inline(always)]
     fn link_of(&self, entry: u32, dst: Addr) -> Option<LinkId> {

@@ -140,7 +140,13 @@ impl Links {
                     let sent = &cx.pool[&packet];
                     settled = Settled::Received(sent.header.dst, sent.is_management());
                     let insertion = cx.scheduler.reserve();
-                    self.track(id, packet, (started, insertion), cx);
+                    self.cold[id.0 as usize].track(
+                        &self.hot[id.0 as usize],
+                        id,
+                        packet,
+                        (started, insertion),
+                        cx,
+                    );
                 }
                 Fate::Lost(loss) => settled = Settled::Lost(packet, loss),
                 Fate::Beacon | Fate::Unanswered => unreachable!("no packet's end"),

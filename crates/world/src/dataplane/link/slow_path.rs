@@ -84,7 +84,7 @@ impl Links {
         } else {
             self[id].overtaking.push_back(packet.into());
             self.set(id, flag::PRIORITY);
-            self.schedule_end(id, 0, cx);
+            self.hot[id.0 as usize].schedule_end(id, cx);
         }
     }
 
@@ -128,14 +128,6 @@ impl Links {
         let end = link.end;
         let (waiting, _) = self.next(id, end, cx);
         debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
-    }
-
-    /// Makes the end of the transmission an event if a trace shows it.
-    pub(super) fn show_end(&mut self, id: LinkId, cx: &mut Context) {
-        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
-        if cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
-            link.schedule_end(id, cx);
-        }
     }
 }
 
