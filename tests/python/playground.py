@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import ROOT
+from roamlab.playground import constants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ def node() -> Iterator[Callable[..., Any]]:
     if program is None:
         pytest.skip("node is not installed: `apt-get install nodejs` brings it")
     need_engine()
-    command = [program, str(ROOT / "tests/playground/node.js"), str(ENGINE), str(PACKAGE)]
+    command = [program, str(ROOT / "tests/playground/node.js"), str(ENGINE), str(PACKAGE), constants.script()]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

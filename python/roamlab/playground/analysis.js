@@ -1,35 +1,5 @@
 // Stalls, slow periods, and what the record says led to them: as `roamlab why` tells them (docs/metrics.md defines both).
-
-const FLOOR_NS = 2e8;
-const SETTLE_NS = 1e9;
-/** The rate before a slow period is that of so many limits; a window with fewer packets at that rate says nothing. */
-const BEFORE = 5;
-const LEAST_PKTS = 4;
-
-/** What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move. */
-const RANKS = {
-  "link change": 0,
-  "link outage": 0,
-  "message lost": 1,
-  "message late": 1,
-  "packet lost": 1,
-  "random loss": 1,
-  "wrong prediction": 2,
-  "buffer too small": 3,
-  "timer too short": 3,
-  "queue full": 3,
-  "spurious timeout": 4,
-  "long timeout": 5,
-  handover: 6,
-};
-const LOSSES = {
-  "queue-overflow": "queue full",
-  "forwarded-overflow": "queue full",
-  "early-drop": "queue full",
-  "random-loss": "random loss",
-  "buffer-overflow": "buffer too small",
-  "buffer-expired": "timer too short",
-};
+// Limits, kinds of losses and the ranks of suspects are the Python package's: `constants.py` writes them as constants.
 
 /** The table of a flow, or of the group that it is of, in the scenario. */
 function flowTable(record, flow) {
@@ -305,7 +275,9 @@ class Search {
     const { drops, tcp, flows } = this.record.tables;
     const [row] = rowsOf(flows, { flow: stall.flow });
     Object.assign(this, { stall, found: new Map(), hosts: [flows.word("source", row), flows.word("destination", row)] });
+    const [early, near] = [stall.start - SETTLE_NS, stall.start - Math.max(stall.trip, FLOOR_NS)];
     for (const lost of lossesOf(this.record, stall)) this.walk(drops.column("cause")[lost]);
+    for (const filled of [...this.found.values()].filter((each) => this.isLate(each))) this.walkAbsent(filled, near);
     for (const expired of timeoutsOf(this.record, stall)) {
       const cause = tcp.column("cause")[expired];
       this.walk(cause);
@@ -313,7 +285,6 @@ class Search {
       const about = { name: "", place: "", host: "", flow: stall.flow, time_ns: tcp.column("time_ns")[expired], serial: 0 };
       this.note(kind, about, this.chain(cause));
     }
-    const [early, near] = [stall.start - SETTLE_NS, stall.start - Math.max(stall.trip, FLOOR_NS)];
     for (const row of this.causes) {
       const host = this.messages.get(row.serial)?.[1] ?? row.host;
       if (early <= row.time_ns && row.time_ns <= stall.end && this.hosts.includes(host)) {
@@ -321,8 +292,22 @@ class Search {
         if (row.name === "link-down" && row.time_ns >= near) this.note("handover", row, this.chain(row.id));
       } else if (row.kind === "link-outage" && this.meets(row, near)) this.note("link outage", row, [row]);
     }
-    const order = (one, other) => RANKS[one.kind] - RANKS[other.kind] || other.count - one.count || one.time_ns - other.time_ns;
+    const rank = (found) => (this.isLate(found) ? LATE : RANKS[found.kind]);
+    const order = (one, other) => rank(one) - rank(other) || other.count - one.count || one.time_ns - other.time_ns;
     return [...this.found.values()].sort(order);
+  }
+
+  /** A queue that was not full when the stall began. */
+  isLate(found) {
+    return found.kind === "queue full" && found.time_ns > this.stall.start + Math.max(this.stall.trip, FLOOR_NS);
+  }
+
+  /** Suspects what took hosts away whose packets were lost at the head of a queue before it was full. */
+  walkAbsent(filled, near) {
+    for (const row of this.causes) {
+      const lost = row.name === "detached" && row.place === filled.place;
+      if (lost && near <= row.time_ns && row.time_ns <= filled.time_ns) this.walk(row.cause);
+    }
   }
 
   /** The rows of `causes` from one to its root. */
