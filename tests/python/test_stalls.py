@@ -45,7 +45,7 @@ def _record(
         flows=pl.DataFrame({"flow": ["f"], "completed_ns": [-1]}),
         deliveries=pl.DataFrame(
             {
-                "time_ns": _ns(*arrived),
+                "time_ns": ns(*arrived),
                 "flow": ["f"] * len(arrived),
                 "seq": range(1, len(arrived) + 1),
                 "sent_ns": ns(*sent[: len(arrived) - 1], again or sent[len(arrived) - 1]),
@@ -54,7 +54,7 @@ def _record(
         ),
         packets=pl.DataFrame(
             {
-                "time_ns": _ns(*sends),
+                "time_ns": ns(*sends),
                 "event": ["send"] * len(sends),
                 "flow": ["f"] * len(sends),
                 "kind": ["data"] * len(sends),
@@ -129,7 +129,7 @@ def _steps(*rates: tuple[float, float]) -> FakeResults:
         flows=pl.DataFrame({"flow": ["f"], "kind": ["tcp"], "completed_ns": [-1]}),
         deliveries=pl.DataFrame(
             {
-                "time_ns": _ns(*times),
+                "time_ns": ns(*times),
                 "flow": ["f"] * len(times),
                 "sent_ns": ns(*(time - 0.05 for time in times)),
                 "fresh": [True] * len(times),
@@ -181,7 +181,7 @@ def test_datagrams_are_slow_against_what_is_sent() -> None:
         flows=pl.DataFrame(flow),
         deliveries=pl.DataFrame(
             {
-                "time_ns": _ns(*(time + 0.05 for _, time in came)),
+                "time_ns": ns(*(time + 0.05 for _, time in came)),
                 "flow": ["f"] * len(came),
                 "sent_ns": ns(*(time for _, time in came)),
                 "fresh": [True] * len(came),
@@ -190,7 +190,7 @@ def test_datagrams_are_slow_against_what_is_sent() -> None:
         ),
         packets=pl.DataFrame(
             {
-                "time_ns": _ns(*sent),
+                "time_ns": ns(*sent),
                 "event": ["send"] * len(sent),
                 "flow": ["f"] * len(sent),
                 "kind": ["datagram"] * len(sent),

@@ -11,15 +11,18 @@ function flowTable(record, flow) {
 
 /** The rows of a table in which columns of names have these values. */
 function rowsOf(table, wanted) {
-  let rows = null;
-  for (const [name, words] of Object.entries(wanted)) {
+  const tests = Object.entries(wanted).map(([name, words]) => {
     const allowed = new Uint8Array(table.spec[name].names.length);
     for (const word of [words].flat()) allowed[table.code(name, word)] = 1;
-    const column = table.column(name);
-    const test = (row) => allowed[column[row]];
-    rows = rows ? rows.filter(test) : table.where(test);
+    return [table.column(name), allowed];
+  });
+  const found = new Int32Array(table.rows);
+  let count = 0;
+  rows: for (let row = 0; row < table.rows; row++) {
+    for (const [column, allowed] of tests) if (!allowed[column[row]]) continue rows;
+    found[count++] = row;
   }
-  return rows;
+  return found.subarray(0, count);
 }
 
 /** What arrived of a flow: the rows of what was new in order of time, and twice the smallest one-way delay in ns, 0 of none. */
@@ -158,12 +161,22 @@ function slowPeriods(record, flow) {
   return periodsOf(flow, course(deliveries, fresh, "bytes", 0), sent, Math.max(FLOOR_NS, 2 * delay), endOf(record, flow));
 }
 
-/** The different numbers of some lists from `begin` to `end`, in order. */
+/** The different numbers of some lists, each in order, from `begin` to `end`, which are among them. */
 function instants(lists, begin, end) {
-  const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 2));
-  all.set([begin, end]);
-  lists.reduce((place, list) => (all.set(list, place), place + list.length), 2);
-  return all.sort().filter((time, place) => time >= begin && time <= end && time !== all[place - 1]);
+  if (end < begin) return new Float64Array(0);
+  const places = lists.map((list) => firstNot(list.length, (place) => list[place] <= begin));
+  const found = new Float64Array(lists.reduce((sum, list) => sum + list.length, 2));
+  let count = 1;
+  for (let now = (found[0] = begin); now < end; found[count++] = now) {
+    let next = end;
+    for (let which = 0; which < lists.length; which++) {
+      const list = lists[which];
+      while (list[places[which]] <= now) places[which]++;
+      if (list[places[which]] < next) next = list[places[which]];
+    }
+    now = next;
+  }
+  return found.subarray(0, count);
 }
 
 function periodsOf(flow, arrived, sent, limit, end) {
