@@ -112,7 +112,8 @@ class _Visitor:
     def open(self, number: int, link: str) -> None:
         self.number, self.link, self.begin, self.cancelled = number, link, time.monotonic(), False
         self.before = self.page.evaluate(_STATE)["opened"]
-        self.page.evaluate("link => { location.hash = link; }", link)
+        # The same link twice is no change of the address.
+        self.page.evaluate("link => { location.hash = link; }", f"{link}&n={number}")
 
     def ask(self) -> str:
         """What has become of the link; empty: nothing yet."""

@@ -178,6 +178,29 @@ def test_the_film_shows_what_the_tables_say(browser: Browser) -> None:
         assert page.evaluate("playground.film.playing") is False
 
 
+def test_the_sentence_stays_in_the_window_of_a_telephone(browser: Browser) -> None:
+    """Who moves a slider sees there what it changed, and does not have to scroll back."""
+    with shown(browser, PAGE, NARROW) as page:
+        settled(page)
+        page.get_by_label("bs2: queue limit").scroll_into_view_if_needed()
+        assert page.evaluate("scrollY") > 0
+        assert page.evaluate("document.getElementById('headline').getBoundingClientRect().top") >= 0
+        page.get_by_label("bs2: queue limit").focus()
+        place = "document.activeElement.getBoundingClientRect().top"
+        assert page.evaluate(place) >= page.evaluate(
+            "document.getElementById('headline').getBoundingClientRect().bottom"
+        )
+
+
+def test_the_film_has_hosts_that_only_receive(browser: Browser) -> None:
+    text = (ROOT / "examples/roaming.toml").read_text(encoding="utf-8")
+    with _opened(browser, text) as page:
+        nodes = page.evaluate("playground.film.film.nodes.map((node) => node.name)")
+        assert {"ch", "gw", "ap1", "ap2", "walker", "desk"} <= set(nodes)
+        page.evaluate("playground.film.show(4e9)")
+        assert page.evaluate("playground.film.inside.size") == 2
+
+
 def test_a_link_holds_the_whole_scenario(browser: Browser) -> None:
     with _opened(browser, SHORT.replace('"8 pkt"', '"7 pkt"')) as page:
         until(page, "location.hash.includes('&t=')")
