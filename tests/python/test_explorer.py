@@ -279,6 +279,29 @@ def test_the_window_is_what_the_sender_may_use(browser: Browser, stalled: Result
         assert page.evaluate(f"{lane}.range(explorer.columns[0].x)[1]") <= 128
 
 
+@pytest.mark.parametrize(
+    ("example", "changes", "expected"),
+    [
+        ("handover", {}, [("bs1", 0.0, 10.0), ("bs2", 10.0, 12.0)]),
+        (
+            "handover",
+            {"radio": {"kind": "soft", "overlap": "200 ms"}},
+            [("bs1", 0.0, 10.2), ("bs2", 10.0, 12.0)],
+        ),
+        ("roaming", {}, [("ap1", 0.069, 5.261), ("ap2", 5.327, 12.0)]),
+    ],
+    ids=["hard", "soft", "802.11"],
+)
+def test_a_host_is_in_a_cell_until_its_link_there_goes_down(
+    example: str, changes: dict[str, object], expected: list[tuple[str, float, float]]
+) -> None:
+    """It may be on its next visit by then."""
+    results = run(load(ROOT / f"examples/{example}.toml").set_all({"run.duration": "12 s"} | changes), 1)
+    visits = explorer._hosts(results)[0]["visits"]
+    in_s = [(each["cell"], *(round(each[end] / 1e9, 3) for end in ("from_ns", "to_ns"))) for each in visits]
+    assert in_s == expected
+
+
 def test_a_copy_that_was_discarded_is_no_loss(browser: Browser, tmp_path: Path) -> None:
     """The layer 2 of X2 discards what the host has got already, which is drawn apart from losses."""
     (scheme,) = (each for each in scenarios.schemes() if each.name == "X2, standard path switch")

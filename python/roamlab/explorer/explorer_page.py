@@ -247,15 +247,24 @@ def _hosts(results: Results) -> list[dict[str, Any]]:
 
 
 def _visits(results: Results, host: str, rows: pl.DataFrame) -> list[dict[str, Any]]:
-    found = []
-    for visit in range(int(rows["visit"].to_list()[-1]) + 1 if rows.height else 0):
-        own = rows.filter(pl.col("visit") == visit)
-        up = own.filter(pl.col("phase") == "link-up")["time_ns"].to_list()
-        down = own.filter(pl.col("phase") == "link-down")["time_ns"].to_list()
-        end = results.manifest.outline.duration_ns
-        cell = visited(results.manifest.network, host, visit)[1]
-        begin = up[0] if up else (down[-1] if down else end)
-        found.append({"cell": cell or f"cell {visit}", "from_ns": begin, "to_ns": down[-1] if down else end})
+    """The host's visits in order, each until the link there goes down: with a soft handover in a later visit."""
+    end = results.manifest.outline.duration_ns
+    found: list[dict[str, Any]] = []
+    inside: list[dict[str, Any]] = []  # the oldest first, which a host leaves first
+    for row in rows.iter_rows(named=True):
+        for visit in range(len(found), int(row["visit"]) + 1):
+            cell = visited(results.manifest.network, host, visit)[1]
+            found.append({"cell": cell or f"cell {visit}", "from_ns": end, "to_ns": end})
+        visit = found[row["visit"]]
+        if row["phase"] == "link-up":
+            visit["from_ns"] = min(visit["from_ns"], row["time_ns"])
+            for before in [other for other in inside if other["cell"] == visit["cell"]]:
+                before["to_ns"] = row["time_ns"]
+                inside.remove(before)
+            inside.append(visit)
+            visit["to_ns"] = end
+        elif row["phase"] == "link-down" and inside:
+            inside.pop(0)["to_ns"] = row["time_ns"]
     return found
 
 
