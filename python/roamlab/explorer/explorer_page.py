@@ -19,7 +19,7 @@ from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page
 from roamlab.records.experience import table_of
 from roamlab.scenarios.profiles import profile
-from roamlab.showing.chart import chart, visited
+from roamlab.showing.chart import chart, stays
 from roamlab.showing.report import moment
 
 if TYPE_CHECKING:
@@ -239,32 +239,13 @@ def _hosts(results: Results) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": host,
-                "visits": _visits(results, host, own),
+                "visits": [
+                    {"cell": stay.cell, "from_ns": stay.begin_ns, "to_ns": stay.end_ns}
+                    for stay in stays(results, host)
+                ],
                 "phases": own.drop("host", "cause").to_dicts(),
             }
         )
-    return found
-
-
-def _visits(results: Results, host: str, rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """The host's visits in order, each until the link there goes down: with a soft handover in a later visit."""
-    end = results.manifest.outline.duration_ns
-    found: list[dict[str, Any]] = []
-    inside: list[dict[str, Any]] = []  # the oldest first, which a host leaves first
-    for row in rows.iter_rows(named=True):
-        for visit in range(len(found), int(row["visit"]) + 1):
-            cell = visited(results.manifest.network, host, visit)[1]
-            found.append({"cell": cell or f"cell {visit}", "from_ns": end, "to_ns": end})
-        visit = found[row["visit"]]
-        if row["phase"] == "link-up":
-            visit["from_ns"] = min(visit["from_ns"], row["time_ns"])
-            for before in [other for other in inside if other["cell"] == visit["cell"]]:
-                before["to_ns"] = row["time_ns"]
-                inside.remove(before)
-            inside.append(visit)
-            visit["to_ns"] = end
-        elif row["phase"] == "link-down" and inside:
-            inside.pop(0)["to_ns"] = row["time_ns"]
     return found
 
 
