@@ -17,6 +17,7 @@ from PIL import Image
 
 from browser import NARROW, WIDE, check_access, chromium, shown
 from conftest import COMMAND, ROOT
+from roamlab import papers
 from roamlab.base.errors import BadInput
 from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
@@ -300,6 +301,12 @@ def test_a_host_is_in_a_cell_until_its_link_there_goes_down(
     visits = explorer._hosts(results)[0]["visits"]
     in_s = [(each["cell"], *(round(each[end] / 1e9, 3) for end in ("from_ns", "to_ns"))) for each in visits]
     assert in_s == expected
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_the_run_of_a_paper_opens_where_a_host_moves(name: str) -> None:
+    """A run in which none does would open at its beginning."""
+    assert explorer.first_move(run(papers.paper(name).example(), 1)).startswith("#t=")
 
 
 def test_a_copy_that_was_discarded_is_no_loss(browser: Browser, tmp_path: Path) -> None:
