@@ -55,7 +55,7 @@ demo:
 	$(BIN)/roamlab reproduce mblue
 
 # Programs of Debian packages of the same names, which some tests use. A test whose program is missing is skipped and says so.
-TOOLS := tshark chromium
+TOOLS := tshark chromium valgrind
 tools:
 	for tool in $(TOOLS); do \
 	  if command -v $$tool > /dev/null; then continue; fi; \

@@ -7,6 +7,7 @@ use crate::ids::{LinkId, Location};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, PacketId, Waiting};
 use roamlab_qdisc::Matching;
+use std::collections::VecDeque;
 
 impl Links {
     /// The packet of the arrival that happens now, if it was not taken off the air meanwhile.
@@ -58,6 +59,13 @@ impl Links {
         link.queue.sample(id, cx);
         self.offer(id, cx);
         taken
+    }
+
+    /// Removes all that wait: in order those of the queue, and the signalling that overtakes them. The latter is not looked
+    /// at: a host that moves faster than it can register leaves thousands.
+    pub fn take_waiting(&mut self, id: LinkId, cx: &mut Context) -> (Vec<PacketId>, VecDeque<Waiting>) {
+        let overtaking = std::mem::take(&mut self[id].overtaking);
+        (self.take_matching(id, false, &|_, _| true, cx), overtaking)
     }
 
     /// Copies, in order, of what `wanted` selects among the packets in flight.

@@ -8,6 +8,7 @@ use crate::ids::{LinkId, Location};
 use crate::record::probe::Stop;
 use roamlab_engine::Duration;
 use roamlab_packet::{DropReason, Packet, PacketId, Waiting};
+use std::collections::VecDeque;
 
 impl Links {
     /// Takes in a packet that is not plain, or any packet at a link that is not.
@@ -75,14 +76,40 @@ impl Links {
 
     /// A packet overtakes what waits in the queue.
     fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        if self.hot(id).flags & flag::STATION != 0 {
-            self[id].overtaking.push_back(packet.into());
-            self.offer(id, cx);
-        } else if self.hot(id).is_idle(cx) {
+        if self.hot(id).flags & flag::STATION == 0 && self.hot(id).is_idle(cx) {
             self.fall_idle(id, cx);
             self.transmit(id, packet, Start::FromIdle, cx);
         } else {
             self[id].overtaking.push_back(packet.into());
+            self.let_overtake(id, cx);
+        }
+    }
+
+    /// The same of signalling that has overtaken at another link, as a whole: its number does not matter.
+    pub fn overtake_all(&mut self, id: LinkId, mut packets: VecDeque<Waiting>, cx: &mut Context) {
+        let each = self.hot(id).flags & (flag::FORCED | flag::TRACE) != 0 || self[id].members.is_some();
+        if each {
+            return packets.into_iter().for_each(|packet| self.enqueue(id, packet.take(), cx));
+        }
+        if self.hot(id).flags & flag::STATION == 0 && self.hot(id).is_idle(cx) {
+            let Some(first) = packets.pop_front() else { return };
+            self.overtake(id, first.take(), cx);
+        }
+        if packets.is_empty() {
+            return;
+        }
+        match &mut self[id].overtaking {
+            waiting if waiting.is_empty() => *waiting = packets,
+            waiting => waiting.append(&mut packets),
+        }
+        self.let_overtake(id, cx);
+    }
+
+    /// Signalling waits that overtakes: it is next.
+    fn let_overtake(&mut self, id: LinkId, cx: &mut Context) {
+        if self.hot(id).flags & flag::STATION != 0 {
+            self.offer(id, cx);
+        } else {
             self.set(id, flag::PRIORITY);
             self.hot[id.0 as usize].schedule_end(id, cx);
         }

@@ -10,7 +10,8 @@ use crate::dataplane::tunnel::{self, Exit};
 use crate::ids::{AgentIndex, HostAtAgent, LinkId, Location, NodeId};
 use crate::record::probe::Stop;
 use roamlab_mobility::{Direction, Via};
-use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId};
+use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId, Waiting};
+use std::collections::VecDeque;
 
 /// Where a packet at a node comes from.
 #[derive(Copy, Clone, Default)]
@@ -353,6 +354,16 @@ impl Network {
         match self.cells.uplink(host) {
             Some(link) => self.links.enqueue(link, packet, cx),
             None => self.cells.wait(host, packet, cx),
+        }
+    }
+
+    /// Signalling that has overtaken data at a host's last uplink does so at the present one.
+    pub(super) fn send_overtaking(&mut self, host: NodeId, packets: VecDeque<Waiting>, cx: &mut Context) {
+        match self.cells.uplink(host) {
+            Some(link) if self.cells.copy_uplinks(host).is_empty() => {
+                self.links.overtake_all(link, packets, cx);
+            }
+            _ => packets.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx)),
         }
     }
 
