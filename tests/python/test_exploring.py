@@ -262,7 +262,7 @@ def test_a_verdict_that_turns_with_the_block_is_found(tmp_path: Path) -> None:
     assert blocks.unsteady(almost) == ["of 18"]
 
 
-WITHOUT_BLOCKS = {"bcmp", "ipf"}
+WITHOUT_BLOCKS = {"ipf"}
 """Papers that ship no record of `--blocks 20` yet."""
 
 

@@ -17,7 +17,7 @@ from roamlab.papers.runs import Batch
 from roamlab.papers.stored import code
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption
-from roamlab.statistics.axes import Outcome, Setting
+from roamlab.statistics.axes import Outcome, Setting, shortfall
 from roamlab.statistics.claims import interval_text
 from roamlab.statistics.space import alone, beside, explore, judge, turned
 
@@ -67,15 +67,11 @@ def outcome(claim: Claim) -> Outcome:
         worst.unit,
         measures=tuple(measure.what for measure in counted),
         held=tuple(measure.what for measure in counted if measure.verdict == "holds"),
-        short=sum(math.log(2.0 - min(1.0, max(_FARTHEST, _margin(measure)))) for measure in counted),
+        short=sum(shortfall(_margin(measure)) for measure in counted),
     )
 
 
 _RANK: dict[Verdict, int] = {"contradicted": 0, "undecided": 1, "holds": 2}
-
-
-_FARTHEST = -1000.0
-"""A margin that is counted for one that has no bound."""
 
 
 def _margin(measure: Measure) -> float:
