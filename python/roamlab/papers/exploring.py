@@ -162,8 +162,9 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
     found = explore(space.axes, evaluate, budget, decider.progress("explored", budget))
     steering = set(found.claims)
     if space.beside is not None:
-        rest = decider.claims(list(found.tried), range(space.few or space.runs), space.beside)
-        found = beside(found, dict(zip(found.tried, map(outcomes, rest), strict=True)))
+        wanted = dict.fromkeys([*found.drawn, *alone(space.axes)])
+        settings = [setting for setting in found.tried if setting in wanted]
+        found = beside(found, _beside(decider, settings))
     confirmed: dict[str, Confirmed] = {}
     for _ in range(ROUNDS):
         open_ = {
@@ -184,6 +185,22 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
         name: again for name, again in confirmed.items() if again.setting == found.claims[name].turning
     }
     return found, at_the_turn
+
+
+def _beside(decider: Decider, settings: Sequence[Setting]) -> dict[Setting, Mapping[str, Outcome]]:
+    """The claims that do not steer the search, under each setting."""
+    space = decider.space
+    if space.beside is None:
+        return {}
+    decided = decider.claims(settings, range(space.few or space.runs), space.beside)
+    return dict(zip(settings, map(outcomes, decided), strict=True))
+
+
+def everywhere(decider: Decider, found: Explored) -> Explored:
+    """A search with the claims that did not steer it decided in all settings that it tried."""
+    (default, *_) = alone(found.axes)
+    missing = [setting for setting, of in found.tried.items() if of.keys() != found.tried[default].keys()]
+    return beside(found, _beside(decider, missing)) if missing else found
 
 
 def _anew(
@@ -310,7 +327,11 @@ def _map(found: Explored) -> dict[str, list[list[float | None]]]:
     """Of each claim, by axis and value, the share of the settings with the value in which it holds; none: null."""
 
     def share(claim: str, at: int, value: int) -> float | None:
-        of = [outcomes[claim] for setting, outcomes in found.tried.items() if setting[at] == value]
+        of = [
+            outcomes[claim]
+            for setting, outcomes in found.tried.items()
+            if setting[at] == value and claim in outcomes
+        ]
         return round(sum(each.verdict == "holds" for each in of) / len(of), 4) if of else None
 
     return {

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from roamlab.statistics.axes import Axis, Outcome, Setting, Tried
 
 Score: TypeAlias = tuple[int, float, float]
-"""How many claims hold; minus the sum of how far all are from holding by all their measures; the sum of all margins, each
-bounded to `MARGIN` half-widths."""
+"""How many claims hold; minus the sum of how far they are from holding by all their measures; the sum of all margins,
+each bounded to `MARGIN` half-widths."""
 
 _TOPS = 6
 """Settings around which the search goes on."""
@@ -53,8 +53,9 @@ def climb(
 ) -> Tried:
     """Try `budget` further settings in which the `wanted` claims are expected to hold together.
 
-    A model of how near each claim is to holding, fitted to all settings so far, gives the expected number that hold. Candidates are
-    one or two changes away from the best so far, or drawn from the whole space. It ends early where all hold.
+    A model of how near each claim is to holding, fitted to all settings so far, gives the expected number that hold.
+    Candidates are one or two changes away from the best so far, or drawn from the whole space. It ends early where all
+    hold.
     """
     rng = np.random.default_rng(3)
     tried = dict(tried)

@@ -59,6 +59,7 @@ class Robustness:
     claim: str
     default: Verdict
     tried: int
+    """In so many settings it was decided."""
     shares: Mapping[Verdict, Interval]
     """Of the settings that were drawn by weight."""
     turning: Setting | None
@@ -160,8 +161,8 @@ def explore(
 
 
 def beside(found: Explored, outcomes: Mapping[Setting, Mapping[str, Outcome]]) -> Explored:
-    """A search with further claims, which did not steer it, decided in each setting that it tried."""
-    tried = {setting: {**own, **outcomes[setting]} for setting, own in found.tried.items()}
+    """A search with further claims, which did not steer it, decided in some of the settings that it tried."""
+    tried = {setting: {**own, **outcomes.get(setting, {})} for setting, own in found.tried.items()}
     return replace(found, tried=tried, claims=judge(found.axes, tried, found.drawn))
 
 
@@ -343,7 +344,6 @@ def _stepwise(axes: Sequence[Axis], tried: Tried, claim: str, other: Verdict) ->
     Settings that are drawn differ from the default on most axes, and there the effect of two choices is lost among the
     others.
     """
-
     goals = dict(zip(tried, -goals_of(tried, claim, other), strict=True))
 
     def far(setting: Setting) -> float:
@@ -431,11 +431,12 @@ def _effects(axes: Sequence[Axis], tried: Tried, claim: str) -> list[Effect]:
 _VERDICTS: tuple[Verdict, ...] = ("holds", "undecided", "contradicted")
 
 
-def judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
-    """Where each claim holds, in the settings that were tried."""
-    default = tried[(0,) * len(axes)]
+def judge(axes: Sequence[Axis], every: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
+    """Where each claim holds, in the settings in which it was decided. All that were drawn are among them."""
+    default = every[(0,) * len(axes)]
     found = {}
     for claim in default:
+        tried = {setting: outcomes for setting, outcomes in every.items() if claim in outcomes}
         best = max(tried, key=lambda setting: tried[setting][claim].margin)
         verdicts = [tried[setting][claim].verdict for setting in drawn]
         found[claim] = Robustness(
