@@ -6,8 +6,8 @@ Each choice is an axis with plausible values. A setting has one value on each ax
 2. settings drawn by the values' weights, from which shares of the space are estimated;
 3. each other value with all the values that change nothing alone, because such a value may matter with another one;
 4. settings until all pairs of values are covered;
-5. for each claim whose verdict never turned: single steps from the closest settings near the default, the single steps
-   from the closest setting of all and the settings anywhere that a fitted model expects to be closest;
+5. for each claim whose verdict never turned: single steps from the closest settings near the default. Also what a
+   fitted model expects to be closest, among single steps from the closest setting of all and among settings anywhere;
 6. for each claim whose verdict turned: the part of the change that is needed.
 """
 
