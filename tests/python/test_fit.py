@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.statistics import fit, space
-from roamlab.statistics.axes import Axis, Outcome, Setting, Value
+from roamlab.statistics.axes import Axis, Outcome, Setting, Value, shortfall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +27,8 @@ def _outcomes(settings: Sequence[Setting], _: bool = False) -> list[dict[str, Ou
     def of(setting: Setting, corner: dict[int, int]) -> Outcome:
         missing = sum(setting[at] != value for at, value in corner.items())
         margin = (2.0 if missing == 0 else -0.5 - missing) + noise.normal(0, 0.2)
-        return Outcome(
-            "holds" if margin >= 1 else "contradicted" if margin <= -1 else "undecided", margin, ""
-        )
+        verdict = "holds" if margin >= 1 else "contradicted" if margin <= -1 else "undecided"
+        return Outcome(verdict, margin, "", short=shortfall(margin))  # type: ignore[arg-type]
 
     return [{name: of(each, corner) for name, corner in (CORNERS | AGAINST).items()} for each in settings]
 
@@ -54,10 +53,10 @@ def test_it_ends_where_all_hold() -> None:
 def test_a_setting_that_holds_more_comes_before_one_with_larger_margins() -> None:
     def of(*margins: float) -> dict[str, Outcome]:
         return {
-            name: Outcome("holds" if margin >= 1 else "contradicted", margin, "")
+            name: Outcome("holds" if margin >= 1 else "contradicted", margin, "", short=shortfall(margin))
             for name, margin in zip("ab", margins, strict=True)
         }
 
     tried = {(1,): of(1.1, 1.1), (0,): of(1e9, -1.5), (2,): of(1.1, 1.1), (3,): of(3.0, 1.1)}
     assert fit.ranked(tried, ["a", "b"]) == [(3,), (1,), (2,), (0,)]
-    assert fit.score(tried[0,], ["a", "b"]) == (1, 3.5)
+    assert fit.score(tried[0,], ["a", "b"]) == (1, -np.log(3.5), 3.5)

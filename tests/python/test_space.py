@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from roamlab.statistics import space
-from roamlab.statistics.axes import Axis, Outcome, Setting, Value
+from roamlab.statistics.axes import Axis, Outcome, Setting, Value, shortfall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,14 @@ AXES = [
 
 def _outcome(margin: float) -> Outcome:
     verdict = "holds" if margin >= 1 else "contradicted" if margin <= -1 else "undecided"
-    return Outcome(verdict, margin, f"{margin:g}", distance=max(0.0, -margin), unit="pkt")  # type: ignore[arg-type]
+    return Outcome(
+        verdict,  # type: ignore[arg-type]
+        margin,
+        f"{margin:g}",
+        distance=max(0.0, -margin),
+        unit="pkt",
+        short=shortfall(margin),
+    )
 
 
 def _explore(margin: Callable[[Setting], float], budget: int = 150) -> space.Robustness:

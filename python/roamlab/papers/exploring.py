@@ -17,7 +17,7 @@ from roamlab.papers.runs import Batch
 from roamlab.papers.stored import code
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption
-from roamlab.statistics.axes import Outcome, Setting
+from roamlab.statistics.axes import Outcome, Setting, shortfall
 from roamlab.statistics.claims import interval_text
 from roamlab.statistics.space import alone, beside, explore, judge, turned
 
@@ -67,15 +67,11 @@ def outcome(claim: Claim) -> Outcome:
         worst.unit,
         measures=tuple(measure.what for measure in counted),
         held=tuple(measure.what for measure in counted if measure.verdict == "holds"),
-        short=sum(math.log(2.0 - min(1.0, max(_FARTHEST, _margin(measure)))) for measure in counted),
+        short=sum(shortfall(_margin(measure)) for measure in counted),
     )
 
 
 _RANK: dict[Verdict, int] = {"contradicted": 0, "undecided": 1, "holds": 2}
-
-
-_FARTHEST = -1000.0
-"""A margin that is counted for one that has no bound."""
 
 
 def _margin(measure: Measure) -> float:
@@ -166,8 +162,9 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
     found = explore(space.axes, evaluate, budget, decider.progress("explored", budget))
     steering = set(found.claims)
     if space.beside is not None:
-        rest = decider.claims(list(found.tried), range(space.few or space.runs), space.beside)
-        found = beside(found, dict(zip(found.tried, map(outcomes, rest), strict=True)))
+        wanted = dict.fromkeys([*found.drawn, *alone(space.axes)])
+        settings = [setting for setting in found.tried if setting in wanted]
+        found = beside(found, _beside(decider, settings))
     confirmed: dict[str, Confirmed] = {}
     for _ in range(ROUNDS):
         open_ = {
@@ -188,6 +185,22 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
         name: again for name, again in confirmed.items() if again.setting == found.claims[name].turning
     }
     return found, at_the_turn
+
+
+def _beside(decider: Decider, settings: Sequence[Setting]) -> dict[Setting, Mapping[str, Outcome]]:
+    """The claims that do not steer the search, under each setting."""
+    space = decider.space
+    if space.beside is None:
+        return {}
+    decided = decider.claims(settings, range(space.few or space.runs), space.beside)
+    return dict(zip(settings, map(outcomes, decided), strict=True))
+
+
+def everywhere(decider: Decider, found: Explored) -> Explored:
+    """A search with the claims that did not steer it decided in all settings that it tried."""
+    (default, *_) = alone(found.axes)
+    missing = [setting for setting, of in found.tried.items() if of.keys() != found.tried[default].keys()]
+    return beside(found, _beside(decider, missing)) if missing else found
 
 
 def _anew(
@@ -314,7 +327,11 @@ def _map(found: Explored) -> dict[str, list[list[float | None]]]:
     """Of each claim, by axis and value, the share of the settings with the value in which it holds; none: null."""
 
     def share(claim: str, at: int, value: int) -> float | None:
-        of = [outcomes[claim] for setting, outcomes in found.tried.items() if setting[at] == value]
+        of = [
+            outcomes[claim]
+            for setting, outcomes in found.tried.items()
+            if setting[at] == value and claim in outcomes
+        ]
         return round(sum(each.verdict == "holds" for each in of) / len(of), 4) if of else None
 
     return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.papers import sentences
-from roamlab.papers.exploring import Decider, near, outcome, outcomes, search
+from roamlab.papers.exploring import Decider, everywhere, near, outcome, outcomes, search
 from roamlab.papers.reporting import search_report
 from roamlab.papers.stored import code
 from roamlab.showing.page import Table
@@ -69,7 +69,7 @@ def fit(space: Space[Any], session: Session, budget: int) -> Fit:
     decider = Decider(space, session)
     runs, closer, fresh = decider.blocks
     default = (0,) * len(space.axes)
-    explored, _ = search(space, session, budget)
+    explored = everywhere(decider, search(space, session, budget)[0])
     (at_default,) = decider.every([default], runs)
     results = [claim.id for claim in at_default if claim.kind == "result"]
 

@@ -49,6 +49,15 @@ class Axis:
         return share
 
 
+_FARTHEST = -1000.0
+"""A margin that is counted for one that has no bound."""
+
+
+def shortfall(margin: float) -> float:
+    """How far a measure with this margin is from holding: log(2 - margin), and 0 from a margin of 1 on."""
+    return math.log(2.0 - min(1.0, max(_FARTHEST, margin)))
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one setting gave for one claim.
@@ -68,8 +77,8 @@ class Outcome:
     held: tuple[str, ...] = ()
     """Those of them that hold."""
     short: float = 0.0
-    """How far all of them together are from holding: the sum of log(2 - margin) over those with a margin below 1. It
-    tells a change that brings one measure nearer, where the deciding one stays as it was."""
+    """How far all of them together are from holding: the sum of `shortfall`. It tells a change that brings one measure
+    nearer, where the deciding one stays as it was."""
 
     @property
     def far(self) -> str:

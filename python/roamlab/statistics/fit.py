@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from roamlab.statistics.regression import MARGIN, margins_of, matrix_of, weights_of
-from roamlab.statistics.space import BATCH, anywhere, with_values
+from roamlab.statistics.regression import MARGIN, goals_of, matrix_of, weights_of
+from roamlab.statistics.space import BATCH, anywhere, steps_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from roamlab.statistics.axes import Axis, Outcome, Setting, Tried
 
-Score: TypeAlias = tuple[int, float]
-"""How many claims hold, and the sum of all margins, each bounded to `MARGIN` half-widths."""
+Score: TypeAlias = tuple[int, float, float]
+"""How many claims hold; minus the sum of how far they are from holding by all their measures; the sum of all margins,
+each bounded to `MARGIN` half-widths."""
 
 _TOPS = 6
 """Settings around which the search goes on."""
@@ -28,15 +29,16 @@ _FAR = 2000
 def score(outcomes: Mapping[str, Outcome], wanted: Sequence[str]) -> Score:
     """Of one setting; a larger one is better."""
     held = sum(outcomes[name].verdict == "holds" for name in wanted)
-    return held, sum(float(np.clip(outcomes[name].margin, -MARGIN, MARGIN)) for name in wanted)
+    margins = [float(np.clip(outcomes[name].margin, -MARGIN, MARGIN)) for name in wanted]
+    return held, -sum(outcomes[name].short for name in wanted), sum(margins)
 
 
 def ranked(tried: Tried, wanted: Sequence[str]) -> list[Setting]:
     """The settings that were tried, the best first; of equal ones that with fewer changes of the default."""
 
-    def order(setting: Setting) -> tuple[int, float, int, Setting]:
-        held, margins = score(tried[setting], wanted)
-        return -held, -margins, sum(at != 0 for at in setting), setting
+    def order(setting: Setting) -> tuple[int, float, float, int, Setting]:
+        held, near, margins = score(tried[setting], wanted)
+        return -held, -near, -margins, sum(at != 0 for at in setting), setting
 
     return sorted(tried, key=order)
 
@@ -51,8 +53,9 @@ def climb(
 ) -> Tried:
     """Try `budget` further settings in which the `wanted` claims are expected to hold together.
 
-    A model of each claim's margin, fitted to all settings so far, gives the expected number that hold. Candidates are
-    one or two changes away from the best so far, or drawn from the whole space. It ends early where all hold.
+    A model of how near each claim is to holding, fitted to all settings so far, gives the expected number that hold.
+    Candidates are one or two changes away from the best so far, or drawn from the whole space. It ends early where all
+    hold.
     """
     rng = np.random.default_rng(3)
     tried = dict(tried)
@@ -75,12 +78,7 @@ def climb(
 
 def _candidates(axes: Sequence[Axis], best: Sequence[Setting], rng: np.random.Generator) -> set[Setting]:
     def around(settings: set[Setting]) -> set[Setting]:
-        return {
-            with_values(setting, [(at, value)])
-            for setting in settings
-            for at, axis in enumerate(axes)
-            for value in range(len(axis.values))
-        }
+        return {step for setting in settings for step in steps_from(axes, setting)}
 
     once = around(set(best))
     return once | around(around({best[0]})) | set(anywhere(axes, _FAR, rng))
@@ -89,12 +87,12 @@ def _candidates(axes: Sequence[Axis], best: Sequence[Setting], rng: np.random.Ge
 def _expected(
     axes: Sequence[Axis], tried: Tried, wanted: Sequence[str], fresh: Sequence[Setting]
 ) -> NDArray[np.float64]:
-    """The expected number of claims that hold, with the margins to break ties."""
+    """The expected number of claims that hold, with how near they are to break ties."""
     matrix, further = matrix_of(axes, list(tried)), matrix_of(axes, fresh)
     held = np.zeros(len(fresh))
     for name in wanted:
-        margins = margins_of(tried, name)
-        expected = margins.mean() + further @ weights_of(matrix, margins)
-        error = max(1.0, float(np.std(margins)) / 2)
-        held += 1.0 / (1.0 + np.exp(-np.clip((expected - 1.0) / error * 2, -30, 30))) + 0.01 * expected
+        goals = goals_of(tried, name, "holds")
+        expected = goals.mean() + further @ weights_of(matrix, goals)
+        error = max(0.5, float(np.std(goals)) / 2)
+        held += 1.0 / (1.0 + np.exp(-np.clip(expected / error * 2, -30, 30))) + 0.01 * expected
     return held

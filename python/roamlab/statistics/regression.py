@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from roamlab.statistics.axes import Axis, Setting, Tried
+    from roamlab.statistics.claims import Verdict
 
 MARGIN = 5.0
 """Beyond so many half widths it does not matter how far."""
@@ -24,6 +25,17 @@ def margins_of(tried: Tried, claim: str) -> NDArray[np.float64]:
     finite = np.nan_to_num(found, nan=0.0, posinf=MARGIN, neginf=-MARGIN)
     clipped: NDArray[np.float64] = np.clip(finite, -MARGIN, MARGIN)
     return clipped
+
+
+def goals_of(tried: Tried, claim: str, other: Verdict) -> NDArray[np.float64]:
+    """How near each setting tried is to the other verdict of a claim; larger is nearer.
+
+    To holding: by all its measures together, 0 where it holds. So a change is seen that brings one of them nearer,
+    while the worst stays as it was. To being contradicted: by the margin of the worst, which alone decides it.
+    """
+    if other == "holds":
+        return np.array([-outcomes[claim].short for outcomes in tried.values()])
+    return -margins_of(tried, claim)
 
 
 _RIDGE = 0.3

@@ -6,8 +6,8 @@ Each choice is an axis with plausible values. A setting has one value on each ax
 2. settings drawn by the values' weights, from which shares of the space are estimated;
 3. each other value with all the values that change nothing alone, because such a value may matter with another one;
 4. settings until all pairs of values are covered;
-5. for each claim whose verdict never turned: single steps from the closest settings near the default, and the
-   settings that a fitted model expects to be closest;
+5. for each claim whose verdict never turned: single steps from the closest settings near the default. Also what a
+   fitted model expects to be closest, among single steps from the closest setting of all and among settings anywhere;
 6. for each claim whose verdict turned: the part of the change that is needed.
 """
 
@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.statistics.regression import margins_of, matrix_of, shares_of, terms_of, weights_of
+from roamlab.statistics.regression import (
+    goals_of,
+    margins_of,
+    matrix_of,
+    shares_of,
+    terms_of,
+    weights_of,
+)
 from roamlab.statistics.stats import Interval, share_interval
 
 if TYPE_CHECKING:
@@ -52,6 +59,7 @@ class Robustness:
     claim: str
     default: Verdict
     tried: int
+    """In so many settings it was decided."""
     shares: Mapping[Verdict, Interval]
     """Of the settings that were drawn by weight."""
     turning: Setting | None
@@ -153,8 +161,8 @@ def explore(
 
 
 def beside(found: Explored, outcomes: Mapping[Setting, Mapping[str, Outcome]]) -> Explored:
-    """A search with further claims, which did not steer it, decided in each setting that it tried."""
-    tried = {setting: {**own, **outcomes[setting]} for setting, own in found.tried.items()}
+    """A search with further claims, which did not steer it, decided in some of the settings that it tried."""
+    tried = {setting: {**own, **outcomes.get(setting, {})} for setting, own in found.tried.items()}
     return replace(found, tried=tried, claims=judge(found.axes, tried, found.drawn))
 
 
@@ -260,10 +268,8 @@ def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[
         other = turned(tried[default][claim].verdict)
         turning = _turning(axes, tried, claim)
         if turning is None:
-            steps = _stepwise(axes, tried, claim, other)
-            open_.append(
-                [each for row in _turns([steps, _promising(axes, tried, claim, other, rng)]) for each in row]
-            )
+            lists = [_stepwise(axes, tried, claim, other), *_promising(axes, tried, claim, other, rng)]
+            open_.append([each for row in _turns(lists) for each in row])
         else:
             # What of the change is needed: each part taken back, and each part alone.
             parts.append([each for each in _parts(turning) if each not in tried])
@@ -338,10 +344,10 @@ def _stepwise(axes: Sequence[Axis], tried: Tried, claim: str, other: Verdict) ->
     Settings that are drawn differ from the default on most axes, and there the effect of two choices is lost among the
     others.
     """
+    goals = dict(zip(tried, -goals_of(tried, claim, other), strict=True))
 
     def far(setting: Setting) -> float:
-        found = tried[setting][claim]
-        return found.short if other == "holds" else found.margin
+        return float(goals[setting])
 
     changes = sorted((each for each in alone(axes)[1:] if each in tried), key=far)
     near = sorted((each for each in tried if 0 < sum(at != 0 for at in each) < _NEAR), key=far)
@@ -359,29 +365,40 @@ def _stepwise(axes: Sequence[Axis], tried: Tried, claim: str, other: Verdict) ->
 
 def _promising(
     axes: Sequence[Axis], tried: Tried, claim: str, other: Verdict, rng: np.random.Generator
-) -> list[Setting]:
-    """Settings not tried yet in which the model expects the margin nearest to the other verdict."""
+) -> list[list[Setting]]:
+    """Settings not tried yet that the model expects nearest to the other verdict: around the best, and anywhere.
+
+    Around the best setting one axis changes, so that each step there can be a small one upwards. Anywhere the model has
+    to add up more effects than the settings tried can tell apart.
+    """
     settings = list(tried)
-    sign = 1.0 if other == "holds" else -1.0
-    margins = sign * margins_of(tried, claim)
-    weights = weights_of(matrix_of(axes, settings), margins)
-    near = [settings[at] for at in np.argsort(-margins)[:4]]
-    candidates = {
+    goals = goals_of(tried, claim, other)
+    weights = weights_of(matrix_of(axes, settings), goals)
+    best, *near = (settings[at] for at in np.argsort(-goals, kind="stable")[:4])
+    anyone = {step for setting in near for step in steps_from(axes, setting)}
+    size = prod(len(axis.values) for axis in axes)
+    if size <= FEW_VALUES:
+        anyone |= set(product(*(range(len(axis.values)) for axis in axes)))
+    else:
+        anyone |= set(anywhere(axes, 2000, rng))
+
+    def expected(candidates: set[Setting]) -> list[Setting]:
+        fresh = sorted(candidates - tried.keys())
+        if not fresh:
+            return []
+        order = np.argsort(-(matrix_of(axes, fresh) @ weights), kind="stable")
+        return [fresh[at] for at in order[:4]]
+
+    return [expected(steps_from(axes, best)), expected(anyone)]
+
+
+def steps_from(axes: Sequence[Axis], setting: Setting) -> set[Setting]:
+    """The setting, and those with another value on one axis."""
+    return {
         with_values(setting, [(at, value)])
-        for setting in near
         for at, axis in enumerate(axes)
         for value in range(len(axis.values))
     }
-    size = prod(len(axis.values) for axis in axes)
-    if size <= FEW_VALUES:
-        candidates |= set(product(*(range(len(axis.values)) for axis in axes)))
-    else:
-        candidates |= set(anywhere(axes, 2000, rng))
-    fresh = sorted(candidates - set(settings))
-    if not fresh:
-        return []
-    expected = matrix_of(axes, fresh) @ weights
-    return [fresh[at] for at in np.argsort(-expected, kind="stable")[:4]]
 
 
 _RESAMPLES = 60
@@ -414,11 +431,12 @@ def _effects(axes: Sequence[Axis], tried: Tried, claim: str) -> list[Effect]:
 _VERDICTS: tuple[Verdict, ...] = ("holds", "undecided", "contradicted")
 
 
-def judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
-    """Where each claim holds, in the settings that were tried."""
-    default = tried[(0,) * len(axes)]
+def judge(axes: Sequence[Axis], every: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
+    """Where each claim holds, in the settings in which it was decided. All that were drawn are among them."""
+    default = every[(0,) * len(axes)]
     found = {}
     for claim in default:
+        tried = {setting: outcomes for setting, outcomes in every.items() if claim in outcomes}
         best = max(tried, key=lambda setting: tried[setting][claim].margin)
         verdicts = [tried[setting][claim].verdict for setting in drawn]
         found[claim] = Robustness(
