@@ -38,6 +38,11 @@ impl PacketLine {
         (self.packets > 0).then_some(&self.first)
     }
 
+    /// The packet at the tail.
+    pub fn last(&self) -> Option<&PacketId> {
+        (self.packets > 0).then_some(&self.last)
+    }
+
     /// Takes the packets for which `wanted` says so, in order. The others keep theirs.
     pub fn take(
         &mut self,

@@ -63,6 +63,12 @@ impl Fifo {
         }
     }
 
+    /// The packet at the tail.
+    #[cfg(test)]
+    pub(crate) fn last(&self) -> Option<&PacketId> {
+        self.line.last()
+    }
+
     /// Takes the packet at the tail.
     #[cfg(test)]
     pub(crate) fn pop_last(&mut self, pool: &mut PacketPool) -> Option<PacketId> {

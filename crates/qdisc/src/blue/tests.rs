@@ -208,7 +208,7 @@ fn b6_an_ecn_capable_packet_is_marked_on_request() {
     assert_eq!(marking.offer_many(1, PLAIN), 1, "not ECN-capable");
     assert_eq!(marking.last_reason(), Some(DropReason::EarlyDrop));
     assert_eq!(marking.offer_many(1, PLAIN.with_ecn(Ecn::Ect0)), 0);
-    let last = marking.queue.fifo.pop_last(&marking.pool).expect("it waits");
+    let last = marking.queue.fifo.pop_last(&mut marking.pool).expect("it waits");
     assert_eq!(marking.pool[&last].inner_tos().ecn(), Ecn::Ce);
 }
 

@@ -305,6 +305,6 @@ fn a_priority_packet_is_not_marked_for_congestion() {
     let mut bench = holding(4, 0, &params);
     bench.queue.detector.average = 9.0;
     assert_eq!(offer(&mut bench, MARKED.with_ecn(Ecn::Ect0)), None);
-    let last = bench.queue.fifo.pop_last(&bench.pool).expect("it waits");
+    let last = bench.queue.fifo.pop_last(&mut bench.pool).expect("it waits");
     assert_eq!(bench.pool[&last].inner_tos().ecn(), Ecn::Ect0, "no test, no congestion mark");
 }

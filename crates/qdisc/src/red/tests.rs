@@ -377,7 +377,7 @@ fn ecn_capable_packets_are_marked_up_to_mark_p_max() {
         bench.queue.detector.idle_since = None;
         for _ in 0..61 {
             let id = bench.pool.create(packet(0, 512, PLAIN));
-            bench.queue.fifo.push(id, &bench.pool);
+            bench.queue.fifo.push(id, &mut bench.pool);
         }
         bench.queue.detector.count = 1_000_000;
         bench.queue.detector.above_min = true;
@@ -385,7 +385,7 @@ fn ecn_capable_packets_are_marked_up_to_mark_p_max() {
         match bench.last_reason() {
             Some(reason) => Err(reason),
             None => {
-                let last = bench.queue.fifo.pop_last(&bench.pool).expect("it waits");
+                let last = bench.queue.fifo.pop_last(&mut bench.pool).expect("it waits");
                 Ok(bench.pool[&last].inner_tos().ecn())
             }
         }
