@@ -98,40 +98,48 @@ impl Links {
         self.in_flight + self.cold.iter().map(inside).sum::<u64>()
     }
 
-    /// Lists the packet whose transmission has just begun.
-    #[inline(always)]
-    pub(super) fn track_sent(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Context) {
-        self.track(id, packet, (cx.now, insertion), cx);
-        if self.hot(id).flags & flag::TRACE != 0 {
-            self.show_end(id, cx);
-        }
-    }
-
     /// The packet whose transmission was the last, unless it was taken off the air.
     pub(super) fn sent_last(&self, id: LinkId) -> Option<&InFlight> {
         // The place of its arrival was reserved before that of its end.
         let insertion = self.hot(id).insertion.wrapping_sub(1);
         self[id].in_flight.back().filter(|sent| sent.insertion == insertion)
     }
+}
+
+impl Link {
+    /// Lists the packet whose transmission has just begun. A trace shows the end of a traced one.
+    #[inline(always)]
+    pub(super) fn track_sent(
+        &mut self,
+        hot: &mut HotLink,
+        id: LinkId,
+        packet: PacketId,
+        insertion: u64,
+        cx: &mut Context,
+    ) {
+        self.track(hot, id, packet, (cx.now, insertion), cx);
+        if hot.flags & flag::TRACE != 0 && self.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
+            hot.schedule_end(id, cx);
+        }
+    }
 
     /// Lists a packet among those in flight, whose transmission began at `started`.
     #[inline(always)]
     pub(super) fn track(
         &mut self,
+        &HotLink { end: sent, delay, .. }: &HotLink,
         id: LinkId,
         packet: PacketId,
         (started, insertion): (Time, u64),
         cx: &mut Context,
     ) {
-        let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
-        let link = &mut self.cold[id.0 as usize];
         let mut arrival = sent + delay;
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
-        if arrival < link.last_arrival {
-            arrival = link.last_arrival + sent.since(started);
+        if arrival < self.last_arrival {
+            arrival = self.last_arrival + sent.since(started);
         }
-        link.last_arrival = arrival;
-        link.in_flight.push_back(InFlight { started, insertion, packet: packet.into() });
+        self.last_arrival = arrival;
+        self.in_flight.push_back(InFlight { started, insertion, packet: packet.into() });
         cx.scheduler.push_at(arrival, insertion, Event::TrackedArrival { link: id });
     }
 }
