@@ -10,7 +10,7 @@ use crate::dataplane::link::{InFlight, Links};
 use crate::dataplane::node::{Domain, Node, Nodes};
 use crate::dataplane::route::StaticRoutes;
 use crate::ids::{AgentIndex, CellId, DomainId, LinkId, Location, NodeId};
-use crate::layer2::cells::{Backlog, Cells};
+use crate::layer2::cells::Cells;
 use crate::record::cause::{Cause, CauseId, Kind};
 use crate::record::table::Column;
 use crate::record::totals;
@@ -324,11 +324,11 @@ impl Network {
     /// A host enters a cell, or turns back to one that it is in still. Whether it was in it already, and the row of the
     /// causes that says that it has come.
     pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
-        let (stays, Backlog { queued, overtaking, since }) = self.cells.attach(host, cell)?;
+        let (stays, waiting) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
-        queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
-        self.send_overtaking(host, overtaking, cx);
-        since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        waiting.queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        self.send_overtaking(host, waiting.overtaking, cx);
+        waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         Some((stays, row))
     }
 
