@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/python"))
@@ -102,7 +102,8 @@ def main() -> None:
         a_frame = (renderer_ms() - before) / FRAMES
     print(f"first run shown after {median(first):.2f} s ({min(first):.2f} to {max(first):.2f})", end="")
     print(f", {max(loads):.0f} ms of processors")
-    print(f"slider to picture {median(moves):.0f} ms ({min(moves):.0f} to {max(moves):.0f})", end="")
+    print(f"slider to picture {median(moves):.0f} ms ({min(moves):.0f} to {max(moves):.0f}", end="")
+    print(f", 90 % within {quantiles(moves, n=10)[-1]:.0f})", end="")
     print(f", {a_move:.0f} ms of processors with the film")
     print(f"film {frames:.1f} frames a second, {a_frame:.1f} ms of processors a frame", end="")
     print(f"; load {os.getloadavg()[0]:.1f}")

@@ -2,7 +2,7 @@
 # build.sh FOLDER PROFILE: builds the engine for browsers: roamlab_wasm.js and roamlab_wasm_bg.wasm.
 #
 # The compiler's library for WebAssembly is rustup's or, where there is none, made from the source that Debian ships with
-# the compiler of its web browser, which is unpacked beside and not installed.
+# the compiler of its web browser, which is unpacked beside and not installed. WASM_COMPILER=debian takes that in any case.
 set -euo pipefail
 out=$1 profile=$2
 here=$PWD/.cache/wasm
@@ -19,8 +19,13 @@ failed() {
 missing() {
   echo "note: the playground is not built: $1" >&2
   echo "  install the compiler's library for it with: rustup target add $target" >&2
-  echo "  or, on Debian: apt-get install ${packages[*]} lld" >&2
+  echo "  or, on Debian: apt-get update, so that ${packages[*]} can be fetched" >&2
   exit 1
+}
+
+# The version of LLVM among the names of packages: the linker is of the same one as the compiler.
+llvm() {
+  printf '%s\n' "$@" | sed -n 's/^libllvm//p'
 }
 
 # What Debian has, unpacked into a folder of the project.
@@ -33,21 +38,21 @@ unpack() {
     || missing "Debian's lists do not name rustc-web: apt-get update brings them"
   mkdir -p "$here/packages"
   # shellcheck disable=SC2086  # a list of names
-  (cd "$here/packages" && apt-get -qq download "${packages[@]}" $versions lld-19) || missing "Debian's packages cannot be fetched"
+  (cd "$here/packages" && apt-get -qq -o APT::Sandbox::User="$(id -un)" download "${packages[@]}" $versions \
+    "lld-$(llvm $versions)") || missing "Debian's packages cannot be fetched"
   for package in "$here"/packages/*.deb; do dpkg -x "$package" "$root.draft"; done
   mv "$root.draft" "$root"
   rm -r "$here/packages"
 }
 
-if [ -d "$(rustc --print target-libdir --target "$target" 2> /dev/null)" ]; then
+if [ "${WASM_COMPILER:-}" != debian ] && [ -d "$(rustc --print target-libdir --target "$target" 2> /dev/null)" ]; then
   cargo "${build[@]}" || failed "cargo could not compile it"
 else
   unpack
   root=$here/debian/usr
-  linker=$(find "$(rustc --print sysroot)" "$root/lib" -name rust-lld | head -1)
   # The library is compiled, which only a compiler that believes to be of tomorrow does.
   RUSTC=$root/bin/rustc RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=$(echo "$root"/lib/*-linux-gnu) \
-    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=${linker:-$root/lib/llvm-19/bin/wasm-ld} \
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(echo "$root"/lib/llvm-*/bin/wasm-ld) \
     cargo "${build[@]}" -Zbuild-std=std,panic_abort --target-dir "$here/target" \
     || failed "cargo could not compile it with Debian's compiler"
   folder=$here/target

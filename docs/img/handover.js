@@ -1,16 +1,16 @@
 // The moving picture of the README, from the record of a run: `make picture` writes docs/img/handover.svg.
-//   node handover.js ENGINE PACKAGE SCENARIO [FIELD VALUE] > handover.svg
+//   node handover.js ENGINE PACKAGE CONSTANTS SCENARIO [FIELD VALUE] > handover.svg
 // Each hop of a packet is an element with its animation. With reduced motion a browser shows one instant.
 
 const { readFileSync } = require("node:fs");
 const vm = require("node:vm");
 
-const [engineFolder, packageFolder, scenario, field, value] = process.argv.slice(2);
+const [engineFolder, packageFolder, constants, scenario, field, value] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
   ...["explorer/model.js", "playground/engine.js", "playground/analysis.js", "playground/facts.js", "playground/film.js"].map((name) => `${packageFolder}/${name}`),
 ];
-vm.runInThisContext(sources.map((name) => readFileSync(name, "utf8")).join("\n"));
+vm.runInThisContext([...sources.map((name) => readFileSync(name, "utf8")), constants].join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);
 const engine = vm.runInThisContext("new Engine(new WebAssembly.Module(bytes))");
 const { wasm_bindgen, recordOf, filmOf, explain, PACKET, FATE } = vm.runInThisContext("({ wasm_bindgen, recordOf, filmOf, explain, PACKET, FATE })");

@@ -1,17 +1,17 @@
 // The engine for browsers under Node: reads jobs as lines of JSON, writes what came of each as a line.
-//   node node.js FOLDER_OF_THE_ENGINE PACKAGE
+//   node node.js FOLDER_OF_THE_ENGINE PACKAGE CONSTANTS
 
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { createInterface } = require("node:readline");
 const vm = require("node:vm");
 
-const [engineFolder, packageFolder] = process.argv.slice(2);
+const [engineFolder, packageFolder, constants] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
   ...["explorer/model.js", "playground/engine.js", "playground/analysis.js", "playground/facts.js"].map((name) => `${packageFolder}/${name}`),
 ];
-vm.runInThisContext(sources.map((name) => readFileSync(name, "utf8")).join("\n"));
+vm.runInThisContext([...sources.map((name) => readFileSync(name, "utf8")), constants].join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);
 const engine = vm.runInThisContext("new Engine(new WebAssembly.Module(bytes))");
 const { recordOf, factsOf, wasm_bindgen, Column } = vm.runInThisContext("({ recordOf, factsOf, wasm_bindgen, Column })");

@@ -1,23 +1,31 @@
-"""The engine for browsers under Node."""
+"""The playground's page and its engine for browsers, under Chromium and Node."""
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import subprocess
+import time
+import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conftest import ROOT
+from roamlab.playground import constants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from playwright.sync_api import Page
+
 ENGINE = ROOT / ".cache/wasm/engine"
 PACKAGE = ROOT / "python/roamlab"
 PAGE = PACKAGE / "playground/playground.html"
+HANDOVER = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")
+SHORT = HANDOVER.replace('"40 s"', '"12 s"')
 
 
 def need_engine() -> None:
@@ -39,7 +47,7 @@ def node() -> Iterator[Callable[..., Any]]:
     if program is None:
         pytest.skip("node is not installed: `apt-get install nodejs` brings it")
     need_engine()
-    command = [program, str(ROOT / "tests/playground/node.js"), str(ENGINE), str(PACKAGE)]
+    command = [program, str(ROOT / "tests/playground/node.js"), str(ENGINE), str(PACKAGE), constants.script()]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -53,3 +61,24 @@ def node() -> Iterator[Callable[..., Any]]:
 
         yield ask
         lines.close()
+
+
+def link(state: Any) -> str:
+    """The fragment that holds a state."""
+    packed = zlib.compressobj(9, zlib.DEFLATED, -15)
+    content = packed.compress(json.dumps(state).encode()) + packed.flush()
+    return "s=" + base64.urlsafe_b64encode(content).decode("ascii").rstrip("=")
+
+
+def settled(page: Page) -> None:
+    """Waits until a page shows its first run and its film."""
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+    page.wait_for_selector("#film[data-ready=yes]", timeout=60_000)
+
+
+def until(page: Page, expression: str, arg: Any = None, timeout: float = 60_000) -> None:
+    """Waits until an expression, or a function of `arg`, holds. The page's rules forbid what Playwright does for it."""
+    end = time.monotonic() + timeout / 1000
+    while not page.evaluate(expression, arg):
+        assert time.monotonic() < end, expression
+        page.wait_for_timeout(20)

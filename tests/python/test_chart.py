@@ -256,6 +256,27 @@ def test_the_first_visit_and_another_host_can_be_asked_for() -> None:
         assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("example", "changes", "expected"),
+    [
+        ("roaming", {}, {"probe-request", "reassociation-request", "attach", "join", "moved"}),
+        (
+            "handover",
+            {"radio": {"kind": "soft", "overlap": "1 ms"}},
+            {"registration-request", "registration-reply"},
+        ),
+    ],
+    ids=["802.11", "soft"],
+)
+def test_a_link_that_goes_down_on_the_next_visit_ends_no_handover(
+    example: str, changes: dict[str, object], expected: set[str]
+) -> None:
+    """It is that to the cell before."""
+    results = run(load(ROOT / f"examples/{example}.toml").set_all({"run.duration": "12 s"} | changes), 1)
+    host = results.manifest.network["hosts"][0]["name"]
+    assert expected <= {message.name for message in chart(results, host).messages}
+
+
 def test_a_run_without_mobile_hosts_has_no_chart() -> None:
     with pytest.raises(BadInput, match="a run with mobile hosts"):
         chart(run(load(ROOT / "examples/beside-ns2/reno.toml").set("run.duration", "0.5 s")))
@@ -287,7 +308,13 @@ def _tables(signalling: list[dict[str, Any]], handovers: list[tuple[int, int, st
         "hosts": [{"name": "u", "visits": [{"cell": "a"}, {"cell": "b"}]}],
     }
     return SimpleNamespace(
-        manifest=SimpleNamespace(network=parameters, scenario_name="made", seed=1, run=0),
+        manifest=SimpleNamespace(
+            network=parameters,
+            scenario_name="made",
+            seed=1,
+            run=0,
+            outline=SimpleNamespace(duration_ns=10**10),
+        ),
         signalling=pl.DataFrame([{key: row.get(key) for key in keys} for row in signalling]),
         handovers=pl.DataFrame(
             [(time, "u", visit, phase, node) for time, visit, phase, node in handovers],

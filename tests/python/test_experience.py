@@ -30,6 +30,14 @@ def test_the_e_model_meets_its_anchor_points() -> None:
     assert (experience.mos(-1.0), experience.mos(101.0)) == (1.0, 4.5)
 
 
+def test_no_mean_opinion_score_is_below_one() -> None:
+    """The polynomial of ITU-T G.107 alone gives 0.989 for R 3.2, and grows above 1 from R 6.5 on."""
+    scores = [experience.mos(r / 10) for r in range(-10, 1010)]
+    assert min(scores) == experience.mos(3.2) == 1.0
+    assert scores == sorted(scores)
+    assert experience.mos(6.6) > 1.0
+
+
 def test_impairments_by_hand() -> None:
     g711, plc, g729 = (experience.CODECS[name] for name in ("g711", "g711-plc", "g729"))
     # 100 ms: 2.4. 200 ms: 4.8 + 0.11 · 22.7 = 7.297.

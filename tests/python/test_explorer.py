@@ -17,6 +17,7 @@ from PIL import Image
 
 from browser import NARROW, WIDE, check_access, chromium, shown
 from conftest import COMMAND, ROOT
+from roamlab import papers
 from roamlab.base.errors import BadInput
 from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
@@ -277,6 +278,35 @@ def test_the_window_is_what_the_sender_may_use(browser: Browser, stalled: Result
         _ready(page)
         assert page.evaluate(f"{lane}.at(2e9)").endswith("ssthresh none yet")
         assert page.evaluate(f"{lane}.range(explorer.columns[0].x)[1]") <= 128
+
+
+@pytest.mark.parametrize(
+    ("example", "changes", "expected"),
+    [
+        ("handover", {}, [("bs1", 0.0, 10.0), ("bs2", 10.0, 12.0)]),
+        (
+            "handover",
+            {"radio": {"kind": "soft", "overlap": "200 ms"}},
+            [("bs1", 0.0, 10.2), ("bs2", 10.0, 12.0)],
+        ),
+        ("roaming", {}, [("ap1", 0.069, 5.261), ("ap2", 5.327, 12.0)]),
+    ],
+    ids=["hard", "soft", "802.11"],
+)
+def test_a_host_is_in_a_cell_until_its_link_there_goes_down(
+    example: str, changes: dict[str, object], expected: list[tuple[str, float, float]]
+) -> None:
+    """It may be on its next visit by then."""
+    results = run(load(ROOT / f"examples/{example}.toml").set_all({"run.duration": "12 s"} | changes), 1)
+    visits = explorer._hosts(results)[0]["visits"]
+    in_s = [(each["cell"], *(round(each[end] / 1e9, 3) for end in ("from_ns", "to_ns"))) for each in visits]
+    assert in_s == expected
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_the_run_of_a_paper_opens_where_a_host_moves(name: str) -> None:
+    """A run in which none does would open at its beginning."""
+    assert explorer.first_move(run(papers.paper(name).example(), 1)).startswith("#t=")
 
 
 def test_a_copy_that_was_discarded_is_no_loss(browser: Browser, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,11 @@ from conftest import ROOT
 from playground import node
 from roamlab import _roamlab
 from roamlab.causes import explain as explaining
+from roamlab.causes import suspects
 from roamlab.explorer import explorer_page as explorer
 from roamlab.pages import run_page
-from roamlab.playground import page
+from roamlab.playground import constants, page
+from roamlab.records import slow
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
 from roamlab.studies import scenarios as studies
@@ -167,7 +170,22 @@ _VARIANTS: list[tuple[str, dict[str, Any]]] = (
     [("handover", {"mobility.buffer.limit": limit}) for limit in ("4 pkt", "8 pkt", "16 pkt", "64 pkt")]
     + [("handover", {"radio": {"kind": "hard", "gap": gap}}) for gap in ("100 ms", "500 ms", "2 s")]
     + [(path.stem, {}) for path in EXAMPLES if path.parent.name == "examples"]
+    + [("roaming", {"radio.scan": "passive"})]
 )
+
+
+def test_what_is_suspected_has_one_definition() -> None:
+    """The worker's constants are those of the Python package, and its program defines none of them."""
+    program = (ROOT / "python/roamlab/playground/analysis.js").read_text(encoding="utf-8")
+    lines = dict(line.removeprefix("const ").split(" = ") for line in constants.script().splitlines())
+    found = {name: json.loads(value.rstrip(";")) for name, value in lines.items()}
+    assert (found["RANKS"], found["LOSSES"]) == (suspects.RANKS, suspects.LOSSES)
+    assert (found["FLOOR_NS"], found["SETTLE_NS"]) == (slow.FLOOR_NS, suspects.SETTLE_NS)
+    for name in found:
+        assert len(re.findall(rf"\b{name}\b", program)) > 0
+        assert f"const {name} =" not in program
+    for kind in (*suspects.RANKS, *suspects.LOSSES):
+        assert f'"{kind}":' not in program
 
 
 @pytest.mark.parametrize(("name", "changes"), _VARIANTS)

@@ -19,7 +19,7 @@ from hand_made import FakeResults, ns
 from roamlab.causes.explain import explain, lines
 from roamlab.causes.removal import recorded, removals
 from roamlab.causes.stalls import Stall, stalls
-from roamlab.causes.suspects import Suspect
+from roamlab.causes.suspects import Suspect, suspects
 from roamlab.causes.trials import by_gain, trials
 from roamlab.records.slow import slow_periods, slow_s
 from roamlab.running.run import run
@@ -371,3 +371,56 @@ def test_bad_input_is_named(lost_message: Path, words: tuple[str, ...], report: 
     assert done.returncode == 2
     assert report in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def roaming() -> Results:
+    """A host of Wi-Fi that scans for 1.3 s; the queue of its old cell overflows meanwhile."""
+    scenario = load(ROOT / "examples/roaming.toml").set_all({"radio.scan": "passive"})
+    return run(recorded(scenario), 1)
+
+
+@pytest.mark.parametrize("flow", ["video", "call"])
+def test_a_queue_that_fills_during_a_stall_did_not_begin_it(roaming: Results, flow: str) -> None:
+    """The absent host is named, for the host that waits behind its packets as well, and the rerun confirms it."""
+    found = [each for each in explain(roaming, flow, check=True) if each.stall.start_ns > 4.9e9]
+    (told,) = found
+    first, last = told.suspects[0], told.suspects[-1]
+    assert (first.kind, first.host, last.kind) == ("handover", "walker", "queue full")
+    assert last.time_ns > told.stall.start_ns + 200_000_000
+    assert told.trials is not None
+    without_gap, long_queue = told.trials
+    assert (without_gap.gone, long_queue.helps) == (True, False)
+    assert told.named == "handover"
+
+
+def test_a_queue_that_is_full_when_a_stall_begins_comes_before_the_handover() -> None:
+    early, late = (_suspected(at_s) for at_s in (1.05, 1.25))
+    assert early == ["queue full", "handover"]
+    assert late == ["handover", "queue full"]
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+def _suspected(lost_s: float) -> list[str]:
+    """The suspects of a stall from 1 s on with a queue that is full at a time and a host that leaves at 0.95 s."""
+    stall = Stall("f", _ns(1.0), _ns(2.0), _ns(0.02), cut_off=False)
+    row = {"name": "", "place": "", "host": "", "flow": "f", "seq": 0, "serial": 0, "cause": -1}
+    causes = [
+        row | {"time_ns": _ns(0.95), "kind": "motion", "host": "mh"},
+        row | {"time_ns": _ns(0.95), "kind": "phase", "name": "link-down", "host": "mh", "cause": 0},
+        row | {"time_ns": _ns(lost_s), "kind": "loss", "name": "queue-overflow", "place": "bs1/air"},
+    ]
+    lost = {"flow": ["f"], "time_ns": [_ns(lost_s)], "reason": ["queue-overflow"], "cause": [2]}
+    results: Any = FakeResults(
+        SimpleNamespace(network={}),
+        causes=pl.DataFrame(causes),
+        drops=pl.DataFrame(lost),
+        flows=pl.DataFrame({"flow": ["f"], "source": ["ch"], "destination": ["mh"]}),
+        signalling=pl.DataFrame(schema={"serial": pl.Int64, "message": pl.String, "host": pl.String}),
+        deliveries=pl.DataFrame(schema={"serial": pl.Int64, "time_ns": pl.Int64}),
+        tcp=pl.DataFrame(schema={"flow": pl.String, "event": pl.String, "time_ns": pl.Int64}),
+    )
+    return [each.kind for each in suspects(results, stall)]

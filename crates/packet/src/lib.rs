@@ -7,6 +7,7 @@
 mod addr;
 mod drop_reason;
 mod header;
+mod line;
 mod packet;
 mod pool;
 pub mod wire;
@@ -16,5 +17,6 @@ pub use drop_reason::DropReason;
 pub use header::{
     BareTcpHeader, Dscp, Ecn, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
 };
+pub use line::PacketLine;
 pub use packet::{Body, NewPacket, Packet};
 pub use pool::{Census, PacketId, PacketPool, Parked, Waiting};

@@ -201,8 +201,14 @@ impl Packet {
     /// Whether it is data without a code point in any header.
     #[inline]
     pub fn is_plain(&self) -> bool {
+        !self.is_signal() && !self.has_code_point()
+    }
+
+    /// Whether it has a code point in any header.
+    #[inline]
+    pub fn has_code_point(&self) -> bool {
         // The inner octet is that of the header as it was made for a packet without tunnels.
-        self.bits & bit::SIGNAL == 0 && (self.header.tos.0 | self.covered_tos.0) <= 0b11
+        (self.header.tos.0 | self.covered_tos.0) > 0b11
     }
 
     /// The message that it carries, if it is signalling.

@@ -10,7 +10,7 @@ use std::ops::{Deref, Index, IndexMut};
 
 /// The only way to a packet. Not `Copy`, not `Clone`: whoever holds it holds the packet.
 #[derive(PartialEq, Eq, Debug)]
-pub struct PacketId(u32);
+pub struct PacketId(pub(crate) u32);
 
 impl PacketId {
     /// Leaves the packet to an event, which is copied about while it is pending.

@@ -74,7 +74,7 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    #[inline]
+    #[inline(always)]
     fn has_room_for(&self, size: Bytes) -> bool {
         self.fifo.packets() < self.limit && self.fifo.bytes().0 + size.0 <= self.limit_bytes
     }
@@ -91,7 +91,7 @@ impl QueueDisc for DropTail {
         DropTail { limit, limit_bytes, fifo: Fifo::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         if !self.has_room_for(cx.pool[&packet].wire_size()) {
             return cx.drop(packet, DropReason::QueueOverflow);
@@ -99,7 +99,7 @@ impl QueueDisc for DropTail {
         self.fifo.push(packet, cx.pool);
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.fifo.pop(cx.pool)
     }

@@ -2,13 +2,12 @@
 
 use crate::Matching;
 use roamlab_engine::Bytes;
-use roamlab_packet::{Dscp, Packet, PacketId, PacketPool, Waiting};
-use std::collections::VecDeque;
+use roamlab_packet::{Dscp, Packet, PacketId, PacketLine, PacketPool};
 
 /// Waiting packets in order of arrival, their bytes on the wire, and the number of both with a mark.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fifo {
-    line: VecDeque<Waiting>,
+    line: PacketLine,
     bytes: u64,
     /// The code point that is the mark; `None`: any except 0.
     mark: Option<Dscp>,
@@ -23,45 +22,38 @@ impl Fifo {
     }
 
     /// Whether the inner header of a packet has the mark.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_forwarded(&self, packet: &Packet) -> bool {
-        let dscp = packet.inner_tos().dscp();
-        self.mark.map_or(dscp != Dscp::default(), |mark| dscp == mark)
+        has_mark(packet, self.mark)
     }
 
     /// Puts a packet at the tail.
-    #[inline]
-    pub(crate) fn push(&mut self, packet: PacketId, pool: &PacketPool) {
+    #[inline(always)]
+    pub(crate) fn push(&mut self, packet: PacketId, pool: &mut PacketPool) {
         let size = pool[&packet].wire_size().0;
         self.bytes += size;
         if self.is_forwarded(&pool[&packet]) {
             self.forwarded += 1;
             self.marked_bytes += size;
         }
-        self.line.push_back(packet.into());
+        self.line.push(packet, pool);
     }
 
     /// Takes the packet at the head.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        let packet = self.line.pop_front()?.take();
+        let packet = self.line.pop(pool)?;
         self.forget(&pool[&packet]);
         Some(packet)
     }
 
     /// The packet at the head.
     pub(crate) fn head(&self) -> Option<&PacketId> {
-        self.line.front().map(|packet| &**packet)
-    }
-
-    /// The packet at the tail.
-    #[cfg(test)]
-    pub(crate) fn last(&self) -> Option<&PacketId> {
-        self.line.back().map(|packet| &**packet)
+        self.line.head()
     }
 
     /// Subtracts a packet that left.
-    #[inline]
+    #[inline(always)]
     fn forget(&mut self, packet: &Packet) {
         let size = packet.wire_size().0;
         self.bytes -= size;
@@ -73,35 +65,25 @@ impl Fifo {
 
     /// Takes the packet at the tail.
     #[cfg(test)]
-    pub(crate) fn pop_last(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        self.remove(self.line.len().checked_sub(1)?, pool)
-    }
-
-    fn remove(&mut self, place: usize, pool: &PacketPool) -> Option<PacketId> {
-        let packet = self.line.remove(place)?.take();
+    pub(crate) fn pop_last(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let packet = self.line.take_last(pool, |_| true)?;
         self.forget(&pool[&packet]);
         Some(packet)
     }
 
     /// Takes all packets that `wanted` selects, in order; the others keep theirs.
-    pub(crate) fn take_matching(&mut self, wanted: &Matching<'_>, pool: &PacketPool) -> Vec<PacketId> {
-        let (mut taken, mut kept) = (Vec::new(), VecDeque::with_capacity(self.line.len()));
-        for packet in self.line.drain(..) {
-            if wanted(&pool[&packet], pool) {
-                taken.push(packet.take());
-            } else {
-                kept.push_back(packet);
-            }
-        }
-        self.line = kept;
+    pub(crate) fn take_matching(&mut self, wanted: &Matching<'_>, pool: &mut PacketPool) -> Vec<PacketId> {
+        let taken = self.line.take(pool, |packet, pool| wanted(&pool[packet], pool));
         taken.iter().for_each(|packet| self.forget(&pool[packet]));
         taken
     }
 
     /// Takes the packet without a mark that is nearest to the tail.
-    pub(crate) fn pop_last_ordinary(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        let place = self.line.iter().rposition(|packet| !self.is_forwarded(&pool[packet]))?;
-        self.remove(place, pool)
+    pub(crate) fn pop_last_ordinary(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let mark = self.mark;
+        let packet = self.line.take_last(pool, |packet| !has_mark(packet, mark))?;
+        self.forget(&pool[&packet]);
+        Some(packet)
     }
 
     /// Waiting packets with the mark.
@@ -135,5 +117,14 @@ impl Fifo {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.line.is_empty()
+    }
+}
+
+/// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
+#[inline(always)]
+fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
+    packet.has_code_point() && {
+        let dscp = packet.inner_tos().dscp();
+        dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)
     }
 }

@@ -20,7 +20,7 @@ pub enum ForwardedAtFull {
 
 impl ForwardedAtFull {
     /// The packet that leaves a full `line` to make room for a marked one.
-    pub(crate) fn evict(self, line: &mut Fifo, pool: &PacketPool) -> Option<PacketId> {
+    pub(crate) fn evict(self, line: &mut Fifo, pool: &mut PacketPool) -> Option<PacketId> {
         if self == ForwardedAtFull::PushOut { line.pop_last_ordinary(pool) } else { None }
     }
 }

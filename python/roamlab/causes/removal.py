@@ -257,6 +257,12 @@ def _without_gap(
     changed = bool(data.get("radio", {}).get("gap"))
     if changed:
         data["radio"]["gap"] = "0 ns"
+    if data.get("radio", {}).get("kind") == "802.11":
+        # Here the gap is the time until the host has found its next cell.
+        changed = True
+        data["radio"] = {"kind": "hard", "gap": "0 ns"}
+        for cell in data["cells"].values():
+            cell.pop("channel", None)
     planned = {
         host["name"]: host["visits"] for host in scenario.expanded(made.seed, made.run).get("hosts", [])
     }

@@ -32,6 +32,8 @@ RANKS = {
     "handover": 6,
 }
 """What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move."""
+LATE = len(RANKS)
+"""The rank of a queue that overflowed only when the stall had lasted for a while: it filled because of the stall."""
 GIVEN = (
     "link change",
     "link outage",
@@ -42,7 +44,7 @@ GIVEN = (
     "handover",
 )
 """Kinds that no setting of the network changes: a rerun without them shows a cause, and is no remedy."""
-_LOSSES = {
+LOSSES = {
     "queue-overflow": "queue full",
     "forwarded-overflow": "queue full",
     "early-drop": "queue full",
@@ -50,6 +52,7 @@ _LOSSES = {
     "buffer-overflow": "buffer too small",
     "buffer-expired": "timer too short",
 }
+"""The kinds of losses, by their reasons."""
 Row = dict[str, Any]
 
 
@@ -116,14 +119,16 @@ class _Search:
 
     def run(self) -> list[Suspect]:
         stall = self.stall
+        early, near = stall.start_ns - SETTLE_NS, stall.start_ns - max(stall.round_trip_ns, FLOOR_NS)
         for cause in losses(self.results, stall)["cause"].to_list():
             self.walk(cause)
+        for filled in [each for each in self.found.values() if self.is_late(each)]:
+            self.walk_absent(filled, near)
         for row in timeouts(self.results, stall).iter_rows(named=True):
             self.walk(row["cause"])
             late = row["timeout"] == "spurious"
             chain = self.chain(row["cause"])
             self.note("spurious timeout" if late else "long timeout", {**row, "name": "", "place": ""}, chain)
-        early, near = stall.start_ns - SETTLE_NS, stall.start_ns - max(stall.round_trip_ns, FLOOR_NS)
         for row in self.causes:
             host = self.messages.get(row["serial"], ("", row["host"]))[1]
             if early <= row["time_ns"] <= stall.end_ns and host in self.hosts:
@@ -132,7 +137,22 @@ class _Search:
                     self.note("handover", row, self.chain(row["id"]))
             elif row["kind"] == "link-outage" and self.meets(row, near):
                 self.note("link outage", row, [row])
-        return sorted(self.found.values(), key=lambda found: (RANKS[found.kind], -found.count, found.time_ns))
+        return sorted(self.found.values(), key=lambda found: (self.rank(found), -found.count, found.time_ns))
+
+    def rank(self, found: Suspect) -> int:
+        return LATE if self.is_late(found) else RANKS[found.kind]
+
+    def is_late(self, found: Suspect) -> bool:
+        """A queue that was not full when the stall began."""
+        begun = self.stall.start_ns + max(self.stall.round_trip_ns, FLOOR_NS)
+        return found.kind == "queue full" and found.time_ns > begun
+
+    def walk_absent(self, filled: Suspect, near: int) -> None:
+        """Suspects what took hosts away whose packets were lost at the head of a queue before it was full."""
+        for row in self.causes:
+            lost = row["name"] == "detached" and row["place"] == filled.place
+            if lost and near <= row["time_ns"] <= filled.time_ns:
+                self.walk(row["cause"])
 
     def chain(self, cause: int) -> list[Row]:
         rows: list[Row] = []
@@ -146,8 +166,8 @@ class _Search:
         chain = self.chain(cause)
         for depth, row in enumerate(chain):
             rest = chain[depth:]
-            if row["kind"] == "loss" and row["name"] in _LOSSES:
-                self.note(_LOSSES[row["name"]], row, rest)
+            if row["kind"] == "loss" and row["name"] in LOSSES:
+                self.note(LOSSES[row["name"]], row, rest)
             elif row["kind"] == "loss" and row["name"] == "forced-loss" and row["flow"] == self.stall.flow:
                 self.note("packet lost", row, rest)
             elif row["kind"] in ("link-change", "link-outage"):
@@ -160,7 +180,7 @@ class _Search:
     def forced(self, row: Row, chain: list[Row] | None = None) -> None:
         """Suspects a message that a fault struck, and a prediction."""
         if row["kind"] == "loss" and row["serial"] in self.messages:
-            kind = _LOSSES.get(row["name"], "message lost" if row["name"] == "forced-loss" else "")
+            kind = LOSSES.get(row["name"], "message lost" if row["name"] == "forced-loss" else "")
         else:
             late, wrong = (row["kind"] == kind for kind in ("delayed-message", "prediction"))
             kind = "message late" if late else "wrong prediction" if wrong and not self.came_true(row) else ""

@@ -19,7 +19,7 @@ from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page
 from roamlab.records.experience import table_of
 from roamlab.scenarios.profiles import profile
-from roamlab.showing.chart import chart, visited
+from roamlab.showing.chart import chart, stays
 from roamlab.showing.report import moment
 
 if TYPE_CHECKING:
@@ -239,23 +239,13 @@ def _hosts(results: Results) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": host,
-                "visits": _visits(results, host, own),
+                "visits": [
+                    {"cell": stay.cell, "from_ns": stay.begin_ns, "to_ns": stay.end_ns}
+                    for stay in stays(results, host)
+                ],
                 "phases": own.drop("host", "cause").to_dicts(),
             }
         )
-    return found
-
-
-def _visits(results: Results, host: str, rows: pl.DataFrame) -> list[dict[str, Any]]:
-    found = []
-    for visit in range(int(rows["visit"].to_list()[-1]) + 1 if rows.height else 0):
-        own = rows.filter(pl.col("visit") == visit)
-        up = own.filter(pl.col("phase") == "link-up")["time_ns"].to_list()
-        down = own.filter(pl.col("phase") == "link-down")["time_ns"].to_list()
-        end = results.manifest.outline.duration_ns
-        cell = visited(results.manifest.network, host, visit)[1]
-        begin = up[0] if up else (down[-1] if down else end)
-        found.append({"cell": cell or f"cell {visit}", "from_ns": begin, "to_ns": down[-1] if down else end})
     return found
 
 

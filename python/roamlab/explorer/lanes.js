@@ -217,24 +217,32 @@ class SequenceLane extends Lane {
       about: `${run.stalls.filter((stall) => stall.flow === flow).length} stalls and slow periods`,
     });
     const { packets, deliveries } = run.tables;
-    const [event, kind, of, again] = ["event", "kind", "flow", "retransmission"].map((name) => packets.column(name));
+    const [event, kind, of, again, serials] = ["event", "kind", "flow", "retransmission", "serial"].map((name) => packets.column(name));
     const [mine, ack] = [packets.code("flow", flow), packets.code("kind", "ack")];
     const [send, drop, mark] = ["send", "drop", "mark"].map((name) => packets.code("event", name));
-    const pick = (test) => run.series("packets", "number", (row) => of[row] === mine && test(row));
+    const { discarded, forwarded } = run;
+    const [sent, acked, resent, marked, lost, spare, ackLost] = run.grouped("packets", "number", 7, (row) => {
+      if (of[row] !== mine) return -1;
+      if (event[row] === mark) return 3;
+      if (event[row] === send) return kind[row] === ack ? 1 : again[row] ? 2 : 0;
+      if (event[row] !== drop) return -1;
+      if (discarded.has(serials[row])) return kind[row] === ack ? -1 : 5;
+      return kind[row] === ack ? 6 : 4;
+    });
     const [to, serial] = [deliveries.column("flow"), deliveries.column("serial")];
     const own = deliveries.code("flow", flow);
-    const discarded = (row) => run.discarded.has(packets.column("serial")[row]);
-    const arrive = (was) => (row) => to[row] === own && run.forwarded.has(serial[row]) === was;
+    const place = (row) => (to[row] === own ? Number(forwarded.has(serial[row])) : -1);
+    const [direct, detoured] = run.grouped("deliveries", "seq", 2, place);
     this.marks = [
-      ["square", "sent", pick((row) => event[row] === send && kind[row] !== ack && !again[row]), packets],
-      ["dash", "ack", pick((row) => event[row] === send && kind[row] === ack), packets],
-      ["dot", "link", run.series("deliveries", "seq", arrive(false)), deliveries],
-      ["diamond", "forwarded", run.series("deliveries", "seq", arrive(true)), deliveries],
-      ["triangle", "again", pick((row) => event[row] === send && kind[row] !== ack && again[row]), packets],
-      ["ring", "again", pick((row) => event[row] === mark), packets],
-      ["cross", "lost", pick((row) => event[row] === drop && kind[row] !== ack && !discarded(row)), packets],
-      ["bar", "quiet", pick((row) => event[row] === drop && kind[row] !== ack && discarded(row)), packets],
-      ["cross", "ack", pick((row) => event[row] === drop && kind[row] === ack && !discarded(row)), packets],
+      ["square", "sent", sent, packets],
+      ["dash", "ack", acked, packets],
+      ["dot", "link", direct, deliveries],
+      ["diamond", "forwarded", detoured, deliveries],
+      ["triangle", "again", resent, packets],
+      ["ring", "again", marked, packets],
+      ["cross", "lost", lost, packets],
+      ["bar", "quiet", spare, packets],
+      ["cross", "ack", ackLost, packets],
     ];
   }
 
@@ -328,17 +336,15 @@ function tcpLanes(run, flow) {
   const { tcp } = run.tables;
   const [of, event] = [tcp.column("flow"), tcp.column("event")];
   const mine = tcp.code("flow", flow);
-  const own = (row) => of[row] === mine;
-  const usable = run.series("tcp", "cwnd", own);
-  if (!usable.length) return [];
+  const own = tcp.where((row) => of[row] === mine);
+  if (!own.length) return [];
+  const [usable, rto] = run.seriesOf("tcp", ["cwnd", "rto_ns"], own);
   // Beyond the receiver's window a congestion window grows on without effect.
   const receivers = run.windows[flow] ?? Infinity;
   usable.values = usable.values.map((value) => Math.min(value, receivers));
-  const thresholds = tcp.column("ssthresh");
-  const ssthresh = run.series("tcp", "ssthresh", (row) => own(row) && thresholds[row] < NO_SSTHRESH);
-  const expired = tcp.code("event", "timeout");
-  const rto = run.series("tcp", "rto_ns", own);
-  const timeouts = run.series("tcp", "rto_ns", (row) => own(row) && event[row] === expired);
+  const [thresholds, expired] = [tcp.column("ssthresh"), tcp.code("event", "timeout")];
+  const [ssthresh] = run.seriesOf("tcp", ["ssthresh"], own.filter((row) => thresholds[row] < NO_SSTHRESH));
+  const [timeouts] = run.seriesOf("tcp", ["rto_ns"], own.filter((row) => event[row] === expired));
   for (const series of [rto, timeouts]) series.values = series.values.map((value) => value / 1e9);
   return [
     new LineLane(run, { name: `${flow}: window that the sender may use`, unit: "segment", flow }, [
@@ -357,16 +363,19 @@ function tcpLanes(run, flow) {
 /** Length of a queue and, if its discipline drops by chance, its probability. */
 function queueLanes(run, name) {
   const { queue } = run.tables;
-  const of = queue.column("queue");
-  const mine = queue.code("queue", name);
-  const series = (column) => run.series("queue", column, (row) => of[row] === mine);
-  const [average, probability, forwarded] = ["average", "probability", "forwarded"].map(series);
-  const used = (each) => each.length > 0 && each.extent(0, each.length)[1] > 0;
-  const lines = [["packets", "link", "line", series("packets")]];
-  if (used(average)) lines.push(["average", "warn", "dashed", average]);
-  if (used(forwarded)) lines.push(["forwarded", "forwarded", "dotted", forwarded]);
+  const rows = queue.equal("queue", queue.code("queue", name));
+  const used = (column) => {
+    const values = queue.column(column);
+    return rows.some((row) => values[row] > 0);
+  };
+  const columns = ["packets", ...["average", "probability", "forwarded"].filter(used)];
+  const series = run.seriesOf("queue", columns, rows);
+  const [packets, average, probability, forwarded] = ["packets", "average", "probability", "forwarded"].map((column) => series[columns.indexOf(column)]);
+  const lines = [["packets", "link", "line", packets]];
+  if (average) lines.push(["average", "warn", "dashed", average]);
+  if (forwarded) lines.push(["forwarded", "forwarded", "dotted", forwarded]);
   const lanes = [new LineLane(run, { name: `queue ${name}`, unit: "packet" }, lines)];
-  if (used(probability)) {
+  if (probability) {
     const options = { name: `queue ${name}: probability of a drop`, unit: "1", height: 80 };
     lanes.push(new LineLane(run, options, [["probability", "again", "line", probability]]));
   }

@@ -87,12 +87,9 @@ function picked(column, rows) {
 
 /** Values over time, with the least and greatest of any stretch at hand. */
 class Series {
-  /** `rows`: the rows of its table that it is made of, in order of time. */
+  /** `rows`: the rows of its table that it is made of, in order of time; `times` and `values` are theirs. */
   constructor(times, values, rows) {
-    this.rows = rows;
-    this.times = picked(times, rows);
-    this.values = picked(values, rows);
-    this.levels = null;
+    Object.assign(this, { times, values, rows, levels: null });
   }
 
   get length() {
@@ -160,10 +157,23 @@ class Run {
     );
   }
 
-  /** A series from the rows of a table that pass. */
-  series(table, column, test, time = "time_ns") {
+  /** Series of several columns from the same rows; their times are one array. */
+  seriesOf(table, columns, rows, time = "time_ns") {
     const of = this.tables[table];
-    return new Series(of.column(time), of.column(column), of.where(test));
+    const times = picked(of.column(time), rows);
+    return columns.map((column) => new Series(times, picked(of.column(column), rows), rows));
+  }
+
+  /** A series of each group of rows, in one pass. `groupOf`: the number of a row's group; -1: it is in none. */
+  grouped(table, column, count, groupOf, time = "time_ns") {
+    const of = this.tables[table];
+    const places = new Int8Array(of.rows);
+    const sizes = new Int32Array(count);
+    for (let row = 0; row < of.rows; row++) if ((places[row] = groupOf(row)) >= 0) sizes[places[row]]++;
+    const groups = Array.from(sizes, (size) => new Int32Array(size));
+    const filled = new Int32Array(count);
+    for (let row = 0; row < of.rows; row++) if (places[row] >= 0) groups[places[row]][filled[places[row]]++] = row;
+    return groups.flatMap((rows) => this.seriesOf(table, [column], rows, time));
   }
 
   /** Serial numbers of packets that a buffer sent on to another node. */

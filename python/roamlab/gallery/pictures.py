@@ -21,6 +21,13 @@ _AXES = {
     "queue": ("waiting", "pkt"),
 }
 
+_TITLES = {
+    "received": "The lines show what flow {of} has received since {begin:g} s",
+    "delay": "Each point is the delay of a packet of flow {of} at its arrival",
+    "window": "The lines show the congestion window of flow {of}",
+    "queue": "The lines show how many packets wait in {of}",
+}
+
 
 def picture(answer: Answer, folder: Path) -> SavedFigure:
     """Draw an answer into a folder, under the name of its question."""
@@ -38,9 +45,9 @@ def picture(answer: Answer, folder: Path) -> SavedFigure:
                 axes.plot(curve.lost_s, at, "x", color=line.get_color(), markersize=5)
         axes.set_xlim(draw.begin_s, draw.end_s)
         axes.set_ylim(bottom=0)
-        of = draw.of if draw.what == "queue" else f"flow {draw.of}"
+        title = _TITLES[draw.what].format(of=draw.of, begin=draw.begin_s)
         crosses = any(curve.lost_s.size for curve in answer.curves.values())
-        axes.set_title(f"{of}; crosses: lost packets" if crosses else of, fontsize=9)
+        axes.set_title(f"{title}; crosses are lost packets." if crosses else f"{title}.", fontsize=9)
         axes.legend(loc="best")
         label(axes, ("time", "s"), _AXES[draw.what])
         return save(figure, folder, answer.question.name, answer.sentence)

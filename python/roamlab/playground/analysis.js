@@ -1,35 +1,5 @@
 // Stalls, slow periods, and what the record says led to them: as `roamlab why` tells them (docs/metrics.md defines both).
-
-const FLOOR_NS = 2e8;
-const SETTLE_NS = 1e9;
-/** The rate before a slow period is that of so many limits; a window with fewer packets at that rate says nothing. */
-const BEFORE = 5;
-const LEAST_PKTS = 4;
-
-/** What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move. */
-const RANKS = {
-  "link change": 0,
-  "link outage": 0,
-  "message lost": 1,
-  "message late": 1,
-  "packet lost": 1,
-  "random loss": 1,
-  "wrong prediction": 2,
-  "buffer too small": 3,
-  "timer too short": 3,
-  "queue full": 3,
-  "spurious timeout": 4,
-  "long timeout": 5,
-  handover: 6,
-};
-const LOSSES = {
-  "queue-overflow": "queue full",
-  "forwarded-overflow": "queue full",
-  "early-drop": "queue full",
-  "random-loss": "random loss",
-  "buffer-overflow": "buffer too small",
-  "buffer-expired": "timer too short",
-};
+// Limits, kinds of losses and the ranks of suspects are the Python package's: `constants.py` writes them as constants.
 
 /** The table of a flow, or of the group that it is of, in the scenario. */
 function flowTable(record, flow) {
@@ -41,15 +11,18 @@ function flowTable(record, flow) {
 
 /** The rows of a table in which columns of names have these values. */
 function rowsOf(table, wanted) {
-  let rows = null;
-  for (const [name, words] of Object.entries(wanted)) {
+  const tests = Object.entries(wanted).map(([name, words]) => {
     const allowed = new Uint8Array(table.spec[name].names.length);
     for (const word of [words].flat()) allowed[table.code(name, word)] = 1;
-    const column = table.column(name);
-    const test = (row) => allowed[column[row]];
-    rows = rows ? rows.filter(test) : table.where(test);
+    return [table.column(name), allowed];
+  });
+  const found = new Int32Array(table.rows);
+  let count = 0;
+  rows: for (let row = 0; row < table.rows; row++) {
+    for (const [column, allowed] of tests) if (!allowed[column[row]]) continue rows;
+    found[count++] = row;
   }
-  return rows;
+  return found.subarray(0, count);
 }
 
 /** What arrived of a flow: the rows of what was new in order of time, and twice the smallest one-way delay in ns, 0 of none. */
@@ -188,12 +161,22 @@ function slowPeriods(record, flow) {
   return periodsOf(flow, course(deliveries, fresh, "bytes", 0), sent, Math.max(FLOOR_NS, 2 * delay), endOf(record, flow));
 }
 
-/** The different numbers of some lists from `begin` to `end`, in order. */
+/** The different numbers of some lists, each in order, from `begin` to `end`, which are among them. */
 function instants(lists, begin, end) {
-  const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 2));
-  all.set([begin, end]);
-  lists.reduce((place, list) => (all.set(list, place), place + list.length), 2);
-  return all.sort().filter((time, place) => time >= begin && time <= end && time !== all[place - 1]);
+  if (end < begin) return new Float64Array(0);
+  const places = lists.map((list) => firstNot(list.length, (place) => list[place] <= begin));
+  const found = new Float64Array(lists.reduce((sum, list) => sum + list.length, 2));
+  let count = 1;
+  for (let now = (found[0] = begin); now < end; found[count++] = now) {
+    let next = end;
+    for (let which = 0; which < lists.length; which++) {
+      const list = lists[which];
+      while (list[places[which]] <= now) places[which]++;
+      if (list[places[which]] < next) next = list[places[which]];
+    }
+    now = next;
+  }
+  return found.subarray(0, count);
 }
 
 function periodsOf(flow, arrived, sent, limit, end) {
@@ -305,7 +288,9 @@ class Search {
     const { drops, tcp, flows } = this.record.tables;
     const [row] = rowsOf(flows, { flow: stall.flow });
     Object.assign(this, { stall, found: new Map(), hosts: [flows.word("source", row), flows.word("destination", row)] });
+    const [early, near] = [stall.start - SETTLE_NS, stall.start - Math.max(stall.trip, FLOOR_NS)];
     for (const lost of lossesOf(this.record, stall)) this.walk(drops.column("cause")[lost]);
+    for (const filled of [...this.found.values()].filter((each) => this.isLate(each))) this.walkAbsent(filled, near);
     for (const expired of timeoutsOf(this.record, stall)) {
       const cause = tcp.column("cause")[expired];
       this.walk(cause);
@@ -313,7 +298,6 @@ class Search {
       const about = { name: "", place: "", host: "", flow: stall.flow, time_ns: tcp.column("time_ns")[expired], serial: 0 };
       this.note(kind, about, this.chain(cause));
     }
-    const [early, near] = [stall.start - SETTLE_NS, stall.start - Math.max(stall.trip, FLOOR_NS)];
     for (const row of this.causes) {
       const host = this.messages.get(row.serial)?.[1] ?? row.host;
       if (early <= row.time_ns && row.time_ns <= stall.end && this.hosts.includes(host)) {
@@ -321,8 +305,22 @@ class Search {
         if (row.name === "link-down" && row.time_ns >= near) this.note("handover", row, this.chain(row.id));
       } else if (row.kind === "link-outage" && this.meets(row, near)) this.note("link outage", row, [row]);
     }
-    const order = (one, other) => RANKS[one.kind] - RANKS[other.kind] || other.count - one.count || one.time_ns - other.time_ns;
+    const rank = (found) => (this.isLate(found) ? LATE : RANKS[found.kind]);
+    const order = (one, other) => rank(one) - rank(other) || other.count - one.count || one.time_ns - other.time_ns;
     return [...this.found.values()].sort(order);
+  }
+
+  /** A queue that was not full when the stall began. */
+  isLate(found) {
+    return found.kind === "queue full" && found.time_ns > this.stall.start + Math.max(this.stall.trip, FLOOR_NS);
+  }
+
+  /** Suspects what took hosts away whose packets were lost at the head of a queue before it was full. */
+  walkAbsent(filled, near) {
+    for (const row of this.causes) {
+      const lost = row.name === "detached" && row.place === filled.place;
+      if (lost && near <= row.time_ns && row.time_ns <= filled.time_ns) this.walk(row.cause);
+    }
   }
 
   /** The rows of `causes` from one to its root. */

@@ -87,15 +87,23 @@ function passagesOf(record) {
 
 /** The nodes that most packets come by; `all`: how many there are. */
 function busiest(record, stops) {
-  const { packets } = record.tables;
-  const counts = new Map();
-  const place = packets.column("place");
-  for (const row of stops) counts.set(place[row], (counts.get(place[row]) ?? 0) + 1);
+  const { packets, flows } = record.tables;
+  const [counts, ofFlows] = [new Map(), new Map()];
+  const [place, flow] = [packets.column("place"), packets.column("flow")];
+  for (const row of stops) {
+    counts.set(place[row], (counts.get(place[row]) ?? 0) + 1);
+    ofFlows.set(flow[row], (ofFlows.get(flow[row]) ?? 0) + 1);
+  }
   const nodes = new Map();
   for (const { from, to } of linksOf(record.network)) for (const node of [from, to]) nodes.set(node, nodes.get(node) ?? 0);
   for (const [code, count] of counts) {
     const ends = packets.spec.place.names[code].split(/->|\//).filter((name) => name !== "air");
     for (const node of ends) nodes.set(node, (nodes.get(node) ?? 0) + count);
+  }
+  // The air of a cell names no host, and a host that only receives sends nothing.
+  for (let row = 0; row < flows.rows; row++) {
+    const count = ofFlows.get(packets.code("flow", flows.word("flow", row))) ?? 0;
+    for (const end of ["source", "destination"]) nodes.set(flows.word(end, row), (nodes.get(flows.word(end, row)) ?? 0) + count);
   }
   const order = [...nodes].sort(([, few], [, many]) => many - few).map(([name]) => name);
   return Object.assign(new Set(order.slice(0, MOST_NODES)), { all: order.length });

@@ -33,7 +33,7 @@ async function decodeLink(fragment) {
   if (packed.length > MOST_LINK || !/^[\w-]+$/.test(packed)) throw new Error("it is too long, or not in base64");
   const letters = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = await through(Uint8Array.from(letters, (letter) => letter.charCodeAt(0)), new DecompressionStream("deflate-raw"), MOST_TEXT);
-  return stateOf(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  return stateOf(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) ?? {});
 }
 
 /** The four parts of a state, each of its type; anything else is left out. */

@@ -111,7 +111,7 @@ class Player {
       const cell = visit && cells.get(visit.cell);
       if (cell && this.time < visit.to_ns) this.inside.set(node.name, cell);
       const [right, down] = this.place(node);
-      return cell ? [right, 0.75 * this.place(cell)[1] + 0.25 * down] : [right, down];
+      return cell ? [right, 0.65 * this.place(cell)[1] + 0.35 * down] : [right, down];
     });
   }
 

@@ -162,6 +162,8 @@ class Playground {
   /** Runs the scenario and shows it. `at`: when it was asked for; `keep`: the shadow stays. */
   async make({ at = performance.now(), keep = false, touched = this.touched } = {}) {
     clearTimeout(this.typed);
+    // The film of the run before would be made of this text.
+    clearTimeout(this.resting);
     const asked = ++this.run;
     const busy = setTimeout(() => this.busy(0), 300);
     try {
@@ -230,7 +232,7 @@ class Playground {
         const { film } = await this.filmer.ask({ ask: "film", ...this.state });
         if (asked === this.run) this.film.set(film, this.theme());
       } catch (error) {
-        if (!error.outdated) this.say(error.message);
+        if (!error.outdated && asked === this.run) this.say(error.message, true);
       }
     }, REST_MS);
   }

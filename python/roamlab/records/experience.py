@@ -98,10 +98,13 @@ def r_factor(delay_s: float, impairment: float, advantage: float = 0.0) -> float
 
 
 def mos(r: float) -> float:
-    """The mean opinion score of a transmission rating: from 1 for R < 0 to 4.5 for R > 100 (ITU-T G.107, Annex B)."""
+    """The mean opinion score of a transmission rating: from 1 for R < 0 to 4.5 for R > 100 (ITU-T G.107, Annex B).
+
+    The polynomial of the standard is below 1 for R from 0 to 6.5. There the score is 1, its smallest value.
+    """
     if r < 0.0:
         return 1.0
-    return 4.5 if r > 100.0 else 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)
+    return 4.5 if r > 100.0 else max(1.0, 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r))
 
 
 def freeze_spans_s(

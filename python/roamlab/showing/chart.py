@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.records.results import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -147,7 +148,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
     zero = _begin(phases, visit)
     parameters = results.manifest.network
     cells = visited(parameters, host, visit)
-    limits = _limits(phases, visit)
+    limits = _limits(stays(results, host), visit)
     rows = _signalling(results).filter(pl.col("sent_ns").is_between(*limits))
     own = rows.filter(pl.col("host") == host)
     reached = phases.filter((pl.col("visit") == visit) & (pl.col("phase") != "link-down"))
@@ -197,14 +198,42 @@ def _begin(phases: pl.DataFrame, visit: int) -> int:
     return int(rows["time_ns"].to_list()[-1 if down.height else 0])
 
 
-def _limits(phases: pl.DataFrame, visit: int) -> tuple[int, int]:
-    """What cannot belong to this handover: before the link of the visit before, after the end of this visit's."""
+@dataclass
+class Stay:
+    """A visit of a host: its cell, and from when until when it was in it."""
 
-    def when(number: int, phase: str, otherwise: int) -> int:
-        rows = phases.filter((pl.col("visit") == number) & (pl.col("phase") == phase))
-        return int(rows["time_ns"].to_list()[0]) if rows.height else otherwise
+    cell: str
+    begin_ns: int
+    end_ns: int
 
-    return when(visit - 1, "link-up", 0), when(visit, "link-down", 2**62)
+
+def stays(results: Results, host: str) -> list[Stay]:
+    """The visits of a host in order, each until the link there goes down: of a soft handover during a later visit."""
+    end = results.manifest.outline.duration_ns
+    found: list[Stay] = []
+    inside: list[Stay] = []  # the oldest first, which a host leaves first
+    rows = rows_of(results.handovers, "host", host).sort("time_ns", maintain_order=True)
+    for row in rows.select("time_ns", "visit", pl.col("phase").cast(pl.String)).iter_rows(named=True):
+        for visit in range(len(found), row["visit"] + 1):
+            cell = visited(results.manifest.network, host, visit)[1]
+            found.append(Stay(cell or f"cell {visit}", end, end))
+        stay = found[row["visit"]]
+        if row["phase"] == "link-up":
+            stay.begin_ns, stay.end_ns = min(stay.begin_ns, row["time_ns"]), end
+            for before in [other for other in inside if other.cell == stay.cell]:
+                before.end_ns = row["time_ns"]
+                inside.remove(before)
+            inside.append(stay)
+        elif row["phase"] == "link-down" and inside:
+            inside.pop(0).end_ns = row["time_ns"]
+    return found
+
+
+def _limits(visits: list[Stay], visit: int) -> tuple[int, int]:
+    """What cannot belong to this handover: before the visit before, after the end of this one."""
+    before = visits[max(visit - 1, 0)]
+    has_been = visit > 0 and before.begin_ns < before.end_ns
+    return before.begin_ns if has_been else 0, visits[visit].end_ns
 
 
 def visited(parameters: dict[str, Any], host: str, visit: int) -> tuple[str, str]:

@@ -229,25 +229,18 @@ impl Links {
             return self.enqueue_slow(id, packet, cx);
         }
         link.offered += 1;
-        self.transmit_or_queue(id, packet, cx);
+        match link.is_idle(cx) {
+            true => _ = self.transmit(id, packet, Start::FromIdle, cx),
+            false => self.wait(id, packet, cx),
+        }
     }
 
-    /// Passes a packet to the transmitter, or to the queue if the transmitter is busy.
+    /// Passes a packet to the queue of a busy link.
     #[inline(always)]
-    fn transmit_or_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        if self.hot[id.0 as usize].is_idle(cx) {
-            let next = match self.hot[id.0 as usize].flags & flag::QUEUE {
-                0 => Some(packet),
-                _ => self.pass_queue(id, packet, cx),
-            };
-            if let Some(packet) = next {
-                self.transmit(id, packet, Start::FromIdle, cx);
-            }
-        } else {
-            let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
-            queue.enqueue(id, packet, *rate, cx);
-            self.schedule_end(id, cx);
-        }
+    fn wait(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+        let waiting = queue.enqueue(id, packet, *rate, cx);
+        self.hot[id.0 as usize].schedule_end_if(waiting > 0, id, cx);
     }
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
@@ -259,9 +252,13 @@ impl Links {
             0 => None,
             _ => self.tx_done_slow(id, cx),
         };
-        let Some(packet) = first.or_else(|| self.next(id, cx.now, cx)) else { return false };
-        self.transmit(id, packet, Start::FromQueue, cx);
-        self.schedule_end(id, cx);
+        let (next, waiting) = match first {
+            None => self.next(id, cx.now, cx),
+            first => (first, self.cold[id.0 as usize].queue.packets()),
+        };
+        let Some(packet) = next else { return false };
+        let link = self.transmit(id, packet, Start::FromQueue, cx);
+        link.schedule_end_if(waiting > 0, id, cx);
         true
     }
 
@@ -272,9 +269,9 @@ impl Links {
         NodeId(self.hot[id.0 as usize].to)
     }
 
-    /// Puts a packet on the wire.
+    /// Puts a packet on the wire of the link, which it returns.
     #[inline(always)]
-    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Context) {
+    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Context) -> &mut HotLink {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
             0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
@@ -288,29 +285,21 @@ impl Links {
         let [insertion, end] = cx.scheduler.reserve_two();
         link.insertion = end;
         if link.flags & flag::TRACKED != 0 {
-            return self.track_sent(id, packet, insertion, cx);
+            self.cold[id.0 as usize].track_sent(link, id, packet, insertion, cx);
+            return link;
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };
         cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
+        link
     }
 
-    /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
+    /// The next packet from the queue, and the number of packets that wait then. Asked also when nothing waits and the link
+    /// falls idle at `now`.
     #[inline(always)]
-    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> Option<PacketId> {
+    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> (Option<PacketId>, usize) {
         let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
         queue.dequeue(id, now, *rate, cx)
-    }
-
-    /// Makes the end of the transmission an event, if anything waits for it.
-    #[inline(always)]
-    fn schedule_end(&mut self, id: LinkId, cx: &mut Context) {
-        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
-        if link.transmitter == Transmitter::Busy
-            && (cold.queue.packets() > 0 || link.flags & flag::PRIORITY != 0)
-        {
-            link.schedule_end(id, cx);
-        }
     }
 }
 
@@ -322,6 +311,14 @@ impl HotLink {
             Transmitter::Idle => true,
             Transmitter::Busy => cx.scheduler.is_past(self.end, self.insertion),
             Transmitter::BusyWithEvent => false,
+        }
+    }
+
+    /// The same if a packet waits for it, as `waits` says, or signalling.
+    #[inline(always)]
+    fn schedule_end_if(&mut self, waits: bool, id: LinkId, cx: &mut Context) {
+        if waits || self.flags & flag::PRIORITY != 0 {
+            self.schedule_end(id, cx);
         }
     }
 

@@ -10,13 +10,13 @@ use crate::dataplane::link::{InFlight, Links};
 use crate::dataplane::node::{Domain, Node, Nodes};
 use crate::dataplane::route::StaticRoutes;
 use crate::ids::{AgentIndex, CellId, DomainId, LinkId, Location, NodeId};
-use crate::layer2::cells::Cells;
+use crate::layer2::cells::{Backlog, Cells};
 use crate::record::cause::{Cause, CauseId, Kind};
 use crate::record::table::Column;
 use crate::record::totals;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
-use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+use roamlab_packet::{Addr, DropReason, Dscp, PacketId, Waiting};
 use roamlab_radio::UplinkChoice;
 use roamlab_scenario::TunnelEcn;
 use std::borrow::Cow;
@@ -303,17 +303,18 @@ impl Network {
     /// that says so; `None`: it was not in it.
     pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<CauseId> {
         if let Some(uplink) = self.cells.detach(host, cell)? {
-            let waiting = self.links.take_matching(uplink, false, &|_, _| true, cx);
+            let (queued, overtaking) = self.links.take_waiting(uplink, cx);
             match self.cells.uplink_choice(host) {
-                None => self.cells.wait_on(host, waiting),
+                None => self.cells.wait_on(host, queued, overtaking),
                 // There are copies of them on the other links.
                 Some(UplinkChoice::All) => {
-                    for packet in waiting {
+                    for packet in queued.into_iter().chain(overtaking.into_iter().map(Waiting::take)) {
                         cx.lose(packet, DropReason::CopyReleased, Location::Node(host));
                     }
                 }
                 Some(UplinkChoice::Newest | UplinkChoice::Oldest) => {
-                    waiting.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
+                    queued.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
+                    self.send_overtaking(host, overtaking, cx);
                 }
             }
         }
@@ -323,11 +324,11 @@ impl Network {
     /// A host enters a cell, or turns back to one that it is in still. Whether it was in it already, and the row of the
     /// causes that says that it has come.
     pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
-        let (stays, waiting) = self.cells.attach(host, cell)?;
+        let (stays, Backlog { queued, overtaking, since }) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
-        for packet in waiting {
-            self.send_uplink(host, packet.take(), cx);
-        }
+        queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        self.send_overtaking(host, overtaking, cx);
+        since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         Some((stays, row))
     }
 

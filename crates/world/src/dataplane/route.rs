@@ -299,12 +299,17 @@ impl StaticRoutes {
     /// Link from `node` towards `dst`; for a mobile host, towards its home.
     #[inline]
     pub fn link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        let entry = self.from[node.0 as usize];
+        self.link_of(self.from[node.0 as usize] & !SPECIAL, dst)
+    }
+
+    /// The link towards `dst` by an entry of [`StaticRoutes::from`].
+    #[inline(always)]
+    fn link_of(&self, entry: u32, dst: Addr) -> Option<LinkId> {
         if entry & ROW == 0 {
-            return Some(LinkId(entry & !SPECIAL));
+            return Some(LinkId(entry));
         }
         let to = if dst.is_mobile() { self.home(dst)?.0 as usize } else { dst.number() };
-        let link = *self.rows.get((entry & !(ROW | SPECIAL)) as usize + to)?;
+        let link = *self.rows.get((entry & !ROW) as usize + to)?;
         (link != NOWHERE).then_some(LinkId(link))
     }
 

@@ -80,18 +80,20 @@ pub enum TxQueue {
 }
 
 impl TxQueue {
-    /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
+    /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue. The number of packets that wait then.
     #[inline(always)]
-    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
+    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) -> usize {
+        // Drop-tail is the discipline of most links, so the call is inlined.
+        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) = self {
+            queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
+            cx.settle_drops(Location::Link(id));
+            return queue.packets();
+        }
         match self {
-            // Drop-tail is the discipline of most links, so the call is inlined.
-            TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) => {
-                queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
-                cx.settle_drops(Location::Link(id));
-            }
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
         }
+        self.packets()
     }
 
     /// Whether a packet of this size for an idle link may go past the queue.
@@ -103,16 +105,25 @@ impl TxQueue {
         }
     }
 
-    /// The next packet to be sent. Asked also when nothing waits and the link falls idle at `now`.
+    /// The next packet to be sent, and the number of packets that wait then. Asked also when nothing waits and the link falls
+    /// idle at `now`.
     #[inline(always)]
-    pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
-        match self {
-            TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) => {
-                queue.dequeue(&mut qdisc_cx(rate, now, cx))
-            }
+    pub fn dequeue(
+        &mut self,
+        id: LinkId,
+        now: Time,
+        rate: Rate,
+        cx: &mut Context,
+    ) -> (Option<PacketId>, usize) {
+        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) = self {
+            let next = queue.dequeue(&mut qdisc_cx(rate, now, cx));
+            return (next, queue.packets());
+        }
+        let next = match self {
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
             TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
-        }
+        };
+        (next, self.packets())
     }
 
     /// Removes the waiting packets that `wanted` selects, in order.
@@ -148,10 +159,8 @@ impl TxQueue {
     }
 
     /// The number of waiting packets.
-    #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
-            TxQueue::Shared(Queue { qdisc: Qdisc::DropTail(queue), .. }) => queue.packets(),
             TxQueue::Shared(queue) => queue.qdisc.packets(),
             TxQueue::Bearers(bearers) => {
                 bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()
@@ -280,7 +289,7 @@ mod tests {
             (row.packets, row.bytes, row.forwarded)
         };
         assert_eq!(sample(&cx), (2, 1024, 1));
-        while queue.dequeue(id, Time::ZERO, rate, &mut cx).is_some() {}
+        while queue.dequeue(id, Time::ZERO, rate, &mut cx).0.is_some() {}
         assert_eq!(sample(&cx), (0, 0, 0));
     }
 }

@@ -8,13 +8,13 @@ use crate::record::cause::{Cause, CauseId, Kind};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, DropReason, PacketId, Waiting};
 use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice, Wifi};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 mod host;
 mod motion;
 mod roaming;
 
-pub use host::{Measuring, Mobile};
+pub use host::{Backlog, Measuring, Mobile};
 pub use roaming::Roaming;
 
 /// A cell: a base station, its air link and the hosts that hear it.
@@ -227,7 +227,7 @@ impl Cells {
     pub fn wait(&mut self, host: NodeId, packet: PacketId, cx: &mut Context) {
         match self.host_mut(host) {
             Some(mobile) if mobile.waiting.len() < Mobile::WAITING_LIMIT => {
-                mobile.waiting.push_back(packet.into())
+                mobile.waiting.since.push_back(packet.into())
             }
             _ => {
                 let cause = self.last_change(host).or(|| CauseId::START);
@@ -236,16 +236,19 @@ impl Cells {
         }
     }
 
-    /// Packets that waited for a link which is gone wait for another, however many.
-    pub fn wait_on(&mut self, host: NodeId, packets: Vec<PacketId>) {
-        if let Some(mobile) = self.host_mut(host) {
-            mobile.waiting.extend(packets.into_iter().map(Waiting::from));
+    /// Packets that waited for a link which is gone wait for another, however many: those of its queue, and the signalling
+    /// that overtook them.
+    pub fn wait_on(&mut self, host: NodeId, queued: Vec<PacketId>, overtaking: VecDeque<Waiting>) {
+        if let Some(Mobile { waiting, .. }) = self.host_mut(host) {
+            debug_assert_eq!(waiting.len(), 0, "packets waited for a link, though there was one");
+            waiting.queued.extend(queued.into_iter().map(Waiting::from));
+            waiting.overtaking = overtaking;
         }
     }
 
     /// Whether the packet with this number waits for a link at a host.
     pub fn waits(&self, host: NodeId, serial: u64, cx: &Context) -> bool {
-        let mut waiting = self.host(host).into_iter().flat_map(|mobile| &mobile.waiting);
+        let mut waiting = self.host(host).into_iter().flat_map(|mobile| mobile.waiting.iter());
         waiting.any(|packet| cx.pool[packet].serial == serial)
     }
 

@@ -233,10 +233,19 @@ impl World {
     /// Passes what an arrival delivers to the part that it is for.
     #[inline(always)]
     fn deliver_locally(&mut self, local: LocalDelivery) {
-        let Planes { cx, network, agents } = &mut self.planes;
         match local {
             LocalDelivery::Nothing => {}
             LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
+            signalling => self.deliver_signalling(signalling),
+        }
+    }
+
+    /// The same, in a function of its own for the sake of data.
+    #[inline(never)]
+    fn deliver_signalling(&mut self, local: LocalDelivery) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        match local {
+            LocalDelivery::Nothing | LocalDelivery::Data(..) => unreachable!("delivered already"),
             LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
             LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
             LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),

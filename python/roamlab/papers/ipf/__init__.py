@@ -33,7 +33,7 @@ RUNS = 30
 
 def example() -> Scenario:
     """A run that the report lets one explore."""
-    return experiments.arrival(1, "mred")
+    return experiments.arrival(2, "mred")
 
 
 def reproduce(session: Session) -> Report:

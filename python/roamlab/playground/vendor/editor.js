@@ -4,5 +4,4 @@ export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirro
 export { StreamLanguage, HighlightStyle, syntaxHighlighting, bracketMatching } from "@codemirror/language";
 export { autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 export { setDiagnostics, lintKeymap, lintGutter } from "@codemirror/lint";
-export { toml } from "@codemirror/legacy-modes/mode/toml";
 export { tags } from "@lezer/highlight";

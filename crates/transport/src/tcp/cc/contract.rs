@@ -2,8 +2,8 @@
 //! nothing else written. A failure names the row, the event and what to change.
 
 use super::{
-    AckEvent, CONGESTION_CONTROLS, CongestionControl, CongestionControlSpec, Loss, LossEvent, RecoveryStep,
-    SsthreshRule, Undo, Window,
+    AckEvent, AckSource, CONGESTION_CONTROLS, CongestionControl, CongestionControlSpec, Loss, LossEvent,
+    RecoveryStep, SsthreshRule, Undo, Window,
 };
 use crate::tcp::sent_segments::DeliveryRate;
 use crate::{Profile, TcpParams, TcpSpec};
@@ -18,6 +18,12 @@ struct Subject {
     params: TcpParams,
     now: Time,
     ack: AckEvent,
+}
+
+impl AckSource for AckEvent {
+    fn event(&self, _: &Window) -> AckEvent {
+        *self
+    }
 }
 
 impl Subject {
@@ -77,7 +83,7 @@ impl Subject {
         };
         if grows {
             let ack = self.ack;
-            self.control.on_ack(&mut self.window, |_| ack);
+            self.control.on_ack(&mut self.window, &ack);
         } else {
             self.control.algorithm().on_other_ack(&mut self.window, &self.ack);
         }

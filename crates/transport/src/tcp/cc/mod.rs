@@ -129,6 +129,12 @@ pub(crate) struct AckEvent {
     pub rate: Option<DeliveryRate>,
 }
 
+/// Makes the event of an ACK.
+pub(crate) trait AckSource {
+    /// The event, for an algorithm whose window is `window`.
+    fn event(&self, window: &Window) -> AckEvent;
+}
+
 /// What reported a loss.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Loss {
@@ -356,12 +362,12 @@ macro_rules! storage {
 
             /// As [`Algorithm::on_ack`]. The event is made for each algorithm, so that its unused parts cost nothing.
             #[inline(always)]
-            pub fn on_ack(&mut self, window: &mut Window, event: impl Fn(&Window) -> AckEvent) {
+            pub fn on_ack(&mut self, window: &mut Window, source: &impl AckSource) {
                 match self {
                     $(
                         $(#[$only])*
                         CongestionControl::$kind(algorithm) => {
-                            let ack = event(window);
+                            let ack = source.event(window);
                             algorithm.on_ack(window, &ack);
                         }
                     )+

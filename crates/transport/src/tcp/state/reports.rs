@@ -1,32 +1,49 @@
 //! What the sender reports to its congestion control: ACKs, steps of the recovery, and segments that go out.
 
 use super::SendState;
-use crate::params::Handshake;
-use crate::tcp::cc::{AckEvent, RecoveryStep, Window};
-use crate::tcp::sent_segments::Delivered;
+use crate::params::{Handshake, TcpParams};
+use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, RecoveryStep, Window};
+use crate::tcp::rtt::RttEstimator;
+use crate::tcp::sent_segments::{Delivered, SentSegments};
 use roamlab_engine::{Duration, Time};
 
-/// A function from the window to the event of an ACK. An algorithm that does not read a part of it pays nothing for that.
-macro_rules! ack_event {
-    ($state:ident, $delivered:ident, $now:ident) => {
-        |window: &Window| {
-            let (in_flight, segments) = ($state.snd_max - $state.una, $delivered.segments);
-            let has_room = in_flight + segments < window.usable($state.inflation, $state.params.window.0);
-            AckEvent {
-                now: $now,
-                una: $state.una,
-                nxt: $state.nxt,
-                acked: segments,
-                lost: $state.lost,
-                rtt: $delivered.rtt,
-                srtt: $state.rtt.srtt(),
-                in_flight,
-                app_limited: has_room && $state.nxt >= $state.end,
-                marked: if $state.ece { segments } else { 0 },
-                rate: $state.sent_segments.as_ref().and_then(|sent| sent.rate()),
-            }
+/// What is known of an ACK. The event is made from it for each algorithm, so that what an algorithm does not read costs
+/// nothing.
+struct AckReport<'a> {
+    now: Time,
+    delivered: &'a Delivered,
+    una: &'a u32,
+    nxt: &'a u32,
+    snd_max: &'a u32,
+    end: &'a u32,
+    inflation: &'a u32,
+    lost: &'a u32,
+    ece: &'a bool,
+    rtt: &'a RttEstimator,
+    sent_segments: &'a Option<Box<SentSegments>>,
+    params: &'a TcpParams,
+}
+
+impl AckSource for AckReport<'_> {
+    #[inline(always)]
+    fn event(&self, window: &Window) -> AckEvent {
+        let segments = self.delivered.segments;
+        let in_flight = self.snd_max - self.una;
+        let has_room = in_flight + segments < window.usable(*self.inflation, self.params.window.0);
+        AckEvent {
+            now: self.now,
+            una: *self.una,
+            nxt: *self.nxt,
+            acked: segments,
+            lost: *self.lost,
+            rtt: self.delivered.rtt,
+            srtt: self.rtt.srtt(),
+            in_flight,
+            app_limited: has_room && self.nxt >= self.end,
+            marked: if *self.ece { segments } else { 0 },
+            rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
         }
-    };
+    }
 }
 
 impl SendState {
@@ -48,7 +65,8 @@ impl SendState {
     /// The congestion control's event of an ACK on which the window may grow.
     #[inline(always)]
     pub fn grow_by(&mut self, delivered: &Delivered, now: Time) {
-        self.control.on_ack(&mut self.window, ack_event!(self, delivered, now));
+        let (control, window, report) = self.ack_report(delivered, now);
+        control.on_ack(window, &report);
         self.lost = 0;
     }
 
@@ -72,8 +90,48 @@ impl SendState {
     }
 
     fn report(&mut self, delivered: &Delivered, now: Time) {
-        let ack = ack_event!(self, delivered, now)(&self.window);
-        self.control.algorithm().on_other_ack(&mut self.window, &ack);
+        let (control, window, report) = self.ack_report(delivered, now);
+        let ack = report.event(window);
+        control.algorithm().on_other_ack(window, &ack);
+    }
+
+    /// The congestion control, its window, and what is known of an ACK.
+    #[inline(always)]
+    fn ack_report<'a>(
+        &'a mut self,
+        delivered: &'a Delivered,
+        now: Time,
+    ) -> (&'a mut CongestionControl, &'a mut Window, AckReport<'a>) {
+        let SendState {
+            control,
+            window,
+            una,
+            nxt,
+            snd_max,
+            end,
+            inflation,
+            lost,
+            ece,
+            rtt,
+            sent_segments,
+            params,
+            ..
+        } = self;
+        let report = AckReport {
+            now,
+            delivered,
+            una,
+            nxt,
+            snd_max,
+            end,
+            inflation,
+            lost,
+            ece,
+            rtt,
+            sent_segments,
+            params,
+        };
+        (control, window, report)
     }
 
     /// A step of the loss recovery that concerns the window.

@@ -7,6 +7,7 @@ use crate::ids::{LinkId, Location};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, PacketId, Waiting};
 use roamlab_qdisc::Matching;
+use std::collections::VecDeque;
 
 impl Links {
     /// The packet of the arrival that happens now, if it was not taken off the air meanwhile.
@@ -60,6 +61,13 @@ impl Links {
         taken
     }
 
+    /// Removes all that wait: in order those of the queue, and the signalling that overtakes them. The latter is not looked
+    /// at: a host that moves faster than it can register leaves thousands.
+    pub fn take_waiting(&mut self, id: LinkId, cx: &mut Context) -> (Vec<PacketId>, VecDeque<Waiting>) {
+        let overtaking = std::mem::take(&mut self[id].overtaking);
+        (self.take_matching(id, false, &|_, _| true, cx), overtaking)
+    }
+
     /// Copies, in order, of what `wanted` selects among the packets in flight.
     pub fn copy_in_flight(&self, id: LinkId, wanted: &Matching<'_>, cx: &mut Context) -> Vec<PacketId> {
         let mut copies = Vec::new();
@@ -90,40 +98,48 @@ impl Links {
         self.in_flight + self.cold.iter().map(inside).sum::<u64>()
     }
 
-    /// Lists the packet whose transmission has just begun.
-    #[inline(always)]
-    pub(super) fn track_sent(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Context) {
-        self.track(id, packet, (cx.now, insertion), cx);
-        if self.hot(id).flags & flag::TRACE != 0 {
-            self.show_end(id, cx);
-        }
-    }
-
     /// The packet whose transmission was the last, unless it was taken off the air.
     pub(super) fn sent_last(&self, id: LinkId) -> Option<&InFlight> {
         // The place of its arrival was reserved before that of its end.
         let insertion = self.hot(id).insertion.wrapping_sub(1);
         self[id].in_flight.back().filter(|sent| sent.insertion == insertion)
     }
+}
+
+impl Link {
+    /// Lists the packet whose transmission has just begun. A trace shows the end of a traced one.
+    #[inline(always)]
+    pub(super) fn track_sent(
+        &mut self,
+        hot: &mut HotLink,
+        id: LinkId,
+        packet: PacketId,
+        insertion: u64,
+        cx: &mut Context,
+    ) {
+        self.track(hot, id, packet, (cx.now, insertion), cx);
+        if hot.flags & flag::TRACE != 0 && self.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
+            hot.schedule_end(id, cx);
+        }
+    }
 
     /// Lists a packet among those in flight, whose transmission began at `started`.
     #[inline(always)]
     pub(super) fn track(
         &mut self,
+        &HotLink { end: sent, delay, .. }: &HotLink,
         id: LinkId,
         packet: PacketId,
         (started, insertion): (Time, u64),
         cx: &mut Context,
     ) {
-        let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
-        let link = &mut self.cold[id.0 as usize];
         let mut arrival = sent + delay;
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
-        if arrival < link.last_arrival {
-            arrival = link.last_arrival + sent.since(started);
+        if arrival < self.last_arrival {
+            arrival = self.last_arrival + sent.since(started);
         }
-        link.last_arrival = arrival;
-        link.in_flight.push_back(InFlight { started, insertion, packet: packet.into() });
+        self.last_arrival = arrival;
+        self.in_flight.push_back(InFlight { started, insertion, packet: packet.into() });
         cx.scheduler.push_at(arrival, insertion, Event::TrackedArrival { link: id });
     }
 }

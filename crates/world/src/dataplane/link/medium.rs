@@ -89,7 +89,7 @@ impl Links {
     pub(super) fn offer(&mut self, id: LinkId, cx: &mut Context) {
         let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
         let urgent = self[id].overtaking.pop_front().map(Waiting::take);
-        let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx)) else { return };
+        let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx).0) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
         let (management, broadcast) = (cx.pool[&packet].is_management(), cx.pool[&packet].is_for_all());
@@ -140,7 +140,13 @@ impl Links {
                     let sent = &cx.pool[&packet];
                     settled = Settled::Received(sent.header.dst, sent.is_management());
                     let insertion = cx.scheduler.reserve();
-                    self.track(id, packet, (started, insertion), cx);
+                    self.cold[id.0 as usize].track(
+                        &self.hot[id.0 as usize],
+                        id,
+                        packet,
+                        (started, insertion),
+                        cx,
+                    );
                 }
                 Fate::Lost(loss) => settled = Settled::Lost(packet, loss),
                 Fate::Beacon | Fate::Unanswered => unreachable!("no packet's end"),

@@ -8,6 +8,7 @@ use crate::ids::{LinkId, Location};
 use crate::record::probe::Stop;
 use roamlab_engine::Duration;
 use roamlab_packet::{DropReason, Packet, PacketId, Waiting};
+use std::collections::VecDeque;
 
 impl Links {
     /// Takes in a packet that is not plain, or any packet at a link that is not.
@@ -61,34 +62,69 @@ impl Links {
             queue.enqueue(id, packet, *rate, cx);
             return self.offer(id, cx);
         }
-        self.transmit_or_queue(id, packet, cx);
+        if !self.hot(id).is_idle(cx) {
+            return self.wait(id, packet, cx);
+        }
+        let next = match self.hot(id).flags & flag::QUEUE {
+            0 => Some(packet),
+            _ => self.pass_queue(id, packet, cx),
+        };
+        if let Some(packet) = next {
+            self.transmit(id, packet, Start::FromIdle, cx);
+        }
     }
 
     /// A packet overtakes what waits in the queue.
     fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        if self.hot(id).flags & flag::STATION != 0 {
-            self[id].overtaking.push_back(packet.into());
-            self.offer(id, cx);
-        } else if self.hot(id).is_idle(cx) {
+        if self.hot(id).flags & flag::STATION == 0 && self.hot(id).is_idle(cx) {
             self.fall_idle(id, cx);
             self.transmit(id, packet, Start::FromIdle, cx);
         } else {
             self[id].overtaking.push_back(packet.into());
+            self.let_overtake(id, cx);
+        }
+    }
+
+    /// The same of signalling that has overtaken at another link, as a whole: its number does not matter.
+    pub fn overtake_all(&mut self, id: LinkId, mut packets: VecDeque<Waiting>, cx: &mut Context) {
+        let each = self.hot(id).flags & (flag::FORCED | flag::TRACE) != 0 || self[id].members.is_some();
+        if each {
+            return packets.into_iter().for_each(|packet| self.enqueue(id, packet.take(), cx));
+        }
+        if self.hot(id).flags & flag::STATION == 0 && self.hot(id).is_idle(cx) {
+            let Some(first) = packets.pop_front() else { return };
+            self.overtake(id, first.take(), cx);
+        }
+        if packets.is_empty() {
+            return;
+        }
+        match &mut self[id].overtaking {
+            waiting if waiting.is_empty() => *waiting = packets,
+            waiting => waiting.append(&mut packets),
+        }
+        self.let_overtake(id, cx);
+    }
+
+    /// Signalling waits that overtakes: it is next.
+    fn let_overtake(&mut self, id: LinkId, cx: &mut Context) {
+        if self.hot(id).flags & flag::STATION != 0 {
+            self.offer(id, cx);
+        } else {
             self.set(id, flag::PRIORITY);
-            self.schedule_end(id, cx);
+            self.hot[id.0 as usize].schedule_end(id, cx);
         }
     }
 
     /// A packet finds the link idle and passes its queue; what is sent, if anything.
-    #[inline(never)]
-    pub(super) fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) -> Option<PacketId> {
+    #[inline(always)]
+    fn pass_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) -> Option<PacketId> {
         if self[id].queue.can_bypass(cx.pool[&packet].wire_size()) {
             return Some(packet);
         }
         self.fall_idle(id, cx);
         let Link { queue, rate, .. } = &mut self[id];
         queue.enqueue(id, packet, *rate, cx);
-        queue.dequeue(id, cx.now, *rate, cx)
+        queue.dequeue(id, cx.now, *rate, cx).0
     }
 
     /// A transmission has ended that is traced, or for which signalling waits: the first packet that overtakes.
@@ -117,16 +153,8 @@ impl Links {
         }
         link.transmitter = Transmitter::Idle;
         let end = link.end;
-        let waiting = self.next(id, end, cx);
+        let (waiting, _) = self.next(id, end, cx);
         debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
-    }
-
-    /// Makes the end of the transmission an event if a trace shows it.
-    pub(super) fn show_end(&mut self, id: LinkId, cx: &mut Context) {
-        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
-        if cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
-            link.schedule_end(id, cx);
-        }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::dataplane::tunnel::{self, Exit};
 use crate::ids::{AgentIndex, HostAtAgent, LinkId, Location, NodeId};
 use crate::record::probe::Stop;
 use roamlab_mobility::{Direction, Via};
-use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId};
+use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId, Waiting};
+use std::collections::VecDeque;
 
 /// Where a packet at a node comes from.
 #[derive(Copy, Clone, Default)]
@@ -48,7 +49,8 @@ pub(super) enum NextHop {
 impl Network {
     /// A packet arrives at a node over a link. Every packet enters a node here.
     ///
-    /// The short cut: a plain packet needs neither policing nor a notice to agents, except where an agent inspects packets.
+    /// The short cuts: a packet with a direct link takes it, and a plain packet at its destination is delivered; it needs
+    /// neither policing nor a notice to agents, except where an agent inspects packets.
     #[inline(always)]
     pub(super) fn ip_input(
         &mut self,
@@ -59,18 +61,22 @@ impl Network {
         cx: &mut Context,
     ) -> LocalDelivery {
         let arriving = &cx.pool[&packet];
-        let inspects = || !arriving.is_plain() || self.nodes[node].inspects_packets;
-        if !self.routes.is_plain(node) && inspects() {
-            return self.ip_input_slow(node, packet, link, listener, cx);
+        let IpHeader { dst, ttl, .. } = arriving.header;
+        if dst.number() != node.0 as usize {
+            if ttl > 1
+                && let Some(next) = self.direct_link(node, arriving, cx)
+            {
+                cx.pool[&packet].header.ttl = ttl - 1;
+                self.links.enqueue(next, packet, cx);
+                return LocalDelivery::Nothing;
+            }
+        } else if arriving.tunnels() == 0 {
+            let inspects = || !arriving.is_plain() || self.nodes[node].inspects_packets;
+            if self.routes.is_plain(node) || !inspects() {
+                return LocalDelivery::of(node, packet, cx);
+            }
         }
-        if arriving.header.dst.number() == node.0 as usize {
-            return match arriving.tunnels() {
-                0 => LocalDelivery::of(node, packet, cx),
-                _ => self.ip_input_slow(node, packet, link, listener, cx),
-            };
-        }
-        self.ip_forward(node, packet, Origin::over(link), listener, cx);
-        LocalDelivery::Nothing
+        self.ip_input_slow(node, packet, link, listener, cx)
     }
 
     /// IP input of any packet at any node: it is policed, and leaves the tunnels that end here.
@@ -124,9 +130,24 @@ impl Network {
         self.pass_on(node, packet, origin, listener, cx);
     }
 
-    /// A node sends a packet of its own.
+    /// A node sends a packet of its own. The short cut: a packet with a direct link takes it.
     #[inline(always)]
     pub fn ip_output(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        listener: &mut impl Listener,
+        cx: &mut Context,
+    ) {
+        match self.direct_link(node, &cx.pool[&packet], cx) {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => self.ip_output_slow(node, packet, listener, cx),
+        }
+    }
+
+    /// The same at any node.
+    #[inline(never)]
+    fn ip_output_slow(
         &mut self,
         node: NodeId,
         packet: PacketId,
@@ -153,6 +174,31 @@ impl Network {
         match self.next_hop(node, &cx.pool[&packet], origin, cx) {
             NextHop::Link(link) => self.links.enqueue(link, packet, cx),
             hop => self.pass_on_slow(node, packet, hop, origin, listener, cx),
+        }
+    }
+
+    /// The link of the [next hop](Self::next_hop), where that is all that a packet needs: at a plain node, and, if the
+    /// packet is plain and no agent inspects it, wherever it takes a host route over a link, a shortest path or the only
+    /// uplink of a host.
+    #[inline(always)]
+    fn direct_link(&self, node: NodeId, packet: &Packet, cx: &Context) -> Option<LinkId> {
+        let dst = packet.header.dst;
+        if self.routes.is_plain(node) {
+            return self.routes.link(node, dst);
+        }
+        let here = &self.nodes[node];
+        if !packet.is_plain() || here.inspects_packets {
+            return None;
+        }
+        if here.is_host() {
+            return self.cells.only_uplink(node);
+        }
+        if !dst.is_mobile() {
+            return self.routes.link(node, dst);
+        }
+        match here.host_routes.lookup(dst) {
+            HostLookup::Link(link) if !cx.pool.is_copy(packet) => Some(link),
+            HostLookup::Link(_) | HostLookup::None | HostLookup::Several => None,
         }
     }
 
@@ -308,6 +354,16 @@ impl Network {
         match self.cells.uplink(host) {
             Some(link) => self.links.enqueue(link, packet, cx),
             None => self.cells.wait(host, packet, cx),
+        }
+    }
+
+    /// Signalling that has overtaken data at a host's last uplink does so at the present one.
+    pub(super) fn send_overtaking(&mut self, host: NodeId, packets: VecDeque<Waiting>, cx: &mut Context) {
+        match self.cells.uplink(host) {
+            Some(link) if self.cells.copy_uplinks(host).is_empty() => {
+                self.links.overtake_all(link, packets, cx);
+            }
+            _ => packets.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx)),
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Mobile {
     /// What it measures.
     pub(super) measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
-    pub(super) waiting: VecDeque<Waiting>,
+    pub(super) waiting: Backlog,
     /// Its layer 2 drops packets that it has got already.
     pub(super) drops_duplicates: bool,
     /// If its layer 2 drops duplicates: which packets it got last, by the serial number of the first copy.
@@ -78,7 +78,7 @@ impl Mobile {
             uplink: None,
             measuring,
             roaming,
-            waiting: VecDeque::new(),
+            waiting: Backlog::default(),
             drops_duplicates,
             received: BTreeSet::new(),
         }
@@ -126,6 +126,29 @@ impl Mobile {
         if let Some(measuring) = &mut self.measuring {
             measuring.meter.serve(serving);
         }
+    }
+}
+
+/// What waits for a link, in the order in which it enters the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Backlog {
+    /// What was in the queue of the link that is gone.
+    pub queued: VecDeque<Waiting>,
+    /// The signalling that overtook it there.
+    pub overtaking: VecDeque<Waiting>,
+    /// What the host has wanted to send since.
+    pub since: VecDeque<Waiting>,
+}
+
+impl Backlog {
+    /// How many packets these are.
+    pub(super) fn len(&self) -> usize {
+        self.queued.len() + self.overtaking.len() + self.since.len()
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.queued.iter().chain(&self.overtaking).chain(&self.since)
     }
 }
 

@@ -1,15 +1,14 @@
 //! Moves and measurements of hosts: the changes of the hosts and their cells.
 
-use super::{Cells, Measuring};
+use super::{Backlog, Cells, Measuring};
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::record::cause::{Cause, CauseId, Kind};
 use crate::record::probe::HandoverPhase;
 use roamlab_engine::Time;
-use roamlab_packet::{Addr, Waiting};
+use roamlab_packet::Addr;
 use roamlab_radio::{Condition, Finding, Motion};
-use std::collections::VecDeque;
 
 impl Cells {
     /// The next motion of a host's plan, and the cell that it is about.
@@ -67,7 +66,7 @@ impl Cells {
     }
 
     /// A host is in a cell; whether it was already, and the packets that waited for a link.
-    pub fn attach(&mut self, host: NodeId, cell: CellId) -> Option<(bool, VecDeque<Waiting>)> {
+    pub fn attach(&mut self, host: NodeId, cell: CellId) -> Option<(bool, Backlog)> {
         let mobile = self.host_mut(host)?;
         let stays = mobile.attachments.contains(&cell);
         mobile.attachments.retain(|&present| present != cell);

@@ -1,0 +1,29 @@
+"""The constants of `analysis.js`, written from the Python modules that define them.
+
+`python -m roamlab.playground.constants` prints them, for programs that run the worker's code without the page.
+"""
+
+from __future__ import annotations
+
+import json
+
+from roamlab.causes.suspects import LATE, LOSSES, RANKS, SETTLE_NS
+from roamlab.records.slow import BEFORE, FLOOR_NS, LEAST_PKTS
+
+
+def script() -> str:
+    """A line of JavaScript for each constant."""
+    found = {
+        "FLOOR_NS": FLOOR_NS,
+        "SETTLE_NS": SETTLE_NS,
+        "BEFORE": BEFORE,
+        "LEAST_PKTS": LEAST_PKTS,
+        "RANKS": RANKS,
+        "LATE": LATE,
+        "LOSSES": LOSSES,
+    }
+    return "".join(f"const {name} = {json.dumps(value)};\n" for name, value in found.items())
+
+
+if __name__ == "__main__":
+    print(script(), end="")
