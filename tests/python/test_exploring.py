@@ -13,7 +13,7 @@ import pytest
 
 from roamlab import papers
 from roamlab.papers import blocks, fitting
-from roamlab.papers.exploring import report
+from roamlab.papers.exploring import Decider, everywhere, report, search
 from roamlab.papers.records import reads
 from roamlab.papers.robustness import Known, keep
 from roamlab.papers.runs import Batch, draws
@@ -239,6 +239,25 @@ def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
         "claims.csv",
         "nowhere.csv",
     }
+
+
+def test_a_fit_counts_claims_that_did_not_steer_the_search(tmp_path: Path) -> None:
+    """It is decided in a part of the settings of the search, and in all of those of the fit."""
+
+    def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+        decide = _ask(batch, reading, runs)
+        return lambda: [replace(claim, id="planted.again") for claim in decide()]
+
+    of_space = replace(SPACE, ask=_ask_two, beside=beside)
+    explored, _ = search(of_space, _session(tmp_path), 12)
+    parts = [setting for setting, of in explored.tried.items() if "planted.again" not in of]
+    assert parts
+    whole = everywhere(Decider(of_space, _session(tmp_path)), explored)
+    for setting, of in whole.tried.items():
+        assert of["planted.again"].verdict == of["planted.loss"].verdict, setting
+    assert whole.claims["planted.again"].tried == 12 > explored.claims["planted.again"].tried
+    _, data = fitting.report(of_space, _session(tmp_path), 12)
+    assert (data["holds"], data["results"]) == ({"fit": 2, "default": 0}, 3)
 
 
 def _ask_even(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:

@@ -291,12 +291,12 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
 
 def _measures(found: Explored) -> Table:
     rows = [
-        (robust.claim, what, str(count))
+        (robust.claim, what, str(count), str(robust.tried))
         for robust in found.claims.values()
         for what, count in robust.measures.items()
     ]
-    title = f"In how many of the {len(found.tried)} settings each measure of a claim holds"
-    return Table(title, ("claim", "measure", "settings"), rows)
+    title = "In how many settings each measure of a claim holds"
+    return Table(title, ("claim", "measure", "settings", "of"), rows)
 
 
 def _percent(share: Interval) -> Interval:
