@@ -289,15 +289,11 @@ def test_a_verdict_that_turns_with_the_block_is_found(tmp_path: Path) -> None:
     assert blocks.unsteady(almost) == ["of 18"]
 
 
-WITHOUT_BLOCKS = {"ipf"}
-"""Papers that ship no record of `--blocks 20` yet."""
-
-
 def test_verdicts_do_not_turn_when_other_blocks_of_runs_are_used() -> None:
     """Each paper's record has 20 blocks of its default size, each verdict the same in at least 19."""
-    records = {name: found for name in papers.names() if (found := blocks.record(name)) is not None}
-    assert set(papers.names()) - set(records) == WITHOUT_BLOCKS
-    for name, found in records.items():
+    for name in papers.names():
+        found = blocks.record(name)
+        assert found is not None, name
         assert (found["blocks"], found["runs"]) == (blocks.BLOCKS, papers.paper(name).RUNS)
         assert blocks.unsteady(found) == [], name
         page = (Path(papers.__path__[0]) / name / "README.md").read_text(encoding="utf-8")
