@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from roamlab.base.screen import say
 from roamlab.causes.suspects import LATE, LOSSES, RANKS, SETTLE_NS
 from roamlab.records.slow import BEFORE, FLOOR_NS, LEAST_PKTS
 
@@ -26,4 +27,4 @@ def script() -> str:
 
 
 if __name__ == "__main__":
-    print(script(), end="")
+    say(script().rstrip("\n"))

@@ -158,15 +158,26 @@ function hostsOf(record) {
   });
 }
 
+/** The visits of a host in order, each until the link there goes down: of a soft handover during a later visit. */
 function visitsOf(record, host, rows) {
   const listed = record.network.hosts.find((each) => each.name === host)?.visits ?? [];
-  const count = rows.length ? rows.at(-1).visit + 1 : 0;
-  return Array.from({ length: count }, (_, visit) => {
-    const at = (phase) => rows.filter((row) => row.visit === visit && row.phase === phase).map((row) => row.time_ns);
-    const [up, down] = [at("link-up"), at("link-down")];
-    const end = record.duration;
-    return { cell: listed[visit]?.cell ?? `cell ${visit}`, from_ns: up[0] ?? down.at(-1) ?? end, to_ns: down.at(-1) ?? end };
-  });
+  const end = record.duration;
+  const found = [];
+  let inside = []; // the oldest first, which a host leaves first
+  for (const { time_ns, visit, phase } of rows) {
+    while (found.length <= visit) {
+      found.push({ cell: listed[found.length]?.cell ?? `cell ${found.length}`, from_ns: end, to_ns: end });
+    }
+    const stay = found[visit];
+    if (phase === "link-up") {
+      Object.assign(stay, { from_ns: Math.min(stay.from_ns, time_ns), to_ns: end });
+      for (const before of inside) if (before.cell === stay.cell) before.to_ns = time_ns;
+      inside = [...inside.filter((other) => other.cell !== stay.cell), stay];
+    } else if (phase === "link-down" && inside.length) {
+      inside.shift().to_ns = time_ns;
+    }
+  }
+  return found;
 }
 
 /** The lines of the signalling: the host that moves first, the way from its new cell to its old one, then by distance. */

@@ -104,7 +104,10 @@ def mos(r: float) -> float:
     """
     if r < 0.0:
         return 1.0
-    return 4.5 if r > 100.0 else max(1.0, 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r))
+    if r > 100.0:
+        return 4.5
+    score = 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)
+    return 1.0 if score < 1.0 else score  # NaN, where R is: no score
 
 
 def freeze_spans_s(
