@@ -6,7 +6,7 @@ use crate::pool::{PacketId, PacketPool};
 /// Waiting packets in order of arrival. It is cloned with its pool, and used with that pool alone.
 #[derive(Debug)]
 pub struct PacketLine {
-    /// Without packets neither means anything.
+    /// The head and the tail; of an empty line no packets.
     first: PacketId,
     last: PacketId,
     packets: u32,
@@ -43,16 +43,16 @@ impl PacketLine {
         (self.packets > 0).then_some(&self.last)
     }
 
-    /// Takes the packets for which `wanted` says so, in order. The others keep theirs.
+    /// Takes the packets that `wanted` selects, in order. The others keep their order.
     pub fn take(
         &mut self,
         pool: &mut PacketPool,
-        wanted: impl Fn(&PacketId, &PacketPool) -> bool,
+        wanted: impl Fn(&Packet, &PacketPool) -> bool,
     ) -> Vec<PacketId> {
         let mut taken = Vec::new();
         for _ in 0..self.packets {
             let Some(packet) = self.pop(pool) else { break };
-            match wanted(&packet, pool) {
+            match wanted(&pool[&packet], pool) {
                 true => taken.push(packet),
                 false => self.push(packet, pool),
             }
@@ -60,7 +60,7 @@ impl PacketLine {
         taken
     }
 
-    /// Takes the packet nearest to the tail for which `wanted` says so.
+    /// Takes the packet nearest to the tail that `wanted` selects.
     pub fn take_last(&mut self, pool: &mut PacketPool, wanted: impl Fn(&Packet) -> bool) -> Option<PacketId> {
         let (mut id, mut before, mut found) = (self.first.0, None, None);
         for _ in 0..self.packets {
@@ -154,7 +154,7 @@ mod tests {
             assert_eq!(rest(queue, &pool)[3], wanted, "the tail is known still");
         }
         let (mut queue, mut pool) = line(4);
-        let odd = queue.take(&mut pool, |packet, pool| pool[packet].serial % 2 == 1);
+        let odd = queue.take(&mut pool, |packet, _| packet.serial % 2 == 1);
         assert_eq!(odd.iter().map(|packet| pool[packet].serial).collect::<Vec<_>>(), [1, 3]);
         let last = queue.take_last(&mut pool, |_| true).unwrap();
         assert_eq!((pool[&last].serial, rest(queue, &pool)), (4, vec![2]));

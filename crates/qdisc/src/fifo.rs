@@ -79,7 +79,7 @@ impl Fifo {
 
     /// Takes all packets that `wanted` selects, in order; the others keep theirs.
     pub(crate) fn take_matching(&mut self, wanted: &Matching<'_>, pool: &mut PacketPool) -> Vec<PacketId> {
-        let taken = self.line.take(pool, |packet, pool| wanted(&pool[packet], pool));
+        let taken = self.line.take(pool, wanted);
         taken.iter().for_each(|packet| self.forget(&pool[packet]));
         taken
     }

@@ -55,7 +55,7 @@ fn one_run() {
     run(&scenario, Replication::default(), &Conduct::default()).unwrap_or_else(|law| panic!("{law}"));
 }
 
-/// The instructions of a run with so many moves; `None`: there is no valgrind.
+/// The number of instructions of a run with `moves` moves; `None` without valgrind.
 fn instructions(protocol: &str, moves: usize) -> Option<u64> {
     let program = std::env::current_exe().expect("the program that runs");
     let mut command = Command::new("valgrind");
@@ -81,6 +81,7 @@ fn ten_times_the_moves_take_ten_times_the_work() {
 
 #[test]
 fn hosts_of_lte_go_where_they_are_commanded() {
-    let refused = Scenario::parse(&scenario("lte-x2", 2), "moves.toml").expect_err("no moves of its own");
+    let refused =
+        Scenario::parse(&scenario("lte-x2", 2), "moves.toml").expect_err("LTE takes no list of moves");
     assert!(refused.to_string().contains("LTE hands over what hosts measure"), "{refused}");
 }

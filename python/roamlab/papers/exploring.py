@@ -164,7 +164,7 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
     if space.beside is not None:
         wanted = dict.fromkeys([*found.drawn, *alone(space.axes)])
         settings = [setting for setting in found.tried if setting in wanted]
-        found = beside(found, _beside(decider, settings))
+        found = beside(found, _beside(decider, settings, space.beside))
     confirmed: dict[str, Confirmed] = {}
     for _ in range(ROUNDS):
         open_ = {
@@ -187,20 +187,21 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
     return found, at_the_turn
 
 
-def _beside(decider: Decider, settings: Sequence[Setting]) -> dict[Setting, Mapping[str, Outcome]]:
-    """The claims that do not steer the search, under each setting."""
+def _beside(decider: Decider, settings: Sequence[Setting], ask: Ask) -> dict[Setting, Mapping[str, Outcome]]:
+    """The claims of `ask`, which do not steer the search, under each setting."""
     space = decider.space
-    if space.beside is None:
-        return {}
-    decided = decider.claims(settings, range(space.few or space.runs), space.beside)
+    decided = decider.claims(settings, range(space.few or space.runs), ask)
     return dict(zip(settings, map(outcomes, decided), strict=True))
 
 
 def everywhere(decider: Decider, found: Explored) -> Explored:
     """A search with the claims that did not steer it decided in all settings that it tried."""
+    ask = decider.space.beside
+    if ask is None:
+        return found
     (default, *_) = alone(found.axes)
     missing = [setting for setting, of in found.tried.items() if of.keys() != found.tried[default].keys()]
-    return beside(found, _beside(decider, missing)) if missing else found
+    return beside(found, _beside(decider, missing, ask)) if missing else found
 
 
 def _anew(

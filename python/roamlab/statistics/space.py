@@ -59,7 +59,7 @@ class Robustness:
     claim: str
     default: Verdict
     tried: int
-    """In so many settings it was decided."""
+    """The number of settings in which it was decided."""
     shares: Mapping[Verdict, Interval]
     """Of the settings that were drawn by weight."""
     turning: Setting | None

@@ -239,8 +239,11 @@ impl Links {
     #[inline(always)]
     fn wait(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
-        let waiting = queue.enqueue(id, packet, *rate, cx);
-        self.hot[id.0 as usize].schedule_end_if(waiting > 0, id, cx);
+        queue.enqueue(id, packet, *rate, cx);
+        let link = &mut self.hot[id.0 as usize];
+        if link.transmitter == Transmitter::Busy {
+            link.schedule_end_if(queue.packets() > 0, id, cx);
+        }
     }
 
     /// The transmitter is free: the next packet starts, if one waits. Whether one did.
@@ -314,7 +317,7 @@ impl HotLink {
         }
     }
 
-    /// The same if a packet waits for it, as `waits` says, or signalling.
+    /// As [`schedule_end`](Self::schedule_end), if a packet (`waits`) or signalling waits for the end.
     #[inline(always)]
     fn schedule_end_if(&mut self, waits: bool, id: LinkId, cx: &mut Context) {
         if waits || self.flags & flag::PRIORITY != 0 {

@@ -297,14 +297,9 @@ const NO_ROUTE: u32 = u32::MAX - 1;
 
 impl StaticRoutes {
     /// Link from `node` towards `dst`; for a mobile host, towards its home.
-    #[inline]
-    pub fn link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        self.link_of(self.from[node.0 as usize] & !SPECIAL, dst)
-    }
-
-    /// The link towards `dst` by an entry of [`StaticRoutes::from`].
     #[inline(always)]
-    fn link_of(&self, entry: u32, dst: Addr) -> Option<LinkId> {
+    pub fn link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
+        let entry = self.from[node.0 as usize] & !SPECIAL;
         if entry & ROW == 0 {
             return Some(LinkId(entry));
         }

@@ -80,20 +80,18 @@ pub enum TxQueue {
 }
 
 impl TxQueue {
-    /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue. The number of packets that wait then.
+    /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
     #[inline(always)]
-    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) -> usize {
+    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
         // Drop-tail is the discipline of most links, so the call is inlined.
         if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) = self {
             queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
-            cx.settle_drops(Location::Link(id));
-            return queue.packets();
+            return cx.settle_drops(Location::Link(id));
         }
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
         }
-        self.packets()
     }
 
     /// Whether a packet of this size for an idle link may go past the queue.

@@ -240,7 +240,7 @@ impl World {
         }
     }
 
-    /// The same, in a function of its own for the sake of data.
+    /// Passes signalling to the agents. It is a separate function because data is delivered far more often.
     #[inline(never)]
     fn deliver_signalling(&mut self, local: LocalDelivery) {
         let Planes { cx, network, agents } = &mut self.planes;

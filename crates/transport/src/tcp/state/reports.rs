@@ -102,36 +102,21 @@ impl SendState {
         delivered: &'a Delivered,
         now: Time,
     ) -> (&'a mut CongestionControl, &'a mut Window, AckReport<'a>) {
-        let SendState {
-            control,
-            window,
-            una,
-            nxt,
-            snd_max,
-            end,
-            inflation,
-            lost,
-            ece,
-            rtt,
-            sent_segments,
-            params,
-            ..
-        } = self;
         let report = AckReport {
             now,
             delivered,
-            una,
-            nxt,
-            snd_max,
-            end,
-            inflation,
-            lost,
-            ece,
-            rtt,
-            sent_segments,
-            params,
+            una: &self.una,
+            nxt: &self.nxt,
+            snd_max: &self.snd_max,
+            end: &self.end,
+            inflation: &self.inflation,
+            lost: &self.lost,
+            ece: &self.ece,
+            rtt: &self.rtt,
+            sent_segments: &self.sent_segments,
+            params: &self.params,
         };
-        (control, window, report)
+        (&mut self.control, &mut self.window, report)
     }
 
     /// A step of the loss recovery that concerns the window.

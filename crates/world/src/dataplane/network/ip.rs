@@ -49,8 +49,8 @@ pub(super) enum NextHop {
 impl Network {
     /// A packet arrives at a node over a link. Every packet enters a node here.
     ///
-    /// The short cuts: a packet with a direct link takes it, and a plain packet at its destination is delivered; it needs
-    /// neither policing nor a notice to agents, except where an agent inspects packets.
+    /// There are two short cuts. A packet with a direct link is forwarded over it. A plain packet at its destination is
+    /// delivered: it needs neither policing nor a notice to agents, except where an agent inspects packets.
     #[inline(always)]
     pub(super) fn ip_input(
         &mut self,
@@ -64,7 +64,7 @@ impl Network {
         let IpHeader { dst, ttl, .. } = arriving.header;
         if dst.number() != node.0 as usize {
             if ttl > 1
-                && let Some(next) = self.direct_link(node, arriving, cx)
+                && let Some(next) = self.direct_link(node, arriving, false, cx)
             {
                 cx.pool[&packet].header.ttl = ttl - 1;
                 self.links.enqueue(next, packet, cx);
@@ -130,7 +130,7 @@ impl Network {
         self.pass_on(node, packet, origin, listener, cx);
     }
 
-    /// A node sends a packet of its own. The short cut: a packet with a direct link takes it.
+    /// A node sends a packet that starts there. The short cut is the direct link, if the packet has one.
     #[inline(always)]
     pub fn ip_output(
         &mut self,
@@ -139,13 +139,13 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Context,
     ) {
-        match self.direct_link(node, &cx.pool[&packet], cx) {
+        match self.direct_link(node, &cx.pool[&packet], false, cx) {
             Some(link) => self.links.enqueue(link, packet, cx),
             None => self.ip_output_slow(node, packet, listener, cx),
         }
     }
 
-    /// The same at any node.
+    /// IP output of any packet at any node.
     #[inline(never)]
     fn ip_output_slow(
         &mut self,
@@ -177,17 +177,17 @@ impl Network {
         }
     }
 
-    /// The link of the [next hop](Self::next_hop), where that is all that a packet needs: at a plain node, and, if the
-    /// packet is plain and no agent inspects it, wherever it takes a host route over a link, a shortest path or the only
-    /// uplink of a host.
+    /// The link of a packet's [next hop](Self::next_hop), if it does not depend on where the packet comes from: by a
+    /// shortest path, a host's only uplink, or the only host route. `inspected`: policer and agents have seen the packet;
+    /// if not, there is no such link at a node where one of them has to.
     #[inline(always)]
-    fn direct_link(&self, node: NodeId, packet: &Packet, cx: &Context) -> Option<LinkId> {
+    fn direct_link(&self, node: NodeId, packet: &Packet, inspected: bool, cx: &Context) -> Option<LinkId> {
         let dst = packet.header.dst;
         if self.routes.is_plain(node) {
             return self.routes.link(node, dst);
         }
         let here = &self.nodes[node];
-        if !packet.is_plain() || here.inspects_packets {
+        if !inspected && (!packet.is_plain() || here.inspects_packets) {
             return None;
         }
         if here.is_host() {
@@ -205,25 +205,27 @@ impl Network {
     /// The next hop of a packet at a node.
     #[inline(always)]
     fn next_hop(&self, node: NodeId, packet: &Packet, origin: Origin, cx: &Context) -> NextHop {
-        let dst = packet.header.dst;
-        if !self.routes.is_plain(node) {
-            if self.nodes[node].is_host() {
-                return self.cells.only_uplink(node).map_or(NextHop::Uplinks, NextHop::Link);
-            }
-            if dst.is_mobile() {
-                let is_copy = cx.pool.is_copy(packet);
-                return self.next_hop_to_host(node, (dst, is_copy), origin);
-            }
+        let link = self.direct_link(node, packet, true, cx).filter(|_| origin.passed == AgentSet::default());
+        if let Some(link) = link {
+            return NextHop::Link(link);
         }
-        self.routes.link(node, dst).map_or(NextHop::NoRoute, NextHop::Link)
+        if self.routes.is_plain(node) {
+            return NextHop::NoRoute;
+        }
+        if self.nodes[node].is_host() {
+            return NextHop::Uplinks;
+        }
+        match packet.header.dst.is_mobile() {
+            true => self.next_hop_to_host(node, packet.header.dst, origin),
+            false => NextHop::NoRoute,
+        }
     }
 
-    /// The next hop to a mobile host, at a node that may have a host route; of a copy, if the packet is one.
+    /// The next hop to a mobile host, at a node that may have host routes of which each packet takes its own.
     #[inline(always)]
-    fn next_hop_to_host(&self, node: NodeId, (dst, is_copy): (Addr, bool), origin: Origin) -> NextHop {
+    fn next_hop_to_host(&self, node: NodeId, dst: Addr, origin: Origin) -> NextHop {
         let routes = &self.nodes[node].host_routes;
         match routes.lookup(dst) {
-            HostLookup::Link(link) if !is_copy && origin.passed == AgentSet::default() => NextHop::Link(link),
             HostLookup::None if origin.link.is_none() && origin.tunnel.is_none() => {
                 let link = self.routes.link(node, dst).filter(|_| self.routes.home(dst) != Some(node));
                 link.map_or(NextHop::NoHostRoute, NextHop::Link)
