@@ -69,7 +69,7 @@ test:
 	$(MAKE) -j2 test-rust .venv/.extension
 	$(MAKE) $(PAGE) || true
 	$(MAKE) test-python
-	$(MAKE) -j2 fuzz SECONDS=15 FUZZ_PROFILE=dev
+	$(MAKE) -j2 fuzz SECONDS=5 FUZZ_PROFILE=dev
 
 lint: lint-rust lint-python
 
