@@ -56,6 +56,7 @@ variants! {
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
+    "cubic" => Cubic, "SACK, with the window as a cubic function of the time since the latest loss (RFC 9438).", Pipe, Cubic;
     "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 

@@ -81,7 +81,11 @@ impl Dice {
             "beta": format!("{} pkt", 4 + self.below(5)),
             "gamma": format!("{} pkt", self.below(5)),
         });
-        let spec = if name == "vegas" { thresholds } else { name.into() };
+        let spec = match name {
+            "vegas" => thresholds,
+            "cubic" => json!({ "kind": name, "as_linux": self.chance(50) }),
+            _ => name.into(),
+        };
         serde_json::from_value(spec).unwrap()
     }
 

@@ -281,8 +281,12 @@ impl SendState {
     #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
+        let resumes = self.flight_size() == 0;
+        if resumes {
+            self.control.algorithm().on_resume(&mut self.window, now.since(self.last_sent), now);
+        }
         self.last_sent = now;
-        let idle = self.flight_size() == 0 && !self.params.ns2_timer_runs_idle();
+        let idle = resumes && !self.params.ns2_timer_runs_idle();
         if idle || !self.timer.runs() {
             self.timer.start(now, self.rtt.rto());
         }

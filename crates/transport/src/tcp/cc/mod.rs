@@ -3,6 +3,7 @@
 //! The sender and its loss recovery report events. The algorithm answers by its [`Window`], which no other code can
 //! change. What an event does not concern is left to the default methods of [`Algorithm`].
 
+mod cubic;
 mod reno;
 mod vegas;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 macro_rules! congestion_controls {
     ($use:ident!) => {
         $use! {
+            "cubic" => cubic::Cubic, "The window is a cubic function of the time since the latest loss (RFC 9438).";
             "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
             "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
             #[cfg(test)]
@@ -80,6 +82,14 @@ impl Window {
     pub fn pacing_interval(&self) -> Option<Duration> {
         let paces = self.pacing_rate.is_finite() && self.pacing_rate > 0.0;
         paces.then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
+    }
+
+    /// Whether the flight before the ACK used the window (RFC 9438 §5.8; as Linux's `tcp_is_cwnd_limited`, in slow start
+    /// half of it is enough). Two segments may be missing: an ACK that acknowledges two has just let them go.
+    #[inline(always)]
+    fn is_used(&self, ack: &AckEvent) -> bool {
+        let used = f64::from(ack.in_flight + ack.acked);
+        used + 2.0 >= self.cwnd || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
     }
 
     /// Adds segments to cwnd, up to `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
@@ -254,6 +264,9 @@ pub(crate) trait Algorithm {
             window.cwnd = restart_window;
         }
     }
+
+    /// A segment goes out with nothing outstanding; the one before went out `idle` ago.
+    fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {}
 
     /// A step of a loss recovery.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
