@@ -81,9 +81,14 @@ impl Dice {
             "beta": format!("{} pkt", 4 + self.below(5)),
             "gamma": format!("{} pkt", self.below(5)),
         });
+        let slow_start = ["standard", "hystart", "hystart++"][self.below(3) as usize];
         let spec = match name {
             "vegas" => thresholds,
-            "cubic" => json!({ "kind": name, "as_linux": self.chance(50) }),
+            "cubic" => json!({
+                "kind": name,
+                "as_linux": self.chance(50),
+                "slow_start": slow_start,
+            }),
             _ => name.into(),
         };
         serde_json::from_value(spec).unwrap()

@@ -16,7 +16,7 @@ impl TcpSender {
         let agreed = !params.ecn
             && !params.timestamps
             && !params.ns2_free_timestamps()
-            && state.control.allows_fast_path()
+            && state.control.allows_fast_path(&state.window)
             && state.window.pacing_interval().is_none();
         let usual = state.una > 0
             && state.inflation == 0

@@ -97,6 +97,7 @@ impl TcpSender {
         }
         self.state.record_growth();
         self.on_any_segment(header, now);
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 
@@ -237,6 +238,7 @@ impl TcpSender {
     pub fn on_deadline(&mut self, now: Time) {
         self.state.record_growth();
         self.on_timers(now);
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 

@@ -118,9 +118,11 @@ impl SendState {
     pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
+        let window = Window::new(cwnd, &params);
         let mut control = CongestionControl::new(&params.congestion_control);
         SendState {
-            window: Window::new(cwnd, &params),
+            sent_segments: control.algorithm().records_segments(&window).then(Box::default),
+            window,
             inflation: 0,
             una: 0,
             nxt: 0,
@@ -147,7 +149,6 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
-            sent_segments: control.algorithm().records_segments().then(Box::default),
             control,
             delivered: None,
             lost: 0,

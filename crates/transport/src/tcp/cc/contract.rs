@@ -167,7 +167,10 @@ fn no_sequence_of_events_breaks_the_window() {
                 subject.is_sound(&event);
                 let paces = subject.window.pacing_interval().is_some();
                 let advice = "let `allows_fast_path` be false: the fast path does not pace";
-                assert!(!paces || !subject.control.allows_fast_path(), "{name}: it paces; {advice}");
+                assert!(
+                    !paces || !subject.control.allows_fast_path(&subject.window),
+                    "{name}: it paces; {advice}"
+                );
             }
         }
     }

@@ -6,7 +6,7 @@
 mod linux;
 
 use crate::spec::SpecError;
-use crate::tcp::cc::reno::Reno;
+use crate::tcp::cc::slow_start::{SlowStart, Watch};
 use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, SsthreshRule, Undo, Window};
 use linux::Linux;
 use roamlab_engine::{Duration, Time};
@@ -31,11 +31,14 @@ pub struct Params {
     pub as_linux: bool,
     /// A flow whose window shrinks from loss to loss has a lower plateau, which releases bandwidth (RFC 9438 §4.7).
     pub fast_convergence: bool,
+    /// How slow start ends, besides by a loss. Absent: by HyStart++ (RFC 9438 §4.10), in Linux by HyStart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { as_linux: false, fast_convergence: true }
+        Params { as_linux: false, fast_convergence: true, slow_start: None }
     }
 }
 
@@ -49,6 +52,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     params: Params,
+    watch: Watch,
     law: Law,
 }
 
@@ -61,16 +65,22 @@ enum Law {
 impl Cubic {
     pub fn new(params: &Params) -> Cubic {
         let law = if params.as_linux { Law::Linux(Linux::default()) } else { Law::Rfc(Rfc::default()) };
-        Cubic { params: *params, law }
+        let standard = if params.as_linux { SlowStart::HyStart } else { SlowStart::HyStartPlusPlus };
+        Cubic { params: *params, watch: Watch::new(params.slow_start.unwrap_or(standard)), law }
     }
 }
 
 impl Algorithm for Cubic {
+    fn records_segments(&self, window: &Window) -> bool {
+        self.watch.needs_samples(window)
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.watch.measure(window, ack);
         match &mut self.law {
-            Law::Rfc(law) => law.on_ack(window, ack),
-            Law::Linux(law) => law.on_ack(window, ack),
+            Law::Rfc(law) => law.on_ack(window, ack, &mut self.watch),
+            Law::Linux(law) => law.on_ack(window, ack, &mut self.watch),
         }
     }
 
@@ -81,6 +91,7 @@ impl Algorithm for Cubic {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        self.watch.on_loss(loss.kind == Loss::Timeout);
         let converges = self.params.fast_convergence;
         match &mut self.law {
             Law::Rfc(law) => law.on_loss(window, loss, converges),
@@ -150,7 +161,7 @@ struct Rfc {
 
 impl Rfc {
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent, watch: &mut Watch) {
         if !window.is_used(ack) {
             self.stand_still(ack.now); // §4.2: t excludes such times; §5.8: and the window stays
             return;
@@ -159,7 +170,8 @@ impl Rfc {
         // ASSUMPTION: the RFC has slow start also where both are equal, RFC 5681 §3.1 leaves it open.
         if window.cwnd < window.ssthresh {
             self.epoch = None;
-            return Reno.on_ack(window, ack);
+            let growth = watch.growth(window, ack, 1.0); // RFC 5681 §3.1 eq. 2 with N at least a segment
+            return window.grow(growth);
         }
         if self.epoch.is_none() {
             self.begin_epoch(window, ack.now);

@@ -5,6 +5,7 @@
 
 mod cubic;
 mod reno;
+mod slow_start;
 mod vegas;
 
 use crate::params::TcpParams;
@@ -137,6 +138,8 @@ pub(crate) struct AckEvent {
     pub marked: u32,
     /// The delivery rate, if segments are recorded.
     pub rate: Option<DeliveryRate>,
+    /// Payload of a segment in bytes.
+    pub segment: u32,
 }
 
 /// Makes the event of an ACK.
@@ -223,8 +226,9 @@ pub(crate) enum RecoveryStep {
 
 /// A congestion control. Its file also has `Params`, its parameters in scenarios, and `new(&Params)`.
 pub(crate) trait Algorithm {
-    /// Whether it reads the delivery rate, which needs a record of each segment sent.
-    fn records_segments(&self) -> bool {
+    /// Whether it now reads the delivery rate or the round-trip time of each ACK, which needs a record of each segment
+    /// sent. It is asked after each event, and on the fast path never.
+    fn records_segments(&self, _window: &Window) -> bool {
         false
     }
 
@@ -387,12 +391,12 @@ macro_rules! storage {
                 }
             }
 
-            pub fn allows_fast_path(&self) -> bool {
+            pub fn allows_fast_path(&self, window: &Window) -> bool {
                 match self {
                     $(
                         $(#[$only])*
                         CongestionControl::$kind(algorithm) => {
-                            algorithm.allows_fast_path() && !algorithm.records_segments()
+                            algorithm.allows_fast_path() && !algorithm.records_segments(window)
                         }
                     )+
                 }

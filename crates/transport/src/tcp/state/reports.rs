@@ -42,6 +42,7 @@ impl AckSource for AckReport<'_> {
             app_limited: has_room && self.nxt >= self.end,
             marked: if *self.ece { segments } else { 0 },
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
+            segment: self.params.segment.0 as u32,
         }
     }
 }
@@ -128,6 +129,15 @@ impl SendState {
     pub fn open_initial_window(&mut self) {
         if self.params.handshake != Handshake::None && self.una == 1 {
             self.control.algorithm().on_start(&mut self.window, self.initial_window);
+        }
+    }
+
+    /// Begins or ends the record of segments, as the congestion control now needs it.
+    pub fn record_as_needed(&mut self) {
+        let needed = self.control.algorithm().records_segments(&self.window);
+        if needed != self.sent_segments.is_some() {
+            let record = || Box::new(SentSegments::of_unknown(self.una, self.snd_max));
+            self.sent_segments = needed.then(record);
         }
     }
 

@@ -5,6 +5,7 @@
 //! ASSUMPTION: the kernel's clock ticks each millisecond (`CONFIG_HZ=1000`).
 //! DEVIATION: the cube root is exact; the kernel's has an error of some 0.2 %.
 
+use crate::tcp::cc::slow_start::Watch;
 use crate::tcp::cc::{AckEvent, Loss, LossEvent, SsthreshRule, Window};
 use roamlab_engine::{Duration, Time};
 
@@ -64,16 +65,16 @@ fn cube_root(cube: u64) -> u64 {
 
 impl Linux {
     #[inline]
-    pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+    pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent, watch: &mut Watch) {
         self.measure(ack);
         if !window.is_used(ack) {
             return;
         }
         let mut acked = ack.acked;
         if window.cwnd < window.ssthresh {
-            let room = (window.ssthresh - window.cwnd).min(f64::from(acked)) as u32;
-            window.grow(f64::from(room));
-            acked -= room;
+            let growth = watch.growth(window, ack, f64::from(acked)).min(window.ssthresh - window.cwnd);
+            window.grow(growth);
+            acked = if window.cwnd < window.ssthresh { 0 } else { acked.saturating_sub(growth as u32) };
             if acked == 0 {
                 return;
             }

@@ -16,7 +16,11 @@ impl Flow {
     fn new(as_linux: bool, cwnd: f64) -> Flow {
         let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
         Flow {
-            cubic: Cubic::new(&Params { as_linux, ..Params::default() }),
+            cubic: Cubic::new(&Params {
+                as_linux,
+                slow_start: Some(SlowStart::Standard),
+                ..Params::default()
+            }),
             window: Window { ssthresh: 2.0, ..Window::new(cwnd, &params) },
             params,
             now: Time::from_nanos(1_000_000_000),
