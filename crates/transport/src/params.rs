@@ -222,6 +222,9 @@ macro_rules! tcp_knobs {
             /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
             /// Mahdavi 1996 §4.6; ns-2 `rampdown_`).
             fack_rampdown: bool,
+            /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
+            /// control that paces by itself does so without it.
+            pacing: bool,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
@@ -357,6 +360,7 @@ impl TcpParams {
             echo_latest: false,
             fack_overdamping: false,
             fack_rampdown: false,
+            pacing: false,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
             restart_window: Packets(1),

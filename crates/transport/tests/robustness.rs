@@ -66,6 +66,7 @@ impl Dice {
             limited_transmit: Some(self.chance(50)),
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
             fack_rampdown: Some(self.chance(50)),
+            pacing: Some(self.chance(20)),
             fack_overdamping: Some(self.chance(50)),
             congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()

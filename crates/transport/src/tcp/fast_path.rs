@@ -17,7 +17,7 @@ impl TcpSender {
             && !params.timestamps
             && !params.ns2_free_timestamps()
             && state.control.allows_fast_path(&state.window)
-            && state.window.pacing_interval().is_none();
+            && !params.pacing;
         let usual = state.una > 0
             && state.inflation == 0
             && state.probes == 0

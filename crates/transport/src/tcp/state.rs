@@ -1,7 +1,7 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
-use crate::tcp::cc::{CongestionControl, Window};
+use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -104,8 +104,7 @@ pub(crate) struct SendState {
     lost: u32,
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
-    /// Goes off when the pacing rate permits the next segment.
-    pub pacing: Timer,
+    pub pacing: Pacer,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
@@ -152,7 +151,7 @@ impl SendState {
             control,
             delivered: None,
             lost: 0,
-            pacing: Timer::default(),
+            pacing: Pacer::default(),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,

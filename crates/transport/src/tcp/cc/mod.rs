@@ -4,6 +4,7 @@
 //! change. What an event does not concern is left to the default methods of [`Algorithm`].
 
 mod cubic;
+mod pacing;
 mod reno;
 mod slow_start;
 mod vegas;
@@ -15,6 +16,8 @@ use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub(crate) use pacing::Pacer;
 
 /// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
 /// algorithm and a one-line summary with the source.
@@ -39,6 +42,10 @@ pub(crate) struct Window {
     ssthresh: f64,
     /// Segments per second; infinity: segments leave as soon as the window permits.
     pacing_rate: f64,
+    /// Segments that leave together if it paces.
+    burst: u32,
+    /// The algorithm now sends less than the path carries: delivery rates do not measure the path.
+    limits_itself: bool,
     /// Largest cwnd in whole segments.
     max_cwnd: u32,
 }
@@ -51,6 +58,8 @@ impl Window {
             cwnd,
             ssthresh: f64::from(params.initial_ssthresh.0),
             pacing_rate: f64::INFINITY,
+            burst: 1,
+            limits_itself: false,
             max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
         }
     }
@@ -73,24 +82,24 @@ impl Window {
         (self.cwnd, self.ssthresh)
     }
 
+    /// Whether delivery rates measured of what leaves now do not measure the path.
+    pub fn limits_itself(&self) -> bool {
+        self.limits_itself
+    }
+
     /// The number of segments that may be outstanding.
     #[inline(always)]
     pub fn usable(&self, inflation: u32, receiver_window: u32) -> u32 {
         (self.cwnd as u32).saturating_add(inflation).min(receiver_window)
     }
 
-    /// The time between two segments; `None` without pacing.
-    pub fn pacing_interval(&self) -> Option<Duration> {
-        let paces = self.pacing_rate.is_finite() && self.pacing_rate > 0.0;
-        paces.then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
-    }
-
     /// Whether the flight before the ACK used the window (RFC 9438 §5.8; as Linux's `tcp_is_cwnd_limited`, in slow start
-    /// half of it is enough). Two segments may be missing: an ACK that acknowledges two has just let them go.
+    /// half of it is enough). A burst may be missing, and two segments: an ACK that acknowledges two has just let them go.
     #[inline(always)]
     fn is_used(&self, ack: &AckEvent) -> bool {
         let used = f64::from(ack.in_flight + ack.acked);
-        used + 2.0 >= self.cwnd || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
+        used + f64::from(self.burst.max(2)) >= self.cwnd
+            || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
     }
 
     /// Adds segments to cwnd, up to `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
@@ -232,9 +241,14 @@ pub(crate) trait Algorithm {
         false
     }
 
+    /// Whether it sets the pacing rate.
+    fn paces(&self) -> bool {
+        false
+    }
+
     /// Whether the sender's fast path is exact for it. There `on_ack` is called as always, but nothing is paced.
     fn allows_fast_path(&self) -> bool {
-        true
+        !self.paces()
     }
 
     /// The SYN is acknowledged.

@@ -46,6 +46,10 @@ impl Algorithm for Paced {
         true
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.on_other_ack(window, ack);
         if !ack.app_limited {

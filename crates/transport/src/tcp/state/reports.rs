@@ -132,12 +132,22 @@ impl SendState {
         }
     }
 
-    /// Begins or ends the record of segments, as the congestion control now needs it.
-    pub fn record_as_needed(&mut self) {
-        let needed = self.control.algorithm().records_segments(&self.window);
+    /// An input has been dealt with: what the congestion control now needs, and the pacing rate.
+    pub fn settle(&mut self) {
+        let in_flight = self.flight_size();
+        let algorithm = self.control.algorithm();
+        if self.params.pacing && !algorithm.paces() {
+            self.window.pace_by_window(in_flight, self.rtt.srtt(), self.params.segment.0 as u32);
+        }
+        let needed = algorithm.records_segments(&self.window);
         if needed != self.sent_segments.is_some() {
             let record = || Box::new(SentSegments::of_unknown(self.una, self.snd_max));
             self.sent_segments = needed.then(record);
+        }
+        if self.window.limits_itself()
+            && let Some(sent) = &mut self.sent_segments
+        {
+            sent.note_app_limited(in_flight);
         }
     }
 
@@ -146,9 +156,8 @@ impl SendState {
         if let Some(sent) = &mut self.sent_segments {
             sent.sent(seq, retransmission, now);
         }
-        if let Some(interval) = self.window.pacing_interval() {
-            self.pacing.start(now, interval);
-        }
+        let has_syn = matches!(self.params.handshake, Handshake::Syn | Handshake::ThreeWay);
+        self.pacing.sent(&self.window, self.snd_max - u32::from(has_syn), now);
     }
 
     /// Nothing goes out, though the window may permit it: the application may have no data.
