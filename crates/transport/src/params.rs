@@ -57,6 +57,7 @@ variants! {
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
     "cubic" => Cubic, "SACK, with the window as a cubic function of the time since the latest loss (RFC 9438).", Pipe, Cubic;
+    "bbr" => Bbr, "SACK, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
     "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 

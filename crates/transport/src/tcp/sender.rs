@@ -97,7 +97,8 @@ impl TcpSender {
         }
         self.state.record_growth();
         self.on_any_segment(header, now);
-        self.state.settle();
+        self.state.pace();
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 
@@ -239,7 +240,7 @@ impl TcpSender {
     pub fn on_deadline(&mut self, now: Time) {
         self.state.record_growth();
         self.on_timers(now);
-        self.state.settle();
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct SentSegments {
     /// Record `i` is that of segment `una + i`. There is none of a segment that went out before the first record.
     records: VecDeque<Option<Record>>,
     una: u32,
+    /// `una` of the first record.
+    first: u32,
     reported: SeqSet,
     /// Segments delivered so far.
     delivered: u32,
@@ -61,7 +63,7 @@ impl SentSegments {
     /// Begins with these segments outstanding, of which nothing is known.
     pub fn of_unknown(una: u32, end: u32) -> SentSegments {
         let records = std::iter::repeat_n(None, (end - una) as usize).collect();
-        SentSegments { records, una, ..SentSegments::default() }
+        SentSegments { records, una, first: una, ..SentSegments::default() }
     }
 
     /// A segment goes out.
@@ -122,6 +124,11 @@ impl SentSegments {
         });
         let rtt = (!newest.retransmitted).then(|| now.since(newest.sent));
         Delivered { segments, rtt }
+    }
+
+    /// Outstanding segments that SACK blocks have reported.
+    pub fn held(&self) -> u32 {
+        self.delivered - (self.una - self.first)
     }
 
     /// What the latest ACK measured, if it reported a delivery.

@@ -3,6 +3,7 @@
 //! The sender and its loss recovery report events. The algorithm answers by its [`Window`], which no other code can
 //! change. What an event does not concern is left to the default methods of [`Algorithm`].
 
+mod bbr;
 mod cubic;
 mod pacing;
 mod reno;
@@ -24,6 +25,7 @@ pub(crate) use pacing::Pacer;
 macro_rules! congestion_controls {
     ($use:ident!) => {
         $use! {
+            "bbr" => bbr::Bbr, "By a model of the path's rate and delay, version 1 as in Linux 6 (Cardwell et al. 2016).";
             "cubic" => cubic::Cubic, "The window is a cubic function of the time since the latest loss (RFC 9438).";
             "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
             "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
@@ -139,8 +141,10 @@ pub(crate) struct AckEvent {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; zero before the first measurement.
     pub srtt: Duration,
-    /// Segments outstanding.
+    /// Segments outstanding, without those in SACK blocks if segments are recorded.
     pub in_flight: u32,
+    /// A loss that has reduced the window is being repaired.
+    pub recovering: bool,
     /// The application had less data than the window permitted.
     pub app_limited: bool,
     /// `acked`, if the ACK echoes congestion (ECN).
@@ -183,7 +187,6 @@ pub(crate) enum SsthreshRule {
 
 /// The window has to be reduced.
 #[derive(Copy, Clone, Debug)]
-#[expect(dead_code, reason = "each algorithm reads what it needs")]
 pub(crate) struct LossEvent<'a> {
     pub now: Time,
     pub kind: Loss,
@@ -437,3 +440,5 @@ fn allow_names(schema: &mut Schema) {
 mod contract;
 #[cfg(test)]
 mod paced;
+#[cfg(test)]
+mod path;
