@@ -209,6 +209,9 @@ macro_rules! tcp_knobs {
             spurious_detection: SpuriousDetection,
             /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
             ecn: bool,
+            /// An echo of congestion reduces the window by less than a loss does: it leaves 0.8 of it, with CUBIC 0.85 (ABE,
+            /// RFC 8511 §3.1, §4.1).
+            abe: bool,
             /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
             /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
             cwr_on_retransmissions: bool,
@@ -356,6 +359,7 @@ impl TcpParams {
             timestamps: false,
             spurious_detection: SpuriousDetection::None,
             ecn: false,
+            abe: false,
             cwr_on_retransmissions: true,
             window_scaling: true,
             echo_latest: false,

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 const C: f64 = 0.4;
 /// What a reduction leaves of the window (§4.6).
 const BETA: f64 = 0.7;
+/// What an echo of congestion leaves with `abe` (RFC 8511 §4.1).
+const ABE_BETA: f64 = 0.85;
 /// Segments per round trip of the Reno-friendly window: 3 (1 - beta) / (1 + beta) (§4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Bound of a target, in windows (§4.2).
@@ -225,8 +227,9 @@ impl Rfc {
         }
         self.epoch = None;
         self.timed_out = by_timeout;
-        let left = BETA * loss.in_use;
-        let least = if loss.kind == Loss::Echo { 1.0 } else { 2.0 };
+        let echo = loss.kind == Loss::Echo;
+        let left = loss.in_use * if echo && loss.params.abe { ABE_BETA } else { BETA };
+        let least = if echo { 1.0 } else { 2.0 };
         window.cut(left.max(least), left.max(2.0), loss);
     }
 

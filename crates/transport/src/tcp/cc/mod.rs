@@ -423,6 +423,17 @@ macro_rules! storage {
 }
 congestion_controls!(storage!);
 
+impl CongestionControlSpec {
+    /// Whether it has a reaction of its own to echoes of congestion (RFC 8511).
+    pub(crate) fn takes_abe(&self) -> bool {
+        match self {
+            CongestionControlSpec::Reno(_) => true,
+            CongestionControlSpec::Cubic(params) => !params.as_linux,
+            _ => false,
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for CongestionControlSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged::deserialize_or_name(deserializer)
