@@ -25,6 +25,9 @@ pub enum Profile {
     /// ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms.
     #[serde(rename = "ns2-2009")]
     Ns2_2009,
+    /// Linux 6 with its default settings: RACK-TLP, PRR, undo, quick ACKs.
+    #[serde(rename = "linux-6")]
+    Linux6,
 }
 
 /// Declares the variants: name, one-line summary, loss recovery, congestion control.
@@ -80,6 +83,20 @@ pub enum RecoveryKind {
     Ns2Fack,
     /// Retransmission by the times of transmission (Brakmo & Peterson 1995; ns-2 `Agent/TCP/Vegas`).
     Vegas,
+    /// SACK with loss detection by time, and a tail loss probe (RFC 8985).
+    Rack,
+}
+
+/// How a recovery of [`RecoveryKind::Rack`] reduces the window.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// To ssthresh when the loss is found.
+    AtOnce,
+    /// In proportion to what is delivered of the data that was in flight (RFC 9937).
+    Prr,
+    /// The same in proportion to the window before the loss (Linux).
+    LinuxPrr,
 }
 
 /// What a partial ACK takes from the inflated window (NewReno).
@@ -177,6 +194,10 @@ macro_rules! tcp_knobs {
             limited_transmit: bool,
             /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
             guard_fast_retransmit: bool,
+            /// `rack`: send a probe when no ACK comes for two round trips (RFC 8985 §7; Linux `tcp_early_retrans`).
+            tail_loss_probe: bool,
+            /// `rack`: how a recovery reduces the window (RFC 9937).
+            reduction: Reduction,
             /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
             /// `bugfix_ss_`, which also lets a lost SYN reduce the initial window to one segment).
             first_loss_unguarded: bool,
@@ -301,7 +322,7 @@ impl TcpParams {
     pub(crate) fn default_window(profile: Profile, segment: Bytes) -> Packets {
         const LARGEST: u64 = 3 << 20;
         match profile {
-            Profile::Rfc => Packets((LARGEST / segment.0.max(1)) as u32),
+            Profile::Rfc | Profile::Linux6 => Packets((LARGEST / segment.0.max(1)) as u32),
             Profile::Ns2_2009 | Profile::Ns2_2003 | Profile::Ns2_2001 => Packets(20), // ns-2's window_
         }
     }
@@ -313,6 +334,7 @@ impl TcpParams {
             Profile::Ns2_2009 => TcpParams::ns2_2009(variant, window, segment),
             Profile::Ns2_2003 => TcpParams::ns2_2003(variant, window, segment),
             Profile::Ns2_2001 => TcpParams::ns2_2001(variant, window, segment),
+            Profile::Linux6 => TcpParams::linux_6(variant, window, segment),
         }
     }
 
@@ -338,6 +360,8 @@ impl TcpParams {
             limited_transmit: true,
             guard_fast_retransmit: true,
             first_loss_unguarded: true,
+            tail_loss_probe: true,
+            reduction: Reduction::AtOnce,
             repeat_fast_retransmit: false,
             inflate_always: false,
             impatient: true,
@@ -438,6 +462,7 @@ impl TcpParams {
             first_loss_unguarded: false,
             partial_deflation: PartialDeflation::Full,
             cap_cwnd_on_exit: true,
+            reduction: Reduction::Prr,
             halving: Halving::Real,
             restart_window: initial_window,
             // ASSUMPTION: RFC 6298 §4 leaves the granularity open ("finer than 100 msec" serves well).
@@ -449,5 +474,23 @@ impl TcpParams {
             delayed_ack: Duration::from_millis(100),
             ..base
         }
+    }
+
+    /// Linux 6 with its default settings.
+    fn linux_6(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        let base = TcpParams::rfc(variant, window, segment);
+        let sack = |other| if other == RecoveryKind::Rfc6675 { RecoveryKind::Rack } else { other };
+        TcpParams {
+            profile: Profile::Linux6,
+            recovery: sack(base.recovery),
+            reduction: Reduction::LinuxPrr,
+            ..base
+        }
+    }
+
+    /// Whether the profile is one of Linux: where the RFCs leave a choice, or Linux differs, Linux's way is taken.
+    #[inline(always)]
+    pub(crate) fn follows_linux(&self) -> bool {
+        self.profile == Profile::Linux6
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct RttEstimator {
     backoff: u64,
     /// The RTO; every ACK asks for it, and few change it.
     rto: Duration,
+    /// The least round-trip time, of recoveries that ask for it.
+    min_rtt: WindowedMin,
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +68,7 @@ impl RttEstimator {
             base_rto: params.initial_rto,
             backoff: 1,
             rto: Duration::ZERO,
+            min_rtt: WindowedMin::default(),
         };
         estimator.update_rto();
         estimator
@@ -122,6 +125,17 @@ impl RttEstimator {
         self.update_rto();
     }
 
+    /// A segment sent once took so long to be acknowledged.
+    #[inline(always)]
+    pub fn note_min(&mut self, rtt: Duration, now: Time) {
+        self.min_rtt.note(rtt, now);
+    }
+
+    /// The least round-trip time noted in the last five minutes; zero before the first.
+    pub fn min_rtt(&self) -> Duration {
+        self.min_rtt.least()
+    }
+
     /// The retransmission timeout.
     pub fn rto(&self) -> Duration {
         self.rto
@@ -165,6 +179,53 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.rttvar as u64 / (1 << RTTVAR_SHIFT),
             Averages::Rfc6298(averages) => averages.rttvar,
+        }
+    }
+}
+
+/// The least value of a window of time, from three candidates of which each is the least since the one before (as in
+/// Linux, lib/win_minmax.c; Nichols).
+#[derive(Clone, Debug, Default)]
+struct WindowedMin {
+    /// The best one first.
+    candidates: Option<[(Time, Duration); 3]>,
+}
+
+/// Linux tcp_min_rtt_wlen.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
+
+impl WindowedMin {
+    fn least(&self) -> Duration {
+        self.candidates.map_or(Duration::ZERO, |candidates| candidates[0].1)
+    }
+
+    #[inline(always)]
+    fn note(&mut self, rtt: Duration, now: Time) {
+        match &mut self.candidates {
+            Some([best, second, third]) if rtt > best.1 && now.since(third.0) <= MIN_RTT_WINDOW => {
+                if rtt <= second.1 {
+                    (*second, *third) = ((now, rtt), (now, rtt));
+                } else if rtt <= third.1 {
+                    *third = (now, rtt);
+                }
+                self.age(rtt, now);
+            }
+            _ => self.candidates = Some([(now, rtt); 3]), // a new least one, or nothing left in the window
+        }
+    }
+
+    fn age(&mut self, rtt: Duration, now: Time) {
+        let Some([best, second, third]) = &mut self.candidates else { return };
+        let age = now.since(best.0);
+        if age > MIN_RTT_WINDOW {
+            (*best, *second, *third) = (*second, *third, (now, rtt));
+            if now.since(best.0) > MIN_RTT_WINDOW {
+                (*best, *second, *third) = (*second, *third, (now, rtt));
+            }
+        } else if second.0 == best.0 && age > MIN_RTT_WINDOW / 4 {
+            (*second, *third) = ((now, rtt), (now, rtt));
+        } else if third.0 == second.0 && age > MIN_RTT_WINDOW / 2 {
+            *third = (now, rtt);
         }
     }
 }

@@ -111,15 +111,15 @@ impl SpuriousWatch {
 }
 
 /// The first SACK block: what has just arrived.
-struct FirstBlock {
+pub(super) struct FirstBlock {
     start: u32,
-    end: u32,
+    pub end: u32,
     /// It had arrived before (RFC 2883 §4).
-    repeats: bool,
+    pub repeats: bool,
 }
 
 impl FirstBlock {
-    fn of(header: &TcpHeader) -> Option<FirstBlock> {
+    pub fn of(header: &TcpHeader) -> Option<FirstBlock> {
         let blocks = header.sacks.as_slice();
         let &(start, end) = blocks.first()?;
         let within = blocks.get(1).is_some_and(|second| second.0 <= start && end <= second.1);

@@ -70,6 +70,8 @@ pub(crate) struct SendState {
     /// When a segment was sent last.
     last_sent: Time,
     pub timer: Timer,
+    /// The recovery's own timer, if it has one.
+    pub recovery_timer: Timer,
     /// Goes off to probe a closed window.
     pub persist: Timer,
     /// The segment that is timed, and when it was sent.
@@ -132,6 +134,7 @@ impl SendState {
             limited_transmits: 0,
             last_sent: Time::ZERO,
             timer: Timer::default(),
+            recovery_timer: Timer::default(),
             persist: Timer::default(),
             timed: None,
             grown: None,
@@ -173,7 +176,7 @@ impl SendState {
 
     /// Whether the recovery goes by what the receiver holds, as the RFCs have it.
     pub fn goes_by_sack(&self) -> bool {
-        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack)
+        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Rack)
     }
 
     /// Whether the next segment in the order went out before a timeout.

@@ -203,6 +203,8 @@ pub(crate) enum RecoveryStep {
     Inflate(f64),
     /// A partial ACK: so many segments were added that are now acknowledged (RFC 6582 §3.2 step 3).
     Deflate(f64),
+    /// The window of an ACK in a recovery that reduces it in proportion to what is delivered (RFC 9937).
+    Proportional(f64),
     /// The recovery ends in congestion avoidance with this window (Vegas).
     Exit(f64),
     /// The recovery ends with at most so many segments, or ssthresh (RFC 6582 §3.2 step 3).
@@ -258,7 +260,9 @@ pub(crate) trait Algorithm {
     /// A step of a loss recovery.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
         match step {
-            RecoveryStep::SlowStart(segments) => window.cwnd = segments,
+            RecoveryStep::SlowStart(segments) | RecoveryStep::Proportional(segments) => {
+                window.cwnd = segments
+            }
             RecoveryStep::SlowStartAtMost(segments) => window.cwnd = window.cwnd.min(segments),
             RecoveryStep::Inflate(segments) => window.cwnd += segments,
             RecoveryStep::Deflate(segments) => window.cwnd = (window.cwnd - segments).max(1.0),
