@@ -17,7 +17,7 @@ mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use params::{
-    Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
+    Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction, RtoRule,
     SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use spec::TcpSpec;

@@ -152,6 +152,16 @@ pub enum Halving {
     Integer,
 }
 
+/// How the RTO follows from the round-trip times.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RtoRule {
+    /// srtt + max(tick, 4 rttvar), at least `min_rto` (RFC 6298 §2).
+    Rfc6298,
+    /// srtt + max(4 rttvar, `min_rto`), where rttvar is the largest deviation of a round trip (Linux).
+    Linux,
+}
+
 /// How the RTO backs off.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -256,6 +266,8 @@ macro_rules! tcp_knobs {
             min_rto: Duration,
             /// Largest RTO (ns-2 `maxrto_`).
             max_rto: Duration,
+            /// How the RTO follows from the round-trip times; in ns-2 with BSD's ticks.
+            rto_rule: RtoRule,
             /// How the RTO backs off (ns-2 `rfc2988_`).
             backoff: Backoff,
             /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
@@ -387,6 +399,7 @@ impl TcpParams {
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
+            rto_rule: RtoRule::Rfc6298,
             backoff: Backoff::Rfc2988,
             stale_rto_on_restart: false,
             delayed_ack: Duration::ZERO,
@@ -484,6 +497,9 @@ impl TcpParams {
             profile: Profile::Linux6,
             recovery: sack(base.recovery),
             reduction: Reduction::LinuxPrr,
+            rto_rule: RtoRule::Linux,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
             ..base
         }
     }

@@ -387,7 +387,7 @@ impl SendState {
             self.rtt.sample(echo, now);
             self.forget_timed_below(ack);
         } else {
-            self.rtt.measure(self.flight_size().div_ceil(2), echo, now);
+            self.rtt.measure(self.una..self.snd_max, echo, now);
         }
     }
 

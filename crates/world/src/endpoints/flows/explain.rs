@@ -31,7 +31,9 @@ impl Flows {
         }
         let cause = match kind {
             // What RACK has just marked is why the window is cut.
-            Kind::FastRetransmit if self.follows(flow, Kind::RackMark, net) => self.flows[flow as usize].cause,
+            Kind::FastRetransmit if self.follows(flow, Kind::RackMark, net) => {
+                self.flows[flow as usize].cause
+            }
             Kind::Timeout | Kind::FastRetransmit | Kind::RackMark => self.why_sent_again(flow, fact, net),
             Kind::TailLossProbe => {
                 let awaited = TcpFact { seq: self.acknowledged(flow), ..*fact };

@@ -6,6 +6,7 @@
 //! retransmission timer goes off. What is in flight is computed from the scoreboard. The window comes down at once or by
 //! [proportional rate reduction](super::prr).
 
+mod min_rtt;
 mod probe;
 mod record;
 mod window;
@@ -45,7 +46,8 @@ enum Wait {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rack {
     phase: Phase,
-    record: Record,
+    /// In a box, a sender with another recovery is not larger for it.
+    record: Box<Record>,
     window: ReorderingWindow,
     probe: Probe,
     waits_for: Wait,
@@ -70,7 +72,7 @@ impl LossRecovery for Rack {
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
-        let in_recovery = self.window.length(true, state.rtt.min_rtt(), state.rtt.srtt());
+        let in_recovery = self.window.length(true, self.record.min_rtt(), state.rtt.srtt());
         let lateness = if state.params.follows_linux() { Duration::ZERO } else { in_recovery };
         state.timeout(now);
         (state.nxt, state.retransmit) = (state.snd_max, None);
@@ -227,7 +229,7 @@ impl Rack {
     fn detect(&mut self, state: &mut SendState, now: Time) -> Marks {
         let reported = self.record.reported() >= state.params.dupack_threshold;
         let eager = self.phase != Phase::Open || reported;
-        let lateness = self.window.length(eager, state.rtt.min_rtt(), state.rtt.srtt());
+        let lateness = self.window.length(eager, self.record.min_rtt(), state.rtt.srtt());
         let marks = self.record.mark_overtaken(state.snd_max, lateness, now);
         if let Some(seq) = marks.first {
             state.record(TcpFactKind::RackMark, seq, now);

@@ -1,5 +1,6 @@
 //! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
 
+use super::min_rtt::WindowedMin;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::spurious::FirstBlock;
 use crate::tcp::state::SendState;
@@ -63,6 +64,8 @@ pub(super) struct Record {
     latest: (Time, u32),
     /// RACK.rtt.
     rtt: Duration,
+    /// RACK.min_RTT.
+    min_rtt: WindowedMin,
 }
 
 impl Record {
@@ -86,12 +89,12 @@ impl Record {
 
     /// An ACK of segments in order arrived, and nothing is amiss.
     #[inline(always)]
-    pub fn on_fast_ack(&mut self, state: &mut SendState, now: Time) {
+    pub fn on_fast_ack(&mut self, state: &SendState, now: Time) {
         let count = state.una - self.base;
         if let Some(&sent) = self.sent.get(count as usize - 1) {
             self.rtt = now.since(sent);
             self.latest = (sent, state.una - 1);
-            state.rtt.note_min(self.rtt, now);
+            self.min_rtt.note(self.rtt, now);
         }
         (0..count).for_each(|_| _ = self.sent.pop_front());
         self.base = state.una;
@@ -101,6 +104,11 @@ impl Record {
     /// Whether nothing is reported, lost or sent again.
     pub fn is_plain(&self, una: u32) -> bool {
         self.board.count() == 0 && self.repeats.is_empty() && self.over_below <= una
+    }
+
+    /// The least round-trip time; zero before the first.
+    pub fn min_rtt(&self) -> Duration {
+        self.min_rtt.least()
     }
 
     /// Segments above the acknowledged ones that the receiver holds.
@@ -114,7 +122,7 @@ impl Record {
     }
 
     /// An ACK arrived, which the state is yet to take in.
-    pub fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) -> News {
+    pub fn on_ack(&mut self, state: &SendState, header: &TcpHeader, now: Time) -> News {
         let mut news = News::default();
         let fack = self.board.highest_end();
         let mut blocks = [(0, 0); 4];
@@ -148,7 +156,7 @@ impl Record {
         news
     }
 
-    fn deliver(&mut self, seq: u32, fack: u32, state: &mut SendState, news: &mut News, now: Time) {
+    fn deliver(&mut self, seq: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
         let Some(&first) = self.sent.get((seq - self.base) as usize) else { return };
         news.delivered += 1;
         let repeat = self.repeats.remove(&seq);
@@ -160,11 +168,11 @@ impl Record {
             // §6.2 step 3; the ACK of a segment sent once is a measurement.
             news.reordered |= seq + 1 < fack;
             news.original |= seq < state.recovery_point;
-            state.rtt.note_min(rtt, now);
+            self.min_rtt.note(rtt, now);
         } else {
             // §6.2 step 2: it may be the ACK of the transmission before.
             let echoes_earlier = state.echo.is_some_and(|echo| echo < sent);
-            if rtt < state.rtt.min_rtt() || (echoes_earlier && !state.params.follows_linux()) {
+            if rtt < self.min_rtt.least() || (echoes_earlier && !state.params.follows_linux()) {
                 return;
             }
         }
