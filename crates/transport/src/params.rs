@@ -138,6 +138,8 @@ pub enum SpuriousDetection {
     FRto,
     /// By reports that all that was sent again had arrived before (RFC 3708); needs D-SACK.
     DSack,
+    /// By D-SACK, by timestamps if they are in use, and by F-RTO, as Linux; needs the recovery `rack` and D-SACK.
+    Linux,
 }
 
 /// The arithmetic of halving.
@@ -492,11 +494,12 @@ impl TcpParams {
     /// Linux 6 with its default settings.
     fn linux_6(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let base = TcpParams::rfc(variant, window, segment);
-        let sack = |other| if other == RecoveryKind::Rfc6675 { RecoveryKind::Rack } else { other };
+        let is_rack = base.recovery == RecoveryKind::Rfc6675;
         TcpParams {
             profile: Profile::Linux6,
-            recovery: sack(base.recovery),
+            recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },
             reduction: Reduction::LinuxPrr,
+            spurious_detection: if is_rack { SpuriousDetection::Linux } else { base.spurious_detection },
             rto_rule: RtoRule::Linux,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),

@@ -129,7 +129,7 @@ fn what_is_sent_again_leads_to_the_forced_loss() {
     assert_eq!(chain(&tables, "packets", ["event", "flow"], ["drop", "file"]), [lost]);
 }
 
-const RACK: &str = r#"variant = "sack", recovery = "rack", sack_blocks = 3"#;
+const RACK: &str = r#"variant = "sack", recovery = "rack""#;
 
 #[test]
 fn a_cut_by_rack_leads_over_its_mark_to_the_loss() {

@@ -9,9 +9,10 @@
 mod min_rtt;
 mod probe;
 mod record;
+mod undo;
 mod window;
 
-use crate::params::Reduction;
+use crate::params::{Reduction, SpuriousDetection};
 use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
@@ -21,6 +22,7 @@ use probe::Probe;
 use record::{Marks, News, Record};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
+use undo::{Frto, Undo};
 use window::ReorderingWindow;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -52,6 +54,9 @@ pub(crate) struct Rack {
     probe: Probe,
     waits_for: Wait,
     prr: Prr,
+    undo: Undo,
+    /// F-RTO: what goes out on this ACK is new data.
+    new_first: bool,
 }
 
 impl LossRecovery for Rack {
@@ -74,6 +79,13 @@ impl LossRecovery for Rack {
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let in_recovery = self.window.length(true, self.record.min_rtt(), state.rtt.srtt());
         let lateness = if state.params.follows_linux() { Duration::ZERO } else { in_recovery };
+        // A timeout in a recovery is one more cut of the same episode.
+        let repeated = state.rtt.backoff() > 1;
+        if self.phase == Phase::Open || state.una >= state.recovery_point {
+            self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
+        }
+        self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
+        self.new_first = false;
         state.timeout(now);
         (state.nxt, state.retransmit) = (state.snd_max, None);
         state.recovery_timer.stop();
@@ -104,7 +116,11 @@ impl LossRecovery for Rack {
     }
 
     fn on_sent(&mut self, state: &mut SendState, seq: u32, now: Time) {
-        let is_new = self.record.on_sent(seq, now);
+        let is_probe = self.probe.is_due_now();
+        let is_new = self.record.on_sent(seq, is_probe, now);
+        if !is_new && !is_probe {
+            self.undo.sent_again(now);
+        }
         if self.phase == Phase::Recovery {
             self.prr.sent();
         }
@@ -123,11 +139,9 @@ impl LossRecovery for Rack {
         if !state.has_quota() || self.record.in_flight(state) >= state.usable_window() {
             return None;
         }
-        let seq = match self.phase {
-            Phase::Open => None,
-            _ => self.record.next_lost(state.una),
-        };
-        let seq = seq.or_else(|| state.next_new())?;
+        let repairs = self.phase != Phase::Open && !self.new_first;
+        let lost = if repairs { self.record.next_lost(state.una) } else { None };
+        let seq = lost.or_else(|| state.next_new())?;
         state.use_quota();
         Some(seq)
     }
@@ -161,15 +175,19 @@ impl Rack {
             }
         }
         self.window.reordering_seen |= news.reordered;
+        self.undo.note(news);
         if self.probe.reveals_loss(header, news, advances) {
             state.tail_loss(now);
         }
+        self.new_first = false;
+        let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
         let mut exits = false;
         if self.phase != Phase::Open && state.una >= state.recovery_point {
             exits = self.phase == Phase::Recovery;
             self.exit(state, now);
         }
-        let marks = if news.advances_rack { self.detect(state, now) } else { Marks::default() };
+        let looks = news.advances_rack || undone;
+        let marks = if looks { self.detect(state, now) } else { Marks::default() };
         let finds_loss = match self.phase {
             Phase::Open => self.record.has_lost(state.una),
             Phase::Recovery => false,
@@ -189,6 +207,7 @@ impl Rack {
     /// A recovery begins with an ACK that reports `delivered` segments.
     fn begin(&mut self, state: &mut SendState, delivered: u32, now: Time) {
         let before = state.window.cwnd();
+        self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
         state.fast_retransmit(now);
         state.retransmit = None; // the record has what is lost
         self.phase = Phase::Recovery;
@@ -203,6 +222,43 @@ impl Rack {
         if state.params.reduction == Reduction::AtOnce {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
         }
+    }
+
+    fn undoes(&self, state: &SendState) -> bool {
+        state.params.spurious_detection == SpuriousDetection::Linux
+    }
+
+    /// Takes back a cut of the window that was not needed; whether there was one.
+    fn undo_if_needless(&mut self, state: &mut SendState, news: &News, advances: bool, now: Time) -> bool {
+        let is_over = state.una >= state.recovery_point;
+        let keeps_marks = match self.phase {
+            Phase::Open if self.undo.all_reported() => true,
+            Phase::Recovery if is_over && self.undo.may(state) => true,
+            Phase::Recovery if self.undo.all_reported() => true,
+            Phase::Recovery if advances && self.undo.answers_original(state) => {
+                self.window.reordering_seen = true;
+                if self.record.under_way() > 0 {
+                    return false; // what was sent again is yet to be acknowledged
+                }
+                false
+            }
+            Phase::Timeout if advances && self.undo.may(state) => false,
+            Phase::Timeout => match self.undo.frto(state, news, advances) {
+                Frto::Spurious => false,
+                Frto::NewFirst => {
+                    self.new_first = true;
+                    return false;
+                }
+                Frto::Goes => return false,
+            },
+            _ => return false,
+        };
+        if !keeps_marks {
+            self.record.unmark(state.una);
+        }
+        self.phase = Phase::Open;
+        self.undo.revert(state, now);
+        true
     }
 
     /// The window of an ACK in a recovery.

@@ -35,6 +35,16 @@ impl Probe {
         self.due || self.end.is_some()
     }
 
+    /// Whether what goes out next is the probe.
+    pub fn is_due_now(&self) -> bool {
+        self.due
+    }
+
+    /// Probes under way that repeat a segment.
+    pub fn repeats_under_way(&self) -> u32 {
+        u32::from(self.end.is_some() && self.repeats)
+    }
+
     /// Sets the timer of the probe, or stops it while a loss is repaired.
     #[inline(always)]
     pub fn arm(&self, state: &mut SendState, repairs: bool, now: Time) {

@@ -69,16 +69,19 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A segment goes out; whether for the first time.
-    pub fn on_sent(&mut self, seq: u32, now: Time) -> bool {
+    /// A segment goes out; whether for the first time. A probe does not count as one more in flight, as in Linux.
+    pub fn on_sent(&mut self, seq: u32, is_probe: bool, now: Time) -> bool {
         if seq >= self.base + self.sent.len() as u32 {
             self.on_new_sent(now);
             return true;
         }
-        let earlier = self.repeats.insert(seq, Repeat { at: now, is_live: true });
-        self.live += u32::from(!earlier.is_some_and(|repeat| repeat.is_live));
-        self.lost_again.remove(&seq);
-        self.queue.push_back((now, seq));
+        let earlier = self.repeats.insert(seq, Repeat { at: now, is_live: !is_probe });
+        self.live -= u32::from(earlier.is_some_and(|repeat| repeat.is_live));
+        if !is_probe {
+            self.live += 1;
+            self.lost_again.remove(&seq);
+            self.queue.push_back((now, seq));
+        }
         false
     }
 
@@ -114,6 +117,17 @@ impl Record {
     /// Segments above the acknowledged ones that the receiver holds.
     pub fn reported(&self) -> u32 {
         self.board.count()
+    }
+
+    /// Segments sent again and not known to be lost.
+    pub fn under_way(&self) -> u32 {
+        self.live
+    }
+
+    /// A timeout was not needed: nothing is lost.
+    pub fn unmark(&mut self, una: u32) {
+        (self.over_below, self.repeated_below) = (una, una);
+        self.lost_again.clear();
     }
 
     /// Segments in flight: first transmissions that are not over, and repeated ones not known to be lost.
