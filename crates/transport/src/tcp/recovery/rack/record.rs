@@ -167,6 +167,9 @@ impl Record {
         self.sent.drain(..gone.min(self.sent.len()));
         self.base = self.base.max(header.ack);
         self.board.advance(self.base);
+        if self.repeats.is_empty() {
+            self.queue.clear();
+        }
         news
     }
 
