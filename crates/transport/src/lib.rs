@@ -17,8 +17,8 @@ mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use params::{
-    Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction, RtoRule,
-    SpuriousDetection, TcpParams, VARIANTS, Variant,
+    AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
+    RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use spec::TcpSpec;
 pub use tcp::{

@@ -142,6 +142,16 @@ pub enum SpuriousDetection {
     Linux,
 }
 
+/// When the receiver acknowledges.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckRule {
+    /// Every second segment, a single one after `delayed_ack` (RFC 5681 §4.2).
+    Delayed,
+    /// Quick ACKs at the start, an adaptive delay of 40 to 200 ms, and compressed SACKs (Linux).
+    Linux,
+}
+
 /// The arithmetic of halving.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -258,6 +268,8 @@ macro_rules! tcp_knobs {
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
             slow_start_restart: bool,
+            /// Halve cwnd for each idle RTO, down to `restart_window`, and not at once (Linux; RFC 2861).
+            idle_halving: bool,
             /// cwnd after an idle RTO; never an increase (ns-2: 1; RFC 5681 §4.1: the initial window).
             restart_window: Packets,
             /// The clock's tick or granularity (ns-2 `tcpTick_`).
@@ -277,6 +289,8 @@ macro_rules! tcp_knobs {
             /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment at
             /// once (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
             delayed_ack: Duration,
+            /// When the receiver acknowledges; by Linux's rule `delayed_ack` does not count.
+            ack_rule: AckRule,
             /// Segment 0 is acknowledged at once even if ACKs are delayed: as SYN, and by ns-2's receiver whether it is one
             /// or not (ns-2 `SYN_immediate_ack_`).
             immediate_first_ack: bool,
@@ -396,6 +410,7 @@ impl TcpParams {
             fack_rampdown: false,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
+            idle_halving: false,
             restart_window: Packets(1),
             tick: Duration::from_millis(10),
             initial_rto: Duration::from_secs(3),
@@ -405,6 +420,7 @@ impl TcpParams {
             backoff: Backoff::Rfc2988,
             stale_rto_on_restart: false,
             delayed_ack: Duration::ZERO,
+            ack_rule: AckRule::Delayed,
             immediate_first_ack: true,
         }
     }
@@ -501,6 +517,10 @@ impl TcpParams {
             reduction: Reduction::LinuxPrr,
             spurious_detection: if is_rack { SpuriousDetection::Linux } else { base.spurious_detection },
             rto_rule: RtoRule::Linux,
+            ack_rule: AckRule::Linux,
+            idle_halving: true,
+            timestamps: true,
+            halving: Halving::Integer,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             ..base

@@ -55,7 +55,7 @@ impl TcpSpec {
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
         let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
         let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
-        if profile == Profile::Rfc && self.restart_window.is_none() {
+        if matches!(profile, Profile::Rfc | Profile::Linux6) && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
         if params.recovery == RecoveryKind::Rack {

@@ -209,6 +209,8 @@ pub(crate) enum RecoveryStep {
     Exit(f64),
     /// The recovery ends with at most so many segments, or ssthresh (RFC 6582 §3.2 step 3).
     ExitAtMost(f64),
+    /// ssthresh is so many segments at least (Linux, after an idle period).
+    RaiseSsthresh(f64),
     /// Slow start sent twice what the path carries (Mathis & Mahdavi 1996 §4.5).
     Overshoot,
 }
@@ -268,6 +270,7 @@ pub(crate) trait Algorithm {
             RecoveryStep::Deflate(segments) => window.cwnd = (window.cwnd - segments).max(1.0),
             RecoveryStep::Exit(segments) => (window.cwnd, window.ssthresh) = (segments, 2.0),
             RecoveryStep::ExitAtMost(segments) => window.cwnd = window.ssthresh.min(segments),
+            RecoveryStep::RaiseSsthresh(segments) => window.ssthresh = window.ssthresh.max(segments),
             RecoveryStep::Overshoot => window.cwnd /= 2.0,
         }
     }

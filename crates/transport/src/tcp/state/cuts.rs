@@ -2,7 +2,7 @@
 
 use super::{LastReduction, SendState};
 use crate::params::RecoveryKind;
-use crate::tcp::cc::{Loss, LossEvent, SsthreshRule};
+use crate::tcp::cc::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use crate::tcp::fact::TcpFactKind;
 use roamlab_engine::Time;
 
@@ -116,7 +116,15 @@ impl SendState {
             self.cwr = self.params.ecn;
         }
         let cwnd = self.window.cwnd();
-        self.control.algorithm().on_idle(&mut self.window, restart_window);
+        let mut target = restart_window;
+        if self.params.idle_halving {
+            target = (cwnd / 2.0).floor().max(restart_window);
+            self.recovery_step(RecoveryStep::RaiseSsthresh(cwnd * 0.75));
+        }
+        self.control.algorithm().on_idle(&mut self.window, target);
+        if self.params.idle_halving && restart_window < self.window.cwnd() && self.window.cwnd() < cwnd {
+            self.timer.start(now, self.rtt.rto()); // idle for one more RTO
+        }
         if self.window.cwnd() != cwnd {
             self.reductions += 1;
             self.renew_quota();
