@@ -39,6 +39,12 @@ kinds! {
     "spurious" => Spurious,
     /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
     "idle-restart" => IdleRestart,
+    /// No ACK came for two round trips, and `seq` goes out as a probe (TLP).
+    "tail-loss-probe" => TailLossProbe,
+    /// The ACK of a probe revealed that the probe has repaired a loss, and the window was cut; `seq` is the segment it expects.
+    "tail-loss" => TailLoss,
+    /// Segments sent after `seq` have arrived, and it is too late to be only reordered (RACK): it is lost.
+    "rack-mark" => RackMark,
 }
 
 /// One fact, with the sender's state just after it.

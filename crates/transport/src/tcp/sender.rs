@@ -1,6 +1,6 @@
 //! The sending end.
 
-use crate::params::{Handshake, TcpParams};
+use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::Segment;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::Recovery;
@@ -149,7 +149,9 @@ impl TcpSender {
             // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
             let says_more = state.goes_by_sack() && !header.sacks.as_slice().is_empty();
             let updates = window_changed && !says_more;
-            if !state.params.ns2_counts_all_dupacks() && (state.flight_size() == 0 || updates) {
+            // RACK-TLP learns also from what comes with nothing outstanding (RFC 8985 §7.4.2).
+            let idle = state.flight_size() == 0 && state.params.recovery != RecoveryKind::Rack;
+            if !state.params.ns2_counts_all_dupacks() && (idle || updates) {
                 if window_changed {
                     state.renew_quota();
                 }
@@ -196,7 +198,7 @@ impl TcpSender {
         let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);
         self.state.record_and_pace(seq, retransmission, now);
-        self.recovery.algorithm().on_sent(&self.state, seq, now);
+        self.recovery.algorithm().on_sent(&mut self.state, seq, now);
         self.answer = false;
         let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
         let fin = self.state.fin == Some(seq);
@@ -233,7 +235,9 @@ impl TcpSender {
     /// When the sender has to be woken.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.state.timer.earlier(&self.state.persist).earlier(self.state.pacing.timer()).deadline()
+        let state = &self.state;
+        let timers = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
+        timers.earlier(state.pacing.timer()).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
@@ -249,6 +253,9 @@ impl TcpSender {
         if self.state.persist.expired(now) {
             self.probe = true;
             self.state.restart_persist(now);
+        }
+        if self.state.recovery_timer.expired(now) {
+            self.recovery.algorithm().on_timer(&mut self.state, now);
         }
         if !self.state.timer.expired(now) {
             return;

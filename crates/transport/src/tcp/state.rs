@@ -70,6 +70,8 @@ pub(crate) struct SendState {
     /// When a segment was sent last.
     last_sent: Time,
     pub timer: Timer,
+    /// The recovery's own timer, if it has one.
+    pub recovery_timer: Timer,
     /// Goes off to probe a closed window.
     pub persist: Timer,
     /// The segment that is timed, and when it was sent.
@@ -133,6 +135,7 @@ impl SendState {
             limited_transmits: 0,
             last_sent: Time::ZERO,
             timer: Timer::default(),
+            recovery_timer: Timer::default(),
             persist: Timer::default(),
             timed: None,
             grown: None,
@@ -173,7 +176,7 @@ impl SendState {
 
     /// Whether the recovery goes by what the receiver holds, as the RFCs have it.
     pub fn goes_by_sack(&self) -> bool {
-        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack)
+        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Rack)
     }
 
     /// Whether the next segment in the order went out before a timeout.
@@ -388,7 +391,7 @@ impl SendState {
             self.rtt.sample(echo, now);
             self.forget_timed_below(ack);
         } else {
-            self.rtt.measure(self.flight_size().div_ceil(2), echo, now);
+            self.rtt.measure(self.una..self.snd_max, echo, now);
         }
     }
 

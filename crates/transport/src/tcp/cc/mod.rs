@@ -228,10 +228,14 @@ pub(crate) enum RecoveryStep {
     Inflate(f64),
     /// A partial ACK: so many segments were added that are now acknowledged (RFC 6582 §3.2 step 3).
     Deflate(f64),
+    /// The window of an ACK in a recovery that reduces it in proportion to what is delivered (RFC 9937).
+    Proportional(f64),
     /// The recovery ends in congestion avoidance with this window (Vegas).
     Exit(f64),
     /// The recovery ends with at most so many segments, or ssthresh (RFC 6582 §3.2 step 3).
     ExitAtMost(f64),
+    /// ssthresh is so many segments at least (Linux, after an idle period).
+    RaiseSsthresh(f64),
     /// Slow start sent twice what the path carries (Mathis & Mahdavi 1996 §4.5).
     Overshoot,
 }
@@ -292,12 +296,15 @@ pub(crate) trait Algorithm {
     /// A step of a loss recovery.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
         match step {
-            RecoveryStep::SlowStart(segments) => window.cwnd = segments,
+            RecoveryStep::SlowStart(segments) | RecoveryStep::Proportional(segments) => {
+                window.cwnd = segments
+            }
             RecoveryStep::SlowStartAtMost(segments) => window.cwnd = window.cwnd.min(segments),
             RecoveryStep::Inflate(segments) => window.cwnd += segments,
             RecoveryStep::Deflate(segments) => window.cwnd = (window.cwnd - segments).max(1.0),
             RecoveryStep::Exit(segments) => (window.cwnd, window.ssthresh) = (segments, 2.0),
             RecoveryStep::ExitAtMost(segments) => window.cwnd = window.ssthresh.min(segments),
+            RecoveryStep::RaiseSsthresh(segments) => window.ssthresh = window.ssthresh.max(segments),
             RecoveryStep::Overshoot => window.cwnd /= 2.0,
         }
     }

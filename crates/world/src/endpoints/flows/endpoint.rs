@@ -338,7 +338,7 @@ impl Flows {
             let cx = net.cx();
             if cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
-                    TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
+                    TcpFactKind::Timeout | TcpFactKind::FastRetransmit | TcpFactKind::RackMark => {
                         cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,
