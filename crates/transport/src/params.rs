@@ -59,6 +59,8 @@ variants! {
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
+    "cubic" => Cubic, "SACK, with the window as a cubic function of the time since the latest loss (RFC 9438).", Pipe, Cubic;
+    "bbr" => Bbr, "SACK, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
     "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 
@@ -252,6 +254,9 @@ macro_rules! tcp_knobs {
             spurious_detection: SpuriousDetection,
             /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
             ecn: bool,
+            /// An echo of congestion reduces the window by less than a loss does: it leaves 0.8 of it, with CUBIC 0.85 (ABE,
+            /// RFC 8511 §3.1, §4.1).
+            abe: bool,
             /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
             /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
             cwr_on_retransmissions: bool,
@@ -266,6 +271,9 @@ macro_rules! tcp_knobs {
             /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
             /// Mahdavi 1996 §4.6; ns-2 `rampdown_`).
             fack_rampdown: bool,
+            /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
+            /// control that paces by itself does so without it.
+            pacing: bool,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
@@ -405,11 +413,13 @@ impl TcpParams {
             timestamps: false,
             spurious_detection: SpuriousDetection::None,
             ecn: false,
+            abe: false,
             cwr_on_retransmissions: true,
             window_scaling: true,
             echo_latest: false,
             fack_overdamping: false,
             fack_rampdown: false,
+            pacing: false,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
             idle_halving: false,

@@ -152,6 +152,13 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     params.congestion_control.check()?;
+    if params.abe && !params.ecn {
+        return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
+    }
+    if params.abe && !params.congestion_control.takes_abe() {
+        let message = "it is for the congestion controls \"reno\" and \"cubic\", without `as_linux`: write one of these, or leave it out";
+        return Err(("abe", message.into()));
+    }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
     }

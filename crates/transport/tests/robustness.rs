@@ -73,6 +73,7 @@ impl Dice {
             limited_transmit: Some(self.chance(50)),
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
             fack_rampdown: Some(self.chance(50)),
+            pacing: Some(self.chance(20)),
             fack_overdamping: Some(self.chance(50)),
             congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()
@@ -88,7 +89,16 @@ impl Dice {
             "beta": format!("{} pkt", 4 + self.below(5)),
             "gamma": format!("{} pkt", self.below(5)),
         });
-        let spec = if name == "vegas" { thresholds } else { name.into() };
+        let slow_start = ["standard", "hystart", "hystart++"][self.below(3) as usize];
+        let spec = match name {
+            "vegas" => thresholds,
+            "cubic" => json!({
+                "kind": name,
+                "as_linux": self.chance(50),
+                "slow_start": slow_start,
+            }),
+            _ => name.into(),
+        };
         serde_json::from_value(spec).unwrap()
     }
 

@@ -16,8 +16,8 @@ impl TcpSender {
         let agreed = !params.ecn
             && !params.timestamps
             && !params.ns2_free_timestamps()
-            && state.control.allows_fast_path()
-            && state.window.pacing_interval().is_none();
+            && state.control.allows_fast_path(&state.window)
+            && !params.pacing;
         let usual = state.una > 0
             && state.inflation == 0
             && state.probes == 0

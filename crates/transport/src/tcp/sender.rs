@@ -97,6 +97,8 @@ impl TcpSender {
         }
         self.state.record_growth();
         self.on_any_segment(header, now);
+        self.state.pace();
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 
@@ -187,10 +189,11 @@ impl TcpSender {
     /// The next segment of any kind.
     #[inline(never)]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        let waits = self.state.waits_for_timer || self.state.pacing.runs();
+        let waits = self.state.waits_for_timer || self.state.pacing.waits();
         let next = if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) };
         if next.is_none() && !waits {
             self.state.note_app_limited();
+            self.state.pacing.end_burst(&self.state.window, now);
         }
         let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);
@@ -233,18 +236,20 @@ impl TcpSender {
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         let state = &self.state;
-        state.timer.earlier(&state.recovery_timer).earlier(&state.persist).earlier(&state.pacing).deadline()
+        let timers = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
+        timers.earlier(state.pacing.timer()).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
         self.state.record_growth();
         self.on_timers(now);
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 
     fn on_timers(&mut self, now: Time) {
-        self.state.pacing.expired(now); // what waits for it goes out next
+        self.state.pacing.on_deadline(now);
         if self.state.persist.expired(now) {
             self.probe = true;
             self.state.restart_persist(now);
