@@ -94,7 +94,7 @@ pub enum RecoveryKind {
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
     /// To ssthresh when the loss is found.
-    AtOnce,
+    Immediate,
     /// In proportion to what is delivered of the data that was in flight (RFC 9937).
     Prr,
     /// The same in proportion to the window before the loss (Linux).
@@ -160,6 +160,8 @@ pub enum AckRule {
 pub enum Halving {
     /// Real-valued ssthresh and cwnd.
     Real,
+    /// Whole segments, two at least (Linux).
+    Whole,
     /// cwnd keeps its fraction, ssthresh does not (ns-2, `precisionReduce_` true).
     TruncatedSsthresh,
     /// Integer division of the integer window (ns-2, `precisionReduce_` false).
@@ -397,7 +399,7 @@ impl TcpParams {
             guard_fast_retransmit: true,
             first_loss_unguarded: true,
             tail_loss_probe: true,
-            reduction: Reduction::AtOnce,
+            reduction: Reduction::Immediate,
             repeat_fast_retransmit: false,
             inflate_always: false,
             impatient: true,
@@ -530,7 +532,7 @@ impl TcpParams {
             ack_rule: AckRule::Linux,
             idle_halving: true,
             timestamps: true,
-            halving: Halving::Integer,
+            halving: Halving::Whole,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             ..base

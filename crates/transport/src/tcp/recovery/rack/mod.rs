@@ -3,7 +3,7 @@
 //! A segment is lost if one sent later has been delivered, and the time since its transmission is more than a round trip
 //! and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A timer
 //! ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
-//! retransmission timer goes off. What is in flight is computed from the scoreboard. The window comes down at once or by
+//! retransmission timer expires. What is in flight is computed from the scoreboard. The window comes down immediately or by
 //! [proportional rate reduction](super::prr).
 
 mod min_rtt;
@@ -54,7 +54,7 @@ pub(crate) struct Rack {
     probe: Probe,
     waits_for: Wait,
     prr: Prr,
-    undo: Undo,
+    undo: Box<Undo>,
     /// F-RTO: what goes out on this ACK is new data.
     new_first: bool,
 }
@@ -74,6 +74,14 @@ impl LossRecovery for Rack {
         state.dup_acks += 1;
         let news = self.record.on_ack(state, header, now);
         self.on_ack(state, header, &news, false, now);
+    }
+
+    fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        // Its blocks may be news all the same.
+        let news = self.record.on_ack(state, header, now);
+        if news.delivered > 0 {
+            self.on_ack(state, header, &news, false, now);
+        }
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
@@ -219,7 +227,7 @@ impl Rack {
             _ => flight.min(state.flight_size()),
         });
         self.reduce(state, delivered, false);
-        if state.params.reduction == Reduction::AtOnce {
+        if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
         }
     }
@@ -263,7 +271,7 @@ impl Rack {
 
     /// The window of an ACK in a recovery.
     fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
-        if state.params.reduction != Reduction::AtOnce && delivered > 0 {
+        if state.params.reduction != Reduction::Immediate && delivered > 0 {
             let (in_flight, ssthresh) = (self.record.in_flight(state), state.window.ssthresh());
             let cwnd = self.prr.on_ack(delivered, in_flight, ssthresh, safe);
             state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
@@ -272,7 +280,7 @@ impl Rack {
 
     fn exit(&mut self, state: &mut SendState, now: Time) {
         if self.phase == Phase::Recovery {
-            if state.params.reduction != Reduction::AtOnce {
+            if state.params.reduction != Reduction::Immediate {
                 state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
             }
             state.record(TcpFactKind::RecoveryExit, state.una, now);
