@@ -2,7 +2,8 @@
 
 use crate::addr::{Addr, FlowId, MessageId};
 use crate::header::{
-    BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
+    BareTcpHeader, Dscp, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos,
+    UdpHeader,
 };
 
 use roamlab_engine::{Bytes, Time};
@@ -32,6 +33,7 @@ mod bit {
     pub(super) const MANAGEMENT: u8 = 1 << 5;
     /// Of management: for all who hear it.
     pub(super) const FOR_ALL: u8 = 1 << 6;
+    pub(super) const QUIC: u8 = 1 << 7;
 }
 
 /// No slot of the pool.
@@ -75,6 +77,8 @@ const _: () = assert!(size_of::<Packet>() == 64);
 pub(crate) struct Side {
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
+    /// The ACK frame of a QUIC packet, until it is taken out.
+    pub(crate) quic_ack: Option<Box<QuicAck>>,
     /// The headers inside the outermost one, innermost first.
     pub(crate) covered: [IpHeader; MAX_TUNNELS],
     /// The packet that this one is a copy of, or its own serial number.
@@ -84,7 +88,8 @@ pub(crate) struct Side {
 impl Side {
     pub(crate) fn of(packet: &Packet) -> Side {
         let covered = [packet.header; MAX_TUNNELS];
-        Side { sacks: SackBlocks::default(), timestamps: None, covered, original: packet.serial }
+        let (sacks, original) = (SackBlocks::default(), packet.serial);
+        Side { sacks, timestamps: None, quic_ack: None, covered, original }
     }
 }
 
@@ -98,11 +103,27 @@ impl Packet {
                 let mut packet = packet(tcp.seq, 0);
                 let TcpHeader { sacks, timestamps, .. } = tcp;
                 packet.set_tcp(&tcp.without_options());
-                NewPacket { packet, sacks, timestamps }
+                NewPacket { packet, sacks, timestamps, quic_ack: None }
             }
             Body::Udp(udp) => NewPacket::plain(packet(udp.seq, bit::UDP)),
             Body::Signal(MessageId(id)) => NewPacket::plain(packet(id, bit::SIGNAL)),
         }
+    }
+
+    /// A datagram with a QUIC packet.
+    pub fn make_quic(
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        quic: QuicHeader,
+    ) -> NewPacket {
+        let again = if quic.retransmission { bit::RETRANSMISSION } else { 0 };
+        let mut packet = Packet::blank(flow, header, size, created, (quic.segment, bit::QUIC | again));
+        (packet.ack, packet.window, packet.payload) = (quic.expected, quic.number, quic.payload);
+        let flag = |set: bool, flag: TcpFlags| if set { flag } else { TcpFlags::default() };
+        packet.flags = flag(quic.handshake, TcpFlags::SYN).with(flag(quic.ack.is_some(), TcpFlags::ACK));
+        NewPacket { quic_ack: quic.ack, ..NewPacket::plain(packet) }
     }
 
     #[inline(always)]
@@ -149,6 +170,19 @@ impl Packet {
         BareTcpHeader { seq, ack, flags, payload, window, retransmission: self.is_retransmission() }
     }
 
+    /// The QUIC header, but for its ACK frame.
+    pub(crate) fn quic(&self) -> QuicHeader {
+        QuicHeader {
+            number: self.window,
+            segment: self.seq,
+            payload: self.payload,
+            handshake: self.flags.has(TcpFlags::SYN),
+            ack: None,
+            expected: self.ack,
+            retransmission: self.is_retransmission(),
+        }
+    }
+
     /// Bytes on the wire, tunnel headers included.
     #[inline]
     pub fn wire_size(&self) -> Bytes {
@@ -184,6 +218,16 @@ impl Packet {
 
     /// Whether it carries a TCP segment.
     pub fn is_tcp(&self) -> bool {
+        self.bits & (bit::UDP | bit::SIGNAL | bit::QUIC) == 0
+    }
+
+    /// Whether it carries a QUIC packet.
+    pub fn is_quic(&self) -> bool {
+        self.bits & bit::QUIC != 0
+    }
+
+    /// Whether it is of a connection: a TCP segment or a QUIC packet, with numbered segments and acknowledgements.
+    pub fn is_of_connection(&self) -> bool {
         self.bits & (bit::UDP | bit::SIGNAL) == 0
     }
 
@@ -231,27 +275,27 @@ impl Packet {
         self.header.dst == Addr::BROADCAST || self.bits & bit::FOR_ALL != 0
     }
 
-    /// Number of the TCP segment or UDP datagram.
+    /// Number of the segment or UDP datagram.
     pub fn seq(&self) -> u32 {
         self.seq
     }
 
-    /// (TCP) the acknowledgement number.
+    /// (TCP) the acknowledgement number; (QUIC) the first segment that has not arrived, beside an ACK frame.
     pub fn ack(&self) -> u32 {
         self.ack
     }
 
-    /// (TCP) payload bytes; 0 of anything else.
+    /// (TCP, QUIC) payload bytes; 0 of anything else.
     pub fn payload(&self) -> u32 {
         self.payload
     }
 
-    /// (TCP) the flags; none of anything else.
+    /// (TCP) the flags; (QUIC) SYN for a packet of the handshake, ACK for one with an ACK frame; none of anything else.
     pub fn flags(&self) -> TcpFlags {
         self.flags
     }
 
-    /// (TCP) whether it carries data that was sent before.
+    /// (TCP, QUIC) whether it carries data that was sent before.
     pub fn is_retransmission(&self) -> bool {
         self.bits & bit::RETRANSMISSION != 0
     }
@@ -263,11 +307,12 @@ pub struct NewPacket {
     pub(crate) packet: Packet,
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
+    pub(crate) quic_ack: Option<Box<QuicAck>>,
 }
 
 impl NewPacket {
     fn plain(packet: Packet) -> NewPacket {
-        NewPacket { packet, sacks: SackBlocks::default(), timestamps: None }
+        NewPacket { packet, sacks: SackBlocks::default(), timestamps: None, quic_ack: None }
     }
 
     /// Signalling that travels with data, waits with them and overtakes none.

@@ -3,7 +3,7 @@
 use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpHeader, Tos};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, SackBlocks, TcpHeader, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Deref, Index, IndexMut};
@@ -111,11 +111,12 @@ impl Default for PacketPool {
 
 impl PacketPool {
     /// Takes a new packet in and gives it its serial number.
-    pub fn create(&mut self, NewPacket { mut packet, sacks, timestamps }: NewPacket) -> PacketId {
+    pub fn create(&mut self, new: NewPacket) -> PacketId {
+        let NewPacket { mut packet, sacks, timestamps, quic_ack } = new;
         self.census.created += 1;
         packet.serial = self.last_serial();
-        if !sacks.is_empty() || timestamps.is_some() {
-            let side = Side { sacks, timestamps, ..Side::of(&packet) };
+        if !sacks.is_empty() || timestamps.is_some() || quic_ack.is_some() {
+            let side = Side { sacks, timestamps, quic_ack, ..Side::of(&packet) };
             packet.side = self.place_side(side);
         }
         self.place(packet)
@@ -188,10 +189,20 @@ impl PacketPool {
         match packet.side {
             NONE => header,
             side => {
-                let Side { sacks, timestamps, .. } = self.sides[side as usize];
+                let Side { sacks, timestamps, .. } = &self.sides[side as usize];
+                let (sacks, timestamps) = (*sacks, *timestamps);
                 TcpHeader { sacks, timestamps, ..header }
             }
         }
+    }
+
+    /// The header of a QUIC packet that has reached its end. Its ACK frame is taken out of the packet.
+    pub fn take_quic_header(&mut self, id: &PacketId) -> QuicHeader {
+        let packet = &self[id];
+        let header = packet.quic();
+        let side = packet.side;
+        let ack = self.sides.get_mut(side as usize).and_then(|side| side.quic_ack.take());
+        QuicHeader { ack, ..header }
     }
 
     /// Whether the packet is a copy of another.
@@ -321,7 +332,7 @@ impl PacketPool {
         match self.free_sides.pop() {
             Some(slot) => {
                 let side = &mut self.sides[slot as usize];
-                (side.sacks, side.timestamps) = (SackBlocks::default(), None);
+                (side.sacks, side.timestamps, side.quic_ack) = (SackBlocks::default(), None, None);
                 side.original = self.slots[id.0 as usize].serial;
                 slot
             }

@@ -39,6 +39,9 @@ kinds! {
     "spurious" => Spurious,
     /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
     "idle-restart" => IdleRestart,
+    /// QUIC: everything over several probe timeouts was lost, and the window is two packets (RFC 9002 §7.6). `seq` is the
+    /// first segment lost.
+    "persistent-congestion" => PersistentCongestion,
 }
 
 /// One fact, with the sender's state just after it.
