@@ -228,12 +228,14 @@ pub struct QuicAck {
 pub struct QuicHeader {
     /// The packet number, which no other packet of its end has.
     pub number: u32,
-    /// Number of the segment; meaningful with a payload, and 0 of a packet of the handshake.
+    /// Number of the segment, from 1; 0 of a packet of the handshake.
     pub segment: u32,
     /// Bytes of stream data.
     pub payload: u32,
     /// A packet of the handshake.
     pub handshake: bool,
+    /// It has a PING frame: beside an ACK frame alone, it asks for an ACK.
+    pub ping: bool,
     /// The ACK frame, if there is one.
     pub ack: Option<Box<QuicAck>>,
     /// Ground truth for the record, not on the wire: the first segment that has not arrived, beside an ACK frame.

@@ -36,6 +36,9 @@ mod bit {
     pub(super) const QUIC: u8 = 1 << 7;
 }
 
+/// The flag of a QUIC packet with a PING frame: none of TCP's.
+const PING: TcpFlags = TcpFlags(1 << 5);
+
 /// No slot of the pool.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -122,7 +125,8 @@ impl Packet {
         let mut packet = Packet::blank(flow, header, size, created, (quic.segment, bit::QUIC | again));
         (packet.ack, packet.window, packet.payload) = (quic.expected, quic.number, quic.payload);
         let flag = |set: bool, flag: TcpFlags| if set { flag } else { TcpFlags::default() };
-        packet.flags = flag(quic.handshake, TcpFlags::SYN).with(flag(quic.ack.is_some(), TcpFlags::ACK));
+        let acknowledges = flag(quic.ack.is_some(), TcpFlags::ACK);
+        packet.flags = flag(quic.handshake, TcpFlags::SYN).with(acknowledges).with(flag(quic.ping, PING));
         NewPacket { quic_ack: quic.ack, ..NewPacket::plain(packet) }
     }
 
@@ -177,6 +181,7 @@ impl Packet {
             segment: self.seq,
             payload: self.payload,
             handshake: self.flags.has(TcpFlags::SYN),
+            ping: self.flags.has(PING),
             ack: None,
             expected: self.ack,
             retransmission: self.is_retransmission(),

@@ -22,7 +22,7 @@ fn bare() -> QuicSpec {
 }
 
 fn sender(spec: QuicSpec) -> QuicSender {
-    QuicSender::new(Arc::new(spec)).unwrap()
+    QuicSender::new(Arc::new(spec))
 }
 
 /// What goes out at `now`: the packet numbers and the segments.
@@ -46,8 +46,9 @@ fn kinds(sender: &mut QuicSender) -> Vec<TcpFactKind> {
     facts(sender).into_iter().map(|fact| fact.kind).collect()
 }
 
+/// New packets with new segments, of which the first is 1.
 fn numbered(numbers: std::ops::Range<u32>) -> Vec<(u32, u32)> {
-    numbers.map(|number| (number, number)).collect()
+    numbers.map(|number| (number, number + 1)).collect()
 }
 
 #[test]
@@ -118,11 +119,11 @@ fn three_later_packets_make_a_loss_and_its_segment_goes_out_under_a_new_number()
     ack(&mut sender, &[(1, 4)], at(105));
     let fact = facts(&mut sender)[0];
     // §7.3.2: 12 packets are halved. 10 are in flight, so nothing goes out.
-    assert_eq!((fact.kind, fact.seq, fact.cwnd, fact.ssthresh), (TcpFactKind::FastRetransmit, 0, 6.0, 6.0));
+    assert_eq!((fact.kind, fact.seq, fact.cwnd, fact.ssthresh), (TcpFactKind::FastRetransmit, 1, 6.0, 6.0));
     assert_eq!((sent(&mut sender, at(105)), sender.in_flight()), (vec![], 10));
-    // Five more: the window permits one packet, and it has segment 0.
+    // Five more: the window permits one packet, and it has the segment of packet 0.
     ack(&mut sender, &[(1, 9)], at(106));
-    assert_eq!(sent(&mut sender, at(106)), [(14, 0)]);
+    assert_eq!(sent(&mut sender, at(106)), [(14, 1)]);
     // Packets sent before the loss do not grow the window, nor end the period.
     ack(&mut sender, &[(1, 14)], at(200));
     assert_eq!((sender.variables().cwnd, kinds(&mut sender)), (6.0, vec![]));
@@ -141,7 +142,7 @@ fn the_time_threshold_needs_no_further_ack() {
     assert_eq!(sender.next_deadline(), Some(at(90)));
     sender.on_deadline(at(90));
     assert_eq!(kinds(&mut sender), [TcpFactKind::FastRetransmit]);
-    assert_eq!(sent(&mut sender, at(90)), [(3, 0)]);
+    assert_eq!(sent(&mut sender, at(90)), [(3, 1)]);
     ack(&mut sender, &[(1, 4)], at(170));
     assert!(sender.finished());
     assert_eq!(sender.next_deadline(), None);
@@ -157,7 +158,7 @@ fn a_probe_timeout_sends_two_packets_beyond_the_window_and_cuts_nothing() {
     assert_eq!(sent(&mut sender, at(1024)), numbered(10..12));
     assert_eq!((sender.in_flight(), sender.variables().cwnd), (12, 10.0));
     let fact = facts(&mut sender)[0];
-    assert_eq!((fact.kind, fact.seq, fact.rto), (TcpFactKind::Timeout, 0, ms(2048)));
+    assert_eq!((fact.kind, fact.seq, fact.rto), (TcpFactKind::Timeout, 1, ms(2048)));
     assert_eq!(sender.next_deadline(), Some(at(1024 + 2048)));
     // An ACK of the second probe declares all but the first lost, and ends the backoff.
     ack(&mut sender, &[(11, 12)], at(1124));
@@ -165,7 +166,7 @@ fn a_probe_timeout_sends_two_packets_beyond_the_window_and_cuts_nothing() {
     assert_eq!((sender.variables().backoff, sender.variables().srtt), (1, ms(100)));
     assert_eq!(kinds(&mut sender), [TcpFactKind::FastRetransmit]);
     // A window of five, of which one is in flight.
-    assert_eq!(sent(&mut sender, at(1124)), [(12, 0), (13, 1), (14, 2), (15, 3)]);
+    assert_eq!(sent(&mut sender, at(1124)), [(12, 1), (13, 2), (14, 3), (15, 4)]);
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn a_probe_repeats_what_is_outstanding_if_there_is_nothing_else() {
     sent(&mut sender, at(0));
     ack(&mut sender, &[(0, 1)], at(100));
     sender.on_deadline(at(325));
-    assert_eq!(sent(&mut sender, at(325)), [(2, 1), (3, 1)]);
+    assert_eq!(sent(&mut sender, at(325)), [(2, 2), (3, 2)]);
 }
 
 #[test]
@@ -235,7 +236,7 @@ fn a_stop_keeps_what_was_sent() {
     sent(&mut sender, at(0));
     sender.stop();
     ack(&mut sender, &[(1, 10)], at(100));
-    assert_eq!(sent(&mut sender, at(100)), [(10, 0)]);
+    assert_eq!(sent(&mut sender, at(100)), [(10, 1)]);
     ack(&mut sender, &[(1, 11)], at(200));
     assert!(sender.finished());
     assert_eq!(sent(&mut sender, at(200)), []);
@@ -244,7 +245,7 @@ fn a_stop_keeps_what_was_sent() {
 /// A transfer over a path that loses packets at random: what the sender sent, by packet number.
 fn transfer(spec: QuicSpec, segments: u64, loss: f64, seed: u64) -> Vec<QuicHeader> {
     let spec = Arc::new(spec);
-    let mut sender = QuicSender::new(Arc::clone(&spec)).unwrap();
+    let mut sender = QuicSender::new(Arc::clone(&spec));
     let mut receiver = QuicReceiver::new(spec);
     let mut rng = Rng::named(seed, 0, "quic");
     let mut wire: BTreeMap<(Time, u32), (bool, QuicHeader)> = BTreeMap::new();

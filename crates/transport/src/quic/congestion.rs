@@ -149,7 +149,7 @@ mod tests {
 
     fn congestion() -> Congestion {
         let spec = QuicSpec::default();
-        let params = Arc::new(spec.for_congestion_control().unwrap());
+        let params = Arc::new(spec.for_congestion_control());
         Congestion::new(&spec, params)
     }
 

@@ -3,7 +3,7 @@
 use crate::quic::wire;
 use crate::spec::SpecError;
 use crate::tcp::CongestionControlSpec;
-use crate::{Profile, TcpParams, TcpSpec};
+use crate::{Profile, TcpParams, Variant};
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,13 +119,11 @@ impl QuicSpec {
     }
 
     /// What the congestion controls read of a connection: they count in segments, as those of TCP do.
-    pub(crate) fn for_congestion_control(&self) -> Option<TcpParams> {
-        let spec = TcpSpec {
-            congestion_control: Some(self.congestion_control),
-            segment: Some(self.segment()),
-            ..TcpSpec::default()
-        };
-        spec.resolve(Profile::Rfc).ok()
+    pub(crate) fn for_congestion_control(&self) -> TcpParams {
+        let (profile, segment) = (Profile::Rfc, self.segment());
+        let window = TcpParams::default_window(profile, segment);
+        let params = TcpParams::of(profile, Variant::Reno, window, segment);
+        TcpParams { congestion_control: self.congestion_control, ..params }
     }
 
     /// Which field cannot be right, and what to write instead.

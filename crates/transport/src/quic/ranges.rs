@@ -7,21 +7,18 @@ use std::collections::VecDeque;
 pub(crate) struct Ranges {
     ranges: VecDeque<(u32, u32)>,
     most: usize,
-    /// Below, no number can be told from one that has arrived (RFC 9000 §13.2.3).
-    forgotten: u32,
+    /// Below, nothing counts as missing: the other end has learnt all that it will.
+    known: u32,
 }
 
 impl Ranges {
     /// No numbers; `most` ranges are remembered.
     pub fn new(most: usize) -> Ranges {
-        Ranges { ranges: VecDeque::new(), most, forgotten: 0 }
+        Ranges { ranges: VecDeque::new(), most, known: 0 }
     }
 
-    /// Adds a number; `false` if it had arrived, or that is not known any more.
+    /// Adds a number; `false` if it is in one of the ranges.
     pub fn insert(&mut self, number: u32) -> bool {
-        if number < self.forgotten {
-            return false;
-        }
         let place = self.ranges.iter().take_while(|&&(start, _)| start > number).count();
         if self.ranges.get(place).is_some_and(|&(_, end)| number < end) {
             return false;
@@ -37,11 +34,7 @@ impl Ranges {
             (false, true) => self.ranges[place - 1].0 = number,
             (false, false) => self.ranges.insert(place, (number, number + 1)),
         }
-        if self.ranges.len() > self.most
-            && let Some((_, end)) = self.ranges.pop_back()
-        {
-            self.forgotten = end;
-        }
+        self.ranges.truncate(self.most);
         true
     }
 
@@ -52,10 +45,20 @@ impl Ranges {
 
     /// The smallest number at or above `from` and below the largest that has not arrived.
     pub fn first_missing(&self, from: u32) -> Option<u32> {
-        let from = from.max(self.forgotten);
+        let from = from.max(self.known);
         let covering = self.ranges.iter().find(|&&(start, end)| start <= from && from < end);
         let missing = covering.map_or(from, |&(_, end)| end);
         (missing < self.end()).then_some(missing)
+    }
+
+    /// The other end knows what has arrived below `end`: it need not be told again (RFC 9000 §13.2.4).
+    pub fn forget_below(&mut self, end: u32) {
+        let largest = self.end().saturating_sub(1);
+        self.known = self.known.max(end.min(largest));
+        self.ranges.retain(|&(_, end)| end > self.known);
+        if let Some(lowest) = self.ranges.back_mut() {
+            lowest.0 = lowest.0.max(self.known);
+        }
     }
 
     /// The ranges, the largest first.
@@ -83,14 +86,28 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_range_is_forgotten_and_its_numbers_count_as_arrived() {
+    fn the_lowest_ranges_are_left_out_first() {
         let mut ranges = Ranges::new(2);
         for number in [0, 2, 4] {
             ranges.insert(number);
         }
         assert_eq!(ranges.to_vec(), [(4, 5), (2, 3)]);
-        assert!(!ranges.insert(0));
-        assert!(ranges.insert(1), "above what is forgotten");
+    }
+
+    #[test]
+    fn what_the_other_end_knows_is_neither_reported_nor_missing() {
+        let mut ranges = Ranges::new(9);
+        for number in [0, 2, 3, 4, 6] {
+            ranges.insert(number);
+        }
+        assert_eq!(ranges.first_missing(0), Some(1));
+        ranges.forget_below(4);
+        assert_eq!((ranges.to_vec(), ranges.first_missing(0)), (vec![(6, 7), (4, 5)], Some(5)));
+        // What is late all the same is acknowledged; the largest number always is.
+        assert!(ranges.insert(1));
+        assert_eq!(ranges.to_vec(), [(6, 7), (4, 5), (1, 2)]);
+        ranges.forget_below(7);
+        assert_eq!(ranges.to_vec(), [(6, 7)]);
     }
 
     proptest! {

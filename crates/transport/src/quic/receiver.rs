@@ -1,23 +1,25 @@
 //! The receiving end: ACKs at every second packet, at once where packets are missing, delayed otherwise (RFC 9000 §13.2,
 //! draft-ietf-quic-ack-frequency).
-//!
-//! DEVIATION: the receiver never asks for an acknowledgement of its ACKs (RFC 9000 §13.2.4), so it reports old gaps until
-//! newer ones take their place. A parameter limits the ranges of an ACK.
 
 use crate::quic::QuicPacket;
-use crate::quic::params::QuicSpec;
+use crate::quic::params::{QuicHandshake, QuicSpec};
 use crate::quic::ranges::Ranges;
 use crate::quic::wire;
 use crate::tcp::{Receipt, SeqSet};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use std::sync::Arc;
+
+/// An ACK of so many asks for an acknowledgement of itself, so that old ranges need not be repeated (RFC 9000 §13.2.4).
+///
+/// ASSUMPTION: the RFC leaves the number open ("at most once per round trip").
+const ASK_EVERY: u32 = 20;
 
 /// The receiving end of a connection.
 #[derive(Clone, Debug)]
 pub struct QuicReceiver {
     spec: Arc<QuicSpec>,
-    /// Segments that have arrived; segment 0 is the handshake, if there is one.
+    /// Segments that have arrived; segment 0 is the handshake.
     received: SeqSet,
     highest_end: u32,
     numbers: Ranges,
@@ -32,13 +34,22 @@ pub struct QuicReceiver {
     /// The number of the handshake's packet that is to be answered.
     answer_due: Option<u32>,
     next_number: u32,
+    /// ACKs since the last one that asked for an acknowledgement of itself.
+    unasked: u32,
+    /// That one's number, and one above the largest number that it acknowledges.
+    asked: Option<(u32, u32)>,
 }
 
 impl QuicReceiver {
     /// A receiver that has seen nothing.
     pub fn new(spec: Arc<QuicSpec>) -> QuicReceiver {
+        let mut received = SeqSet::default();
+        if spec.handshake == QuicHandshake::None {
+            received.insert(0);
+            received.advance();
+        }
         QuicReceiver {
-            received: SeqSet::default(),
+            received,
             highest_end: 0,
             numbers: Ranges::new(spec.ack_ranges as usize),
             largest_at: Time::ZERO,
@@ -48,6 +59,8 @@ impl QuicReceiver {
             ack_due: false,
             answer_due: None,
             next_number: 0,
+            unasked: 0,
+            asked: None,
             spec,
         }
     }
@@ -70,6 +83,12 @@ impl QuicReceiver {
             let fresh = self.received.insert(0);
             self.received.advance();
             return Receipt { fresh, in_order_segments: 0, out_of_order: false };
+        }
+        if let (Some(ack), Some((asked, known))) = (&header.ack, self.asked)
+            && ack.ranges.iter().any(|&(start, end)| start <= asked && asked < end)
+        {
+            self.numbers.forget_below(known);
+            self.asked = None;
         }
         let (number, end) = (header.number, self.numbers.end());
         let out_of_order = header.segment < self.highest_end;
@@ -112,7 +131,7 @@ impl QuicReceiver {
         if let Some(number) = self.answer_due.take() {
             // ASSUMPTION: the answer fits into one datagram, and its loss is repaired by the other end's repetition.
             let ack = QuicAck { ranges: vec![(number, number + 1)], delay: Duration::ZERO };
-            return Some(QuicPacket { header: self.header(true, ack), size: self.spec.packet_size() });
+            return Some(QuicPacket { header: self.header(ack, true, false), size: self.spec.packet_size() });
         }
         if !std::mem::take(&mut self.ack_due) {
             return None;
@@ -122,14 +141,20 @@ impl QuicReceiver {
         let held = now.since(self.largest_at).as_nanos();
         let delay = Duration::from_nanos(held / wire::ACK_DELAY_UNIT_NS * wire::ACK_DELAY_UNIT_NS);
         let ack = QuicAck { ranges: self.numbers.to_vec(), delay };
-        let size = wire::ack_size(&ack, self.spec.connection_id);
-        Some(QuicPacket { header: self.header(false, ack), size })
+        self.unasked += 1;
+        let asks = self.unasked >= ASK_EVERY && ack.ranges.len() > 1;
+        if asks {
+            (self.unasked, self.asked) = (0, Some((self.next_number, self.numbers.end())));
+        }
+        let ack_size = wire::ack_size(&ack, self.spec.connection_id).0;
+        let size = Bytes(ack_size + u64::from(asks)); // a PING has a byte
+        Some(QuicPacket { header: self.header(ack, false, asks), size })
     }
 
-    fn header(&mut self, handshake: bool, ack: QuicAck) -> QuicHeader {
+    fn header(&mut self, ack: QuicAck, handshake: bool, ping: bool) -> QuicHeader {
         let (number, expected) = (self.next_number, self.received.base());
         self.next_number += 1;
-        QuicHeader { number, handshake, ack: Some(Box::new(ack)), expected, ..QuicHeader::default() }
+        QuicHeader { number, handshake, ping, ack: Some(Box::new(ack)), expected, ..QuicHeader::default() }
     }
 
     /// When a held-back ACK has to go.
@@ -174,13 +199,13 @@ mod tests {
         QuicHeader { number, segment, payload: 1161, ..QuicHeader::default() }
     }
 
-    /// Packets with their own number as segment arrive at a time: the ranges and the delay of the ACK that is sent.
+    /// Packets arrive at a time: the ranges and the delay of the ACK that is sent.
     fn arrive(
         receiver: &mut QuicReceiver,
         numbers: &[u32],
         now: Time,
     ) -> Option<(Vec<(u32, u32)>, Duration)> {
-        numbers.iter().for_each(|&number| _ = receiver.on_packet(&packet(number, number), now));
+        numbers.iter().for_each(|&number| _ = receiver.on_packet(&packet(number, number + 1), now));
         let ack = *receiver.poll_transmit(now)?.header.ack?;
         Some((ack.ranges, ack.delay))
     }
@@ -255,12 +280,31 @@ mod tests {
     }
 
     #[test]
+    fn the_twentieth_ack_with_a_gap_asks_for_an_ack_of_itself() {
+        let mut receiver = receiver(QuicSpec { ack_threshold: Packets(0), ..QuicSpec::default() });
+        let mut acks = Vec::new();
+        for number in (0..22).filter(|&number| number != 3) {
+            receiver.on_packet(&packet(number, number + 1), at(1));
+            acks.push(receiver.poll_transmit(at(1)).unwrap());
+        }
+        let asking: Vec<u32> =
+            acks.iter().filter(|ack| ack.header.ping).map(|ack| ack.header.number).collect();
+        assert_eq!(asking, [19]);
+        assert_eq!(acks[19].size.0, acks[18].size.0 + 1);
+        assert_eq!(acks[20].header.ack.as_ref().unwrap().ranges, [(4, 22), (0, 3)]);
+        // Its ACK says that the sender knows of 0 to 20.
+        let known = QuicAck { ranges: vec![(19, 20)], delay: Duration::ZERO };
+        receiver.on_packet(&QuicHeader { ack: Some(Box::new(known)), ..packet(22, 23) }, at(2));
+        assert_eq!(receiver.poll_transmit(at(2)).unwrap().header.ack.unwrap().ranges, [(21, 23)]);
+    }
+
+    #[test]
     fn a_copy_of_a_packet_is_ignored_and_a_repeated_segment_is_not_fresh() {
         let mut receiver = receiver(QuicSpec::default());
-        assert_eq!(receiver.on_packet(&packet(0, 0), at(0)).in_order_segments, 1);
-        assert!(!receiver.on_packet(&packet(0, 0), at(1)).fresh);
+        assert_eq!(receiver.on_packet(&packet(0, 1), at(0)).in_order_segments, 1);
+        assert!(!receiver.on_packet(&packet(0, 1), at(1)).fresh);
         assert_eq!(receiver.waiting, 1);
-        let again = receiver.on_packet(&packet(1, 0), at(2));
+        let again = receiver.on_packet(&packet(1, 1), at(2));
         assert_eq!((again.fresh, again.in_order_segments, again.out_of_order), (false, 0, true));
         assert_eq!(receiver.poll_transmit(at(2)).unwrap().header.ack.unwrap().ranges, [(0, 2)]);
     }

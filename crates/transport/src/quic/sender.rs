@@ -54,6 +54,8 @@ pub struct QuicSender {
     pto_count: u32,
     /// Probes that are due.
     probes: u32,
+    /// The number of the other end's packet that asks for an ACK.
+    asked: Option<u32>,
     /// Packets declared lost since the last ACK.
     lost: u32,
     timeouts: u64,
@@ -61,20 +63,24 @@ pub struct QuicSender {
 }
 
 impl QuicSender {
-    /// A sender with nothing to send. `None` if the parameters cannot be right ([`QuicSpec::check`]).
-    pub fn new(spec: Arc<QuicSpec>) -> Option<QuicSender> {
-        let control_params = Arc::new(spec.for_congestion_control()?);
-        Some(QuicSender::with(spec, control_params))
+    /// A sender with nothing to send.
+    pub fn new(spec: Arc<QuicSpec>) -> QuicSender {
+        let control_params = Arc::new(spec.for_congestion_control());
+        QuicSender::with(spec, control_params)
     }
 
     fn with(spec: Arc<QuicSpec>, control_params: Arc<TcpParams>) -> QuicSender {
-        let (handshake, first) = match spec.handshake {
-            QuicHandshake::OneRtt => (Handshake::Underway { sent: Vec::new(), due: true }, 1),
-            QuicHandshake::None => (Handshake::Done, 0),
+        let mut stream = Stream::new();
+        let handshake = match spec.handshake {
+            QuicHandshake::OneRtt => Handshake::Underway { sent: Vec::new(), due: true },
+            QuicHandshake::None => {
+                stream.arrived(0);
+                Handshake::Done
+            }
         };
         QuicSender {
             handshake,
-            stream: Stream::new(first),
+            stream,
             sent: SentPackets::default(),
             rtt: RttEstimator::new(spec.initial_rtt, spec.granularity, spec.max_ack_delay),
             congestion: Congestion::new(&spec, Arc::clone(&control_params)),
@@ -84,6 +90,7 @@ impl QuicSender {
             loss_time: None,
             pto_count: 0,
             probes: 0,
+            asked: None,
             lost: 0,
             timeouts: 0,
             facts: VecDeque::new(),
@@ -113,6 +120,9 @@ impl QuicSender {
         let Some(ack) = &header.ack else { return };
         if header.handshake {
             return self.on_answer(ack, now);
+        }
+        if header.ping {
+            self.asked = Some(header.number);
         }
         let app_limited = self.congestion.permits(self.sent.in_flight()) && self.stream.is_empty();
         let report = self.sent.on_ack(&ack.ranges, now);
@@ -285,7 +295,10 @@ impl QuicSender {
         self.sent.sent(segment, now);
         self.set_timer();
         let payload = self.spec.segment().0 as u32;
-        let header = QuicHeader { number, segment, payload, retransmission, ..QuicHeader::default() };
+        // ASSUMPTION: the rare ACK frame beside data waits for the next packet, and takes no room.
+        let asked = self.asked.take().map(|asked| vec![(asked, asked + 1)]);
+        let ack = asked.map(|ranges| Box::new(QuicAck { ranges, delay: Duration::ZERO }));
+        let header = QuicHeader { number, segment, payload, ack, retransmission, ..QuicHeader::default() };
         QuicPacket { header, size: self.spec.packet_size() }
     }
 

@@ -6,7 +6,7 @@
 use crate::tcp::SeqSet;
 use std::collections::BTreeSet;
 
-/// The segments of the sender's stream. With a handshake its packets count as segment 0, as TCP's SYN does.
+/// The segments of the sender's stream. The handshake counts as segment 0, as TCP's SYN does, and the data follow from 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     /// The next new segment.
@@ -21,9 +21,9 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// No data. `first` is the number of the first segment.
-    pub fn new(first: u32) -> Stream {
-        Stream { next: first, end: first, arrived: SeqSet::default(), lost: BTreeSet::new(), probe_from: 0 }
+    /// No data, and no handshake yet.
+    pub fn new() -> Stream {
+        Stream { next: 1, end: 1, arrived: SeqSet::default(), lost: BTreeSet::new(), probe_from: 0 }
     }
 
     /// `segments` more are offered, or an unlimited backlog.
@@ -67,7 +67,7 @@ impl Stream {
         }
         let outstanding = [self.probe_from, 0].map(|from| self.arrived.first_missing(from));
         let segment = outstanding.into_iter().find(|&segment| segment < self.next);
-        let segment = segment.or_else(|| self.next.checked_sub(1))?;
+        let segment = segment.or_else(|| self.next.checked_sub(1).filter(|&last| last > 0))?;
         self.probe_from = segment + 1;
         Some((segment, true))
     }
@@ -101,35 +101,41 @@ impl Stream {
 mod tests {
     use super::*;
 
+    /// A stream with so many segments, its handshake done.
+    fn stream(segments: u64) -> Stream {
+        let mut stream = Stream::new();
+        stream.arrived(0);
+        stream.offer(Some(segments));
+        stream
+    }
+
     #[test]
     fn what_is_lost_goes_before_what_is_new() {
-        let mut stream = Stream::new(0);
-        stream.offer(Some(4));
-        assert_eq!([stream.take(), stream.take()], [Some((0, false)), Some((1, false))]);
+        let mut stream = stream(4);
+        assert_eq!([stream.take(), stream.take()], [Some((1, false)), Some((2, false))]);
+        stream.lost(2);
         stream.lost(1);
-        stream.lost(0);
-        assert_eq!([stream.take(), stream.take()], [Some((0, true)), Some((1, true))]);
-        stream.lost(1);
-        stream.arrived(1);
-        assert_eq!(stream.take(), Some((2, false)), "it has arrived in another packet");
-        stream.lost(1);
-        assert_eq!(stream.take(), Some((3, false)));
+        assert_eq!([stream.take(), stream.take()], [Some((1, true)), Some((2, true))]);
+        stream.lost(2);
+        stream.arrived(2);
+        assert_eq!(stream.take(), Some((3, false)), "it has arrived in another packet");
+        stream.lost(2);
+        assert_eq!(stream.take(), Some((4, false)));
         assert!(stream.is_empty() && !stream.finished());
     }
 
     #[test]
     fn a_probe_takes_new_data_and_then_outstanding_data_in_turn() {
-        let mut stream = Stream::new(0);
-        stream.offer(Some(3));
+        let mut stream = stream(3);
         stream.take();
         stream.take();
-        stream.arrived(0);
-        stream.begin_probe();
-        assert_eq!(stream.take_probe(), Some((2, false)));
-        assert_eq!([stream.take_probe(), stream.take_probe()], [Some((1, true)), Some((2, true))]);
-        assert_eq!(stream.take_probe(), Some((1, true)), "it begins anew");
         stream.arrived(1);
+        stream.begin_probe();
+        assert_eq!(stream.take_probe(), Some((3, false)));
+        assert_eq!([stream.take_probe(), stream.take_probe()], [Some((2, true)), Some((3, true))]);
+        assert_eq!(stream.take_probe(), Some((2, true)), "it begins anew");
         stream.arrived(2);
-        assert_eq!(stream.take_probe(), Some((2, true)), "all has arrived");
+        stream.arrived(3);
+        assert_eq!(stream.take_probe(), Some((3, true)), "all has arrived");
     }
 }

@@ -90,14 +90,16 @@ impl Flows {
 
     /// A datagram sets out from a node.
     pub fn inject(&mut self, node: NodeId, datagram: &Datagram, net: &mut impl Carrier) {
-        let Datagram { flow, source, destination, tos, size, payload } = *datagram;
+        let Datagram { flow, source, destination, tos, size, ref payload } = *datagram;
         let header = IpHeader::new(source, destination, tos);
-        let body = match payload {
-            Payload::Tcp(tcp) => Body::Tcp(tcp),
-            Payload::Udp(udp) => Body::Udp(udp),
-        };
         let cx = net.cx();
-        let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, body));
+        let make = |body| Packet::make(flow, header, size, cx.now, body);
+        let packet = match payload {
+            Payload::Tcp(tcp) => make(Body::Tcp(*tcp)),
+            Payload::Udp(udp) => make(Body::Udp(*udp)),
+            Payload::Quic(quic) => Packet::make_quic(flow, header, size, cx.now, quic.clone()),
+        };
+        let packet = cx.pool.create(packet);
         cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
         net.send(node, packet);
     }
@@ -114,9 +116,10 @@ impl Flows {
         if !flow.is_some_and(|flow| [flow.src, flow.dst].contains(&node)) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
-        let payload = match cx.pool[&packet].is_udp() {
-            true => Payload::Udp(UdpHeader { seq: cx.pool[&packet].seq() }),
-            false => Payload::Tcp(cx.pool.tcp_header(&packet)),
+        let payload = match &cx.pool[&packet] {
+            arrived if arrived.is_udp() => Payload::Udp(UdpHeader { seq: arrived.seq() }),
+            arrived if arrived.is_quic() => Payload::Quic(cx.pool.take_quic_header(&packet)),
+            _ => Payload::Tcp(cx.pool.tcp_header(&packet)),
         };
         cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
         let size = cx.pool[&packet].wire_size();

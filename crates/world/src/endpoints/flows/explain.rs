@@ -2,7 +2,6 @@
 
 use super::{Carrier, Flows};
 use crate::context::Context;
-use crate::endpoints::flow::Transport;
 use crate::ids::NodeId;
 use crate::record::cause::{Cause, CauseId, Kind, segment};
 use roamlab_engine::Time;
@@ -17,6 +16,7 @@ impl Flows {
             TcpFactKind::Timeout => Kind::Timeout,
             TcpFactKind::FastRetransmit => Kind::FastRetransmit,
             TcpFactKind::EcnReduction => Kind::CongestionMark,
+            TcpFactKind::PersistentCongestion => Kind::PersistentCongestion,
             TcpFactKind::IdleRestart => Kind::Idle,
             // What goes on after a timeout or a cut of the window.
             TcpFactKind::Window | TcpFactKind::RecoveryExit | TcpFactKind::Spurious => {
@@ -27,7 +27,9 @@ impl Flows {
             return CauseId::NONE;
         }
         let cause = match kind {
-            Kind::Timeout | Kind::FastRetransmit => self.why_sent_again(flow, fact, net),
+            Kind::Timeout | Kind::FastRetransmit | Kind::PersistentCongestion => {
+                self.why_sent_again(flow, fact, net)
+            }
             _ => CauseId::NONE,
         };
         let row = Cause::of(kind, "", cause).segment(FlowId(flow), fact.seq);
@@ -40,10 +42,7 @@ impl Flows {
     /// of them is late: a buffer holds it, or has held it; its way has changed; a recorded link is out; or it is only slow.
     fn why_sent_again(&self, flow: u32, fact: &TcpFact, net: &mut impl Carrier) -> CauseId {
         let (id, seq) = (FlowId(flow), fact.seq);
-        let has_arrived = match &self.flows[flow as usize].transport {
-            Transport::Tcp { receiver, .. } => receiver.has(seq),
-            Transport::Udp { .. } => false,
-        };
+        let has_arrived = self.flows[flow as usize].transport.has(seq);
         let causes = &net.cx().probes.causes;
         let history = causes.segment_history(id, seq);
         if !has_arrived && history.all_lost() {
@@ -56,7 +55,7 @@ impl Flows {
             return lost;
         }
         let is_late = |packet: &&Packet| {
-            let acknowledges = packet.is_tcp() && segment(packet).is_none() && packet.ack() > seq;
+            let acknowledges = packet.is_of_connection() && segment(packet).is_none() && packet.ack() > seq;
             packet.flow == id && if has_arrived { acknowledges } else { segment(packet) == Some(seq) }
         };
         let late = net.cx().pool.inside().filter(is_late).min_by_key(|packet| packet.serial);
