@@ -238,7 +238,13 @@ pub struct QuicHeader {
     pub ping: bool,
     /// The ACK frame, if there is one.
     pub ack: Option<Box<QuicAck>>,
-    /// Ground truth for the record, not on the wire: the first segment that has not arrived, beside an ACK frame.
+    /// The address of the end that moves: how often it has changed. On the wire it is the address itself.
+    pub path: u32,
+    /// It has a PATH_CHALLENGE frame.
+    pub path_challenge: bool,
+    /// It has a PATH_RESPONSE frame.
+    pub path_response: bool,
+    /// Ground truth for the record, not on the wire: the first segment that has not arrived, beside an ACK frame alone.
     pub expected: u32,
     /// Ground truth for the record, not on the wire: the segment was sent before.
     pub retransmission: bool,

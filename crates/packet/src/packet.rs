@@ -36,8 +36,10 @@ mod bit {
     pub(super) const QUIC: u8 = 1 << 7;
 }
 
-/// The flag of a QUIC packet with a PING frame: none of TCP's.
+/// Flags of a QUIC packet with a PING, PATH_CHALLENGE or PATH_RESPONSE frame: none of TCP's.
 const PING: TcpFlags = TcpFlags(1 << 5);
+const CHALLENGE: TcpFlags = TcpFlags(1 << 6);
+const RESPONSE: TcpFlags = TcpFlags(1 << 7);
 
 /// No slot of the pool.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -122,11 +124,18 @@ impl Packet {
         quic: QuicHeader,
     ) -> NewPacket {
         let again = if quic.retransmission { bit::RETRANSMISSION } else { 0 };
-        let mut packet = Packet::blank(flow, header, size, created, (quic.segment, bit::QUIC | again));
-        (packet.ack, packet.window, packet.payload) = (quic.expected, quic.number, quic.payload);
+        // A packet with data says which segment it is, another one what is expected; the place of the other is its path's.
+        let (seq, ack) = match quic.payload {
+            0 => (quic.path, quic.expected),
+            _ => (quic.segment, quic.path),
+        };
+        let mut packet = Packet::blank(flow, header, size, created, (seq, bit::QUIC | again));
+        (packet.ack, packet.window, packet.payload) = (ack, quic.number, quic.payload);
         let flag = |set: bool, flag: TcpFlags| if set { flag } else { TcpFlags::default() };
         let acknowledges = flag(quic.ack.is_some(), TcpFlags::ACK);
-        packet.flags = flag(quic.handshake, TcpFlags::SYN).with(acknowledges).with(flag(quic.ping, PING));
+        let tests_path = flag(quic.path_challenge, CHALLENGE).with(flag(quic.path_response, RESPONSE));
+        let asks = flag(quic.ping, PING).with(tests_path);
+        packet.flags = flag(quic.handshake, TcpFlags::SYN).with(acknowledges).with(asks);
         NewPacket { quic_ack: quic.ack, ..NewPacket::plain(packet) }
     }
 
@@ -176,14 +185,21 @@ impl Packet {
 
     /// The QUIC header, but for its ACK frame.
     pub(crate) fn quic(&self) -> QuicHeader {
+        let (segment, path, expected) = match self.payload {
+            0 => (0, self.seq, self.ack),
+            _ => (self.seq, self.ack, 0),
+        };
         QuicHeader {
             number: self.window,
-            segment: self.seq,
+            segment,
             payload: self.payload,
             handshake: self.flags.has(TcpFlags::SYN),
             ping: self.flags.has(PING),
             ack: None,
-            expected: self.ack,
+            path,
+            path_challenge: self.flags.has(CHALLENGE),
+            path_response: self.flags.has(RESPONSE),
+            expected,
             retransmission: self.is_retransmission(),
         }
     }

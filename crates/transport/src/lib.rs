@@ -22,7 +22,7 @@ pub use params::{
     Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, SpuriousDetection,
     TcpParams, VARIANTS, Variant,
 };
-pub use quic::{QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
+pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
 pub use spec::TcpSpec;
 pub use tcp::{
     CONGESTION_CONTROLS, CongestionControlSpec, Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver,

@@ -3,7 +3,7 @@
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use roamlab_transport::{
-    QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec, TcpFact, TcpFactKind,
+    Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec, TcpFact, TcpFactKind,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -240,6 +240,137 @@ fn a_stop_keeps_what_was_sent() {
     ack(&mut sender, &[(1, 11)], at(200));
     assert!(sender.finished());
     assert_eq!(sent(&mut sender, at(200)), []);
+}
+
+/// A sender with 20 packets in flight and a window of 20 at 100 ms. At 150 ms the other end says from a new address that
+/// it has the first ten, and at 200 ms it answers the challenge.
+fn migrated(migration: Migration) -> (QuicSender, Vec<QuicPacket>, Vec<QuicPacket>) {
+    let mut sender = sender(QuicSpec { migration: Some(migration), ..bare() });
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    ack(&mut sender, &[(0, 10)], at(100));
+    assert_eq!(sent(&mut sender, at(100)).len(), 20);
+    let from_new = |number, ping, path_response| {
+        let ack = Some(Box::new(QuicAck { ranges: vec![(0, 10)], delay: Duration::ZERO }));
+        QuicHeader { number, ack, ping, path_response, path: 1, ..QuicHeader::default() }
+    };
+    sender.on_packet(&from_new(5, true, false), at(150));
+    let before: Vec<QuicPacket> = std::iter::from_fn(|| sender.poll_transmit(at(150))).collect();
+    // Nothing can time out at the limit. The challenge is repeated after 333 + 4 * 166.5 + 25 ms.
+    assert_eq!(sender.next_deadline(), Some(at(150 + 1024)));
+    sender.on_packet(&from_new(6, false, true), at(200));
+    let after = std::iter::from_fn(|| sender.poll_transmit(at(200))).collect();
+    (sender, before, after)
+}
+
+#[test]
+fn a_new_address_gets_a_challenge_and_nothing_else_until_it_answers() {
+    let (mut sender, before, after) = migrated(Migration::Rfc);
+    // 29 + 5 + 1 bytes came, so 105 may go: the challenge has 29 + 5 + 9, a packet with data 1200.
+    let [challenge] = &before[..] else { panic!("{before:?}") };
+    assert!(challenge.header.path_challenge && challenge.header.ack.is_some());
+    assert_eq!((challenge.header.number, challenge.header.path, challenge.size), (30, 1, Bytes(71)));
+    // §9.4: a window of ten, which the 20 packets of the old path do not fill.
+    let numbers: Vec<u32> = after.iter().map(|packet| packet.header.number).collect();
+    assert_eq!(numbers, (31..41).collect::<Vec<u32>>());
+    assert!(after.iter().all(|packet| packet.header.path == 1 && !packet.header.retransmission));
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Window, TcpFactKind::Migration]);
+    let variables = sender.variables();
+    assert_eq!((variables.cwnd, variables.srtt, variables.rto), (10.0, Duration::ZERO, ms(1024)));
+}
+
+#[test]
+fn the_old_path_s_packets_neither_grow_nor_cut_the_new_window() {
+    let (mut sender, _, _) = migrated(Migration::Rfc);
+    facts(&mut sender);
+    // Packets 10 to 16 are lost; those that arrived measure nothing.
+    ack(&mut sender, &[(20, 30), (0, 10)], at(210));
+    assert_eq!((sender.variables().cwnd, sender.variables().srtt), (10.0, Duration::ZERO));
+    assert_eq!((kinds(&mut sender), sender.in_flight()), (vec![], 10));
+    // The new path measures itself, and what was lost goes out on it.
+    ack(&mut sender, &[(31, 33), (20, 30), (0, 10)], at(280));
+    assert_eq!((sender.variables().cwnd, sender.variables().srtt), (12.0, ms(80)));
+    let next: Vec<u32> = sent(&mut sender, at(280)).iter().map(|&(_, segment)| segment).collect();
+    assert_eq!(next, [11, 12, 13, 14]);
+}
+
+#[test]
+fn each_policy_has_its_own_window_after_a_migration() {
+    let after = |migration| {
+        let (sender, _, after) = migrated(migration);
+        let again = after.iter().filter(|packet| packet.header.retransmission).count();
+        (sender.variables().cwnd, after.len(), again)
+    };
+    assert_eq!(after(Migration::Rfc), (10.0, 10, 0));
+    assert_eq!(after(Migration::Quinn), (10.0, 10, 0));
+    assert_eq!(after(Migration::PerPath), (10.0, 10, 0));
+    // Everything in flight is sent again, though it may arrive.
+    assert_eq!(after(Migration::QuicGo), (10.0, 10, 10));
+    // The 20 packets of the old path fill the new window.
+    assert_eq!(after(Migration::Msquic), (10.0, 0, 0));
+    assert_eq!(after(Migration::Keep), (20.0, 0, 0));
+}
+
+#[test]
+fn an_address_that_does_not_answer_is_given_up() {
+    let mut sender = sender(QuicSpec { migration: Some(Migration::Rfc), ..bare() });
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    let ping = QuicAck::default();
+    let ping = QuicHeader { path: 1, ping: true, ack: Some(Box::new(ping)), ..QuicHeader::default() };
+    sender.on_packet(&ping, at(50));
+    let mut challenges = Vec::new();
+    while sender.next_deadline() < Some(at(50 + 3 * 1024)) {
+        let now = sender.next_deadline().unwrap();
+        sender.on_deadline(now);
+        let out: Vec<QuicPacket> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+        challenges.extend(out.iter().map(|packet| (now, packet.header.path_challenge)));
+    }
+    // The limit is 3 * 30 bytes of the PING; a challenge has 43, and those after it 38.
+    assert_eq!(challenges, [(at(50), true), (at(1074), true)]);
+    sender.on_deadline(at(50 + 3 * 1024));
+    // The timeout of the old path's packets is overdue: probes go to the old address.
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Timeout]);
+    let probe = sender.poll_transmit(at(3122)).unwrap();
+    assert_eq!((probe.header.path, probe.header.payload), (0, 1161));
+}
+
+#[test]
+fn a_receiver_tells_its_new_address_until_it_is_used() {
+    let spec = QuicSpec { migration: Some(Migration::Rfc), ..bare() };
+    let mut receiver = QuicReceiver::new(Arc::new(spec));
+    receiver.on_packet(&QuicHeader { segment: 1, payload: 1161, ..QuicHeader::default() }, at(0));
+    receiver.on_path_change(at(10));
+    let ping = receiver.poll_transmit(at(10)).unwrap();
+    assert!(ping.header.ping && ping.header.path == 1);
+    assert_eq!(ping.header.ack.unwrap().delay, ms(10));
+    assert_eq!(receiver.poll_transmit(at(10)), None);
+    // Without a round-trip time: 1024 ms, then twice that.
+    assert_eq!(receiver.next_deadline(), Some(at(1034)));
+    assert!(receiver.poll_transmit(at(1034)).unwrap().header.ping);
+    assert_eq!(receiver.next_deadline(), Some(at(1034 + 2048)));
+    let challenge = QuicHeader { number: 1, path: 1, path_challenge: true, ..QuicHeader::default() };
+    let receipt = receiver.on_packet(&challenge, at(1100));
+    assert_eq!(receipt.in_order_segments, 0);
+    let answer = receiver.poll_transmit(at(1100)).unwrap().header;
+    assert!(answer.path_response && !answer.ping && answer.path == 1);
+    assert_eq!(receiver.next_deadline(), None);
+}
+
+#[test]
+fn a_sender_that_moves_begins_anew_or_keeps_its_window() {
+    let after = |migration| {
+        let mut sender = sender(QuicSpec { migration, ..bare() });
+        sender.offer(None);
+        sent(&mut sender, at(0));
+        ack(&mut sender, &[(0, 10)], at(100));
+        sender.on_path_change(at(110));
+        let packet = sender.poll_transmit(at(110)).unwrap();
+        (sender.variables().cwnd, packet.header.path)
+    };
+    assert_eq!(after(Some(Migration::Rfc)), (10.0, 1));
+    assert_eq!(after(Some(Migration::Keep)), (20.0, 1));
+    assert_eq!(after(None), (20.0, 0), "its address stays");
 }
 
 /// A transfer over a path that loses packets at random: what the sender sent, by packet number.

@@ -52,6 +52,11 @@ impl Congestion {
         }
     }
 
+    /// The state of a new path. What was counted goes on.
+    pub fn anew(&self, spec: &QuicSpec) -> Congestion {
+        Congestion { reductions: self.reductions, ..Congestion::new(spec, Arc::clone(&self.params)) }
+    }
+
     /// cwnd and ssthresh in packets.
     pub fn sizes(&self) -> (f64, f64) {
         self.window.sizes()

@@ -5,6 +5,7 @@
 mod congestion;
 mod pacer;
 mod params;
+mod path;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -13,7 +14,7 @@ mod sent_packets;
 mod stream;
 mod wire;
 
-pub use params::{QuicHandshake, QuicSpec};
+pub use params::{Migration, QuicHandshake, QuicSpec};
 pub use receiver::QuicReceiver;
 pub use sender::QuicSender;
 

@@ -18,6 +18,46 @@ pub enum QuicHandshake {
     OneRtt,
 }
 
+/// What a sender does with its window, its round-trip times and its packets in flight when the address of the other end
+/// has changed (RFC 9000 §9.4).
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Migration {
+    /// RFC 9000 §9.4: both are initial values once the address is validated, and the old path's packets are not counted.
+    Rfc,
+    /// quinn's server: both are initial values from the first packet of the new address on.
+    Quinn,
+    /// quic-go: as `rfc`, and everything in flight is lost and sent again.
+    QuicGo,
+    /// msquic: as `rfc`, but what is in flight stays counted.
+    Msquic,
+    /// quiche, neqo, s2n-quic, picoquic: each path has its own, here that of a path which was never used.
+    PerPath,
+    /// quinn's moving client: nothing changes.
+    Keep,
+}
+
+impl Migration {
+    /// The window and the round-trip times are new before the address is validated; `None`: they stay.
+    pub(crate) fn resets_unvalidated(self) -> Option<bool> {
+        match self {
+            Migration::Keep => None,
+            Migration::Quinn | Migration::PerPath => Some(true),
+            Migration::Rfc | Migration::QuicGo | Migration::Msquic => Some(false),
+        }
+    }
+
+    /// Packets of the old path do not count in the new window.
+    pub(crate) fn frees_old_path(self) -> bool {
+        !matches!(self, Migration::Keep | Migration::Msquic)
+    }
+
+    /// Packets of the old path are lost.
+    pub(crate) fn loses_old_path(self) -> bool {
+        self == Migration::QuicGo
+    }
+}
+
 /// A QUIC connection (RFC 9000, RFC 9002). The run's profile does not change it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -58,6 +98,10 @@ pub struct QuicSpec {
     ///
     /// ASSUMPTION: the RFC leaves the limit open.
     pub ack_ranges: u32,
+    /// The end at a host that moves gets a new address with each cell, and the sender does this; absent: the address
+    /// stays, and the ends do not notice the move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migration: Option<Migration>,
     /// Spread packets over the round trip (RFC 9002 §7.7).
     pub pacing: bool,
     /// Rate of the pacing, by the window in each round trip (RFC 9002 §7.7 `N`).
@@ -85,6 +129,7 @@ impl Default for QuicSpec {
             ack_threshold: Packets(1),
             reordering_threshold: 1,
             ack_ranges: 32,
+            migration: None,
             pacing: true,
             pacing_gain: 1.25,
             pacing_burst: None,

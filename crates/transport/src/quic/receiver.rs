@@ -1,9 +1,10 @@
-//! The receiving end: ACKs at every second packet, at once where packets are missing, delayed otherwise (RFC 9000 §13.2,
-//! draft-ietf-quic-ack-frequency).
+//! The receiving end: an ACK for every second packet, immediately where packets are missing, delayed otherwise (RFC 9000
+//! §13.2, draft-ietf-quic-ack-frequency).
 
 use crate::quic::QuicPacket;
 use crate::quic::params::{QuicHandshake, QuicSpec};
 use crate::quic::ranges::Ranges;
+use crate::quic::rtt::RttEstimator;
 use crate::quic::wire;
 use crate::tcp::{Receipt, SeqSet};
 use roamlab_engine::{Bytes, Duration, Time};
@@ -14,6 +15,9 @@ use std::sync::Arc;
 ///
 /// ASSUMPTION: the RFC leaves the number open ("at most once per round trip").
 const ASK_EVERY: u32 = 20;
+
+/// A new address is told with a probe timeout that doubles so often at most.
+const MOST_DOUBLINGS: u32 = 16;
 
 /// The receiving end of a connection.
 #[derive(Clone, Debug)]
@@ -38,6 +42,23 @@ pub struct QuicReceiver {
     unasked: u32,
     /// That one's number, and one above the largest number that it acknowledges.
     asked: Option<(u32, u32)>,
+    rtt: RttEstimator,
+    /// When the handshake was answered, until the first data measure the round trip.
+    answered: Option<Time>,
+    /// How often this end's address has changed.
+    path: u32,
+    /// The other end does not use the address yet.
+    announcement: Option<Announcement>,
+    /// A PATH_CHALLENGE is to be answered.
+    response_due: bool,
+}
+
+/// A new address is told to the other end by a PING until it uses it (RFC 9000 §9.2).
+#[derive(Copy, Clone, Debug)]
+struct Announcement {
+    /// When the next one goes out.
+    next: Time,
+    sent: u32,
 }
 
 impl QuicReceiver {
@@ -61,6 +82,11 @@ impl QuicReceiver {
             next_number: 0,
             unasked: 0,
             asked: None,
+            rtt: RttEstimator::new(spec.initial_rtt, spec.granularity, spec.max_ack_delay),
+            answered: None,
+            path: 0,
+            announcement: None,
+            response_due: false,
             spec,
         }
     }
@@ -90,7 +116,16 @@ impl QuicReceiver {
             self.numbers.forget_below(known);
             self.asked = None;
         }
+        if let Some(answered) = self.answered.take() {
+            self.rtt.sample(now.since(answered), Duration::ZERO, now);
+        }
+        self.announcement = self.announcement.filter(|_| header.path != self.path);
         let (number, end) = (header.number, self.numbers.end());
+        if header.payload == 0 {
+            self.numbers.insert(number);
+            self.response_due |= header.path_challenge;
+            return Receipt { fresh: true, in_order_segments: 0, out_of_order: false };
+        }
         let out_of_order = header.segment < self.highest_end;
         if !self.numbers.insert(number) {
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
@@ -131,9 +166,12 @@ impl QuicReceiver {
         if let Some(number) = self.answer_due.take() {
             // ASSUMPTION: the answer fits into one datagram, and its loss is repaired by the other end's repetition.
             let ack = QuicAck { ranges: vec![(number, number + 1)], delay: Duration::ZERO };
+            self.answered = Some(now);
             return Some(QuicPacket { header: self.header(ack, true, false), size: self.spec.packet_size() });
         }
-        if !std::mem::take(&mut self.ack_due) {
+        let announces = self.announces(now);
+        let responds = std::mem::take(&mut self.response_due);
+        if !std::mem::take(&mut self.ack_due) && !announces && !responds {
             return None;
         }
         (self.delayed, self.waiting, self.reported_end) = (None, 0, self.numbers.end());
@@ -146,20 +184,40 @@ impl QuicReceiver {
         if asks {
             (self.unasked, self.asked) = (0, Some((self.next_number, self.numbers.end())));
         }
-        let ack_size = wire::ack_size(&ack, self.spec.connection_id).0;
-        let size = Bytes(ack_size + u64::from(asks)); // a PING has a byte
-        Some(QuicPacket { header: self.header(ack, false, asks), size })
+        let header = self.header(ack, false, asks || announces);
+        let header = QuicHeader { path_response: responds, ..header };
+        let size = Bytes(wire::IP_UDP + wire::control_payload(&header, self.spec.connection_id));
+        Some(QuicPacket { header, size })
+    }
+
+    /// Whether the new address is told now; it is told again after a probe timeout.
+    fn announces(&mut self, now: Time) -> bool {
+        let Some(Announcement { next, sent }) = self.announcement.filter(|due| due.next <= now) else {
+            return false;
+        };
+        let next = next.max(now) + self.rtt.pto() * (1 << sent.min(MOST_DOUBLINGS));
+        self.announcement = Some(Announcement { next, sent: sent + 1 });
+        true
+    }
+
+    /// This end has a new address: it tells the other end by a PING.
+    pub fn on_path_change(&mut self, now: Time) {
+        if self.spec.migration.is_some() {
+            self.path += 1;
+            self.announcement = Some(Announcement { next: now, sent: 0 });
+        }
     }
 
     fn header(&mut self, ack: QuicAck, handshake: bool, ping: bool) -> QuicHeader {
         let (number, expected) = (self.next_number, self.received.base());
         self.next_number += 1;
-        QuicHeader { number, handshake, ping, ack: Some(Box::new(ack)), expected, ..QuicHeader::default() }
+        let (ack, path) = (Some(Box::new(ack)), self.path);
+        QuicHeader { number, handshake, ping, ack, path, expected, ..QuicHeader::default() }
     }
 
-    /// When a held-back ACK has to go.
+    /// When a held-back ACK has to go, or a new address is told again.
     pub fn next_deadline(&self) -> Option<Time> {
-        self.delayed
+        self.delayed.into_iter().chain(self.announcement.map(|due| due.next)).min()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.

@@ -5,6 +5,7 @@ use roamlab_engine::{Duration, Time};
 /// The estimator of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
+    initial: Duration,
     granularity: Duration,
     max_ack_delay: Duration,
     latest: Duration,
@@ -18,6 +19,7 @@ impl RttEstimator {
     /// An estimator without a sample. `initial` stands in for the round-trip time until the first one.
     pub fn new(initial: Duration, granularity: Duration, max_ack_delay: Duration) -> RttEstimator {
         RttEstimator {
+            initial,
             granularity,
             max_ack_delay,
             latest: Duration::ZERO,
@@ -79,6 +81,11 @@ impl RttEstimator {
     /// The probe timeout of the handshake, whose ACKs are not held back.
     pub fn handshake_pto(&self) -> Duration {
         self.smoothed + self.granularity.max(self.variation * 4)
+    }
+
+    /// The estimator of a new path.
+    pub fn anew(&self) -> RttEstimator {
+        RttEstimator::new(self.initial, self.granularity, self.max_ack_delay)
     }
 
     /// After this time a packet below the largest acknowledged one is lost (§6.1.2).

@@ -4,12 +4,14 @@ use crate::TcpParams;
 use crate::quic::QuicPacket;
 use crate::quic::congestion::{AckContext, Congestion};
 use crate::quic::pacer::{self, Pacer};
-use crate::quic::params::{QuicHandshake, QuicSpec};
+use crate::quic::params::{Migration, QuicHandshake, QuicSpec};
+use crate::quic::path::Validation;
 use crate::quic::rtt::RttEstimator;
 use crate::quic::sent_packets::{Packet, SentPackets, Thresholds};
 use crate::quic::stream::Stream;
+use crate::quic::wire;
 use crate::tcp::{TcpFact, TcpFactKind, TcpVariables};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,6 +58,12 @@ pub struct QuicSender {
     probes: u32,
     /// The number of the other end's packet that asks for an ACK.
     asked: Option<u32>,
+    /// The number of the other end's packet with the largest number.
+    heard: Option<u32>,
+    /// The address to which packets go, and the last one that was validated.
+    path: u32,
+    validated: u32,
+    validation: Option<Validation>,
     /// Packets declared lost since the last ACK.
     lost: u32,
     timeouts: u64,
@@ -91,6 +99,10 @@ impl QuicSender {
             pto_count: 0,
             probes: 0,
             asked: None,
+            heard: None,
+            path: 0,
+            validated: 0,
+            validation: None,
             lost: 0,
             timeouts: 0,
             facts: VecDeque::new(),
@@ -124,6 +136,7 @@ impl QuicSender {
         if header.ping {
             self.asked = Some(header.number);
         }
+        self.look_at_path(header, now);
         let app_limited = self.congestion.permits(self.sent.in_flight()) && self.stream.is_empty();
         let report = self.sent.on_ack(&ack.ranges, now);
         report.late.iter().for_each(|&segment| self.stream.arrived(segment));
@@ -134,6 +147,8 @@ impl QuicSender {
         if let Some(latest) = report.latest_rtt {
             self.rtt.sample(latest, ack.delay, now);
         }
+        let mut own = report.packets;
+        own.retain(|packet| self.sent.is_own(packet.number));
         self.detect_lost(now);
         let context = AckContext {
             now,
@@ -150,7 +165,7 @@ impl QuicSender {
         };
         self.pto_count = 0;
         let before = self.congestion.sizes();
-        let ends = self.congestion.on_ack(&report.packets, &context);
+        let ends = self.congestion.on_ack(&own, &context);
         if ends {
             self.record(TcpFactKind::RecoveryExit, self.stream.first_outstanding(), now);
         } else if self.congestion.sizes() != before {
@@ -172,15 +187,71 @@ impl QuicSender {
         self.set_timer();
     }
 
+    /// The other end may have a new address, or prove that it has it (RFC 9000 §8.2, §9.3).
+    fn look_at_path(&mut self, header: &QuicHeader, now: Time) {
+        let Some(migration) = self.spec.migration else { return };
+        let bytes = wire::control_payload(header, self.spec.connection_id);
+        let is_latest = self.heard.is_none_or(|heard| header.number > heard);
+        self.heard = self.heard.max(Some(header.number));
+        if header.path > self.path && is_latest {
+            self.path = header.path;
+            let timeouts = (self.rtt.pto(), self.rtt.anew().pto());
+            self.validation = Some(Validation::new(bytes, timeouts, now));
+            if migration.resets_unvalidated() == Some(true) {
+                self.begin_path(migration, now);
+            }
+            self.set_timer();
+        } else if header.path == self.path
+            && let Some(validation) = &mut self.validation
+        {
+            validation.received(bytes);
+        }
+        if header.path_response && header.path == self.path && self.validation.take().is_some() {
+            self.validated = self.path;
+            if migration.resets_unvalidated() == Some(false) {
+                self.begin_path(migration, now);
+            }
+            self.set_timer();
+        }
+    }
+
+    /// This end has a new address: the other end knows it from the next packet.
+    ///
+    /// ASSUMPTION: the other end validates it without effect on the data, because its ACKs are far below the limit.
+    pub fn on_path_change(&mut self, now: Time) {
+        let Some(migration) = self.spec.migration else { return };
+        self.path += 1;
+        if migration != Migration::Keep {
+            self.begin_path(migration, now);
+        }
+    }
+
+    /// Window and round-trip times are those of a new path.
+    fn begin_path(&mut self, migration: Migration, now: Time) {
+        self.rtt = self.rtt.anew();
+        self.congestion = self.congestion.anew(&self.spec);
+        self.pacer = Pacer::new(self.spec.burst());
+        self.pto_count = 0;
+        self.sent.leave_path(migration.frees_old_path());
+        if migration.loses_old_path() {
+            self.loss_time = None;
+            let lost = self.sent.abandon();
+            lost.into_iter().for_each(|segment| self.stream.lost(segment));
+        }
+        self.record(TcpFactKind::Migration, self.stream.first_outstanding(), now);
+        self.set_timer();
+    }
+
     /// Declares packets lost, and cuts the window for them.
     fn detect_lost(&mut self, now: Time) {
         let time = self.rtt.loss_delay(self.spec.time_threshold);
         let thresholds = Thresholds { packets: self.spec.packet_threshold, time };
         let (lost, loss_time) = self.sent.detect_lost(thresholds, now);
         self.loss_time = loss_time;
+        lost.iter().for_each(|packet| self.stream.lost(packet.segment));
+        let lost: Vec<Packet> = lost.into_iter().filter(|packet| self.sent.is_own(packet.number)).collect();
         let (Some(first), Some(last)) = (lost.first(), lost.last()) else { return };
         self.lost += lost.len() as u32;
-        lost.iter().for_each(|packet| self.stream.lost(packet.segment));
         let period = self.rtt.pto() * u64::from(self.spec.persistent_congestion_threshold);
         let persistent = self.sent.is_persistent(&lost, self.rtt.first_sample(), period);
         let Packet { segment, .. } = *first;
@@ -205,18 +276,30 @@ impl QuicSender {
     fn set_timer(&mut self) {
         let outstanding_since = match &self.handshake {
             Handshake::Underway { sent, .. } => sent.last().copied(),
-            Handshake::Done => (self.sent.in_flight() > 0).then_some(self.sent.last_sent()),
+            // §6.2.2.1: at the limit of an address that is not validated nothing could be sent.
+            Handshake::Done if !self.permits_data() => None,
+            Handshake::Done => self.sent.any_in_flight().then_some(self.sent.last_sent()),
         };
         self.timer = self.loss_time.or_else(|| outstanding_since.map(|since| since + self.pto()));
     }
 
+    /// Whether the address may be sent a full packet.
+    fn permits_data(&self) -> bool {
+        self.validation.as_ref().is_none_or(|validation| validation.permits(self.spec.datagram.0))
+    }
+
     /// When the sender has to be woken.
     pub fn next_deadline(&self) -> Option<Time> {
-        self.timer.into_iter().chain(self.pacing).min()
+        let validation = self.validation.as_ref().map(Validation::deadline);
+        self.timer.into_iter().chain(self.pacing).chain(validation).min()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
+        if self.validation.take_if(|validation| validation.has_failed(now)).is_some() {
+            self.path = self.validated; // RFC 9000 §9.3.2
+            self.set_timer();
+        }
         if self.timer.is_none_or(|timer| timer > now) {
             return;
         }
@@ -243,6 +326,14 @@ impl QuicSender {
         self.pacing = None;
         if matches!(self.handshake, Handshake::Underway { .. }) {
             return self.poll_handshake(now);
+        }
+        if self.validation.as_mut().is_some_and(|validation| validation.take_challenge(now))
+            && let Some(packet) = self.challenge(now)
+        {
+            return Some(packet);
+        }
+        if !self.permits_data() {
+            return None;
         }
         // §6.2.4, §7.5: the window and the pacing do not hold a probe back.
         if self.probes > 0 {
@@ -289,16 +380,38 @@ impl QuicSender {
         Some(QuicPacket { header, size: self.spec.packet_size() })
     }
 
+    /// A packet with a PATH_CHALLENGE, if the limit permits one. It is not padded for that reason (RFC 9000 §8.2.1).
+    fn challenge(&mut self, now: Time) -> Option<QuicPacket> {
+        let (number, path, ack) = (self.sent.next_number(), self.path, self.ack());
+        let header = QuicHeader { number, path, ack, path_challenge: true, ..QuicHeader::default() };
+        let bytes = wire::control_payload(&header, self.spec.connection_id);
+        let validation = self.validation.as_mut().filter(|validation| validation.permits(bytes))?;
+        validation.sent(bytes);
+        self.sent.sent_without_data(now);
+        self.asked = None;
+        Some(QuicPacket { header, size: Bytes(bytes + wire::IP_UDP) })
+    }
+
+    /// The ACK frame that the other end has asked for.
+    fn ack(&self) -> Option<Box<QuicAck>> {
+        let asked = self.asked?;
+        Some(Box::new(QuicAck { ranges: vec![(asked, asked + 1)], delay: Duration::ZERO }))
+    }
+
     /// A full packet with a segment.
     fn data(&mut self, segment: u32, retransmission: bool, now: Time) -> QuicPacket {
         let number = self.sent.next_number();
         self.sent.sent(segment, now);
+        if let Some(validation) = &mut self.validation {
+            validation.sent(self.spec.datagram.0);
+        }
         self.set_timer();
         let payload = self.spec.segment().0 as u32;
         // ASSUMPTION: the rare ACK frame beside data waits for the next packet, and takes no room.
-        let asked = self.asked.take().map(|asked| vec![(asked, asked + 1)]);
-        let ack = asked.map(|ranges| Box::new(QuicAck { ranges, delay: Duration::ZERO }));
-        let header = QuicHeader { number, segment, payload, ack, retransmission, ..QuicHeader::default() };
+        let (path, ack) = (self.path, self.ack());
+        self.asked = None;
+        let header =
+            QuicHeader { number, segment, payload, path, ack, retransmission, ..QuicHeader::default() };
         QuicPacket { header, size: self.spec.packet_size() }
     }
 

@@ -59,7 +59,14 @@ pub(crate) struct SentPackets {
     /// Record `i` is that of packet `first + i`.
     records: VecDeque<Record>,
     first: u32,
+    /// Of this path.
     in_flight: u32,
+    /// Packets below are of an old path: they do not count in the window.
+    own_from: u32,
+    /// Packets below are of an old path: they measure no round-trip time.
+    sampled_from: u32,
+    /// In flight of old paths.
+    foreign: u32,
     largest_acknowledged: Option<u32>,
     /// When the last packet was sent.
     last_sent: Time,
@@ -76,9 +83,55 @@ impl SentPackets {
         self.first + self.records.len() as u32
     }
 
-    /// Packets in flight.
+    /// Packets in flight that count in the window.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    /// Whether any packet is in flight, on this path or on an old one.
+    pub fn any_in_flight(&self) -> bool {
+        self.in_flight + self.foreign > 0
+    }
+
+    /// Whether a packet counts in the window.
+    pub fn is_own(&self, number: u32) -> bool {
+        number >= self.own_from
+    }
+
+    /// The packets sent so far are of an old path (RFC 9000 §9.4). `frees`: they do not count in the window.
+    pub fn leave_path(&mut self, frees: bool) {
+        self.sampled_from = self.next_number();
+        if frees {
+            self.own_from = self.next_number();
+            self.foreign += std::mem::take(&mut self.in_flight);
+        }
+    }
+
+    /// Declares everything in flight lost: the segments.
+    pub fn abandon(&mut self) -> Vec<u32> {
+        let in_flight = self.records.iter_mut().filter(|record| record.state == State::InFlight);
+        let lost = in_flight.map(|record| {
+            record.state = State::Lost;
+            record.segment
+        });
+        let lost = lost.collect();
+        (self.in_flight, self.foreign) = (0, 0);
+        lost
+    }
+
+    /// A packet without stream data goes out, of which no acknowledgement is expected.
+    pub fn sent_without_data(&mut self, now: Time) {
+        let (in_flight, last_sent) = (self.in_flight, self.last_sent);
+        self.sent(0, now);
+        if let Some(record) = self.records.back_mut() {
+            record.state = State::Acknowledged;
+        }
+        (self.in_flight, self.last_sent) = (in_flight, last_sent);
+    }
+
+    /// A packet is in flight no more.
+    fn landed(in_flight: &mut u32, foreign: &mut u32, is_own: bool) {
+        *if is_own { in_flight } else { foreign } -= 1;
     }
 
     /// The largest packet acknowledged so far.
@@ -134,13 +187,16 @@ impl SentPackets {
                         acknowledged.late.push(record.segment);
                         continue;
                     }
-                    State::InFlight => self.in_flight -= 1,
+                    State::InFlight => {
+                        let is_own = number >= self.own_from;
+                        SentPackets::landed(&mut self.in_flight, &mut self.foreign, is_own);
+                    }
                 }
                 let Record { segment, sent, .. } = *record;
                 newest = Some(*record);
                 self.delivered += 1;
                 acknowledged.packets.push(Packet { number, segment, sent });
-                if number == largest {
+                if number == largest && number >= self.sampled_from {
                     acknowledged.latest_rtt = Some(now.since(sent));
                 }
             }
@@ -174,7 +230,8 @@ impl SentPackets {
             let due = record.sent + thresholds.time;
             if due <= now || largest - number >= thresholds.packets {
                 record.state = State::Lost;
-                self.in_flight -= 1;
+                let is_own = number >= self.own_from;
+                SentPackets::landed(&mut self.in_flight, &mut self.foreign, is_own);
                 lost.push(Packet { number, segment: record.segment, sent: record.sent });
             } else {
                 loss_time = Some(loss_time.map_or(due, |earliest: Time| earliest.min(due)));
@@ -284,6 +341,27 @@ mod tests {
         let ack = packets.on_ack(&[(0, 1)], at(85));
         assert_eq!((ack.packets.len(), ack.late), (0, vec![0]));
         assert_eq!(packets.in_flight(), 2);
+    }
+
+    #[test]
+    fn packets_of_an_old_path_are_neither_counted_nor_measured() {
+        let mut packets = sent(&[0, 0, 0, 0]);
+        packets.leave_path(true);
+        packets.sent(4, at(50));
+        assert_eq!((packets.in_flight(), packets.any_in_flight()), (1, true));
+        let ack = packets.on_ack(&[(3, 4)], at(100));
+        assert_eq!((numbers(&ack.packets), ack.latest_rtt, packets.in_flight()), (vec![3], None, 1));
+        assert_eq!(numbers(&packets.detect_lost(RFC, at(100)).0), [0, 1, 2]);
+        assert_eq!(packets.on_ack(&[(3, 5)], at(120)).latest_rtt, Some(ms(70)));
+        assert!(!packets.any_in_flight());
+    }
+
+    #[test]
+    fn all_can_be_abandoned() {
+        let mut packets = sent(&[0, 0, 0]);
+        packets.on_ack(&[(1, 2)], at(50));
+        assert_eq!(packets.abandon(), [0, 2]);
+        assert_eq!((packets.in_flight(), packets.on_ack(&[(0, 3)], at(60)).late), (0, vec![0, 2]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Sizes on the wire: packets with a short header (RFC 9000 §17.3.1) over UDP and IPv4.
 
 use roamlab_engine::Bytes;
-use roamlab_packet::QuicAck;
+use roamlab_packet::{QuicAck, QuicHeader};
 
 /// IPv4 and UDP headers.
 pub(crate) const IP_UDP: u64 = 28;
@@ -12,6 +12,8 @@ const SHORT_HEADER: u64 = 1 + 4;
 const TAG: u64 = 16;
 /// Type, stream identifier and, ASSUMPTION, the longest offset (8 bytes) of a STREAM frame without length (§19.8).
 const STREAM_FRAME: u64 = 1 + 1 + 8;
+/// A PATH_CHALLENGE or PATH_RESPONSE frame (§19.17). A PING has one byte (§19.2).
+const PATH_FRAME: u64 = 1 + 8;
 /// The ACK delay field counts 2^3 microseconds (§18.2: the default of `ack_delay_exponent`).
 pub(crate) const ACK_DELAY_UNIT_NS: u64 = 8_000;
 
@@ -25,9 +27,11 @@ pub(crate) const fn payload(datagram: Bytes, connection_id: Bytes) -> u64 {
     datagram.0.saturating_sub(overhead(connection_id) + STREAM_FRAME)
 }
 
-/// The IP datagram of a packet that has nothing but an ACK frame.
-pub(crate) fn ack_size(ack: &QuicAck, connection_id: Bytes) -> Bytes {
-    Bytes(IP_UDP + overhead(connection_id) + ack_frame(ack))
+/// The UDP payload of a packet without stream data.
+pub(crate) fn control_payload(header: &QuicHeader, connection_id: Bytes) -> u64 {
+    let ack = header.ack.as_ref().map_or(0, |ack| ack_frame(ack));
+    let path = PATH_FRAME * (u64::from(header.path_challenge) + u64::from(header.path_response));
+    overhead(connection_id) + ack + path + u64::from(header.ping)
 }
 
 /// An ACK frame without ECN counts (§19.3).
@@ -72,7 +76,8 @@ mod tests {
     fn an_ack_is_as_long_as_its_numbers() {
         let size = |ranges: &[(u32, u32)], delay| {
             let ack = QuicAck { ranges: ranges.to_vec(), delay: Duration::from_micros(delay) };
-            ack_size(&ack, Bytes(8)).0
+            let header = QuicHeader { ack: Some(Box::new(ack)), ..QuicHeader::default() };
+            IP_UDP + control_payload(&header, Bytes(8))
         };
         // 28 + 13 + 16 and a frame of type, largest, delay, count, first range.
         assert_eq!(size(&[(0, 10)], 0), 57 + 5);
@@ -82,5 +87,7 @@ mod tests {
         // A gap and a length for each further range.
         assert_eq!(size(&[(8, 10), (0, 7)], 0), 57 + 5 + 2);
         assert_eq!(size(&[(99, 100), (0, 7)], 0), 57 + 6 + 3);
+        let asks = QuicHeader { ping: true, path_challenge: true, ..QuicHeader::default() };
+        assert_eq!(control_payload(&asks, Bytes(8)), 29 + 1 + 9);
     }
 }

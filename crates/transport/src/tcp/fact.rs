@@ -42,6 +42,9 @@ kinds! {
     /// QUIC: everything over several probe timeouts was lost, and the window is two packets (RFC 9002 §7.6). `seq` is the
     /// first segment lost.
     "persistent-congestion" => PersistentCongestion,
+    /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
+    /// `seq` is the first segment outstanding.
+    "migration" => Migration,
 }
 
 /// One fact, with the sender's state just after it.

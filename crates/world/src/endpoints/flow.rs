@@ -117,6 +117,20 @@ impl Transport {
         }
     }
 
+    /// Whether an end of the connection may get a new address.
+    pub fn migrates(&self) -> bool {
+        matches!(self, Transport::Quic { receiver, .. } if receiver.spec().migration.is_some())
+    }
+
+    /// The end on this side has a new address.
+    pub fn on_path_change(&mut self, side: Side, now: Time) {
+        match (self, side) {
+            (Transport::Quic { sender, .. }, Side::Sender) => sender.on_path_change(now),
+            (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.on_path_change(now),
+            (Transport::Tcp { .. } | Transport::Udp { .. }, _) => {}
+        }
+    }
+
     /// Both ends begin a new connection.
     pub fn connect_anew(&mut self) {
         match self {
@@ -161,6 +175,8 @@ pub struct Flow {
     pub(crate) here: [NodeId; 2],
     /// The addresses of both.
     pub addresses: [Addr; 2],
+    /// Whether the hosts of the sender and of the receiver have been in a cell.
+    pub(crate) attached: [bool; 2],
     /// What offers the data.
     pub app: App,
     /// What carries it.
@@ -266,6 +282,7 @@ impl Flow {
             dst,
             here: [src, dst],
             addresses: ends.map(|(_, address)| address),
+            attached: [false; 2],
             app,
             transport,
             wakes: [Wake::default(); 2],

@@ -34,6 +34,8 @@ pub trait Carrier {
 #[derive(Clone, Debug)]
 pub struct Flows {
     flows: Vec<Flow>,
+    /// Those whose ends may get new addresses.
+    migrating: Vec<u32>,
     /// What has come out for ends that are outside.
     egress: VecDeque<Egress>,
 }
@@ -41,7 +43,10 @@ pub struct Flows {
 impl Flows {
     /// Flows that have not begun.
     pub fn new(flows: Vec<Flow>) -> Flows {
-        Flows { flows, egress: VecDeque::new() }
+        let places = flows.iter().zip(0..);
+        let migrating =
+            places.filter(|(flow, _)| flow.transport.migrates()).map(|(_, place)| place).collect();
+        Flows { flows, migrating, egress: VecDeque::new() }
     }
 
     /// Schedules the first wake-up of every application.
@@ -86,6 +91,27 @@ impl Flows {
     /// Takes an end of a flow out: it sends nothing by itself, and what comes for it comes out.
     pub fn take_out(&mut self, flow: FlowId, side: Side) {
         self.flows[flow.0 as usize].here[side.index()] = NodeId::NOWHERE;
+    }
+
+    /// A host has entered a cell, as the row of the causes says. With its first cell it gets its address; with every other
+    /// one its connections may get a new one.
+    ///
+    /// ASSUMPTION: the network delivers to the old address and to the new one alike, as the mobility protocol does. What
+    /// is between the two is the ends' behaviour alone.
+    pub fn host_entered(&mut self, host: NodeId, row: CauseId, net: &mut impl Carrier) {
+        for place in 0..self.migrating.len() {
+            let flow = self.migrating[place];
+            for side in [Side::Sender, Side::Receiver] {
+                let state = &mut self.flows[flow as usize];
+                let attached = &mut state.attached[side.index()];
+                if state.here[side.index()] != host || !std::mem::replace(attached, true) {
+                    continue;
+                }
+                state.transport.on_path_change(side, net.cx().now);
+                state.cause = row;
+                self.pump(flow, side, net);
+            }
+        }
     }
 
     /// A datagram sets out from a node.

@@ -18,8 +18,11 @@ impl Flows {
             TcpFactKind::EcnReduction => Kind::CongestionMark,
             TcpFactKind::PersistentCongestion => Kind::PersistentCongestion,
             TcpFactKind::IdleRestart => Kind::Idle,
-            // What goes on after a timeout or a cut of the window.
-            TcpFactKind::Window | TcpFactKind::RecoveryExit | TcpFactKind::Spurious => {
+            // What goes on after a timeout, a cut of the window or a change of cells.
+            TcpFactKind::Window
+            | TcpFactKind::RecoveryExit
+            | TcpFactKind::Spurious
+            | TcpFactKind::Migration => {
                 return self.flows[flow as usize].cause;
             }
         };
