@@ -383,7 +383,8 @@ impl IndexMut<&PacketId> for PacketPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SackBlocks;
+    use crate::{QuicAck, SackBlocks};
+    use roamlab_engine::Duration;
 
     fn datagram() -> NewPacket {
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
@@ -488,6 +489,34 @@ mod tests {
         assert_eq!(pool[&packet].header.tos.dscp(), Dscp::FORWARDED);
         pool.clear_dscp(&packet);
         assert_eq!(pool[&packet].inner_tos(), Tos(0));
+    }
+
+    #[test]
+    fn a_quic_packet_comes_out_as_it_went_in() {
+        let mut pool = PacketPool::default();
+        let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let ack =
+            || Some(Box::new(QuicAck { ranges: vec![(5, 9), (0, 3)], delay: Duration::from_millis(4) }));
+        let data = QuicHeader { number: 7, segment: 3, payload: 1161, path: 2, ..QuicHeader::default() };
+        let headers = [
+            data.clone(),
+            QuicHeader { retransmission: true, ack: ack(), ..data },
+            QuicHeader { number: 1, handshake: true, ..QuicHeader::default() },
+            QuicHeader { number: 4, ack: ack(), expected: 6, path: 1, ping: true, ..QuicHeader::default() },
+            QuicHeader { path_challenge: true, path_response: true, ..QuicHeader::default() },
+        ];
+        for quic in headers {
+            let new = Packet::make_quic(FlowId(0), header, Bytes(1228), Time::ZERO, quic.clone());
+            let packet = pool.create(new);
+            assert!(pool[&packet].is_quic() && pool[&packet].is_of_connection());
+            assert!(!pool[&packet].is_tcp() && !pool[&packet].is_udp());
+            let copy = pool.duplicate(&packet);
+            assert_eq!(pool.bare_tcp(&packet), None);
+            assert_eq!([pool.take_quic_header(&packet), pool.take_quic_header(&copy)], [quic.clone(), quic]);
+            pool.deliver(packet);
+            pool.deliver(copy);
+        }
+        assert_eq!(pool.sides.len(), pool.free_sides.len());
     }
 
     #[test]
