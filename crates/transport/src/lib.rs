@@ -19,8 +19,8 @@ mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use params::{
-    Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, SpuriousDetection,
-    TcpParams, VARIANTS, Variant,
+    AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
+    RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
 pub use spec::TcpSpec;
@@ -36,4 +36,5 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("ns2-2001", "ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1"),
     ("ns2-2003", "ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving"),
     ("ns2-2009", "ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms"),
+    ("linux-6", "Linux 6 with its default settings: RACK-TLP, PRR, undo, quick ACKs"),
 ];

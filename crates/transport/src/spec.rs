@@ -55,8 +55,15 @@ impl TcpSpec {
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
         let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
         let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
-        if profile == Profile::Rfc && self.restart_window.is_none() {
+        if matches!(profile, Profile::Rfc | Profile::Linux6) && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
+        }
+        if params.recovery == RecoveryKind::Rack {
+            // It goes by SACK, and has a detection of spurious retransmissions of its own.
+            params.sack_blocks = self.sack_blocks.unwrap_or(4);
+            params.dsack = self.dsack.unwrap_or(true);
+            let detection = if params.dsack { SpuriousDetection::Linux } else { SpuriousDetection::None };
+            params.spurious_detection = self.spurious_detection.unwrap_or(detection);
         }
         check(&params)?;
         if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
@@ -118,6 +125,20 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             "\"d-sack\" needs `dsack = true`; write \"f-rto\" without".into(),
         ));
     }
+    let by_rack = params.recovery == RecoveryKind::Rack;
+    let is_linux = params.spurious_detection == SpuriousDetection::Linux;
+    if is_linux && !(by_rack && params.dsack) {
+        return Err((
+            "spurious_detection",
+            "\"linux\" needs `recovery = \"rack\"` and `dsack = true`; write \"f-rto\" without".into(),
+        ));
+    }
+    if by_rack && !is_linux && params.spurious_detection != SpuriousDetection::None {
+        return Err((
+            "spurious_detection",
+            "the recovery \"rack\" has its own; write \"linux\" or \"none\"".into(),
+        ));
+    }
     let needs_sack = !matches!(
         params.recovery,
         RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
@@ -129,6 +150,13 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     params.congestion_control.check()?;
+    if params.abe && !params.ecn {
+        return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
+    }
+    if params.abe && !params.congestion_control.takes_abe() {
+        let message = "it is for the congestion controls \"reno\" and \"cubic\", without `as_linux`: write one of these, or leave it out";
+        return Err(("abe", message.into()));
+    }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
     }

@@ -93,9 +93,11 @@ impl Congestion {
             rtt: ack.rtt,
             srtt: ack.srtt,
             in_flight: ack.in_flight,
+            recovering: self.in_recovery,
             app_limited: ack.app_limited,
             marked: 0,
             rate: ack.rate,
+            segment: self.params.segment.0 as u32,
         };
         let algorithm = self.control.algorithm();
         if growing == 0 || ack.app_limited {
@@ -103,11 +105,10 @@ impl Congestion {
             return ends;
         }
         // A window of the RFC grows with each packet acknowledged, an algorithm's with each event. The last one has the
-        // measurements.
+        // measurements. All have the flight before the ACK, by which an algorithm sees whether its window was used.
+        let one = AckEvent { acked: 1, in_flight: ack.in_flight + growing - 1, ..event };
+        let bare = AckEvent { lost: 0, rtt: None, rate: None, ..one };
         for left in (0..growing).rev() {
-            let in_flight = ack.in_flight + left;
-            let one = AckEvent { acked: 1, in_flight, ..event };
-            let bare = AckEvent { lost: 0, rtt: None, rate: None, ..one };
             algorithm.on_ack(&mut self.window, if left == 0 { &one } else { &bare });
         }
         ends

@@ -5,6 +5,7 @@ mod episode;
 mod fact;
 mod fast_path;
 mod ns2;
+mod quick_acks;
 mod receiver;
 mod recovery;
 mod rtt;

@@ -95,6 +95,14 @@ vocabulary! {
         Timeout => "timeout";
         /// acknowledgements made a sender infer a loss; its cause is that loss, or the delay of the segment
         FastRetransmit => "fast-retransmit";
+        /// segments sent later have arrived, and it is too late for this one to be only reordered (RACK); its cause is
+        /// the loss, or the delay of the segment
+        RackMark => "rack-mark";
+        /// no acknowledgement came for two round trips, and a sender sends a probe (TLP); its cause is the loss or delay
+        /// of the first segment outstanding, or of its acknowledgement
+        TailLossProbe => "tail-loss-probe";
+        /// the acknowledgement of a tail loss probe revealed that the probe has repaired a loss; its cause is the probe
+        TailLoss => "tail-loss";
         /// everything that a QUIC sender sent over several probe timeouts was lost; its cause is the loss of the first of
         /// it
         PersistentCongestion => "persistent-congestion";
@@ -441,6 +449,11 @@ impl Chains {
     /// Whether there is such a row and it is from `since` or later.
     pub fn happened(&self, row: CauseId, since: Time) -> bool {
         self.rows.time_ns.get(row.0 as usize).is_some_and(|&time| time >= since)
+    }
+
+    /// Whether the row is of that kind.
+    pub fn is(&self, row: CauseId, kind: Kind) -> bool {
+        self.rows.kind.get(row.0 as usize) == Some(&kind)
     }
 }
 

@@ -372,6 +372,7 @@ impl Flows {
                 let cause_serial = match fact.kind {
                     TcpFactKind::Timeout
                     | TcpFactKind::FastRetransmit
+                    | TcpFactKind::RackMark
                     | TcpFactKind::PersistentCongestion => {
                         cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }

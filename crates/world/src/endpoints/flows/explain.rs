@@ -18,6 +18,9 @@ impl Flows {
             TcpFactKind::EcnReduction => Kind::CongestionMark,
             TcpFactKind::PersistentCongestion => Kind::PersistentCongestion,
             TcpFactKind::IdleRestart => Kind::Idle,
+            TcpFactKind::RackMark => Kind::RackMark,
+            TcpFactKind::TailLossProbe => Kind::TailLossProbe,
+            TcpFactKind::TailLoss => Kind::TailLoss,
             // What goes on after a timeout, a cut of the window or a change of cells.
             TcpFactKind::Window
             | TcpFactKind::RecoveryExit
@@ -30,15 +33,36 @@ impl Flows {
             return CauseId::NONE;
         }
         let cause = match kind {
-            Kind::Timeout | Kind::FastRetransmit | Kind::PersistentCongestion => {
+            // What RACK has just marked is why the window is cut.
+            Kind::FastRetransmit if self.follows(flow, Kind::RackMark, net) => {
+                self.flows[flow as usize].cause
+            }
+            Kind::Timeout | Kind::FastRetransmit | Kind::RackMark | Kind::PersistentCongestion => {
                 self.why_sent_again(flow, fact, net)
             }
+            Kind::TailLossProbe => {
+                let awaited = TcpFact { seq: self.acknowledged(flow), ..*fact };
+                self.why_sent_again(flow, &awaited, net)
+            }
+            Kind::TailLoss => self.flows[flow as usize].cause,
             _ => CauseId::NONE,
         };
         let row = Cause::of(kind, "", cause).segment(FlowId(flow), fact.seq);
         let row = net.cx().add_cause(row);
         self.flows[flow as usize].cause = row;
         row
+    }
+
+    /// Whether the flow's latest row is of this kind and of now.
+    fn follows(&self, flow: u32, kind: Kind, net: &mut impl Carrier) -> bool {
+        let (row, cx) = (self.flows[flow as usize].cause, net.cx());
+        cx.probes.causes.is(row, kind) && cx.probes.causes.happened(row, cx.now)
+    }
+
+    /// The first segment outstanding.
+    fn acknowledged(&self, flow: u32) -> u32 {
+        let variables = self.flows[flow as usize].transport.variables();
+        variables.map_or(0, |(_, acknowledged)| acknowledged)
     }
 
     /// Why no acknowledgement of a segment has come: all of its transmissions were lost, or the acknowledgement was. Or one
@@ -51,7 +75,7 @@ impl Flows {
         if !has_arrived && history.all_lost() {
             return history.loss;
         }
-        if fact.kind == TcpFactKind::Timeout
+        if matches!(fact.kind, TcpFactKind::Timeout | TcpFactKind::TailLossProbe)
             && has_arrived
             && let Some(lost) = causes.lost_ack(id, seq)
         {
