@@ -1,4 +1,4 @@
-//! Sans-IO TCP and UDP endpoints.
+//! Sans-IO TCP, QUIC and UDP endpoints.
 //!
 //! An endpoint never reads a clock and never sends. `now` is an argument. After every input the caller takes output
 //! with `poll_transmit`, gets the time of the next wake-up from `next_deadline`, and reads events with `poll_fact`. So
@@ -7,10 +7,12 @@
 //! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every knob filled in by a [`Profile`].
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends of a one-way bulk transfer, counting in segments.
 //! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
+//! * [`QuicSender`] and [`QuicReceiver`] are the same for QUIC; [`QuicSpec`] has its parameters.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
 mod family;
 mod params;
+mod quic;
 mod spec;
 mod tcp;
 mod udp;
@@ -20,6 +22,7 @@ pub use params::{
     AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
     RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
+pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
 pub use spec::TcpSpec;
 pub use tcp::{
     CONGESTION_CONTROLS, CongestionControlSpec, Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver,

@@ -32,9 +32,9 @@ fn unlinked(text: &str) -> String {
 
 const ABSENT: &[Absent] = &[
     Absent {
-        words: &["quic", "http3"],
-        nearest: "tcp",
-        how: "TCP with `variant = \"sack\"`: recovery and congestion control are alike. Streams without head-of-line blocking, 0-RTT and connection migration have no substitute",
+        words: &["http3"],
+        nearest: "quic",
+        how: "the application `web` over QUIC. Streams without head-of-line blocking have no substitute",
         section: "transports",
     },
     Absent {

@@ -45,6 +45,12 @@ kinds! {
     "tail-loss" => TailLoss,
     /// Segments sent after `seq` have arrived, and it is too late to be only reordered (RACK): it is lost.
     "rack-mark" => RackMark,
+    /// QUIC: everything over several probe timeouts was lost, and the window is two packets (RFC 9002 §7.6). `seq` is the
+    /// first segment lost.
+    "persistent-congestion" => PersistentCongestion,
+    /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
+    /// `seq` is the first segment outstanding.
+    "migration" => Migration,
 }
 
 /// One fact, with the sender's state just after it.
