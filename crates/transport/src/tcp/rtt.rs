@@ -41,7 +41,8 @@ pub(crate) struct RttEstimator {
 enum Averages {
     Ticks(TickAverages),
     Rfc6298(Rfc6298Averages),
-    Linux(LinuxAverages),
+    /// In a box, an estimator of another kind is not larger for it.
+    Linux(Box<LinuxAverages>),
 }
 
 impl RttEstimator {
@@ -58,7 +59,7 @@ impl RttEstimator {
         let averages = match (params.ns2_ticks(), params.rto_rule) {
             (true, _) => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
             (false, RtoRule::Rfc6298) => Averages::Rfc6298(Rfc6298Averages::default()),
-            (false, RtoRule::Linux) => Averages::Linux(LinuxAverages::new(params.min_rto)),
+            (false, RtoRule::Linux) => Averages::Linux(Box::new(LinuxAverages::new(params.min_rto))),
         };
         let mut estimator = RttEstimator {
             averages,
