@@ -55,7 +55,8 @@ impl Dice {
             SpuriousDetection::DSack,
             SpuriousDetection::Eifel,
         ];
-        let is_rack = profile == Profile::Linux6 && variant == Variant::Sack;
+        let by_sack = matches!(variant, Variant::Sack | Variant::Cubic | Variant::Bbr);
+        let is_rack = profile == Profile::Linux6 && by_sack;
         let detection = match self.below(if timestamps { 4 } else { 3 }) as usize {
             0 if is_rack => SpuriousDetection::None,
             _ if is_rack => SpuriousDetection::Linux,

@@ -41,6 +41,7 @@ pub(crate) struct RttEstimator {
 enum Averages {
     Ticks(TickAverages),
     Rfc6298(Rfc6298Averages),
+    /// In a box, an estimator of another kind is not larger for it.
     Linux(Box<LinuxAverages>),
 }
 

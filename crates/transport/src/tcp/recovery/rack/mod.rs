@@ -95,13 +95,13 @@ impl LossRecovery for Rack {
         self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
         self.new_first = false;
         state.timeout(now);
-        (state.nxt, state.retransmit) = (state.snd_max, None);
+        // As in Linux the first segment goes out whatever is in flight.
+        (state.nxt, state.retransmit) = (state.snd_max, Some(state.una));
         state.recovery_timer.stop();
         self.phase = Phase::Timeout;
         self.probe = Probe::default();
         // §6.3: the first segment is lost, and every one whose time is over.
         self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
-        // As in Linux what counts as in flight does not hold up the first retransmission.
         let in_flight = self.record.in_flight(state);
         state.recovery_step(RecoveryStep::SlowStart(f64::from(in_flight) + 1.0));
     }
@@ -188,6 +188,7 @@ impl Rack {
             state.tail_loss(now);
         }
         self.new_first = false;
+        state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
         let mut exits = false;
         if self.phase != Phase::Open && state.una >= state.recovery_point {
