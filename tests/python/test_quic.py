@@ -69,7 +69,9 @@ def test_an_outage_is_persistent_congestion(outage: Results) -> None:
     collapse = events.filter(pl.col("event") == "persistent-congestion")
     assert timeouts.height >= 3
     # Each is twice the one before; the first is below the 0.3 s that two windows in the queue could make of it.
-    assert timeouts["rto_ns"].to_list() == [timeouts["rto_ns"][0] << count for count in range(timeouts.height)]
+    assert timeouts["rto_ns"].to_list() == [
+        timeouts["rto_ns"][0] << count for count in range(timeouts.height)
+    ]
     assert set(timeouts["timeout"]) == {"genuine"}
     # They cut nothing. What follows leaves two packets.
     assert timeouts["cwnd"].n_unique() == 1
@@ -92,7 +94,7 @@ def _migrations(results: Results) -> pl.DataFrame:
 def test_a_new_address_begins_a_new_window(results: Results) -> None:
     migration = _migrations(results)
     assert migration["cwnd"].to_list() == [10.0]
-    # The phone is in the new cell at 6.3 s. Its PING, the challenge and the answer take a round trip and a half of 42 ms.
+    # The phone is in the new cell at 6.3 s. PING, challenge and answer take a round trip and a half of 42 ms.
     assert 6.3 + 0.062 < migration["time_ns"][0] / _S < 6.3 + 0.075
     packets = results.packets.with_columns(pl.col("event", "kind", "place").cast(pl.String))
     sent = packets.filter((pl.col("event") == "send") & (pl.col("place") == "server"))
@@ -141,7 +143,9 @@ def test_the_variables_are_recorded(results: Results) -> None:
 
 
 def test_files_end_and_pages_load(scenario: rl.Scenario) -> None:
-    file = rl.run(scenario.set("flows.download.app", {"kind": "ftp", "size": "300 kB", "start": "1 s"}), seed=1)
+    file = rl.run(
+        scenario.set("flows.download.app", {"kind": "ftp", "size": "300 kB", "start": "1 s"}), seed=1
+    )
     row = file.flows.row(0, named=True)
     assert row["delivered_pkts"] == -(-300_000 // 1161)
     assert row["completed_ns"] > 0

@@ -3,7 +3,8 @@
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use roamlab_transport::{
-    Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec, TcpFact, TcpFactKind,
+    CONGESTION_CONTROLS, CongestionControlSpec, Migration, QuicHandshake, QuicPacket, QuicReceiver,
+    QuicSender, QuicSpec, TcpFact, TcpFactKind,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -444,5 +445,16 @@ fn other_parameters_end_too() {
     ];
     for (spec, seed) in specs.into_iter().zip(0..) {
         transfer(spec, 200, 0.15, seed);
+    }
+}
+
+#[test]
+fn every_congestion_control_carries_a_transfer_to_its_end() {
+    for &(name, _) in CONGESTION_CONTROLS {
+        let control: CongestionControlSpec = serde_json::from_value(name.into()).unwrap();
+        for (loss, seed) in [(0.0, 1), (0.02, 2), (0.15, 3)] {
+            let spec = QuicSpec { congestion_control: control, ..QuicSpec::default() };
+            transfer(spec, 400, loss, seed);
+        }
     }
 }

@@ -59,8 +59,9 @@ impl Stream {
         self.probe_from = self.first_outstanding();
     }
 
-    /// The segment of a probe (RFC 9002 §6.2.4): what would be sent anyway, else outstanding data, else, ASSUMPTION, the
-    /// last segment: any frame that asks for an ACK will do.
+    /// The segment of a probe (RFC 9002 §6.2.4): what would be sent anyway, else outstanding data.
+    ///
+    /// ASSUMPTION: with nothing outstanding it is the last segment. The RFC permits any frame that asks for an ACK.
     pub fn take_probe(&mut self) -> Option<(u32, bool)> {
         if let Some(taken) = self.take() {
             return Some(taken);

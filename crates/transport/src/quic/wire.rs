@@ -5,12 +5,15 @@ use roamlab_packet::{QuicAck, QuicHeader};
 
 /// IPv4 and UDP headers.
 pub(crate) const IP_UDP: u64 = 28;
-/// The first byte of a short header and, ASSUMPTION, the longest packet number: 4 bytes (RFC 9000 §17.1 leaves the
-/// length to the sender).
+/// The first byte of a short header and a packet number.
+///
+/// ASSUMPTION: the number has its longest form, 4 bytes; RFC 9000 §17.1 leaves that to the sender.
 const SHORT_HEADER: u64 = 1 + 4;
 /// The tag of AEAD (RFC 9001 §5.3).
 const TAG: u64 = 16;
-/// Type, stream identifier and, ASSUMPTION, the longest offset (8 bytes) of a STREAM frame without length (§19.8).
+/// Type, stream identifier and offset of a STREAM frame without length (§19.8).
+///
+/// ASSUMPTION: the offset has its longest form, 8 bytes, so that all segments have one size.
 const STREAM_FRAME: u64 = 1 + 1 + 8;
 /// A PATH_CHALLENGE or PATH_RESPONSE frame (§19.17). A PING has one byte (§19.2).
 const PATH_FRAME: u64 = 1 + 8;
