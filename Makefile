@@ -1,5 +1,7 @@
 # make demo   set up, draw a first figure, reproduce the first paper, print where the report lies
 # make test   set up, then every check and every test
+# make quick  what a change in one crate can break, within a minute on a built tree
+# make deep   what `make test` tries in part, in full: some hours
 # make mutate   COUNT mutated inputs through the commands
 # make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
@@ -16,7 +18,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: gallery picture playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-python
+.PHONY: quick deep gallery picture playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -69,7 +71,18 @@ test:
 	$(MAKE) -j2 test-rust .venv/.extension
 	$(MAKE) $(PAGE) || true
 	$(MAKE) test-python
-	$(MAKE) -j2 fuzz SECONDS=15 FUZZ_PROFILE=dev
+	$(MAKE) -j2 fuzz SECONDS=5 FUZZ_PROFILE=dev
+
+# Unit tests of all crates, whole runs, and runs held against recorded ones. Clippy and Python are left to `make test`.
+quick:
+	cargo fmt --all --check
+	MAKEFLAGS= cargo test --quiet --locked --workspace --lib --test conformance --test simulation --test determinism \
+	  --test forced --test causes --test recovery
+
+# Random inputs, kills, planted bugs and causes: as many as are asked for once, not at each change.
+deep: mutate mutants crash planted links
+	$(MAKE) fuzz SECONDS=100
+	$(BIN)/python tests/python/generated.py 1000
 
 lint: lint-rust lint-python
 

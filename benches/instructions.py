@@ -28,6 +28,8 @@ CASES = [
     ("gigabit", 10, 1, 2),
     ("gigabit", 100, 2, 3),
     ("gigabit", 1000, 10, 11),
+    ("gigabit-cubic", 10, 1, 2),
+    ("gigabit-bbr", 10, 1, 2),
     ("red", 3, 30, 60),
     ("ipf", 5, 40, 80),
 ]

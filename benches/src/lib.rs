@@ -15,6 +15,10 @@ pub enum Network {
     Red,
     /// `s_dumbbell.tcl`: drop-tail everywhere, 1 Gbit/s everywhere, round trips of 24 ms.
     Gigabit,
+    /// The same with CUBIC, or BBR and its pacing, in the place of Reno's congestion control.
+    GigabitCubic,
+    /// See [`GigabitCubic`](Network::GigabitCubic).
+    GigabitBbr,
     /// `handoffs` of the IPF paper's `experiments.py`: each moving host visits a cell behind M-RED, which seven residents
     /// fill, five times in 200 s. Recorded is what figs. 12 and 13 need.
     Ipf,
@@ -64,6 +68,8 @@ impl Network {
         match name {
             "red" => Some(Network::Red),
             "gigabit" => Some(Network::Gigabit),
+            "gigabit-cubic" => Some(Network::GigabitCubic),
+            "gigabit-bbr" => Some(Network::GigabitBbr),
             "ipf" => Some(Network::Ipf),
             _ => None,
         }
@@ -81,7 +87,7 @@ impl Network {
     pub fn scenario(self, flows: u32, seconds: u32, recorded: Recorded) -> String {
         match self {
             Network::Ipf => ipf(flows, seconds),
-            Network::Red | Network::Gigabit => self.dumbbell(flows, seconds, recorded),
+            _ => self.dumbbell(flows, seconds, recorded),
         }
     }
 
@@ -124,13 +130,18 @@ impl Network {
             Network::Red => ("10 Mbit/s", 1 + flow % 9, 2, 64, 512, 100 + 100 * flow),
             _ => ("1 Gbit/s", 1, 1, 1000, 1460, 100 + 10 * flow),
         };
+        let control = match self {
+            Network::GigabitCubic => ", congestion_control = \"cubic\"",
+            Network::GigabitBbr => ", congestion_control = \"bbr\"",
+            _ => "",
+        };
         // Writing to a string cannot fail.
         let _ = write!(
             text,
             "\n[[links]]\nbetween = [\"s{flow}\", \"r1\"]\nrate = \"{rate}\"\ndelay = \"{near_ms} ms\"\n\
              \n[[links]]\nbetween = [\"r2\", \"d{flow}\"]\nrate = \"{rate}\"\ndelay = \"{far_ms} ms\"\n\
              \n[[flows]]\nname = \"f{flow}\"\npath = [\"s{flow}\", \"d{flow}\"]\n\
-             transport = {{ kind = \"tcp\", variant = \"reno\", window = \"{window} pkt\", segment = \"{segment} B\", header = \"40 B\" }}\n\
+             transport = {{ kind = \"tcp\", variant = \"reno\", window = \"{window} pkt\", segment = \"{segment} B\", header = \"40 B\"{control} }}\n\
              app = {{ kind = \"ftp\", start = \"{start_ms} ms\" }}\n"
         );
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,10 @@ from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+# A shell starts a job in the background with interrupts ignored, and programs inherit that: tests interrupt programs.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[2]
 COMMAND = str(Path(sys.executable).parent / "roamlab")

@@ -193,7 +193,7 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
             ("list", "--profile", "ns4"),
             "--profile ns4: there is no such profile\n  expected: one of: rfc, ns2",
         ),
-        (("list", "--profile", "ns2", "--variant", "cubic"), "expected: one of: reno"),
+        (("list", "--profile", "ns2", "--variant", "hybla"), "expected: one of: reno"),
         (
             ("compare", "small.toml", "gone.toml", "--half-width", "1"),
             "--half-width: with no --metric it is not clear which interval",

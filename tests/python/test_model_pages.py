@@ -25,6 +25,7 @@ _PAGES = {
     "crates/qdisc/src/": "blue.md",
     "crates/mobility/src/event_a3": "measurement.md",
     "crates/mobility/src/": "mobile-ip.md",
+    "crates/transport/src/quic/": "quic.md",
     "crates/transport/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
     "crates/radio/src/scheduler": "scheduler.md",
@@ -204,6 +205,9 @@ def defaults() -> dict[str, dict[str, Any]]:
             "bearers": cell["bearers"],
         },
         "base-station-buffer.md default": protocols["mobile-ip"]["mobility"].pop("buffer"),
+        "quic.md default": Scenario(
+            _SMALLEST.replace('transport = { kind = "tcp" }', 'transport = { kind = "quic" }')
+        ).parameters["flows"][0]["transport"],
         "applications.md ftp": ftp,
         "applications.md cbr": cbr,
         "red.md floyd-1993": queues["red"],
@@ -256,6 +260,7 @@ def _says(cell: str, value: Any) -> bool:
         ("measurement.md", "default"),
         ("scheduler.md", "default"),
         ("base-station-buffer.md", "default"),
+        ("quic.md", "default"),
         ("applications.md", "ftp"),
         ("applications.md", "cbr"),
     ],

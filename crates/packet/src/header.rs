@@ -1,7 +1,7 @@
-//! Headers as values: IP (with ToS), TCP, UDP.
+//! Headers as values: IP (with ToS), TCP, QUIC, UDP.
 
 use crate::addr::Addr;
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 /// A DiffServ code point (RFC 2474): the upper six bits of the ToS octet.
@@ -212,6 +212,42 @@ impl From<BareTcpHeader> for TcpHeader {
         let (sacks, timestamps) = (SackBlocks::default(), None);
         TcpHeader { seq, ack, flags, payload, window, sacks, timestamps, retransmission }
     }
+}
+
+/// An ACK frame (RFC 9000 §19.3).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct QuicAck {
+    /// Packet numbers `[start, end)` that have arrived, the largest first.
+    pub ranges: Vec<(u32, u32)>,
+    /// How long the arrival of the largest one has waited for this frame.
+    pub delay: Duration,
+}
+
+/// What a QUIC packet carries. Stream data is numbered in segments of one size, as that of TCP is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct QuicHeader {
+    /// The packet number, which no other packet of its end has.
+    pub number: u32,
+    /// Number of the segment, from 1; 0 of a packet of the handshake.
+    pub segment: u32,
+    /// Bytes of stream data.
+    pub payload: u32,
+    /// A packet of the handshake.
+    pub handshake: bool,
+    /// It has a PING frame: beside an ACK frame alone, it asks for an ACK.
+    pub ping: bool,
+    /// The ACK frame, if there is one.
+    pub ack: Option<Box<QuicAck>>,
+    /// The address of the end that moves: how often it has changed. On the wire it is the address itself.
+    pub path: u32,
+    /// It has a PATH_CHALLENGE frame.
+    pub path_challenge: bool,
+    /// It has a PATH_RESPONSE frame.
+    pub path_response: bool,
+    /// Ground truth for the record, not on the wire: the first segment that has not arrived, beside an ACK frame alone.
+    pub expected: u32,
+    /// Ground truth for the record, not on the wire: the segment was sent before.
+    pub retransmission: bool,
 }
 
 /// A UDP header with the application's sequence number.

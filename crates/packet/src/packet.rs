@@ -2,7 +2,8 @@
 
 use crate::addr::{Addr, FlowId, MessageId};
 use crate::header::{
-    BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
+    BareTcpHeader, Dscp, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos,
+    UdpHeader,
 };
 
 use roamlab_engine::{Bytes, Time};
@@ -32,7 +33,13 @@ mod bit {
     pub(super) const MANAGEMENT: u8 = 1 << 5;
     /// Of management: for all who hear it.
     pub(super) const FOR_ALL: u8 = 1 << 6;
+    pub(super) const QUIC: u8 = 1 << 7;
 }
+
+/// Flags of a QUIC packet with a PING, PATH_CHALLENGE or PATH_RESPONSE frame: none of TCP's.
+const PING: TcpFlags = TcpFlags(1 << 5);
+const CHALLENGE: TcpFlags = TcpFlags(1 << 6);
+const RESPONSE: TcpFlags = TcpFlags(1 << 7);
 
 /// No slot of the pool.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -75,6 +82,8 @@ const _: () = assert!(size_of::<Packet>() == 64);
 pub(crate) struct Side {
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
+    /// The ACK frame of a QUIC packet, until it is taken out.
+    pub(crate) quic_ack: Option<Box<QuicAck>>,
     /// The headers inside the outermost one, innermost first.
     pub(crate) covered: [IpHeader; MAX_TUNNELS],
     /// The packet that this one is a copy of, or its own serial number.
@@ -84,7 +93,8 @@ pub(crate) struct Side {
 impl Side {
     pub(crate) fn of(packet: &Packet) -> Side {
         let covered = [packet.header; MAX_TUNNELS];
-        Side { sacks: SackBlocks::default(), timestamps: None, covered, original: packet.serial }
+        let (sacks, original) = (SackBlocks::default(), packet.serial);
+        Side { sacks, timestamps: None, quic_ack: None, covered, original }
     }
 }
 
@@ -98,11 +108,35 @@ impl Packet {
                 let mut packet = packet(tcp.seq, 0);
                 let TcpHeader { sacks, timestamps, .. } = tcp;
                 packet.set_tcp(&tcp.without_options());
-                NewPacket { packet, sacks, timestamps }
+                NewPacket { packet, sacks, timestamps, quic_ack: None }
             }
             Body::Udp(udp) => NewPacket::plain(packet(udp.seq, bit::UDP)),
             Body::Signal(MessageId(id)) => NewPacket::plain(packet(id, bit::SIGNAL)),
         }
+    }
+
+    /// A datagram with a QUIC packet.
+    pub fn make_quic(
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        quic: QuicHeader,
+    ) -> NewPacket {
+        let again = if quic.retransmission { bit::RETRANSMISSION } else { 0 };
+        // A packet with data says which segment it is, another one what is expected; the place of the other is its path's.
+        let (seq, ack) = match quic.payload {
+            0 => (quic.path, quic.expected),
+            _ => (quic.segment, quic.path),
+        };
+        let mut packet = Packet::blank(flow, header, size, created, (seq, bit::QUIC | again));
+        (packet.ack, packet.window, packet.payload) = (ack, quic.number, quic.payload);
+        let flag = |set: bool, flag: TcpFlags| if set { flag } else { TcpFlags::default() };
+        let acknowledges = flag(quic.ack.is_some(), TcpFlags::ACK);
+        let tests_path = flag(quic.path_challenge, CHALLENGE).with(flag(quic.path_response, RESPONSE));
+        let asks = flag(quic.ping, PING).with(tests_path);
+        packet.flags = flag(quic.handshake, TcpFlags::SYN).with(acknowledges).with(asks);
+        NewPacket { quic_ack: quic.ack, ..NewPacket::plain(packet) }
     }
 
     #[inline(always)]
@@ -149,6 +183,27 @@ impl Packet {
         BareTcpHeader { seq, ack, flags, payload, window, retransmission: self.is_retransmission() }
     }
 
+    /// The QUIC header, but for its ACK frame.
+    pub(crate) fn quic(&self) -> QuicHeader {
+        let (segment, path, expected) = match self.payload {
+            0 => (0, self.seq, self.ack),
+            _ => (self.seq, self.ack, 0),
+        };
+        QuicHeader {
+            number: self.window,
+            segment,
+            payload: self.payload,
+            handshake: self.flags.has(TcpFlags::SYN),
+            ping: self.flags.has(PING),
+            ack: None,
+            path,
+            path_challenge: self.flags.has(CHALLENGE),
+            path_response: self.flags.has(RESPONSE),
+            expected,
+            retransmission: self.is_retransmission(),
+        }
+    }
+
     /// Bytes on the wire, tunnel headers included.
     #[inline]
     pub fn wire_size(&self) -> Bytes {
@@ -184,6 +239,16 @@ impl Packet {
 
     /// Whether it carries a TCP segment.
     pub fn is_tcp(&self) -> bool {
+        self.bits & (bit::UDP | bit::SIGNAL | bit::QUIC) == 0
+    }
+
+    /// Whether it carries a QUIC packet.
+    pub fn is_quic(&self) -> bool {
+        self.bits & bit::QUIC != 0
+    }
+
+    /// Whether it is of a connection: a TCP segment or a QUIC packet, with numbered segments and acknowledgements.
+    pub fn is_of_connection(&self) -> bool {
         self.bits & (bit::UDP | bit::SIGNAL) == 0
     }
 
@@ -231,27 +296,27 @@ impl Packet {
         self.header.dst == Addr::BROADCAST || self.bits & bit::FOR_ALL != 0
     }
 
-    /// Number of the TCP segment or UDP datagram.
+    /// Number of the segment or UDP datagram.
     pub fn seq(&self) -> u32 {
         self.seq
     }
 
-    /// (TCP) the acknowledgement number.
+    /// (TCP) the acknowledgement number; (QUIC) the first segment that has not arrived, beside an ACK frame.
     pub fn ack(&self) -> u32 {
         self.ack
     }
 
-    /// (TCP) payload bytes; 0 of anything else.
+    /// (TCP, QUIC) payload bytes; 0 of anything else.
     pub fn payload(&self) -> u32 {
         self.payload
     }
 
-    /// (TCP) the flags; none of anything else.
+    /// (TCP) the flags; (QUIC) SYN for a packet of the handshake, ACK for one with an ACK frame; none of anything else.
     pub fn flags(&self) -> TcpFlags {
         self.flags
     }
 
-    /// (TCP) whether it carries data that was sent before.
+    /// (TCP, QUIC) whether it carries data that was sent before.
     pub fn is_retransmission(&self) -> bool {
         self.bits & bit::RETRANSMISSION != 0
     }
@@ -263,11 +328,12 @@ pub struct NewPacket {
     pub(crate) packet: Packet,
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
+    pub(crate) quic_ack: Option<Box<QuicAck>>,
 }
 
 impl NewPacket {
     fn plain(packet: Packet) -> NewPacket {
-        NewPacket { packet, sacks: SackBlocks::default(), timestamps: None }
+        NewPacket { packet, sacks: SackBlocks::default(), timestamps: None, quic_ack: None }
     }
 
     /// Signalling that travels with data, waits with them and overtakes none.

@@ -3,7 +3,7 @@
 use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpHeader, Tos};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, SackBlocks, TcpHeader, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Deref, Index, IndexMut};
@@ -111,11 +111,12 @@ impl Default for PacketPool {
 
 impl PacketPool {
     /// Takes a new packet in and gives it its serial number.
-    pub fn create(&mut self, NewPacket { mut packet, sacks, timestamps }: NewPacket) -> PacketId {
+    pub fn create(&mut self, new: NewPacket) -> PacketId {
+        let NewPacket { mut packet, sacks, timestamps, quic_ack } = new;
         self.census.created += 1;
         packet.serial = self.last_serial();
-        if !sacks.is_empty() || timestamps.is_some() {
-            let side = Side { sacks, timestamps, ..Side::of(&packet) };
+        if !sacks.is_empty() || timestamps.is_some() || quic_ack.is_some() {
+            let side = Side { sacks, timestamps, quic_ack, ..Side::of(&packet) };
             packet.side = self.place_side(side);
         }
         self.place(packet)
@@ -188,10 +189,20 @@ impl PacketPool {
         match packet.side {
             NONE => header,
             side => {
-                let Side { sacks, timestamps, .. } = self.sides[side as usize];
+                let Side { sacks, timestamps, .. } = &self.sides[side as usize];
+                let (sacks, timestamps) = (*sacks, *timestamps);
                 TcpHeader { sacks, timestamps, ..header }
             }
         }
+    }
+
+    /// The header of a QUIC packet that has reached its end. Its ACK frame is taken out of the packet.
+    pub fn take_quic_header(&mut self, id: &PacketId) -> QuicHeader {
+        let packet = &self[id];
+        let header = packet.quic();
+        let side = packet.side;
+        let ack = self.sides.get_mut(side as usize).and_then(|side| side.quic_ack.take());
+        QuicHeader { ack, ..header }
     }
 
     /// Whether the packet is a copy of another.
@@ -321,7 +332,7 @@ impl PacketPool {
         match self.free_sides.pop() {
             Some(slot) => {
                 let side = &mut self.sides[slot as usize];
-                (side.sacks, side.timestamps) = (SackBlocks::default(), None);
+                (side.sacks, side.timestamps, side.quic_ack) = (SackBlocks::default(), None, None);
                 side.original = self.slots[id.0 as usize].serial;
                 slot
             }
@@ -372,7 +383,8 @@ impl IndexMut<&PacketId> for PacketPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SackBlocks;
+    use crate::{QuicAck, SackBlocks};
+    use roamlab_engine::Duration;
 
     fn datagram() -> NewPacket {
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
@@ -477,6 +489,34 @@ mod tests {
         assert_eq!(pool[&packet].header.tos.dscp(), Dscp::FORWARDED);
         pool.clear_dscp(&packet);
         assert_eq!(pool[&packet].inner_tos(), Tos(0));
+    }
+
+    #[test]
+    fn a_quic_packet_comes_out_as_it_went_in() {
+        let mut pool = PacketPool::default();
+        let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let ack =
+            || Some(Box::new(QuicAck { ranges: vec![(5, 9), (0, 3)], delay: Duration::from_millis(4) }));
+        let data = QuicHeader { number: 7, segment: 3, payload: 1161, path: 2, ..QuicHeader::default() };
+        let headers = [
+            data.clone(),
+            QuicHeader { retransmission: true, ack: ack(), ..data },
+            QuicHeader { number: 1, handshake: true, ..QuicHeader::default() },
+            QuicHeader { number: 4, ack: ack(), expected: 6, path: 1, ping: true, ..QuicHeader::default() },
+            QuicHeader { path_challenge: true, path_response: true, ..QuicHeader::default() },
+        ];
+        for quic in headers {
+            let new = Packet::make_quic(FlowId(0), header, Bytes(1228), Time::ZERO, quic.clone());
+            let packet = pool.create(new);
+            assert!(pool[&packet].is_quic() && pool[&packet].is_of_connection());
+            assert!(!pool[&packet].is_tcp() && !pool[&packet].is_udp());
+            let copy = pool.duplicate(&packet);
+            assert_eq!(pool.bare_tcp(&packet), None);
+            assert_eq!([pool.take_quic_header(&packet), pool.take_quic_header(&copy)], [quic.clone(), quic]);
+            pool.deliver(packet);
+            pool.deliver(copy);
+        }
+        assert_eq!(pool.sides.len(), pool.free_sides.len());
     }
 
     #[test]

@@ -25,9 +25,9 @@ pub use measurement::{Condition, Finding, Meter};
 pub use medium::{
     AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,
 };
-pub use plan::{Cells, Course, PLANS, PlanSpec};
+pub use plan::{Cells, Itinerary, PLANS, PlanSpec};
 pub use recorded::{Opportunities, RecordedTransmitter};
-pub use roaming::{Deed, Heard, Management, Offer, Roamer};
+pub use roaming::{Management, Offer, Roamer, StationAction, StationEvent};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};

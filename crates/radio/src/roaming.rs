@@ -18,7 +18,7 @@
 //!
 //! Source: IEEE Std 802.11-2007, clauses 11.1.3 (scanning) and 11.3 (authentication and association). A request without
 //! an answer is repeated, then the next cell of the scan is tried, then the station scans again. The automaton has no
-//! clock and sends nothing: it gets the station's inputs ([`Heard`]) and answers with [`Deed`]s.
+//! clock and sends nothing: it gets the station's inputs ([`StationEvent`]) and answers with [`StationAction`]s.
 //!
 //! ASSUMPTION: open system authentication alone; no keys or 802.1X follow it.
 
@@ -113,7 +113,7 @@ pub struct Offer {
 
 /// What a station hears, or finds out.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Heard {
+pub enum StationEvent {
     /// It is switched on.
     SwitchedOn,
     /// A beacon, or a response to its probe request.
@@ -144,7 +144,7 @@ pub enum Heard {
 
 /// What a station does.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Deed {
+pub enum StationAction {
     /// A phase of its handover is reached.
     Note(&'static str),
     /// It gives up its cell.
@@ -227,7 +227,7 @@ impl Roamer {
         }
     }
 
-    /// When it wants [`Heard::Deadline`]; `None`: never.
+    /// When it wants [`StationEvent::Deadline`]; `None`: never.
     pub fn next_deadline(&self) -> Option<Time> {
         self.deadline
     }
@@ -241,48 +241,55 @@ impl Roamer {
     }
 
     /// Reacts to what it hears; what it does is appended to `out`.
-    pub fn on(&mut self, heard: Heard, now: Time, out: &mut Vec<Deed>) {
+    pub fn on(&mut self, heard: StationEvent, now: Time, out: &mut Vec<StationAction>) {
         match (heard, self.state.clone()) {
-            (Heard::SwitchedOn, State::Off) => self.scan(now, out),
-            (Heard::Cell { offer, .. }, State::Scanning { step, .. }) if step != Step::Rest => {
+            (StationEvent::SwitchedOn, State::Off) => self.scan(now, out),
+            (StationEvent::Cell { offer, .. }, State::Scanning { step, .. }) if step != Step::Rest => {
                 self.find(offer)
             }
-            (Heard::Cell { offer: heard, beacon: true }, State::Associated { offer, .. })
+            (StationEvent::Cell { offer: heard, beacon: true }, State::Associated { offer, .. })
                 if heard.cell == offer.cell =>
             {
                 self.await_beacons(offer, now);
             }
-            (Heard::ProbeSent, State::Scanning { channel, step: Step::Sending | Step::Min { .. } }) => {
+            (
+                StationEvent::ProbeSent,
+                State::Scanning { channel, step: Step::Sending | Step::Min { .. } },
+            ) => {
                 let Wifi { min_channel_time, max_channel_time, .. } = self.wifi;
                 self.step(channel, Step::Min { max: now + max_channel_time }, now + min_channel_time);
             }
-            (Heard::Authenticated(cell), State::Authenticating { offer, .. }) if cell == offer.cell => {
-                out.push(Deed::Note("authenticated"));
+            (StationEvent::Authenticated(cell), State::Authenticating { offer, .. })
+                if cell == offer.cell =>
+            {
+                out.push(StationAction::Note("authenticated"));
                 self.associate(offer, 0, now, out);
             }
-            (Heard::Associated(cell), State::Associating { offer, .. }) if cell == offer.cell => {
+            (StationEvent::Associated(cell), State::Associating { offer, .. }) if cell == offer.cell => {
                 self.state = State::Associated { offer, unanswered: 0 };
                 self.had_cell = true;
                 self.found.clear();
                 self.keep_alive_at = now + self.wifi.keep_alive;
                 self.await_beacons(offer, now);
-                out.push(Deed::Enter(cell));
+                out.push(StationAction::Enter(cell));
             }
-            (Heard::Deauthenticated(cell), State::Associated { offer, .. }) if cell == offer.cell => {
+            (StationEvent::Deauthenticated(cell), State::Associated { offer, .. }) if cell == offer.cell => {
                 self.lose(cell, "deauthenticated", now, out);
             }
-            (Heard::Answered, State::Associated { offer, .. }) => {
+            (StationEvent::Answered, State::Associated { offer, .. }) => {
                 self.state = State::Associated { offer, unanswered: 0 };
                 self.keep_alive_at = now + self.wifi.keep_alive;
                 self.watch();
             }
-            (Heard::Unanswered, State::Associated { offer, unanswered }) => {
+            (StationEvent::Unanswered, State::Associated { offer, unanswered }) => {
                 self.state = State::Associated { offer, unanswered: unanswered + 1 };
                 if unanswered + 1 == self.wifi.failed_attempts {
                     self.lose(offer.cell, "retry-loss", now, out);
                 }
             }
-            (Heard::Deadline { busy }, state) if self.deadline.is_some_and(|deadline| deadline <= now) => {
+            (StationEvent::Deadline { busy }, state)
+                if self.deadline.is_some_and(|deadline| deadline <= now) =>
+            {
                 self.deadline = None;
                 self.on_deadline(state, busy, now, out);
             }
@@ -290,7 +297,7 @@ impl Roamer {
         }
     }
 
-    fn on_deadline(&mut self, state: State, busy: bool, now: Time, out: &mut Vec<Deed>) {
+    fn on_deadline(&mut self, state: State, busy: bool, now: Time, out: &mut Vec<StationAction>) {
         let tries = self.wifi.tries;
         match state {
             State::Off => {}
@@ -298,7 +305,7 @@ impl Roamer {
             State::Scanning { channel, step: Step::Delay } => {
                 // Should the air not be free for so long, it goes on without an answer.
                 self.step(channel, Step::Sending, now + self.wifi.max_channel_time);
-                out.push(Deed::Probe);
+                out.push(StationAction::Probe);
             }
             State::Scanning { channel, step: Step::Min { max } } if busy && max > now => {
                 self.step(channel, Step::Max, max);
@@ -307,25 +314,25 @@ impl Roamer {
                 self.look_at(channel + 1, now, out)
             }
             State::Scanning { channel, .. } if self.found.is_empty() => {
-                out.push(Deed::Note("nothing-found"));
+                out.push(StationAction::Note("nothing-found"));
                 match self.wifi.rescan_after {
                     Duration::ZERO => self.scan(now, out),
                     pause => self.step(channel, Step::Rest, now + pause),
                 }
             }
             State::Scanning { .. } => {
-                out.push(Deed::Note("scanned"));
+                out.push(StationAction::Note("scanned"));
                 self.found.sort_by_key(|offer| (offer.strength, std::cmp::Reverse(offer.cell)));
                 self.try_next(now, out);
             }
             State::Authenticating { offer, sent } if sent < tries => self.authenticate(offer, sent, now, out),
             State::Associating { offer, sent } if sent < tries => self.associate(offer, sent, now, out),
             State::Authenticating { .. } => {
-                out.push(Deed::Note("authentication-failed"));
+                out.push(StationAction::Note("authentication-failed"));
                 self.try_next(now, out);
             }
             State::Associating { .. } => {
-                out.push(Deed::Note("association-failed"));
+                out.push(StationAction::Note("association-failed"));
                 self.try_next(now, out);
             }
             State::Associated { offer, .. } if self.beacon_by.is_some_and(|time| time <= now) => {
@@ -334,7 +341,7 @@ impl Roamer {
             State::Associated { offer, .. } => {
                 self.keep_alive_at = now + self.wifi.keep_alive;
                 self.watch();
-                out.push(Deed::KeepAlive(offer.cell));
+                out.push(StationAction::KeepAlive(offer.cell));
             }
         }
     }
@@ -343,18 +350,18 @@ impl Roamer {
         (self.state, self.deadline) = (State::Scanning { channel, step }, Some(deadline));
     }
 
-    fn lose(&mut self, cell: u32, sign: &'static str, now: Time, out: &mut Vec<Deed>) {
-        out.extend([Deed::Note(sign), Deed::Leave(cell)]);
+    fn lose(&mut self, cell: u32, sign: &'static str, now: Time, out: &mut Vec<StationAction>) {
+        out.extend([StationAction::Note(sign), StationAction::Leave(cell)]);
         self.scan(now, out);
     }
 
-    fn scan(&mut self, now: Time, out: &mut Vec<Deed>) {
+    fn scan(&mut self, now: Time, out: &mut Vec<StationAction>) {
         self.found.clear();
         self.look_at(1, now, out);
     }
 
-    fn look_at(&mut self, channel: u32, now: Time, out: &mut Vec<Deed>) {
-        out.push(Deed::Tune(channel));
+    fn look_at(&mut self, channel: u32, now: Time, out: &mut Vec<StationAction>) {
+        out.push(StationAction::Tune(channel));
         match self.wifi.scan {
             Scan::Active => self.step(channel, Step::Delay, now + self.wifi.probe_delay),
             Scan::Passive => self.step(channel, Step::Max, now + self.wifi.passive_channel_time),
@@ -368,26 +375,26 @@ impl Roamer {
     }
 
     /// Turns to the best cell that is left of the scan, or scans again.
-    fn try_next(&mut self, now: Time, out: &mut Vec<Deed>) {
+    fn try_next(&mut self, now: Time, out: &mut Vec<StationAction>) {
         match self.found.pop() {
             Some(offer) => {
-                out.push(Deed::Tune(offer.channel));
+                out.push(StationAction::Tune(offer.channel));
                 self.authenticate(offer, 0, now, out);
             }
             None => self.scan(now, out),
         }
     }
 
-    fn authenticate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<Deed>) {
+    fn authenticate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<StationAction>) {
         self.state = State::Authenticating { offer, sent: sent + 1 };
         self.deadline = Some(now + self.wifi.authentication_timeout);
-        out.push(Deed::Authenticate(offer.cell));
+        out.push(StationAction::Authenticate(offer.cell));
     }
 
-    fn associate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<Deed>) {
+    fn associate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<StationAction>) {
         self.state = State::Associating { offer, sent: sent + 1 };
         self.deadline = Some(now + self.wifi.association_timeout);
-        out.push(Deed::Associate { cell: offer.cell, again: self.had_cell });
+        out.push(StationAction::Associate { cell: offer.cell, again: self.had_cell });
     }
 
     fn await_beacons(&mut self, offer: Offer, now: Time) {

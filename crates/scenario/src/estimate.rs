@@ -4,6 +4,7 @@ use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario, Way};
 use roamlab_engine::{Bytes, Duration};
 use roamlab_traffic::AppSpec;
+use roamlab_transport::TransportSpec;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -164,7 +165,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
         let fits = load.demand * share * load.seconds / load.packet_bits;
         let packets = fits.min(file(load.flow, load.packet_bits));
         let queues = load.path.iter().filter(|edge| graph[edge.0][edge.1].recorded).count() as f64;
-        let tcp = load.flow.transport.tcp().is_some();
+        let tcp = !matches!(load.flow.transport, TransportSpec::Udp(_));
         let ways = if tcp { 2.0 } else { 1.0 };
         events += packets * load.path.len() as f64 * EVENTS_PER_HOP * ways;
         let record = &scenario.record;
@@ -259,6 +260,7 @@ fn load<'a>(
     let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
     let (demand, packet_bits) = match (flow.app.load(), tcp) {
         (Some(load), _) => load,
+        (None, None) => (f64::INFINITY, 8.0 * flow.transport.quic()?.packet_size().0 as f64),
         (None, tcp) => {
             let tcp = tcp?;
             let bits = 8.0 * (tcp.segment.0 + tcp.header.0) as f64;

@@ -1,6 +1,6 @@
 //! The transport of a flow's data in a scenario: a family of kinds, one row each.
 
-use crate::TcpSpec;
+use crate::{QuicSpec, TcpSpec};
 use roamlab_engine::tagged::{self, Family};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -43,6 +43,7 @@ macro_rules! transports {
 
 transports! {
     "tcp" => Tcp(Box<TcpSpec>): "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
+    "quic" => Quic(Box<QuicSpec>): "A stream over UDP with the recovery, pacing and congestion control of RFC 9002",
     "udp" => Udp(UdpSpec): "Datagrams as the application offers them",
 }
 
@@ -63,7 +64,15 @@ impl TransportSpec {
     pub fn tcp(&self) -> Option<&TcpSpec> {
         match self {
             TransportSpec::Tcp(spec) => Some(spec),
-            TransportSpec::Udp(_) => None,
+            TransportSpec::Quic(_) | TransportSpec::Udp(_) => None,
+        }
+    }
+
+    /// The parameters of QUIC, if it is that.
+    pub fn quic(&self) -> Option<&QuicSpec> {
+        match self {
+            TransportSpec::Quic(spec) => Some(spec),
+            TransportSpec::Tcp(_) | TransportSpec::Udp(_) => None,
         }
     }
 }

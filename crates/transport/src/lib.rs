@@ -1,4 +1,4 @@
-//! Sans-IO TCP and UDP endpoints.
+//! Sans-IO TCP, QUIC and UDP endpoints.
 //!
 //! An endpoint never reads a clock and never sends. `now` is an argument. After every input the caller takes output
 //! with `poll_transmit`, gets the time of the next wake-up from `next_deadline`, and reads events with `poll_fact`. So
@@ -7,19 +7,22 @@
 //! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every knob filled in by a [`Profile`].
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends of a one-way bulk transfer, counting in segments.
 //! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
+//! * [`QuicSender`] and [`QuicReceiver`] are the same for QUIC; [`QuicSpec`] has its parameters.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
 mod family;
 mod params;
+mod quic;
 mod spec;
 mod tcp;
 mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use params::{
-    Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, SpuriousDetection,
-    TcpParams, VARIANTS, Variant,
+    AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
+    RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
+pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
 pub use spec::TcpSpec;
 pub use tcp::{
     CONGESTION_CONTROLS, CongestionControlSpec, Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver,
@@ -33,4 +36,5 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("ns2-2001", "ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1"),
     ("ns2-2003", "ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving"),
     ("ns2-2009", "ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms"),
+    ("linux-6", "Linux 6 with its default settings: RACK-TLP, PRR, undo, quick ACKs"),
 ];

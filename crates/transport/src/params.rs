@@ -25,6 +25,9 @@ pub enum Profile {
     /// ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms.
     #[serde(rename = "ns2-2009")]
     Ns2_2009,
+    /// Linux 6 with its default settings: RACK-TLP, PRR, undo, quick ACKs.
+    #[serde(rename = "linux-6")]
+    Linux6,
 }
 
 /// Declares the variants: name, one-line summary, loss recovery, congestion control.
@@ -56,6 +59,8 @@ variants! {
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
+    "cubic" => Cubic, "SACK, with the window as a cubic function of the time since the latest loss (RFC 9438).", Pipe, Cubic;
+    "bbr" => Bbr, "SACK, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
     "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 
@@ -80,6 +85,20 @@ pub enum RecoveryKind {
     Ns2Fack,
     /// Retransmission by the times of transmission (Brakmo & Peterson 1995; ns-2 `Agent/TCP/Vegas`).
     Vegas,
+    /// SACK with loss detection by time, and a tail loss probe (RFC 8985).
+    Rack,
+}
+
+/// How a recovery of [`RecoveryKind::Rack`] reduces the window.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// To ssthresh when the loss is found.
+    Immediate,
+    /// In proportion to what is delivered of the data that was in flight (RFC 9937).
+    Prr,
+    /// The same in proportion to the window before the loss (Linux).
+    LinuxPrr,
 }
 
 /// What a partial ACK takes from the inflated window (NewReno).
@@ -121,6 +140,18 @@ pub enum SpuriousDetection {
     FRto,
     /// By reports that all that was sent again had arrived before (RFC 3708); needs D-SACK.
     DSack,
+    /// By D-SACK, by timestamps if they are in use, and by F-RTO, as Linux; needs the recovery `rack` and D-SACK.
+    Linux,
+}
+
+/// When the receiver acknowledges.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckRule {
+    /// Every second segment, a single one after `delayed_ack` (RFC 5681 §4.2).
+    Delayed,
+    /// Quick ACKs at the start, an adaptive delay of 40 to 200 ms, and compressed SACKs (Linux).
+    Linux,
 }
 
 /// The arithmetic of halving.
@@ -129,10 +160,22 @@ pub enum SpuriousDetection {
 pub enum Halving {
     /// Real-valued ssthresh and cwnd.
     Real,
+    /// Whole segments, two at least (Linux).
+    Whole,
     /// cwnd keeps its fraction, ssthresh does not (ns-2, `precisionReduce_` true).
     TruncatedSsthresh,
     /// Integer division of the integer window (ns-2, `precisionReduce_` false).
     Integer,
+}
+
+/// How the RTO follows from the round-trip times.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RtoRule {
+    /// srtt + max(tick, 4 rttvar), at least `min_rto` (RFC 6298 §2).
+    Rfc6298,
+    /// srtt + max(4 rttvar, `min_rto`), where rttvar is the largest deviation of a round trip (Linux).
+    Linux,
 }
 
 /// How the RTO backs off.
@@ -177,6 +220,10 @@ macro_rules! tcp_knobs {
             limited_transmit: bool,
             /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
             guard_fast_retransmit: bool,
+            /// `rack`: send a probe when no ACK comes for two round trips (RFC 8985 §7; Linux `tcp_early_retrans`).
+            tail_loss_probe: bool,
+            /// `rack`: how a recovery reduces the window (RFC 9937).
+            reduction: Reduction,
             /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
             /// `bugfix_ss_`, which also lets a lost SYN reduce the initial window to one segment).
             first_loss_unguarded: bool,
@@ -207,6 +254,9 @@ macro_rules! tcp_knobs {
             spurious_detection: SpuriousDetection,
             /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
             ecn: bool,
+            /// An echo of congestion reduces the window by less than a loss does: it leaves 0.8 of it, with CUBIC 0.85 (ABE,
+            /// RFC 8511 §3.1, §4.1).
+            abe: bool,
             /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
             /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
             cwr_on_retransmissions: bool,
@@ -221,10 +271,15 @@ macro_rules! tcp_knobs {
             /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
             /// Mahdavi 1996 §4.6; ns-2 `rampdown_`).
             fack_rampdown: bool,
+            /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
+            /// control that paces by itself does so without it.
+            pacing: bool,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
             slow_start_restart: bool,
+            /// Halve cwnd for each idle RTO, down to `restart_window`, and not at once (Linux; RFC 2861).
+            idle_halving: bool,
             /// cwnd after an idle RTO; never an increase (ns-2: 1; RFC 5681 §4.1: the initial window).
             restart_window: Packets,
             /// The clock's tick or granularity (ns-2 `tcpTick_`).
@@ -235,6 +290,8 @@ macro_rules! tcp_knobs {
             min_rto: Duration,
             /// Largest RTO (ns-2 `maxrto_`).
             max_rto: Duration,
+            /// How the RTO follows from the round-trip times; in ns-2 with BSD's ticks.
+            rto_rule: RtoRule,
             /// How the RTO backs off (ns-2 `rfc2988_`).
             backoff: Backoff,
             /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
@@ -242,6 +299,8 @@ macro_rules! tcp_knobs {
             /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment at
             /// once (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
             delayed_ack: Duration,
+            /// When the receiver acknowledges; by Linux's rule `delayed_ack` does not count.
+            ack_rule: AckRule,
             /// Segment 0 is acknowledged at once even if ACKs are delayed: as SYN, and by ns-2's receiver whether it is one
             /// or not (ns-2 `SYN_immediate_ack_`).
             immediate_first_ack: bool,
@@ -301,7 +360,7 @@ impl TcpParams {
     pub(crate) fn default_window(profile: Profile, segment: Bytes) -> Packets {
         const LARGEST: u64 = 3 << 20;
         match profile {
-            Profile::Rfc => Packets((LARGEST / segment.0.max(1)) as u32),
+            Profile::Rfc | Profile::Linux6 => Packets((LARGEST / segment.0.max(1)) as u32),
             Profile::Ns2_2009 | Profile::Ns2_2003 | Profile::Ns2_2001 => Packets(20), // ns-2's window_
         }
     }
@@ -313,6 +372,7 @@ impl TcpParams {
             Profile::Ns2_2009 => TcpParams::ns2_2009(variant, window, segment),
             Profile::Ns2_2003 => TcpParams::ns2_2003(variant, window, segment),
             Profile::Ns2_2001 => TcpParams::ns2_2001(variant, window, segment),
+            Profile::Linux6 => TcpParams::linux_6(variant, window, segment),
         }
     }
 
@@ -338,6 +398,8 @@ impl TcpParams {
             limited_transmit: true,
             guard_fast_retransmit: true,
             first_loss_unguarded: true,
+            tail_loss_probe: true,
+            reduction: Reduction::Immediate,
             repeat_fast_retransmit: false,
             inflate_always: false,
             impatient: true,
@@ -351,21 +413,26 @@ impl TcpParams {
             timestamps: false,
             spurious_detection: SpuriousDetection::None,
             ecn: false,
+            abe: false,
             cwr_on_retransmissions: true,
             window_scaling: true,
             echo_latest: false,
             fack_overdamping: false,
             fack_rampdown: false,
+            pacing: false,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
+            idle_halving: false,
             restart_window: Packets(1),
             tick: Duration::from_millis(10),
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
+            rto_rule: RtoRule::Rfc6298,
             backoff: Backoff::Rfc2988,
             stale_rto_on_restart: false,
             delayed_ack: Duration::ZERO,
+            ack_rule: AckRule::Delayed,
             immediate_first_ack: true,
         }
     }
@@ -438,6 +505,7 @@ impl TcpParams {
             first_loss_unguarded: false,
             partial_deflation: PartialDeflation::Full,
             cap_cwnd_on_exit: true,
+            reduction: Reduction::Prr,
             halving: Halving::Real,
             restart_window: initial_window,
             // ASSUMPTION: RFC 6298 §4 leaves the granularity open ("finer than 100 msec" serves well).
@@ -449,5 +517,31 @@ impl TcpParams {
             delayed_ack: Duration::from_millis(100),
             ..base
         }
+    }
+
+    /// Linux 6 with its default settings.
+    fn linux_6(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        let base = TcpParams::rfc(variant, window, segment);
+        let is_rack = base.recovery == RecoveryKind::Rfc6675;
+        TcpParams {
+            profile: Profile::Linux6,
+            recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },
+            reduction: Reduction::LinuxPrr,
+            spurious_detection: if is_rack { SpuriousDetection::Linux } else { base.spurious_detection },
+            rto_rule: RtoRule::Linux,
+            ack_rule: AckRule::Linux,
+            idle_halving: true,
+            timestamps: true,
+            halving: Halving::Whole,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            ..base
+        }
+    }
+
+    /// Whether the profile is one of Linux: where the RFCs leave a choice, or Linux differs, Linux's way is taken.
+    #[inline(always)]
+    pub(crate) fn follows_linux(&self) -> bool {
+        self.profile == Profile::Linux6
     }
 }

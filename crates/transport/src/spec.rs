@@ -12,7 +12,8 @@ macro_rules! spec {
         #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct TcpSpec {
-            /// The variant: loss recovery and congestion control in one name. Reno if absent.
+            /// The variant: loss recovery and congestion control in one name. Reno if absent, in the
+            /// profile `linux-6` SACK.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub variant: Option<Variant>,
             /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
@@ -51,12 +52,20 @@ pub(crate) type SpecError = (&'static str, String);
 impl TcpSpec {
     /// Fills in what the scenario left open, or says which field cannot be right.
     pub fn resolve(&self, profile: Profile) -> Result<TcpParams, SpecError> {
-        let variant = self.variant.unwrap_or(Variant::Reno);
+        let usual = if profile == Profile::Linux6 { Variant::Sack } else { Variant::Reno };
+        let variant = self.variant.unwrap_or(usual);
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
         let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
         let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
-        if profile == Profile::Rfc && self.restart_window.is_none() {
+        if matches!(profile, Profile::Rfc | Profile::Linux6) && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
+        }
+        if params.recovery == RecoveryKind::Rack {
+            // It goes by SACK, and has a detection of spurious retransmissions of its own.
+            params.sack_blocks = self.sack_blocks.unwrap_or(4);
+            params.dsack = self.dsack.unwrap_or(true);
+            let detection = if params.dsack { SpuriousDetection::Linux } else { SpuriousDetection::None };
+            params.spurious_detection = self.spurious_detection.unwrap_or(detection);
         }
         check(&params)?;
         if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
@@ -118,6 +127,20 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             "\"d-sack\" needs `dsack = true`; write \"f-rto\" without".into(),
         ));
     }
+    let by_rack = params.recovery == RecoveryKind::Rack;
+    let is_linux = params.spurious_detection == SpuriousDetection::Linux;
+    if is_linux && !(by_rack && params.dsack) {
+        return Err((
+            "spurious_detection",
+            "\"linux\" needs `recovery = \"rack\"` and `dsack = true`; write \"f-rto\" without".into(),
+        ));
+    }
+    if by_rack && !is_linux && params.spurious_detection != SpuriousDetection::None {
+        return Err((
+            "spurious_detection",
+            "the recovery \"rack\" has its own; write \"linux\" or \"none\"".into(),
+        ));
+    }
     let needs_sack = !matches!(
         params.recovery,
         RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
@@ -129,6 +152,13 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     params.congestion_control.check()?;
+    if params.abe && !params.ecn {
+        return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
+    }
+    if params.abe && !params.congestion_control.takes_abe() {
+        let message = "it is for the congestion controls \"reno\" and \"cubic\", without `as_linux`: write one of these, or leave it out";
+        return Err(("abe", message.into()));
+    }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
     }

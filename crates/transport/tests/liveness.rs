@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use roamlab_engine::{Duration, Packets, Time};
 use roamlab_packet::{Ecn, TcpHeader};
-use roamlab_transport::{CONGESTION_CONTROLS, Profile, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant};
+use roamlab_transport::{
+    CONGESTION_CONTROLS, Profile, RecoveryKind, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
+};
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 
@@ -21,7 +23,8 @@ fn senders() -> Vec<TcpSpec> {
         congestion_control: parse(name),
         ..TcpSpec::default()
     });
-    variants.chain(controls).collect()
+    let rack = TcpSpec { recovery: Some(RecoveryKind::Rack), ..TcpSpec::default() };
+    variants.chain(controls).chain([rack]).collect()
 }
 
 /// Runs one transfer over a path that loses what `losses` says, in the order of sending, both ways.
@@ -88,7 +91,7 @@ proptest! {
 
     #[test]
     fn everything_arrives_once(losses in prop::collection::vec(prop::bool::weighted(0.2), 0..400), delayed: bool) {
-        for profile in [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009] {
+        for profile in [Profile::Rfc, Profile::Linux6, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009] {
             for sender in senders() {
                 let ended = transfer(profile, sender.clone(), delayed, &losses)?;
                 prop_assert_eq!(ended, transfer(profile, sender, delayed, &losses)?, "not deterministic");

@@ -4,8 +4,9 @@ use roamlab_transport::{Profile, TcpSpec, VARIANTS};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-const PROFILES: [(&str, Profile); 4] = [
+const PROFILES: [(&str, Profile); 5] = [
     ("rfc", Profile::Rfc),
+    ("linux-6", Profile::Linux6),
     ("ns2-2009", Profile::Ns2_2009),
     ("ns2-2003", Profile::Ns2_2003),
     ("ns2-2001", Profile::Ns2_2001),
@@ -28,8 +29,9 @@ fn cell(value: &Value) -> String {
 /// A row for every knob, with a mark where the profiles differ, and below it what variants change.
 fn table() -> String {
     let columns = PROFILES.map(|(_, profile)| knobs(profile, "reno"));
-    let mut text =
-        String::from("| knob | rfc | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "| knob | rfc | linux-6 | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|\n",
+    );
     for knob in columns[0].keys() {
         let cells = columns.each_ref().map(|column| cell(&column[knob]));
         let mark = if cells.iter().all(|other| *other == cells[0]) { "" } else { "differs" };

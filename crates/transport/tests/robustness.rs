@@ -11,7 +11,8 @@ use roamlab_transport::{
 };
 use serde_json::json;
 
-const PROFILES: [Profile; 4] = [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
+const PROFILES: [Profile; 5] =
+    [Profile::Rfc, Profile::Linux6, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
 /// Inputs of one sequence.
 const INPUTS: u32 = 40;
 
@@ -44,7 +45,7 @@ impl Dice {
     }
 
     fn params(&mut self) -> TcpParams {
-        let profile = PROFILES[self.below(4) as usize];
+        let profile = PROFILES[self.below(PROFILES.len() as u32) as usize];
         let variant = VARIANTS[self.below(VARIANTS.len() as u32) as usize].0;
         let variant: Variant = serde_json::from_value(variant.into()).unwrap();
         let timestamps = self.chance(30);
@@ -54,18 +55,25 @@ impl Dice {
             SpuriousDetection::DSack,
             SpuriousDetection::Eifel,
         ];
+        let is_rack = profile == Profile::Linux6 && variant == Variant::Sack;
+        let detection = match self.below(if timestamps { 4 } else { 3 }) as usize {
+            0 if is_rack => SpuriousDetection::None,
+            _ if is_rack => SpuriousDetection::Linux,
+            index => detection[index],
+        };
         let spec = TcpSpec {
             variant: Some(variant),
             window: Some(Packets(1 + self.below(40))),
             segment: Some(Bytes(1 + u64::from(self.below(3000)))),
             initial_window: Some(Packets(1 + self.below(10))),
             timestamps: Some(timestamps),
-            spurious_detection: Some(detection[self.below(if timestamps { 4 } else { 3 }) as usize]),
+            spurious_detection: Some(detection),
             dsack: Some(true),
             ecn: Some(self.chance(30)),
             limited_transmit: Some(self.chance(50)),
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
             fack_rampdown: Some(self.chance(50)),
+            pacing: Some(self.chance(20)),
             fack_overdamping: Some(self.chance(50)),
             congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()
@@ -81,7 +89,16 @@ impl Dice {
             "beta": format!("{} pkt", 4 + self.below(5)),
             "gamma": format!("{} pkt", self.below(5)),
         });
-        let spec = if name == "vegas" { thresholds } else { name.into() };
+        let slow_start = ["standard", "hystart", "hystart++"][self.below(3) as usize];
+        let spec = match name {
+            "vegas" => thresholds,
+            "cubic" => json!({
+                "kind": name,
+                "as_linux": self.chance(50),
+                "slow_start": slow_start,
+            }),
+            _ => name.into(),
+        };
         serde_json::from_value(spec).unwrap()
     }
 
@@ -136,7 +153,7 @@ fn sender_step(dice: &mut Dice, sender: &mut TcpSender, params: &TcpParams, now:
     let variables = sender.variables();
     // ns-2's Vegas takes the whole window away behind a timeout, halving to an integer by an echo at one segment; the
     // idle clock or the timer brings it back.
-    let ns2 = params.profile != Profile::Rfc;
+    let ns2 = !matches!(params.profile, Profile::Rfc | Profile::Linux6);
     let integer = params.halving == Halving::Integer;
     let may_vanish = ns2 && (params.variant == Variant::Vegas || integer);
     let is_window = variables.cwnd > 0.0 || (may_vanish && variables.cwnd == 0.0);

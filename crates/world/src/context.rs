@@ -2,7 +2,7 @@
 
 use crate::control::messages::Messages;
 use crate::event::Event;
-use crate::ids::Location;
+use crate::ids::{Location, NodeId};
 use crate::record::capture::{Capture, Sight};
 use crate::record::cause::{Cause, CauseId, CurrentCause, is_root};
 use crate::record::probe::{PacketStep, Probes, Stop};
@@ -29,12 +29,14 @@ pub struct Context {
     pub capture: Option<Box<Capture>>,
     /// Losses of a queue discipline that are not yet recorded.
     pub dropped: Vec<(PacketId, DropReason)>,
+    /// Hosts that have entered a cell, of which the flows are not yet told, and the rows of the causes that say so.
+    pub entered: Vec<(NodeId, CauseId)>,
 }
 
 /// Between two events, when no loss is unrecorded.
 impl Clone for Context {
     fn clone(&self) -> Context {
-        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped } = self;
+        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped, entered } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Context {
             now: *now,
@@ -45,6 +47,7 @@ impl Clone for Context {
             probes: probes.clone(),
             capture: capture.clone(),
             dropped: Vec::new(),
+            entered: entered.clone(),
         }
     }
 }

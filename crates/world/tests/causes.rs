@@ -87,6 +87,11 @@ fn a_message_that_is_sent_again_leads_to_the_loss_of_the_first() {
 
 /// A file over a slow link, and what happens to it by force.
 fn transfer(trouble: &str) -> Vec<Table> {
+    transfer_by(r#"variant = "newreno""#, r#"{ kind = "ftp" }"#, trouble)
+}
+
+/// The same by a TCP with these parameters, of what an application offers.
+fn transfer_by(tcp: &str, app: &str, trouble: &str) -> Vec<Table> {
     let tables = results(
         &format!(
             r#"
@@ -104,8 +109,8 @@ fn transfer(trouble: &str) -> Vec<Table> {
             [[flows]]
             name = "file"
             path = ["a", "b"]
-            transport = {{ kind = "tcp", variant = "newreno", window = "8 pkt" }}
-            app = {{ kind = "ftp" }}
+            transport = {{ kind = "tcp", window = "8 pkt", {tcp} }}
+            app = {app}
             "#
         ),
         DRAW,
@@ -122,6 +127,27 @@ fn what_is_sent_again_leads_to_the_forced_loss() {
     assert_eq!(reduced, ["fast-retransmit", lost]);
     assert_eq!(chain(&tables, "packets", ["event", "retransmission"], ["send", "true"]), [lost]);
     assert_eq!(chain(&tables, "packets", ["event", "flow"], ["drop", "file"]), [lost]);
+}
+
+const RACK: &str = r#"variant = "sack", recovery = "rack""#;
+
+#[test]
+fn a_cut_by_rack_leads_over_its_mark_to_the_loss() {
+    let tables = transfer_by(RACK, r#"{ kind = "ftp" }"#, "drops = [{ packets = [20] }]");
+    let reduced = chain(&tables, "tcp", ["event", "flow"], ["fast-retransmit", "file"]);
+    assert_eq!(reduced, ["fast-retransmit", "rack-mark", "loss forced-loss r->b"]);
+    let marked = chain(&tables, "tcp", ["event", "flow"], ["rack-mark", "file"]);
+    assert_eq!(marked, ["rack-mark", "loss forced-loss r->b"]);
+}
+
+#[test]
+fn a_probe_of_the_tail_leads_to_what_was_lost() {
+    let app = r#"{ kind = "ftp", packets = "20 pkt" }"#;
+    let tables = transfer_by(RACK, app, "drops = [{ packets = [19, 20] }]");
+    let probed = chain(&tables, "tcp", ["event", "flow"], ["tail-loss-probe", "file"]);
+    assert_eq!(probed, ["tail-loss-probe", "loss forced-loss r->b"]);
+    let marked = chain(&tables, "tcp", ["event", "flow"], ["rack-mark", "file"]);
+    assert_eq!(marked, ["rack-mark", "loss forced-loss r->b"]);
 }
 
 #[test]

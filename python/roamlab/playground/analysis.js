@@ -148,16 +148,16 @@ class Course {
 /** The slow periods of a file transfer or of a flow of datagrams: it gets less than half of what it did, or of what is sent. */
 function slowPeriods(record, flow) {
   const { deliveries, packets, flows } = record.tables;
-  const isTcp = flows.word("kind", rowsOf(flows, { flow })[0]) === "tcp";
-  if (isTcp && flowTable(record, flow).app?.kind !== "ftp") return [];
+  const connects = ["tcp", "quic"].includes(flows.word("kind", rowsOf(flows, { flow })[0]));
+  if (connects && flowTable(record, flow).app?.kind !== "ftp") return [];
   const { fresh, delay } = arrivalsOf(record, flow);
   if (fresh.length < LEAST_PKTS) return [];
   const course = (table, rows, name, later) => {
     const [time, size] = [table.column("time_ns"), table.column(name)];
     return new Course(picked(time, rows).map((at) => at + later), picked(size, rows));
   };
-  const datagrams = isTcp ? [] : rowsOf(packets, { flow, event: "send", kind: "datagram" });
-  const sent = isTcp ? null : course(packets, datagrams, "wire_bytes", delay);
+  const datagrams = connects ? [] : rowsOf(packets, { flow, event: "send", kind: "datagram" });
+  const sent = connects ? null : course(packets, datagrams, "wire_bytes", delay);
   return periodsOf(flow, course(deliveries, fresh, "bytes", 0), sent, Math.max(FLOOR_NS, 2 * delay), endOf(record, flow));
 }
 

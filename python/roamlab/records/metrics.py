@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.float64]
 
-REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction")
+REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction", "persistent-congestion")
 """Events of the table `tcp` that cut the window."""
 
 MOVES = ("motion", "measurement", "out-of-range", "on-air", "prediction")
@@ -70,7 +70,7 @@ def losses(results: Results, flow: str) -> Values:
     drops, deliveries = results.columns("drops"), results.columns("deliveries")
     is_data = drops.where("flow", flow) & ~drops.where("reason", *NO_LOSS)
     flows = results.columns("flows")
-    if flows.where("kind", "tcp")[flows.where("flow", flow)].any():
+    if flows.where("kind", "tcp", "quic")[flows.where("flow", flow)].any():
         is_data &= drops["seq"] > 0  # an acknowledgement is no data
     arrived = deliveries.where("flow", flow)
     came = set(zip(deliveries["seq"][arrived].tolist(), deliveries["sent_ns"][arrived].tolist(), strict=True))

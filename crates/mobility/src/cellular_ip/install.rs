@@ -1,6 +1,6 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
-use super::node::Place;
+use super::node::TreePosition;
 use super::{CellularIp, Handoff, Kind, MobileHost, Node, Params, Phase, Sizes};
 use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused, gateway};
 use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
@@ -68,7 +68,7 @@ impl Protocol for Params {
             let in_area = self.paging_areas.iter().any(|root| root == area);
             let below = || tree.neighbours(name).filter(|other| uplinks[other] == Some(name));
             let phase = || stream(&format!("{name}/beacon")).uniform_duration(self.detection.beacon_interval);
-            let place = Place {
+            let position = TreePosition {
                 address: at,
                 uplink: uplink.filter(|_| configured).map(|uplink| topology.address(uplink)),
                 neighbours: tree.neighbours(name).map(|other| topology.address(other)).collect(),
@@ -77,7 +77,7 @@ impl Protocol for Params {
                 set: sets.of(at).to_vec(),
                 phase: cell.then(phase),
             };
-            let role = Node::new(place, &hosts, self).into();
+            let role = Node::new(position, &hosts, self).into();
             let buffering = self.equaliser.buffering().filter(|_| self.handoff == Handoff::Semisoft);
             installed.roles.push(Placement { at, role, buffering, watches_uplink: true });
         }

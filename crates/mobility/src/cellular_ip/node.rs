@@ -40,9 +40,9 @@ crate::transitions! {
     "paged" | "time" | "paging timeout" | "no route" | "none";
 }
 
-/// Where a node stands.
+/// The position of a node in the access network.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct TreePosition {
     /// Its address.
     pub address: Addr,
     /// The next one towards the gateway, if it is known from the beginning.
@@ -63,7 +63,7 @@ pub struct Place {
 /// Cellular IP at a node of the access network.
 #[derive(Clone, Debug)]
 pub struct Node {
-    place: Place,
+    position: TreePosition,
     caches: Caches,
     trigger: Trigger,
     beacons: Option<Beacons>,
@@ -79,17 +79,17 @@ pub struct Node {
 
 impl Node {
     /// A node that knows no host; `hosts` are those of the domain.
-    pub fn new(place: Place, hosts: &[Addr], params: &Params) -> Node {
-        let interval = params.gateway_beacon_interval.filter(|_| place.is_gateway);
+    pub fn new(position: TreePosition, hosts: &[Addr], params: &Params) -> Node {
+        let interval = params.gateway_beacon_interval.filter(|_| position.is_gateway);
         Node {
-            caches: Caches::new(place.floods.clone(), params),
+            caches: Caches::new(position.floods.clone(), params),
             trigger: params.trigger.clone(),
-            beacons: place.phase.map(|phase| Beacons::new(phase, &params.detection)),
+            beacons: position.phase.map(|phase| Beacons::new(phase, &params.detection)),
             gateway_beacon: interval.map(|interval| (Time::ZERO, interval)),
             sequence: 0,
             last: BTreeMap::new(),
-            unset: if place.floods.is_none() { Vec::new() } else { hosts.to_vec() },
-            place,
+            unset: if position.floods.is_none() { Vec::new() } else { hosts.to_vec() },
+            position,
         }
     }
 
@@ -117,7 +117,7 @@ impl Node {
     }
 
     fn pass_on(&self, message: &Message, out: &mut Vec<Action>) {
-        if let Some(uplink) = self.place.uplink {
+        if let Some(uplink) = self.position.uplink {
             out.push(Action::Send { to: uplink, message: message.clone() });
         }
     }
@@ -129,8 +129,8 @@ impl Node {
         }
         let id = self.last.get(&host).map_or(Identification::default(), |last| last.id).newer(now);
         out.push(Action::Note { host, phase: Phase::SemisoftSent });
-        for to in self.trigger.names(expected, &self.place.set) {
-            if to != self.place.address {
+        for to in self.trigger.names(expected, &self.position.set) {
+            if to != self.position.address {
                 send(to, (host, id, Kind::SemisoftTrigger), out);
             }
         }
@@ -138,11 +138,11 @@ impl Node {
 
     /// The gateway's beacon says where the gateway is: where its first copy comes from.
     fn hear_gateway(&mut self, from: Addr, id: Identification, out: &mut Vec<Action>) {
-        if self.place.is_gateway || id.0 <= self.sequence {
+        if self.position.is_gateway || id.0 <= self.sequence {
             return;
         }
         self.sequence = id.0;
-        let is_new = self.place.uplink.replace(from) != Some(from);
+        let is_new = self.position.uplink.replace(from) != Some(from);
         self.send_gateway_beacon(Some(from), out);
         if is_new {
             self.last.values().for_each(|last| self.pass_on(last, out));
@@ -150,7 +150,7 @@ impl Node {
     }
 
     fn send_gateway_beacon(&self, from: Option<Addr>, out: &mut Vec<Action>) {
-        for &to in self.place.neighbours.iter().filter(|to| Some(**to) != from) {
+        for &to in self.position.neighbours.iter().filter(|to| Some(**to) != from) {
             let id = Identification(self.sequence);
             out.push(Action::Send { to, message: Message { host: None, id, kind: Kind::GatewayBeacon } });
         }

@@ -4,8 +4,8 @@
 //! effect.
 
 use super::message::Ends;
-use super::place::Place;
 use super::refresher::Refresher;
+use super::tree_position::TreePosition;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
 use crate::blocks::Beacons;
 use crate::signal::{broadcast, send};
@@ -89,19 +89,19 @@ enum State {
 impl BaseStation {
     /// A base station that knows no host, among the domain's; the first beacon and refresh come at `phases`.
     pub fn new(
-        (place, gateway): (&Place, Addr),
+        (position, gateway): (&TreePosition, Addr),
         others: BTreeSet<Addr>,
         phases: (Duration, Duration),
         params: &Params,
     ) -> BaseStation {
         BaseStation {
-            address: place.address,
-            uplink: place.uplink.unwrap_or(gateway),
+            address: position.address,
+            uplink: position.uplink.unwrap_or(gateway),
             gateway,
             others,
             params: params.clone(),
             beacons: Beacons::new(phases.0, &params.detection),
-            refresher: Refresher::new(place.uplink, phases.1, params),
+            refresher: Refresher::new(position.uplink, phases.1, params),
             present: BTreeSet::new(),
             newest: BTreeMap::new(),
             members: BTreeMap::new(),

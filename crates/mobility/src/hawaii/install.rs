@@ -1,6 +1,6 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
-use super::place::Place;
+use super::tree_position::TreePosition;
 use super::{BaseStation, Hawaii, Kind, MobileHost, Params, Phase, Router, Scheme, Sizes};
 use crate::blocks::{AccessTree, BufferPlace, Release, check_times, check_unused, gateway};
 use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology};
@@ -71,17 +71,17 @@ impl Protocol for Params {
         for (name, uplink) in tree.nodes() {
             let at = address(name);
             let below = below.remove(name).unwrap_or_default();
-            let place = Place { address: at, uplink: uplink.map(address), below };
+            let position = TreePosition { address: at, uplink: uplink.map(address), below };
             let phase = |what: &str, end: Duration| stream(&format!("{name}/{what}")).uniform_duration(end);
             let refresh = phase("refresh", self.entries.refresh);
             if cells.contains(&at) {
                 let phases = (phase("beacon", self.detection.beacon_interval), refresh);
                 let others = cells.iter().copied().filter(|cell| *cell != at).collect();
-                let role = BaseStation::new((&place, address(gateway)), others, phases, self).into();
+                let role = BaseStation::new((&position, address(gateway)), others, phases, self).into();
                 let buffering = self.buffer.buffering().filter(|_| self.scheme.forwards());
                 installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
             } else {
-                let role = Router::new(place, refresh, self).into();
+                let role = Router::new(position, refresh, self).into();
                 let plain = Buffering::plain(self.buffer.limit, Keeps::Nothing);
                 let buffering = Some(plain).filter(|_| self.holds_at_switch());
                 installed.roles.push(Placement { at, role, buffering, watches_uplink: false });

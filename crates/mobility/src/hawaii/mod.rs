@@ -76,18 +76,18 @@ mod install;
 mod message;
 mod mobile_host;
 mod phase;
-mod place;
 mod refresher;
 mod router;
 #[cfg(test)]
 mod tests;
+mod tree_position;
 
 pub use base_station::BaseStation;
 pub use message::{Ends, Kind, Sizes};
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
-pub use place::Place;
 pub use router::Router;
+pub use tree_position::TreePosition;
 
 /// A message of the protocol.
 pub type Message = crate::Signal<Kind>;

@@ -5,8 +5,8 @@
 
 use super::entries::Entries;
 use super::message::Ends;
-use super::place::Place;
 use super::refresher::Refresher;
+use super::tree_position::TreePosition;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
 use crate::signal::send;
 use crate::transitions::Role;
@@ -38,7 +38,7 @@ crate::transitions! {
 /// HAWAII at a router.
 #[derive(Clone, Debug)]
 pub struct Router {
-    place: Place,
+    position: TreePosition,
     params: Params,
     entries: Entries,
     refresher: Refresher,
@@ -46,11 +46,11 @@ pub struct Router {
 
 impl Router {
     /// A router that knows no host; its first refresh comes at `phase`.
-    pub fn new(place: Place, phase: Duration, params: &Params) -> Router {
+    pub fn new(position: TreePosition, phase: Duration, params: &Params) -> Router {
         Router {
             entries: Entries::new(params.entries.lifetime),
-            refresher: Refresher::new(place.uplink, phase, params),
-            place,
+            refresher: Refresher::new(position.uplink, phase, params),
+            position,
             params: params.clone(),
         }
     }
@@ -58,7 +58,7 @@ impl Router {
     fn power_up(&mut self, of: Registration, (from, new): (Addr, Addr), now: Time, out: &mut Vec<Action>) {
         self.entries.end_stream(of.0, from, out);
         self.entries.set(of, from, now, out);
-        match self.place.uplink {
+        match self.position.uplink {
             Some(uplink) => send(uplink, (of.0, of.1, Kind::PowerUp { new }), out),
             None => send(new, (of.0, of.1, Kind::PathAcknowledge), out),
         }
@@ -68,9 +68,9 @@ impl Router {
         let (host, _) = of;
         let Ends { new, old } = ends;
         let to_old = !self.params.scheme.forwards();
-        let next = self.place.towards(if to_old { old } else { new });
-        let Some((way, next)) = self.place.towards(new).zip(next) else { return };
-        let parts = self.place.parts(new, old);
+        let next = self.position.towards(if to_old { old } else { new });
+        let Some((way, next)) = self.position.towards(new).zip(next) else { return };
+        let parts = self.position.parts(new, old);
         let before = self.entries.way(host);
         match self.params.scheme {
             _ if before == Some(way) || before.is_none() => self.entries.set(of, way, now, out),
@@ -78,26 +78,26 @@ impl Router {
                 self.entries.set(of, way, now, out);
                 note_if(parts, host, Phase::CrossOverSwitched, out);
             }
-            Scheme::Mnf if parts || Some(from) == self.place.uplink => {
+            Scheme::Mnf if parts || Some(from) == self.position.uplink => {
                 if !self.entries.waits(of) {
                     let at = now + self.params.bicast;
                     self.entries.turn(of, way, (at, parts), out);
                     note_if(parts, host, Phase::BicastBegun, out);
                 }
             }
-            Scheme::Ssf if Some(from) != self.place.uplink => {}
+            Scheme::Ssf if Some(from) != self.position.uplink => {}
             Scheme::Mnf | Scheme::Ssf => self.entries.set(of, way, now, out),
         }
         if self.params.scheme == Scheme::Ssf {
             // Nothing turns the stream back that comes now.
             self.entries.end_stream(host, next, out);
-            if Some(from) != self.place.uplink {
+            if Some(from) != self.position.uplink {
                 self.entries.stream(host, from, way, now, out);
             }
         }
         if parts
             && before.is_none()
-            && let Some(uplink) = self.place.uplink
+            && let Some(uplink) = self.position.uplink
         {
             send(uplink, (of.0, of.1, Kind::PowerUp { new }), out);
         }
@@ -112,9 +112,9 @@ impl Router {
         out: &mut Vec<Action>,
     ) {
         let (host, _) = of;
-        let next = self.place.towards(if returns { ends.new } else { ends.old });
-        let Some((way, next)) = self.place.towards(ends.new).zip(next) else { return };
-        let parts = self.place.parts(ends.new, ends.old);
+        let next = self.position.towards(if returns { ends.new } else { ends.old });
+        let Some((way, next)) = self.position.towards(ends.new).zip(next) else { return };
+        let parts = self.position.parts(ends.new, ends.old);
         if returns {
             self.entries.end_stream(host, from, out);
             self.entries.set(of, way, now, out);
@@ -188,7 +188,7 @@ impl Agent for Router {
             Input::Deadline => {
                 self.entries.on_time(now, out);
                 if self.refresher.is_due(now) {
-                    self.refresher.send(self.entries.refreshed(self.place.uplink), out);
+                    self.refresher.send(self.entries.refreshed(self.position.uplink), out);
                 }
             }
             _ => {}

@@ -6,7 +6,7 @@
 //! then old and new at the same time. ASSUMPTION: the papers do not treat that case. The detour cannot end for lack of
 //! packets there, because they continue to arrive at this agent; it ends the hold time after the move.
 
-use super::visitor::{Host, Place};
+use super::visitor::{Host, Location};
 use super::{Action, Backoff, Input, Kind, Message, Params, Phase};
 use crate::signal::send;
 use crate::transitions::Role;
@@ -106,19 +106,19 @@ impl ForeignAgent {
         if entry.outdates(identification) {
             return;
         }
-        let previous_place = entry.place;
+        let previous_place = entry.location;
         let pending = Some(now + self.params.pending_timeout);
         entry.identification = Some(identification);
         match previous_place {
-            Place::Here { base_station: old, confirmed, .. } => {
-                entry.place = Place::Here { base_station, pending, confirmed };
+            Location::Here { base_station: old, confirmed, .. } => {
+                entry.location = Location::Here { base_station, pending, confirmed };
                 if old != base_station {
                     out.push(Action::Note { host, phase: Phase::NewAgentNotified });
                     entry.move_within(host, old, base_station, &self.params, now, out);
                 }
             }
-            Place::Unknown | Place::Departed { .. } => {
-                entry.place = Place::Here { base_station, pending, confirmed: None };
+            Location::Unknown | Location::Departed { .. } => {
+                entry.location = Location::Here { base_station, pending, confirmed: None };
                 out.push(Action::Note { host, phase: Phase::NewAgentNotified });
                 entry.arrive(host, base_station, out);
             }
@@ -165,7 +165,7 @@ impl ForeignAgent {
             return;
         };
         let Some(entry) = self.hosts.get_mut(&host) else { return };
-        let Place::Here { pending, confirmed, .. } = &mut entry.place else { return };
+        let Location::Here { pending, confirmed, .. } = &mut entry.location else { return };
         if pending.is_none() || entry.identification != Some(id) {
             return;
         }
@@ -205,16 +205,16 @@ impl ForeignAgent {
             }
             return;
         }
-        let previous_place = entry.place;
+        let previous_place = entry.location;
         entry.identification = Some(identification);
-        entry.place = Place::Departed { care_of, expires: now + lifetime };
+        entry.location = Location::Departed { care_of, expires: now + lifetime };
         match previous_place {
-            Place::Departed { care_of: known, .. } if known == care_of => entry.ask_again(host, out),
-            Place::Here { base_station, .. } => {
+            Location::Departed { care_of: known, .. } if known == care_of => entry.ask_again(host, out),
+            Location::Here { base_station, .. } => {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
                 entry.leave(host, base_station, &self.params, now, out);
             }
-            Place::Unknown | Place::Departed { .. } => {
+            Location::Unknown | Location::Departed { .. } => {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
                 entry.set_routes(host, out);
                 entry.ask_again(host, out);
@@ -303,11 +303,11 @@ impl ForeignAgent {
 
 impl Role for ForeignAgent {
     fn state(&self, host: Addr) -> StateName {
-        match self.hosts.get(&host).map(|host| host.place) {
-            None | Some(Place::Unknown) => StateName::None,
-            Some(Place::Here { confirmed: None, .. }) => StateName::Pending,
-            Some(Place::Here { .. }) => StateName::Visitor,
-            Some(Place::Departed { .. }) => StateName::Departed,
+        match self.hosts.get(&host).map(|host| host.location) {
+            None | Some(Location::Unknown) => StateName::None,
+            Some(Location::Here { confirmed: None, .. }) => StateName::Pending,
+            Some(Location::Here { .. }) => StateName::Visitor,
+            Some(Location::Departed { .. }) => StateName::Departed,
         }
     }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 pub(super) struct Host {
     /// Of the registration or update that the entry comes from.
     pub identification: Option<Identification>,
-    pub place: Place,
+    pub location: Location,
     /// The base station that it left last.
     pub drain: Option<Drain>,
     /// Base stations whose packets for the host have a route of their own.
@@ -27,7 +27,7 @@ pub(super) struct Host {
 }
 
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) enum Place {
+pub(super) enum Location {
     #[default]
     Unknown,
     /// In a cell of this agent.
@@ -55,7 +55,7 @@ pub(super) struct Drain {
 
 impl Host {
     pub fn departed(&self) -> bool {
-        matches!(self.place, Place::Departed { .. })
+        matches!(self.location, Location::Departed { .. })
     }
 
     /// Whether a message with this identification comes too late, or again.
@@ -128,10 +128,10 @@ impl Host {
     /// Sets the routes that the entry implies. Only tunnelled packets to a departed host, and packets from the base
     /// station that drains, are of interest to the agent.
     pub fn set_routes(&self, host: Addr, out: &mut Vec<Action>) {
-        let onward = match self.place {
-            Place::Unknown => return,
-            Place::Here { base_station, .. } => Via::Neighbour(base_station),
-            Place::Departed { care_of, .. } => Via::Tunnel(care_of),
+        let onward = match self.location {
+            Location::Unknown => return,
+            Location::Here { base_station, .. } => Via::Neighbour(base_station),
+            Location::Departed { care_of, .. } => Via::Tunnel(care_of),
         };
         if let Some(drain) = self.drain {
             out.push(Action::SetRoute { host, from: Some(drain.base_station), via: onward, watch: true });
@@ -147,7 +147,7 @@ impl Host {
     }
 
     pub fn pending_too_long(&self, now: Time) -> bool {
-        matches!(self.place, Place::Here { pending: Some(until), .. } if until <= now)
+        matches!(self.location, Location::Here { pending: Some(until), .. } if until <= now)
     }
 
     /// The answer to a request that waited too long for the home agent's (RFC 5944 §3.7.2).
@@ -158,10 +158,10 @@ impl Host {
 
     /// Ends what has ended; `false` if that leaves nothing, and the routes are cleared.
     pub fn on_timer(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) -> bool {
-        let alive = match &mut self.place {
-            Place::Unknown => false,
-            Place::Departed { expires, .. } => now < *expires,
-            Place::Here { pending, confirmed, .. } => {
+        let alive = match &mut self.location {
+            Location::Unknown => false,
+            Location::Departed { expires, .. } => now < *expires,
+            Location::Here { pending, confirmed, .. } => {
                 *pending = pending.filter(|until| now < *until);
                 *confirmed = confirmed.filter(|until| now < *until);
                 pending.is_some() || confirmed.is_some()
@@ -186,10 +186,10 @@ impl Host {
     }
 
     pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let life = match self.place {
-            Place::Unknown => [None, None],
-            Place::Departed { expires, .. } => [Some(expires), None],
-            Place::Here { pending, confirmed, .. } => [pending, confirmed],
+        let life = match self.location {
+            Location::Unknown => [None, None],
+            Location::Departed { expires, .. } => [Some(expires), None],
+            Location::Here { pending, confirmed, .. } => [pending, confirmed],
         };
         let forward = self.drain.and_then(|drain| Some(drain.forward?.at));
         let detour = self.drain.and_then(|drain| drain.detour_until);

@@ -43,7 +43,7 @@ pub trait Route: Sized {
 
 /// Which cells, and when.
 #[derive(Copy, Clone, Debug)]
-pub struct Course<'a> {
+pub struct Itinerary<'a> {
     /// Names or patterns of cells; empty: all of the scenario.
     pub cells: &'a [String],
     /// The cell that the first host begins in; absent: the first of the list.
@@ -77,9 +77,9 @@ pub struct Steps {
 }
 
 impl Steps {
-    fn course(&self) -> Course<'_> {
+    fn itinerary(&self) -> Itinerary<'_> {
         let Steps { cells, begin, at, dwell, moves } = self;
-        Course { cells, begin: begin.as_deref(), at: *at, dwell: Some(*dwell), moves: *moves }
+        Itinerary { cells, begin: begin.as_deref(), at: *at, dwell: Some(*dwell), moves: *moves }
     }
 }
 
@@ -114,9 +114,9 @@ macro_rules! plans {
 
         impl PlanSpec {
             /// Which cells, and when.
-            pub fn course(&self) -> Course<'_> {
+            pub fn itinerary(&self) -> Itinerary<'_> {
                 match self {
-                    $(PlanSpec::$type(params) => params.course(),)+
+                    $(PlanSpec::$type(params) => params.itinerary(),)+
                 }
             }
 
@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for PlanSpec {
 impl PlanSpec {
     /// Visits of a host at most, in a run of this length.
     pub fn most_visits(&self, duration: Duration) -> u64 {
-        let Course { at, dwell: Some(dwell), moves, .. } = self.course() else { return 1 };
+        let Itinerary { at, dwell: Some(dwell), moves, .. } = self.itinerary() else { return 1 };
         let fit = duration.saturating_sub(at).as_nanos() / dwell.as_nanos().max(1);
         moves.map_or(fit, |moves| fit.min(u64::from(moves))).saturating_add(1)
     }
@@ -181,7 +181,7 @@ impl PlanSpec {
         end: Duration,
         mut rng: Option<&mut Rng>,
     ) -> Vec<(usize, Duration)> {
-        let Course { at, dwell, moves, .. } = self.course();
+        let Itinerary { at, dwell, moves, .. } = self.itinerary();
         let mut visits = vec![(first, at + late)];
         let Some(dwell) = dwell else { return visits };
         let mut route = AnyRoute::new(self);

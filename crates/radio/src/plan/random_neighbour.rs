@@ -1,7 +1,7 @@
 //! A host that goes to one of the neighbours of its cell, each with the same probability: a random walk on the graph of
 //! the cells. The host's stream `HOST/plan` decides, so every run of an ensemble has a different walk.
 
-use super::{Cells, Course, Route};
+use super::{Cells, Itinerary, Route};
 use roamlab_engine::{Duration, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,9 +47,9 @@ pub struct Params {
 }
 
 impl Params {
-    pub(super) fn course(&self) -> Course<'_> {
+    pub(super) fn itinerary(&self) -> Itinerary<'_> {
         let Params { cells, begin, at, dwell, moves, .. } = self;
-        Course { cells, begin: begin.as_deref(), at: *at, dwell: Some(*dwell), moves: *moves }
+        Itinerary { cells, begin: begin.as_deref(), at: *at, dwell: Some(*dwell), moves: *moves }
     }
 }
 

@@ -6,7 +6,7 @@
 //! and enters the cell `to` after `gap`. Without `from` it enters coverage, without `to` it leaves it. Without a gap
 //! the radio's gap applies if it leaves a cell. Before its first row a host is in that row's `from`.
 
-use super::{Cells, Course, Route, Visit};
+use super::{Cells, Itinerary, Route, Visit};
 use roamlab_engine::{BadLine, Duration, InputFile, Recording, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,8 +25,8 @@ pub struct Params {
 }
 
 impl Params {
-    pub(super) fn course(&self) -> Course<'_> {
-        Course { cells: &[], begin: None, at: Duration::ZERO, dwell: None, moves: None }
+    pub(super) fn itinerary(&self) -> Itinerary<'_> {
+        Itinerary { cells: &[], begin: None, at: Duration::ZERO, dwell: None, moves: None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A host that stays where it is.
 
-use super::{Cells, Course, Route};
+use super::{Cells, Itinerary, Route};
 use roamlab_engine::{Duration, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,9 @@ pub struct Params {
 }
 
 impl Params {
-    pub(super) fn course(&self) -> Course<'_> {
+    pub(super) fn itinerary(&self) -> Itinerary<'_> {
         let Params { cells, begin, at } = self;
-        Course { cells, begin: begin.as_deref(), at: *at, dwell: None, moves: None }
+        Itinerary { cells, begin: begin.as_deref(), at: *at, dwell: None, moves: None }
     }
 }
 

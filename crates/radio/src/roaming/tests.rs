@@ -11,48 +11,48 @@ fn offer(cell: u32, strength: u64) -> Offer {
 /// A station on two channels, and all that it does.
 struct Station {
     roamer: Roamer,
-    deeds: Vec<Deed>,
+    actions: Vec<StationAction>,
 }
 
 impl Station {
     fn new(wifi: Wifi) -> Station {
-        let mut station = Station { roamer: Roamer::new(Wifi { channels: 2, ..wifi }), deeds: Vec::new() };
-        station.hear(Heard::SwitchedOn, at(0));
+        let mut station = Station { roamer: Roamer::new(Wifi { channels: 2, ..wifi }), actions: Vec::new() };
+        station.hear(StationEvent::SwitchedOn, at(0));
         station
     }
 
-    fn hear(&mut self, heard: Heard, now: Time) {
-        self.roamer.on(heard, now, &mut self.deeds);
+    fn hear(&mut self, heard: StationEvent, now: Time) {
+        self.roamer.on(heard, now, &mut self.actions);
     }
 
     /// Its next deadline comes on a channel that is busy or not; when.
     fn wait(&mut self, busy: bool) -> u64 {
         let now = self.roamer.next_deadline().expect("it waits");
-        self.hear(Heard::Deadline { busy }, now);
+        self.hear(StationEvent::Deadline { busy }, now);
         now.as_nanos() / 1000
     }
 
-    fn done(&mut self) -> Vec<Deed> {
-        std::mem::take(&mut self.deeds)
+    fn done(&mut self) -> Vec<StationAction> {
+        std::mem::take(&mut self.actions)
     }
 
     /// Scans; cell 0 answers on channel 1.
     fn find_first(&mut self) -> u64 {
         self.wait(false);
         let now = self.roamer.next_deadline().unwrap();
-        self.hear(Heard::ProbeSent, now);
-        self.hear(Heard::Cell { offer: offer(0, 7), beacon: false }, now);
+        self.hear(StationEvent::ProbeSent, now);
+        self.hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, now);
         self.wait(true);
         self.wait(true);
         self.wait(false);
-        self.hear(Heard::ProbeSent, self.roamer.next_deadline().unwrap());
+        self.hear(StationEvent::ProbeSent, self.roamer.next_deadline().unwrap());
         self.wait(false)
     }
 
     fn associate(&mut self) -> Time {
         let now = at(self.find_first());
-        self.hear(Heard::Authenticated(0), now);
-        self.hear(Heard::Associated(0), now);
+        self.hear(StationEvent::Authenticated(0), now);
+        self.hear(StationEvent::Associated(0), now);
         self.done();
         now
     }
@@ -61,21 +61,32 @@ impl Station {
 #[test]
 fn a_scan_waits_longer_where_the_channel_is_busy() {
     let mut station = Station::new(Wifi::default());
-    assert_eq!(station.done(), [Deed::Tune(1)]);
+    assert_eq!(station.done(), [StationAction::Tune(1)]);
     assert_eq!(station.wait(false), 100);
-    assert_eq!(station.done(), [Deed::Probe]);
-    station.hear(Heard::ProbeSent, at(1_000));
-    station.hear(Heard::Cell { offer: offer(0, 7), beacon: false }, at(2_000));
+    assert_eq!(station.done(), [StationAction::Probe]);
+    station.hear(StationEvent::ProbeSent, at(1_000));
+    station.hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, at(2_000));
     assert_eq!((station.wait(true), station.wait(true)), (6_000, 12_000));
-    assert_eq!(station.done(), [Deed::Tune(2)]);
+    assert_eq!(station.done(), [StationAction::Tune(2)]);
     assert_eq!(station.wait(false), 12_100);
-    station.hear(Heard::ProbeSent, at(12_100));
+    station.hear(StationEvent::ProbeSent, at(12_100));
     assert_eq!(station.wait(false), 17_100);
-    assert_eq!(station.done(), [Deed::Probe, Deed::Note("scanned"), Deed::Tune(1), Deed::Authenticate(0)]);
-    station.hear(Heard::Authenticated(0), at(18_000));
-    assert_eq!(station.done(), [Deed::Note("authenticated"), Deed::Associate { cell: 0, again: false }]);
-    station.hear(Heard::Associated(0), at(19_000));
-    assert_eq!((station.done(), station.roamer.cell()), (vec![Deed::Enter(0)], Some(0)));
+    assert_eq!(
+        station.done(),
+        [
+            StationAction::Probe,
+            StationAction::Note("scanned"),
+            StationAction::Tune(1),
+            StationAction::Authenticate(0)
+        ]
+    );
+    station.hear(StationEvent::Authenticated(0), at(18_000));
+    assert_eq!(
+        station.done(),
+        [StationAction::Note("authenticated"), StationAction::Associate { cell: 0, again: false }]
+    );
+    station.hear(StationEvent::Associated(0), at(19_000));
+    assert_eq!((station.done(), station.roamer.cell()), (vec![StationAction::Enter(0)], Some(0)));
 }
 
 #[test]
@@ -83,45 +94,53 @@ fn a_probe_request_that_the_air_never_takes_does_not_stop_the_scan() {
     let mut station = Station::new(Wifi::default());
     station.wait(false);
     assert_eq!(station.wait(true), 11_100);
-    assert_eq!(station.done(), [Deed::Tune(1), Deed::Probe, Deed::Tune(2)]);
+    assert_eq!(station.done(), [StationAction::Tune(1), StationAction::Probe, StationAction::Tune(2)]);
 }
 
 #[test]
 fn unanswered_requests_are_repeated_and_then_the_next_cell_is_tried() {
     let mut station = Station::new(Wifi::default());
-    station.hear(Heard::Cell { offer: offer(1, 5), beacon: true }, at(50));
+    station.hear(StationEvent::Cell { offer: offer(1, 5), beacon: true }, at(50));
     let scanned = station.find_first();
     station.done();
     // The stronger one is tried three times, then the other, whose association fails, too.
     assert_eq!([(); 3].map(|()| station.wait(false) - scanned), [200_000, 400_000, 600_000]);
     let expected = [
-        Deed::Authenticate(0),
-        Deed::Authenticate(0),
-        Deed::Note("authentication-failed"),
-        Deed::Tune(2),
-        Deed::Authenticate(1),
+        StationAction::Authenticate(0),
+        StationAction::Authenticate(0),
+        StationAction::Note("authentication-failed"),
+        StationAction::Tune(2),
+        StationAction::Authenticate(1),
     ];
     assert_eq!(station.done(), expected);
     // What the first one says now is too late.
-    station.hear(Heard::Authenticated(0), at(scanned + 610_000));
+    station.hear(StationEvent::Authenticated(0), at(scanned + 610_000));
     assert_eq!(station.done(), []);
-    station.hear(Heard::Authenticated(1), at(scanned + 620_000));
+    station.hear(StationEvent::Authenticated(1), at(scanned + 620_000));
     assert_eq!([(); 3].map(|()| station.wait(false) - scanned), [820_000, 1_020_000, 1_220_000]);
-    let deeds = station.done();
-    assert_eq!(deeds.iter().filter(|deed| matches!(deed, Deed::Associate { cell: 1, .. })).count(), 3);
-    assert_eq!(deeds[deeds.len() - 2..], [Deed::Note("association-failed"), Deed::Tune(1)]);
+    let actions = station.done();
+    assert_eq!(
+        actions.iter().filter(|action| matches!(action, StationAction::Associate { cell: 1, .. })).count(),
+        3
+    );
+    assert_eq!(
+        actions[actions.len() - 2..],
+        [StationAction::Note("association-failed"), StationAction::Tune(1)]
+    );
 }
 
 #[test]
 fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
-    let lost = |sign: &'static str| vec![Deed::Note(sign), Deed::Leave(0), Deed::Tune(1)];
+    let lost =
+        |sign: &'static str| vec![StationAction::Note(sign), StationAction::Leave(0), StationAction::Tune(1)];
     let mut station = Station::new(Wifi::default());
     let since = station.associate();
     let beacon = since + Duration::from_millis(100);
-    station.hear(Heard::Cell { offer: offer(0, 7), beacon: true }, beacon);
+    station.hear(StationEvent::Cell { offer: offer(0, 7), beacon: true }, beacon);
     // Another cell's beacon, or a probe response, says nothing of this one.
-    station.hear(Heard::Cell { offer: offer(1, 7), beacon: true }, beacon + Duration::from_millis(50));
-    station.hear(Heard::Cell { offer: offer(0, 7), beacon: false }, beacon + Duration::from_millis(50));
+    station.hear(StationEvent::Cell { offer: offer(1, 7), beacon: true }, beacon + Duration::from_millis(50));
+    station
+        .hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, beacon + Duration::from_millis(50));
     let span = Duration::from_micros(3 * 102_400 + 51_200);
     assert_eq!(station.roamer.next_deadline(), Some(beacon + span));
     station.wait(false);
@@ -129,19 +148,24 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
 
     let mut station = Station::new(Wifi::default());
     let since = station.associate();
-    for heard in [Heard::Unanswered, Heard::Unanswered, Heard::Answered, Heard::Unanswered, Heard::Unanswered]
-    {
+    for heard in [
+        StationEvent::Unanswered,
+        StationEvent::Unanswered,
+        StationEvent::Answered,
+        StationEvent::Unanswered,
+        StationEvent::Unanswered,
+    ] {
         station.hear(heard, since);
     }
     assert_eq!(station.done(), []);
-    station.hear(Heard::Unanswered, since);
+    station.hear(StationEvent::Unanswered, since);
     assert_eq!(station.done(), lost("retry-loss"));
 
     let mut station = Station::new(Wifi { missed_beacons: 0, failed_attempts: 1, ..Wifi::default() });
     let since = station.associate();
-    station.hear(Heard::Deauthenticated(1), since);
+    station.hear(StationEvent::Deauthenticated(1), since);
     assert_eq!(station.done(), []);
-    station.hear(Heard::Deauthenticated(0), since);
+    station.hear(StationEvent::Deauthenticated(0), since);
     assert_eq!(station.done(), lost("deauthenticated"));
 }
 
@@ -152,11 +176,11 @@ fn a_station_that_sends_nothing_says_now_and_then_that_it_is_there() {
     let since = station.associate();
     assert_eq!(station.roamer.next_deadline(), Some(since + apart));
     // What is acknowledged says it as well.
-    station.hear(Heard::Answered, since + Duration::from_secs(10));
-    station.hear(Heard::Deadline { busy: false }, since + apart);
+    station.hear(StationEvent::Answered, since + Duration::from_secs(10));
+    station.hear(StationEvent::Deadline { busy: false }, since + apart);
     assert_eq!(station.done(), []);
     assert_eq!(station.wait(false), (since + Duration::from_secs(40)).as_nanos() / 1000);
-    assert_eq!(station.done(), [Deed::KeepAlive(0)]);
+    assert_eq!(station.done(), [StationAction::KeepAlive(0)]);
     assert_eq!(station.roamer.next_deadline(), Some(since + Duration::from_secs(70)));
 }
 
@@ -166,13 +190,21 @@ fn a_scan_that_finds_nothing_is_repeated_after_a_rest() {
     let passive = Wifi { scan: Scan::Passive, rescan_after: rest, ..Wifi::default() };
     let mut station = Station::new(passive);
     assert_eq!((station.wait(false), station.wait(false)), (120_000, 240_000));
-    assert_eq!(station.done(), [Deed::Tune(1), Deed::Tune(2), Deed::Note("nothing-found")]);
+    assert_eq!(
+        station.done(),
+        [StationAction::Tune(1), StationAction::Tune(2), StationAction::Note("nothing-found")]
+    );
     // What it hears while it rests it does not look at.
-    station.hear(Heard::Cell { offer: offer(1, 5), beacon: true }, at(250_000));
+    station.hear(StationEvent::Cell { offer: offer(1, 5), beacon: true }, at(250_000));
     assert_eq!(station.wait(false), 290_000);
-    station.hear(Heard::Cell { offer: offer(1, 5), beacon: true }, at(300_000));
+    station.hear(StationEvent::Cell { offer: offer(1, 5), beacon: true }, at(300_000));
     assert_eq!((station.wait(false), station.wait(false)), (410_000, 530_000));
-    let expected =
-        [Deed::Tune(1), Deed::Tune(2), Deed::Note("scanned"), Deed::Tune(2), Deed::Authenticate(1)];
+    let expected = [
+        StationAction::Tune(1),
+        StationAction::Tune(2),
+        StationAction::Note("scanned"),
+        StationAction::Tune(2),
+        StationAction::Authenticate(1),
+    ];
     assert_eq!(station.done(), expected);
 }

@@ -165,8 +165,8 @@ impl<'a> Planned<'a> {
             let problem = Problem::at(field("plan"), "this host has `visits` already");
             return Err(problem.help("write one of the two"));
         }
-        let course = spec.course();
-        if let Some(dwell) = course.dwell.filter(|&dwell| dwell <= scenario.radio.gap()) {
+        let itinerary = spec.itinerary();
+        if let Some(dwell) = itinerary.dwell.filter(|&dwell| dwell <= scenario.radio.gap()) {
             let message = format!(
                 "the host would leave a cell after {dwell}, and needs {} to enter it",
                 scenario.radio.gap()
@@ -178,10 +178,13 @@ impl<'a> Planned<'a> {
         let mut patterns = Patterns::new(scenario.cells.keys().map(String::as_str), "cell");
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
         let every = ["*".to_owned()];
-        let wanted = if course.cells.is_empty() { &every[..] } else { course.cells };
+        let wanted = if itinerary.cells.is_empty() { &every[..] } else { itinerary.cells };
         for (number, cell) in wanted.iter().enumerate() {
-            let place =
-                if course.cells.is_empty() { field("plan") } else { field(&format!("plan.cells[{number}]")) };
+            let place = if itinerary.cells.is_empty() {
+                field("plan")
+            } else {
+                field(&format!("plan.cells[{number}]"))
+            };
             patterns.find(cell, || place.clone())?;
             for name in patterns.all(cell) {
                 if !scenario.cells.contains_key(&name) {
@@ -201,7 +204,7 @@ impl<'a> Planned<'a> {
                     .help(known_value(name, names.iter().map(String::as_str)))
             })
         };
-        let first = course.begin.map_or(Ok(0), |begin| place(begin, field("plan.begin")))?;
+        let first = itinerary.begin.map_or(Ok(0), |begin| place(begin, field("plan.begin")))?;
         let neighbours = match spec {
             PlanSpec::RandomNeighbour(walk) => neighbours(scenario, walk, &names, place, &field)?,
             _ => Vec::new(),

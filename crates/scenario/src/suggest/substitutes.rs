@@ -32,9 +32,9 @@ fn unlinked(text: &str) -> String {
 
 const ABSENT: &[Absent] = &[
     Absent {
-        words: &["quic", "http3"],
-        nearest: "tcp",
-        how: "TCP with `variant = \"sack\"`: recovery and congestion control are alike. Streams without head-of-line blocking, 0-RTT and connection migration have no substitute",
+        words: &["http3"],
+        nearest: "quic",
+        how: "the application `web` over QUIC. Streams without head-of-line blocking have no substitute",
         section: "transports",
     },
     Absent {
@@ -56,13 +56,13 @@ const ABSENT: &[Absent] = &[
         section: "transports",
     },
     Absent {
-        words: &["cubic"],
-        nearest: "sack",
-        how: "SACK with Reno's law. On short paths with small windows CUBIC grows as Reno does (RFC 9438, section 4.3); on long, fast paths it is faster",
+        words: &["bbr2", "bbr3"],
+        nearest: "bbr",
+        how: "BBR version 1; versions 2 and 3 bound what is in flight by losses, and probe for rate by time",
         section: "transports",
     },
     Absent {
-        words: &["bbr", "bbr2", "copa"],
+        words: &["copa"],
         nearest: "vegas",
         how: "Vegas: also goes by delay, without pacing and without a model of the rate",
         section: "transports",
@@ -233,7 +233,7 @@ mod tests {
             help.starts_with("the nearest is `red`: RED") && help.ends_with("(docs/scope.md#queues)"),
             "{help}"
         );
-        assert_eq!(super::help("cubic", &queues), None, "a congestion control is no queue");
+        assert_eq!(super::help("copa", &queues), None, "a congestion control is no queue");
         assert_eq!(super::help("colour", &queues), None);
         assert_eq!(unlinked("see [a](b.md) or [c](d)"), "see a or c");
     }

@@ -39,6 +39,18 @@ kinds! {
     "spurious" => Spurious,
     /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
     "idle-restart" => IdleRestart,
+    /// No ACK came for two round trips, and `seq` goes out as a probe (TLP).
+    "tail-loss-probe" => TailLossProbe,
+    /// The ACK of a probe revealed that the probe has repaired a loss, and the window was cut; `seq` is the segment it expects.
+    "tail-loss" => TailLoss,
+    /// Segments sent after `seq` have arrived, and it is too late to be only reordered (RACK): it is lost.
+    "rack-mark" => RackMark,
+    /// QUIC: everything over several probe timeouts was lost, and the window is two packets (RFC 9002 §7.6). `seq` is the
+    /// first segment lost.
+    "persistent-congestion" => PersistentCongestion,
+    /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
+    /// `seq` is the first segment outstanding.
+    "migration" => Migration,
 }
 
 /// One fact, with the sender's state just after it.

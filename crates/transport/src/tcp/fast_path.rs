@@ -16,8 +16,8 @@ impl TcpSender {
         let agreed = !params.ecn
             && !params.timestamps
             && !params.ns2_free_timestamps()
-            && state.control.allows_fast_path()
-            && state.window.pacing_interval().is_none();
+            && state.control.allows_fast_path(&state.window)
+            && !params.pacing;
         let usual = state.una > 0
             && state.inflation == 0
             && state.probes == 0
@@ -56,7 +56,7 @@ impl TcpSender {
         let delivered = state.acknowledge(header.ack, now);
         state.grow_by(&delivered, now);
         state.renew_quota();
-        self.recovery.on_fast_ack(header.ack);
+        self.recovery.on_fast_ack(state, now);
         if state.window.sizes() != before {
             state.defer_growth(now);
         }
@@ -74,6 +74,7 @@ impl TcpSender {
     #[inline(always)]
     pub fn bare_segment(&mut self, seq: u32, now: Time) -> BareTcpHeader {
         let retransmission = self.state.sent(seq, now);
+        self.recovery.on_fast_sent(&mut self.state, now);
         let params = &self.state.params;
         let connected = params.handshake == Handshake::ThreeWay;
         BareTcpHeader {

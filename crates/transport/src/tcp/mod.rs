@@ -5,6 +5,7 @@ mod episode;
 mod fact;
 mod fast_path;
 mod ns2;
+mod quick_acks;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -16,10 +17,12 @@ mod spurious;
 mod state;
 mod timers;
 
+pub(crate) use cc::{AckEvent, CongestionControl, Loss, LossEvent, RecoveryStep, SsthreshRule, Window};
 pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;
+pub(crate) use sent_segments::DeliveryRate;
 pub(crate) use seq_set::SeqSet;
 
 use roamlab_engine::Bytes;

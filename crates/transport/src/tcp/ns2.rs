@@ -82,7 +82,7 @@ rules! {
 impl TcpParams {
     #[inline(always)]
     fn is_ns2(&self) -> bool {
-        self.profile != Profile::Rfc
+        matches!(self.profile, Profile::Ns2_2001 | Profile::Ns2_2003 | Profile::Ns2_2009)
     }
 
     fn is_ns2_vegas(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
-use crate::params::{Handshake, TcpParams};
+use crate::params::{AckRule, Handshake, TcpParams};
+use crate::tcp::quick_acks::{AckTime, Arrival, QuickAcks};
 use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
 use crate::tcp::{Receipt, Segment};
@@ -51,6 +52,8 @@ pub struct TcpReceiver {
     takes_ahead: u32,
     unread: u32,
     reads_at_once: bool,
+    /// The rules of Linux, if the receiver acknowledges by them.
+    quick_acks: Option<Box<QuickAcks>>,
     /// Window scale (RFC 7323 §2.2).
     shift: Option<u32>,
     syn_due: bool,
@@ -83,6 +86,7 @@ impl TcpReceiver {
             takes_ahead: params.window.0.max(if params.ns2_no_flow_control() { MIN_BUFFER } else { 0 }),
             unread: 0,
             reads_at_once: true,
+            quick_acks: (params.ack_rule == AckRule::Linux).then(|| Box::new(QuickAcks::new(&params))),
             shift: window_shift(&params),
             syn_due: false,
             fin: None,
@@ -124,7 +128,10 @@ impl TcpReceiver {
     fn allows_fast_path(&self) -> bool {
         let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
         let nothing_to_say = self.recent.is_none() && !self.syn_due && self.reported.is_empty();
-        let agreed = !self.params.ecn && !self.params.timestamps && self.params.window.0 > 0;
+        let agreed = !self.params.ecn
+            && !self.params.timestamps
+            && self.quick_acks.is_none()
+            && self.params.window.0 > 0;
         let open = self.received.base() > 0 && self.fin.is_none();
         agreed && open && nothing_held && nothing_to_say
     }
@@ -222,12 +229,36 @@ impl TcpReceiver {
         let is_last_copy = self.params.ns2_copy_is_in_order() && header.seq + 1 == expected;
         let in_order = header.seq == expected || is_last_copy;
         let delay = self.params.delayed_ack;
-        if delay > Duration::ZERO && in_order && !fills_gap && plain {
+        if self.quick_acks.is_some() {
+            let gap = self.received.base() < self.highest_end;
+            let closes_gap = fills_gap && !gap;
+            let (expected, last_ack) = (self.received.base(), self.last_ack);
+            let arrival = Arrival { in_order, is_copy: !fresh, gap, closes_gap, expected, last_ack };
+            self.acknowledge_by_linux(&arrival, syn || fin, now);
+        } else if delay > Duration::ZERO && in_order && !fills_gap && plain {
             self.delayed.start(now, delay);
         } else {
             self.acknowledge(now);
         }
         Receipt { fresh, in_order_segments, out_of_order }
+    }
+
+    /// Linux's time of the ACK for a segment; that of a SYN or FIN goes at once.
+    fn acknowledge_by_linux(&mut self, arrival: &Arrival, sign: bool, now: Time) {
+        let Some(rules) = &mut self.quick_acks else { return };
+        let time = if sign { AckTime::Now } else { rules.on_data(arrival, now) };
+        match time {
+            AckTime::Now => self.acknowledge(now),
+            AckTime::After(delay) => {
+                let mut later = Timer::default();
+                later.start(now, delay);
+                self.delayed = self.delayed.earlier(&later);
+            }
+            AckTime::Compressed => {}
+        }
+        if sign && let Some(rules) = &mut self.quick_acks {
+            rules.on_syn(now);
+        }
     }
 
     /// From now on the application takes nothing by itself; what arrives in order stays in the buffer and narrows the
@@ -300,12 +331,15 @@ impl TcpReceiver {
     /// When a held-back ACK has to go.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.delayed.deadline()
+        let held = self.quick_acks.as_ref().map(|rules| rules.held_until).unwrap_or_default();
+        self.delayed.earlier(&held).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
-        if self.delayed.expired(now) {
+        let delayed = self.delayed.expired(now);
+        let held = self.quick_acks.as_mut().is_some_and(|rules| rules.on_deadline(delayed, now));
+        if delayed || held {
             self.acknowledge(now);
         }
     }
@@ -331,6 +365,9 @@ impl TcpReceiver {
     fn acknowledge(&mut self, now: Time) {
         self.queue_bare_ack();
         self.delayed.stop();
+        if let Some(rules) = &mut self.quick_acks {
+            rules.on_ack();
+        }
         self.last_ack = self.received.base();
         let mut sacks = SackBlocks::default();
         if let Some(seq) = self.repeated.take() {

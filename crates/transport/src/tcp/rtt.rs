@@ -1,11 +1,12 @@
 //! Round-trip times and the retransmission timeout.
 //!
-//! There are two arithmetics: that of BSD and ns-2 in clock ticks with fixed-point averages, and RFC 6298 in
+//! There are three arithmetics: that of BSD and ns-2 in clock ticks with fixed-point averages, and RFC 6298 and Linux's in
 //! nanoseconds. One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a
 //! timed segment ends the backoff.
 
-use crate::params::{Backoff, TcpParams};
+use crate::params::{Backoff, RtoRule, TcpParams};
 use roamlab_engine::{Duration, Time};
+use std::ops::Range;
 
 /// srtt is kept in eighths of a tick, rttvar in quarters.
 const SRTT_SHIFT: u32 = 3;
@@ -13,11 +14,11 @@ const RTTVAR_SHIFT: u32 = 2;
 /// rttvar before the first measurement, BSD's 12 s (ns-2 `rttvar_init_`): only ever seen in a trace.
 const INITIAL_RTTVAR: Duration = Duration::from_secs(12);
 /// Above this factor ticks forget srtt, so that the next measurement starts afresh (BSD).
-const BACKOFF_CLOBBER: u64 = 8;
+const BACKOFF_CLOBBER: u32 = 8;
 /// Longer measurements count as this many ticks: what is made of one is shifted and added in 64 bits.
 const LONGEST_TICKS: u64 = 1 << 48;
 /// BSD's largest factor.
-const BSD_BACKOFF_LIMIT: u64 = 64;
+const BSD_BACKOFF_LIMIT: u32 = 64;
 /// The least RTO of the first data, if the SYN had to be sent again (RFC 6298 §5.7).
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
@@ -31,7 +32,7 @@ pub(crate) struct RttEstimator {
     backoff_rule: Backoff,
     /// The RTO before floor, backoff and ceiling.
     base_rto: Duration,
-    backoff: u64,
+    backoff: u32,
     /// The RTO; every ACK asks for it, and few change it.
     rto: Duration,
 }
@@ -40,6 +41,7 @@ pub(crate) struct RttEstimator {
 enum Averages {
     Ticks(TickAverages),
     Rfc6298(Rfc6298Averages),
+    Linux(Box<LinuxAverages>),
 }
 
 impl RttEstimator {
@@ -53,9 +55,10 @@ impl RttEstimator {
 
     /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
     pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
-        let averages = match params.ns2_ticks() {
-            true => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
-            false => Averages::Rfc6298(Rfc6298Averages::default()),
+        let averages = match (params.ns2_ticks(), params.rto_rule) {
+            (true, _) => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
+            (false, RtoRule::Rfc6298) => Averages::Rfc6298(Rfc6298Averages::default()),
+            (false, RtoRule::Linux) => Averages::Linux(Box::new(LinuxAverages::new(params.min_rto))),
         };
         let mut estimator = RttEstimator {
             averages,
@@ -73,27 +76,32 @@ impl RttEstimator {
 
     /// An echo of what was sent at `sent` arrived.
     pub fn sample(&mut self, sent: Time, now: Time) {
-        self.sample_one_of(1, sent, now);
+        self.sample_in(None, sent, now);
     }
 
-    /// The ACK of a segment sent at `sent` arrived, of which about `samples` are measured in a round trip: the backoff
-    /// ends.
-    pub fn measure(&mut self, samples: u32, sent: Time, now: Time) {
+    /// The ACK of a segment sent at `sent` arrived, with these segments outstanding behind it: the backoff ends. Every
+    /// ACK is measured.
+    pub fn measure(&mut self, outstanding: Range<u32>, sent: Time, now: Time) {
         self.backoff = 1;
-        self.sample_one_of(u64::from(samples.max(1)), sent, now);
+        self.sample_in(Some(outstanding), sent, now);
     }
 
-    fn sample_one_of(&mut self, samples: u64, sent: Time, now: Time) {
+    /// Without the segments outstanding it is the only measurement of the round trip.
+    fn sample_in(&mut self, outstanding: Option<Range<u32>>, sent: Time, now: Time) {
         self.base_rto = match &mut self.averages {
             Averages::Ticks(averages) => averages.update(sent, now),
-            Averages::Rfc6298(averages) => averages.update(now.since(sent), samples, self.tick),
+            Averages::Rfc6298(averages) => {
+                let in_flight = outstanding.map_or(1, |range| range.end - range.start);
+                averages.update(now.since(sent), u64::from(in_flight.div_ceil(2).max(1)), self.tick)
+            }
+            Averages::Linux(averages) => averages.update(now.since(sent), outstanding),
         };
         self.update_rto();
     }
 
     /// The SYN had to be sent again, and has been acknowledged: the RTO of the data is 3 s at least.
     pub fn restart_after_lost_syn(&mut self) {
-        if matches!(self.averages, Averages::Rfc6298(_)) && self.base_rto < RTO_AFTER_LOST_SYN {
+        if !matches!(self.averages, Averages::Ticks(_)) && self.base_rto < RTO_AFTER_LOST_SYN {
             (self.base_rto, self.backoff) = (RTO_AFTER_LOST_SYN, 1);
             self.update_rto();
         }
@@ -129,18 +137,18 @@ impl RttEstimator {
 
     fn update_rto(&mut self) {
         let backed_off = match self.backoff_rule {
-            Backoff::Rfc2988 => self.base_rto.max(self.min_rto) * self.backoff,
-            Backoff::Bsd => (self.base_rto * self.backoff).max(self.min_rto),
+            Backoff::Rfc2988 => self.base_rto.max(self.min_rto) * u64::from(self.backoff),
+            Backoff::Bsd => (self.base_rto * u64::from(self.backoff)).max(self.min_rto),
         };
         let rto = backed_off.min(self.max_rto);
         self.rto = match self.averages {
             Averages::Ticks(_) => rto.max(self.tick * 2),
-            Averages::Rfc6298(_) => rto,
+            _ => rto,
         };
     }
 
     /// The factor on the RTO.
-    pub fn backoff(&self) -> u64 {
+    pub fn backoff(&self) -> u32 {
         self.backoff
     }
 
@@ -149,6 +157,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.latest as u64,
             Averages::Rfc6298(averages) => averages.latest,
+            Averages::Linux(averages) => averages.latest,
         }
     }
 
@@ -157,6 +166,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.srtt as u64 / (1 << SRTT_SHIFT),
             Averages::Rfc6298(averages) => averages.srtt,
+            Averages::Linux(averages) => averages.srtt_8 / 8,
         }
     }
 
@@ -165,6 +175,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.rttvar as u64 / (1 << RTTVAR_SHIFT),
             Averages::Rfc6298(averages) => averages.rttvar,
+            Averages::Linux(averages) => averages.rttvar_4 / 4,
         }
     }
 }
@@ -241,6 +252,58 @@ impl Rfc6298Averages {
     }
 }
 
+/// Linux (`tcp_rtt_estimator`): RTO = srtt + 4 rttvar, where 4 rttvar is at least the least RTO.
+///
+/// rttvar is the largest deviation of a round trip. It rises at once, and falls by a quarter of the difference at the end
+/// of a round trip. A measurement below the average raises the deviation by an eighth only.
+#[derive(Clone, Debug)]
+struct LinuxAverages {
+    min_rto: Duration,
+    latest: Duration,
+    /// Eight times the average; zero before the first measurement.
+    srtt_8: Duration,
+    /// Four times the smoothed deviation, its maximum in this round trip, and four times rttvar.
+    mdev_4: Duration,
+    mdev_max_4: Duration,
+    rttvar_4: Duration,
+    /// The round trip ends when a segment above is acknowledged.
+    round_end: u32,
+}
+
+impl LinuxAverages {
+    fn new(min_rto: Duration) -> LinuxAverages {
+        let (latest, srtt_8, mdev_4, mdev_max_4, rttvar_4) = Default::default();
+        LinuxAverages { min_rto, latest, srtt_8, mdev_4, mdev_max_4, rttvar_4, round_end: 0 }
+    }
+
+    fn update(&mut self, rtt: Duration, outstanding: Option<Range<u32>>) -> Duration {
+        self.latest = rtt;
+        let (una, next) = outstanding.map_or((u32::MAX, 0), |range| (range.start, range.end));
+        if self.srtt_8 == Duration::ZERO {
+            (self.srtt_8, self.mdev_4) = (rtt.saturating_mul(8), rtt.saturating_mul(2));
+            self.rttvar_4 = self.mdev_4.max(self.min_rto);
+            (self.mdev_max_4, self.round_end) = (self.rttvar_4, next);
+            return self.srtt_8 / 8 + self.rttvar_4;
+        }
+        let srtt = self.srtt_8 / 8;
+        let error = rtt.saturating_sub(srtt) + srtt.saturating_sub(rtt);
+        self.srtt_8 = self.srtt_8 - srtt + rtt;
+        let mdev = self.mdev_4 / 4;
+        let rise = error.saturating_sub(mdev);
+        let rise = if rtt < srtt { rise / 8 } else { rise };
+        self.mdev_4 = self.mdev_4 + rise - mdev.saturating_sub(error);
+        if self.mdev_4 > self.mdev_max_4 {
+            self.mdev_max_4 = self.mdev_4;
+            self.rttvar_4 = self.rttvar_4.max(self.mdev_max_4);
+        }
+        if una > self.round_end {
+            self.rttvar_4 = self.rttvar_4 - self.rttvar_4.saturating_sub(self.mdev_max_4) / 4;
+            (self.round_end, self.mdev_max_4) = (next, self.min_rto);
+        }
+        self.srtt_8 / 8 + self.rttvar_4
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,27 +322,87 @@ mod tests {
     fn rfc_6298_section_2() {
         let mut rtt = estimator(Profile::Rfc, Duration::ZERO);
         assert_eq!(rtt.rto(), ms(1000));
-        rtt.measure(1, Time::ZERO, Time::ZERO + ms(400));
+        rtt.measure(0..1, Time::ZERO, Time::ZERO + ms(400));
         assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(400), ms(200), ms(1200)));
-        rtt.measure(1, Time::ZERO, Time::ZERO + ms(800));
+        rtt.measure(0..1, Time::ZERO, Time::ZERO + ms(800));
         assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(450), ms(250), ms(1450)));
         rtt.back_off();
         rtt.back_off();
         assert_eq!((rtt.rto(), rtt.backoff()), (ms(5800), 4));
         (0..9).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), Duration::from_secs(60));
-        rtt.measure(1, Time::ZERO, Time::ZERO + ms(450));
+        rtt.measure(0..1, Time::ZERO, Time::ZERO + ms(450));
         assert_eq!((rtt.srtt(), rtt.rto()), (ms(450), ms(450) + ms(750)));
+    }
+
+    fn linux() -> RttEstimator {
+        estimator(Profile::Linux6, Duration::ZERO)
+    }
+
+    /// One measurement per round trip: segment `n`, with the next one outstanding.
+    fn round(rtt: &mut RttEstimator, segment: u32, millis: u64) -> (Duration, Duration) {
+        rtt.measure(segment..segment + 1, Time::ZERO, Time::ZERO + ms(millis));
+        (rtt.srtt(), rtt.rto())
+    }
+
+    #[test]
+    fn linux_s_rto_is_200_ms_above_a_steady_rtt() {
+        let mut rtt = linux();
+        assert_eq!(rtt.rto(), ms(1000));
+        assert_eq!(round(&mut rtt, 1, 50), (ms(50), ms(250)), "4 rttvar = max(2 * 50, 200)");
+        (2..20).for_each(|n| assert_eq!(round(&mut rtt, n, 50), (ms(50), ms(250))));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), ms(1000), "doubled from 250 ms, not from 1 s");
+    }
+
+    #[test]
+    fn linux_s_rttvar_rises_at_once_and_falls_by_a_quarter_per_round_trip() {
+        let mut rtt = linux();
+        // 2 * 400 = 800 ms.
+        assert_eq!(round(&mut rtt, 1, 400), (ms(400), ms(1200)));
+        // mdev falls by a quarter of 200 to 600, its maximum remains 800 in the first round trip, and starts again at 200.
+        assert_eq!(round(&mut rtt, 3, 400), (ms(400), ms(1200)));
+        // 800 - (800 - 450) / 4, where mdev = 600 - 150 = 450 is the maximum of the round trip.
+        assert_eq!(round(&mut rtt, 5, 400), (ms(400), ms(400) + Duration::from_micros(712_500)));
+        // A step up by 800 ms: mdev_4 = 337.5 - 84.375 + 800 = 1053.125 ms, at once.
+        let before = round(&mut rtt, 7, 400);
+        assert!(before.1 < ms(1112), "{before:?}");
+        let (srtt, rto) = round(&mut rtt, 9, 1200);
+        assert_eq!(srtt, ms(500));
+        assert_eq!(rto, ms(500) + Duration::from_nanos(1_053_125_000));
+    }
+
+    #[test]
+    fn linux_hardly_counts_a_fall_of_the_rtt_as_a_deviation() {
+        let mut rtt = linux();
+        round(&mut rtt, 1, 400);
+        (1..60).for_each(|n| _ = round(&mut rtt, 2 * n + 1, 400));
+        let (srtt, rto) = round(&mut rtt, 200, 80);
+        assert_eq!(srtt, ms(360));
+        // The deviation of 320 ms counts as 40.
+        assert!(rto >= ms(560) && rto < ms(561), "{rto}");
+    }
+
+    #[test]
+    fn within_a_round_trip_linux_keeps_the_maximum() {
+        let mut rtt = linux();
+        let mut measure = |millis| {
+            rtt.measure(1..100, Time::ZERO, Time::ZERO + ms(millis));
+            rtt.rto()
+        };
+        assert_eq!(measure(400), ms(1200));
+        (0..10).for_each(|_| assert_eq!(measure(400), ms(1200)));
     }
 
     #[test]
     fn ticks_are_counted_from_the_clock_s_phase() {
         // 9.9 ms into a tick of 10 ms, 0.1 ms are enough to see a tick; from its beginning 9.9 ms see none.
         let mut late = estimator(Profile::Ns2_2009, Duration::from_micros(9_900));
-        late.measure(1, Time::ZERO, Time::ZERO + Duration::from_micros(10_100));
+        late.measure(0..1, Time::ZERO, Time::ZERO + Duration::from_micros(10_100));
         assert_eq!(late.latest(), ms(20));
         let mut early = estimator(Profile::Ns2_2009, Duration::ZERO);
-        early.measure(1, Time::ZERO, Time::ZERO + Duration::from_micros(19_900));
+        early.measure(0..1, Time::ZERO, Time::ZERO + Duration::from_micros(19_900));
         assert_eq!((early.latest(), early.rto()), (ms(10), ms(200)));
     }
 
@@ -293,7 +416,7 @@ mod tests {
         for profile in [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2009] {
             let mut rtt = RttEstimator::new(&spec.resolve(profile).unwrap(), Duration::ZERO);
             for sent in [Time::ZERO, Time::MAX, Time::ZERO] {
-                rtt.measure(1, sent, Time::MAX);
+                rtt.measure(0..1, sent, Time::MAX);
                 (0..70).for_each(|_| rtt.back_off());
                 assert!(rtt.rto() > Duration::ZERO, "{rtt:?}");
             }
@@ -303,7 +426,7 @@ mod tests {
     #[test]
     fn bsd_forgets_srtt_after_the_fourth_timeout() {
         let mut rtt = estimator(Profile::Ns2_2001, Duration::ZERO);
-        rtt.measure(1, Time::ZERO, Time::ZERO + ms(800));
+        rtt.measure(0..1, Time::ZERO, Time::ZERO + ms(800));
         assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(800), ms(400), ms(2400)));
         (0..4).for_each(|_| rtt.back_off());
         // rttvar gains srtt's whole ticks (8) as quarters of a tick.

@@ -23,9 +23,15 @@ impl Scoreboard {
             if start < una || end > snd_max || start >= end {
                 continue;
             }
-            added += self.sacked.insert_range(start, end);
-            self.highest_end = self.highest_end.max(end);
+            added += self.insert(start, end);
         }
+        added
+    }
+
+    /// The receiver holds `start..end`; how many of them are news.
+    pub fn insert(&mut self, start: u32, end: u32) -> u32 {
+        let added = self.sacked.insert_range(start, end);
+        self.highest_end = self.highest_end.max(end);
         self.count += added;
         added
     }

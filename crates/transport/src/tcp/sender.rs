@@ -1,6 +1,6 @@
 //! The sending end.
 
-use crate::params::{Handshake, TcpParams};
+use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::Segment;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::Recovery;
@@ -97,6 +97,8 @@ impl TcpSender {
         }
         self.state.record_growth();
         self.on_any_segment(header, now);
+        self.state.pace();
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 
@@ -147,7 +149,9 @@ impl TcpSender {
             // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
             let says_more = state.goes_by_sack() && !header.sacks.as_slice().is_empty();
             let updates = window_changed && !says_more;
-            if !state.params.ns2_counts_all_dupacks() && (state.flight_size() == 0 || updates) {
+            // RACK-TLP learns also from what comes with nothing outstanding (RFC 8985 §7.4.2).
+            let idle = state.flight_size() == 0 && state.params.recovery != RecoveryKind::Rack;
+            if !state.params.ns2_counts_all_dupacks() && (idle || updates) {
                 if window_changed {
                     state.renew_quota();
                 }
@@ -185,15 +189,16 @@ impl TcpSender {
     /// The next segment of any kind.
     #[inline(never)]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        let waits = self.state.waits_for_timer || self.state.pacing.runs();
+        let waits = self.state.waits_for_timer || self.state.pacing.waits();
         let next = if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) };
         if next.is_none() && !waits {
             self.state.note_app_limited();
+            self.state.pacing.end_burst(&self.state.window, now);
         }
         let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);
         self.state.record_and_pace(seq, retransmission, now);
-        self.recovery.algorithm().on_sent(&self.state, seq, now);
+        self.recovery.algorithm().on_sent(&mut self.state, seq, now);
         self.answer = false;
         let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
         let fin = self.state.fin == Some(seq);
@@ -230,21 +235,27 @@ impl TcpSender {
     /// When the sender has to be woken.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.state.timer.earlier(&self.state.persist).earlier(&self.state.pacing).deadline()
+        let state = &self.state;
+        let timers = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
+        timers.earlier(state.pacing.timer()).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
         self.state.record_growth();
         self.on_timers(now);
+        self.state.record_as_needed();
         self.fast = self.allows_fast_path();
     }
 
     fn on_timers(&mut self, now: Time) {
-        self.state.pacing.expired(now); // what waits for it goes out next
+        self.state.pacing.on_deadline(now);
         if self.state.persist.expired(now) {
             self.probe = true;
             self.state.restart_persist(now);
+        }
+        if self.state.recovery_timer.expired(now) {
+            self.recovery.algorithm().on_timer(&mut self.state, now);
         }
         if !self.state.timer.expired(now) {
             return;
@@ -327,9 +338,9 @@ impl TcpSender {
             srtt: state.rtt.srtt(),
             rttvar: state.rtt.rttvar(),
             rto: state.rtt.rto(),
-            backoff: state.rtt.backoff(),
-            timeouts: state.timeouts,
-            reductions: state.reductions,
+            backoff: u64::from(state.rtt.backoff()),
+            timeouts: u64::from(state.timeouts),
+            reductions: u64::from(state.reductions),
         }
     }
 }

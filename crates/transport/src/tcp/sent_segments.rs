@@ -35,9 +35,11 @@ struct Record {
 /// The segments sent and not yet acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentSegments {
-    /// Record `i` is that of segment `una + i`.
-    records: VecDeque<Record>,
+    /// Record `i` is that of segment `una + i`. There is none of a segment that went out before the first record.
+    records: VecDeque<Option<Record>>,
     una: u32,
+    /// `una` of the first record.
+    first: u32,
     reported: SeqSet,
     /// Segments delivered so far.
     delivered: u32,
@@ -58,6 +60,12 @@ pub(crate) struct Delivered {
 }
 
 impl SentSegments {
+    /// Begins with these segments outstanding, of which nothing is known.
+    pub fn of_unknown(una: u32, end: u32) -> SentSegments {
+        let records = std::iter::repeat_n(None, (end - una) as usize).collect();
+        SentSegments { records, una, first: una, ..SentSegments::default() }
+    }
+
     /// A segment goes out.
     pub fn sent(&mut self, seq: u32, retransmitted: bool, now: Time) {
         if self.records.is_empty() {
@@ -73,8 +81,8 @@ impl SentSegments {
         };
         let Some(index) = seq.checked_sub(self.una) else { return };
         match self.records.get_mut(index as usize) {
-            Some(earlier) => *earlier = record,
-            None => self.records.push_back(record),
+            Some(earlier) => *earlier = Some(record),
+            None => self.records.push_back(Some(record)),
         }
     }
 
@@ -94,7 +102,8 @@ impl SentSegments {
                 self.reported.insert(seq);
                 self.delivered += 1;
                 let record = self.records[(seq - self.una) as usize];
-                newest = newest.filter(|other| other.sent > record.sent).or(Some(record));
+                newest =
+                    newest.filter(|other| record.is_none_or(|record| other.sent > record.sent)).or(record);
                 seq = self.reported.first_missing(seq + 1);
             }
         }
@@ -103,7 +112,8 @@ impl SentSegments {
         self.una += gone;
         self.reported.forget_below(self.una);
         self.rate = None;
-        let Some(newest) = newest else { return Delivered::default() };
+        let segments = self.delivered - before;
+        let Some(newest) = newest else { return Delivered { segments, rtt: None } };
         (self.delivered_at, self.first_sent) = (now, newest.sent);
         let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
         self.rate = (interval > Duration::ZERO).then_some(DeliveryRate {
@@ -113,7 +123,12 @@ impl SentSegments {
             app_limited: newest.app_limited,
         });
         let rtt = (!newest.retransmitted).then(|| now.since(newest.sent));
-        Delivered { segments: self.delivered - before, rtt }
+        Delivered { segments, rtt }
+    }
+
+    /// Outstanding segments that SACK blocks have reported.
+    pub fn held(&self) -> u32 {
+        self.delivered - (self.una - self.first)
     }
 
     /// What the latest ACK measured, if it reported a delivery.

@@ -20,7 +20,8 @@ impl SpuriousWatch {
         // RFC 5682 §2.1 step 1: F-RTO watches the first timeout of a window only.
         let repeated = state.una < state.recovery_point || state.rtt.backoff() > 1;
         self.episode = match detection {
-            SpuriousDetection::None => None,
+            // The recovery `rack` has Linux's.
+            SpuriousDetection::None | SpuriousDetection::Linux => None,
             SpuriousDetection::Eifel | SpuriousDetection::DSack => Some(()),
             SpuriousDetection::FRto => (timeout && !repeated).then_some(()),
         }
@@ -37,7 +38,7 @@ impl SpuriousWatch {
     pub fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, acked: u32, now: Time) {
         let Some(episode) = self.episode else { return };
         match state.params.spurious_detection {
-            SpuriousDetection::None => {}
+            SpuriousDetection::None | SpuriousDetection::Linux => {}
             SpuriousDetection::Eifel if acked > 0 => {
                 self.episode = None;
                 // RFC 3522 §3.2 step 5: an ACK that echoes an earlier time is one of the original transmission.
@@ -111,15 +112,15 @@ impl SpuriousWatch {
 }
 
 /// The first SACK block: what has just arrived.
-struct FirstBlock {
+pub(super) struct FirstBlock {
     start: u32,
-    end: u32,
+    pub end: u32,
     /// It had arrived before (RFC 2883 §4).
-    repeats: bool,
+    pub repeats: bool,
 }
 
 impl FirstBlock {
-    fn of(header: &TcpHeader) -> Option<FirstBlock> {
+    pub fn of(header: &TcpHeader) -> Option<FirstBlock> {
         let blocks = header.sacks.as_slice();
         let &(start, end) = blocks.first()?;
         let within = blocks.get(1).is_some_and(|second| second.0 <= start && end <= second.1);

@@ -1,7 +1,7 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
-use crate::tcp::cc::{CongestionControl, Window};
+use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -70,6 +70,8 @@ pub(crate) struct SendState {
     /// When a segment was sent last.
     last_sent: Time,
     pub timer: Timer,
+    /// The recovery's own timer, if it has one.
+    pub recovery_timer: Timer,
     /// Goes off to probe a closed window.
     pub persist: Timer,
     /// The segment that is timed, and when it was sent.
@@ -104,13 +106,12 @@ pub(crate) struct SendState {
     lost: u32,
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
-    /// Goes off when the pacing rate permits the next segment.
-    pub pacing: Timer,
+    pub pacing: Pacer,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
-    pub timeouts: u64,
-    pub reductions: u64,
+    pub timeouts: u32,
+    pub reductions: u32,
     facts: VecDeque<TcpFact>,
 }
 
@@ -118,9 +119,11 @@ impl SendState {
     pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
+        let window = Window::new(cwnd, &params);
         let mut control = CongestionControl::new(&params.congestion_control);
         SendState {
-            window: Window::new(cwnd, &params),
+            sent_segments: control.algorithm().records_segments(&window).then(Box::default),
+            window,
             inflation: 0,
             una: 0,
             nxt: 0,
@@ -132,6 +135,7 @@ impl SendState {
             limited_transmits: 0,
             last_sent: Time::ZERO,
             timer: Timer::default(),
+            recovery_timer: Timer::default(),
             persist: Timer::default(),
             timed: None,
             grown: None,
@@ -147,11 +151,10 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
-            sent_segments: control.algorithm().records_segments().then(Box::default),
             control,
             delivered: None,
             lost: 0,
-            pacing: Timer::default(),
+            pacing: Pacer::default(),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
@@ -173,7 +176,7 @@ impl SendState {
 
     /// Whether the recovery goes by what the receiver holds, as the RFCs have it.
     pub fn goes_by_sack(&self) -> bool {
-        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack)
+        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Rack)
     }
 
     /// Whether the next segment in the order went out before a timeout.
@@ -281,8 +284,12 @@ impl SendState {
     #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
+        let resumes = self.flight_size() == 0;
+        if resumes {
+            self.control.algorithm().on_resume(&mut self.window, now.since(self.last_sent), now);
+        }
         self.last_sent = now;
-        let idle = self.flight_size() == 0 && !self.params.ns2_timer_runs_idle();
+        let idle = resumes && !self.params.ns2_timer_runs_idle();
         if idle || !self.timer.runs() {
             self.timer.start(now, self.rtt.rto());
         }
@@ -384,7 +391,7 @@ impl SendState {
             self.rtt.sample(echo, now);
             self.forget_timed_below(ack);
         } else {
-            self.rtt.measure(self.flight_size().div_ceil(2), echo, now);
+            self.rtt.measure(self.una..self.snd_max, echo, now);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_mobility::L2Trigger;
 use roamlab_packet::{Addr, DropReason, PacketId};
-use roamlab_radio::{Deed, Heard, Management, Motion};
+use roamlab_radio::{Management, Motion, StationAction, StationEvent};
 
 impl Agents {
     /// The plan takes a host into the coverage of a cell, or out of it: nobody is told.
@@ -24,7 +24,7 @@ impl Agents {
         let is_covered = matches!(motion, Motion::Enter { .. });
         let row = net.cells().cover(host, cell, is_covered, cx);
         if is_covered {
-            cx.with_cause(CurrentCause::Row(row), |cx| self.hear(host, Heard::SwitchedOn, net, cx));
+            cx.with_cause(CurrentCause::Row(row), |cx| self.hear(host, StationEvent::SwitchedOn, net, cx));
         }
     }
 
@@ -35,7 +35,7 @@ impl Agents {
         }
         let busy = net.channel_was_busy(node);
         let led = net.cells().why_silent(node, cx);
-        cx.with_cause(led, |cx| self.hear(node, Heard::Deadline { busy }, net, cx));
+        cx.with_cause(led, |cx| self.hear(node, StationEvent::Deadline { busy }, net, cx));
     }
 
     /// Layer 2 learns what was on the air.
@@ -45,11 +45,13 @@ impl Agents {
                 for host in net.cells().listeners(cell, started) {
                     let offer = net.cells().offer(host, cell);
                     let led = CurrentCause::New(Cause::root(Kind::OnAir).about(Some(net.address(host))));
-                    cx.with_cause(led, |cx| self.hear(host, Heard::Cell { offer, beacon: true }, net, cx));
+                    cx.with_cause(led, |cx| {
+                        self.hear(host, StationEvent::Cell { offer, beacon: true }, net, cx)
+                    });
                 }
             }
             Air::Attempt(host, answered) => {
-                let heard = if answered { Heard::Answered } else { Heard::Unanswered };
+                let heard = if answered { StationEvent::Answered } else { StationEvent::Unanswered };
                 let led = net.cells().why_silent(host, cx);
                 cx.with_cause(led, |cx| self.hear(host, heard, net, cx));
             }
@@ -88,17 +90,19 @@ impl Agents {
         match kind {
             Management::ProbeResponse => {
                 let offer = net.cells().offer(host, cell);
-                self.hear(host, Heard::Cell { offer, beacon: false }, net, cx);
+                self.hear(host, StationEvent::Cell { offer, beacon: false }, net, cx);
             }
-            Management::AuthenticationResponse => self.hear(host, Heard::Authenticated(cell.0), net, cx),
+            Management::AuthenticationResponse => {
+                self.hear(host, StationEvent::Authenticated(cell.0), net, cx)
+            }
             Management::AssociationResponse | Management::ReassociationResponse => {
-                self.hear(host, Heard::Associated(cell.0), net, cx);
+                self.hear(host, StationEvent::Associated(cell.0), net, cx);
                 // The host has acknowledged the frame, though it may not want the cell any more.
                 if net.cells().newest_cell(addr) != Some(cell) {
                     self.admit(cell, addr, net, cx);
                 }
             }
-            Management::Deauthentication => self.hear(host, Heard::Deauthenticated(cell.0), net, cx),
+            Management::Deauthentication => self.hear(host, StationEvent::Deauthenticated(cell.0), net, cx),
             Management::ProbeRequest
             | Management::AuthenticationRequest
             | Management::AssociationRequest
@@ -117,36 +121,36 @@ impl Agents {
     }
 
     /// A host hears something, and does what follows.
-    fn hear(&mut self, host: NodeId, heard: Heard, net: &mut Network, cx: &mut Context) {
-        let deeds = net.cells().hear(host, heard, cx.now);
-        self.act_on(host, &deeds, net, cx);
+    fn hear(&mut self, host: NodeId, heard: StationEvent, net: &mut Network, cx: &mut Context) {
+        let actions = net.cells().hear(host, heard, cx.now);
+        self.act_on(host, &actions, net, cx);
         net.cells().arm_roaming(host, cx);
     }
 
-    /// Each deed leads to the next.
-    fn act_on(&mut self, host: NodeId, deeds: &[Deed], net: &mut Network, cx: &mut Context) {
-        let Some((deed, rest)) = deeds.split_first() else { return };
-        let row = match *deed {
-            Deed::Note(phase) => Some(net.cells().note(host, phase, host, cx)),
-            Deed::Leave(cell) => self.lose_cell(host, CellId(cell), net, cx),
-            Deed::Enter(cell) => self.associate(host, CellId(cell), net, cx),
-            Deed::Tune(channel) => {
+    /// Each action leads to the next.
+    fn act_on(&mut self, host: NodeId, actions: &[StationAction], net: &mut Network, cx: &mut Context) {
+        let Some((action, rest)) = actions.split_first() else { return };
+        let row = match *action {
+            StationAction::Note(phase) => Some(net.cells().note(host, phase, host, cx)),
+            StationAction::Leave(cell) => self.lose_cell(host, CellId(cell), net, cx),
+            StationAction::Enter(cell) => self.associate(host, CellId(cell), net, cx),
+            StationAction::Tune(channel) => {
                 net.tune(host, channel, cx);
                 None
             }
-            Deed::Probe => {
+            StationAction::Probe => {
                 self.probe(host, net, cx);
                 None
             }
-            Deed::Authenticate(cell) => {
+            StationAction::Authenticate(cell) => {
                 self.request(host, CellId(cell), Management::AuthenticationRequest, net, cx);
                 None
             }
-            Deed::KeepAlive(cell) => {
+            StationAction::KeepAlive(cell) => {
                 self.request(host, CellId(cell), Management::NullData, net, cx);
                 None
             }
-            Deed::Associate { cell, again } => {
+            StationAction::Associate { cell, again } => {
                 let kind = match again {
                     true => Management::ReassociationRequest,
                     false => Management::AssociationRequest,
@@ -251,7 +255,7 @@ impl Agents {
 
     fn probe_sent(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         net.cells().probed(host, cx.now);
-        self.hear(host, Heard::ProbeSent, net, cx);
+        self.hear(host, StationEvent::ProbeSent, net, cx);
     }
 
     fn request(&mut self, host: NodeId, cell: CellId, kind: Management, net: &mut Network, cx: &mut Context) {

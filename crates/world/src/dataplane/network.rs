@@ -329,6 +329,9 @@ impl Network {
         waiting.queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
+        if !stays {
+            cx.entered.push((host, row));
+        }
         Some((stays, row))
     }
 

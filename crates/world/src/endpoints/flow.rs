@@ -7,11 +7,12 @@ use crate::record::cause::CauseId;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 use roamlab_traffic::App;
-use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use roamlab_transport::{
+    QuicReceiver, QuicSender, TcpFact, TcpReceiver, TcpSender, TcpVariables, UdpReceiver, UdpSender,
+};
 
-/// The two endpoints. The kind in a field of its own is tested with fewer instructions than one hidden in another field.
+/// The two endpoints.
 #[derive(Clone, Debug)]
-#[repr(u32)]
 pub enum Transport {
     /// TCP.
     Tcp {
@@ -22,6 +23,15 @@ pub enum Transport {
         /// Payload of a full segment.
         segment: Bytes,
     },
+    /// QUIC.
+    Quic {
+        /// The sending end.
+        sender: Box<QuicSender>,
+        /// The receiving end.
+        receiver: Box<QuicReceiver>,
+        /// Payload of a full packet.
+        segment: Bytes,
+    },
     /// UDP.
     Udp {
         /// The sending end.
@@ -29,6 +39,110 @@ pub enum Transport {
         /// The receiving end.
         receiver: UdpReceiver,
     },
+}
+
+impl Transport {
+    /// Payload of a full segment; none of datagrams.
+    pub fn segment(&self) -> Option<Bytes> {
+        match self {
+            Transport::Tcp { segment, .. } | Transport::Quic { segment, .. } => Some(*segment),
+            Transport::Udp { .. } => None,
+        }
+    }
+
+    /// The application offers so many segments, or an unlimited backlog. Datagrams are made one by one.
+    pub fn offer(&mut self, segments: Option<u64>) {
+        match self {
+            Transport::Tcp { sender, .. } => sender.offer(segments),
+            Transport::Quic { sender, .. } => sender.offer(segments),
+            Transport::Udp { .. } => {}
+        }
+    }
+
+    /// The application stops.
+    pub fn stop(&mut self) {
+        match self {
+            Transport::Tcp { sender, .. } => sender.stop(),
+            Transport::Quic { sender, .. } => sender.stop(),
+            Transport::Udp { .. } => {}
+        }
+    }
+
+    /// When the end on this side has to be woken.
+    pub fn next_deadline(&self, side: Side) -> Option<Time> {
+        match (self, side) {
+            (Transport::Tcp { sender, .. }, Side::Sender) => sender.next_deadline(),
+            (Transport::Tcp { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
+            (Transport::Quic { sender, .. }, Side::Sender) => sender.next_deadline(),
+            (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
+            (Transport::Udp { .. }, _) => None,
+        }
+    }
+
+    /// The time of a deadline of the end on this side has come.
+    pub fn on_deadline(&mut self, side: Side, now: Time) {
+        match (self, side) {
+            (Transport::Tcp { sender, .. }, Side::Sender) => sender.on_deadline(now),
+            (Transport::Tcp { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
+            (Transport::Quic { sender, .. }, Side::Sender) => sender.on_deadline(now),
+            (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
+            (Transport::Udp { .. }, _) => {}
+        }
+    }
+
+    /// The next event that the sender reports.
+    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+        match self {
+            Transport::Tcp { sender, .. } => sender.poll_fact(),
+            Transport::Quic { sender, .. } => sender.poll_fact(),
+            Transport::Udp { .. } => None,
+        }
+    }
+
+    /// The sender's variables, and the first segment that is not acknowledged.
+    pub fn variables(&self) -> Option<(TcpVariables, u32)> {
+        match self {
+            Transport::Tcp { sender, .. } => Some((sender.variables(), sender.acknowledged())),
+            Transport::Quic { sender, .. } => Some((sender.variables(), sender.acknowledged())),
+            Transport::Udp { .. } => None,
+        }
+    }
+
+    /// Whether a segment has arrived.
+    pub fn has(&self, seq: u32) -> bool {
+        match self {
+            Transport::Tcp { receiver, .. } => receiver.has(seq),
+            Transport::Quic { receiver, .. } => receiver.has(seq),
+            Transport::Udp { .. } => false,
+        }
+    }
+
+    /// Whether an end of the connection may get a new address.
+    pub fn migrates(&self) -> bool {
+        matches!(self, Transport::Quic { receiver, .. } if receiver.spec().migration.is_some())
+    }
+
+    /// The end on this side has a new address.
+    pub fn on_path_change(&mut self, side: Side, now: Time) {
+        match (self, side) {
+            (Transport::Quic { sender, .. }, Side::Sender) => sender.on_path_change(now),
+            (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.on_path_change(now),
+            (Transport::Tcp { .. } | Transport::Udp { .. }, _) => {}
+        }
+    }
+
+    /// Both ends begin a new connection.
+    pub fn connect_anew(&mut self) {
+        match self {
+            Transport::Tcp { sender, receiver, .. } => {
+                (**sender, **receiver) = (sender.anew(), receiver.anew());
+            }
+            Transport::Quic { sender, receiver, .. } => {
+                (**sender, **receiver) = (sender.anew(), receiver.anew());
+            }
+            Transport::Udp { .. } => {}
+        }
+    }
 }
 
 /// How an end of a flow is woken.
@@ -61,6 +175,8 @@ pub struct Flow {
     pub(crate) here: [NodeId; 2],
     /// The addresses of both.
     pub addresses: [Addr; 2],
+    /// Whether the hosts of the sender and of the receiver have been in a cell.
+    pub(crate) attached: [bool; 2],
     /// What offers the data.
     pub app: App,
     /// What carries it.
@@ -166,6 +282,7 @@ impl Flow {
             dst,
             here: [src, dst],
             addresses: ends.map(|(_, address)| address),
+            attached: [false; 2],
             app,
             transport,
             wakes: [Wake::default(); 2],
@@ -225,10 +342,11 @@ impl Flow {
         self.stats.last_fresh.filter(|_| whole)
     }
 
-    /// "tcp" or "udp".
+    /// "tcp", "quic" or "udp".
     pub fn kind(&self) -> &'static str {
         match &self.transport {
             Transport::Tcp { .. } => "tcp",
+            Transport::Quic { .. } => "quic",
             Transport::Udp { .. } => "udp",
         }
     }

@@ -34,6 +34,8 @@ pub trait Carrier {
 #[derive(Clone, Debug)]
 pub struct Flows {
     flows: Vec<Flow>,
+    /// Those whose ends may get new addresses.
+    migrating: Vec<u32>,
     /// What has come out for ends that are outside.
     egress: VecDeque<Egress>,
 }
@@ -41,7 +43,10 @@ pub struct Flows {
 impl Flows {
     /// Flows that have not begun.
     pub fn new(flows: Vec<Flow>) -> Flows {
-        Flows { flows, egress: VecDeque::new() }
+        let places = flows.iter().zip(0..);
+        let migrating =
+            places.filter(|(flow, _)| flow.transport.migrates()).map(|(_, place)| place).collect();
+        Flows { flows, migrating, egress: VecDeque::new() }
     }
 
     /// Schedules the first wake-up of every application.
@@ -88,16 +93,39 @@ impl Flows {
         self.flows[flow.0 as usize].here[side.index()] = NodeId::NOWHERE;
     }
 
+    /// A host has entered a cell, as the row of the causes says. With its first cell it gets its address; with every other
+    /// one its connections may get a new one.
+    ///
+    /// ASSUMPTION: the network delivers to the old address and to the new one alike, as the mobility protocol does. What
+    /// is between the two is the ends' behaviour alone.
+    pub fn host_entered(&mut self, host: NodeId, row: CauseId, net: &mut impl Carrier) {
+        for place in 0..self.migrating.len() {
+            let flow = self.migrating[place];
+            for side in [Side::Sender, Side::Receiver] {
+                let state = &mut self.flows[flow as usize];
+                let attached = &mut state.attached[side.index()];
+                if state.here[side.index()] != host || !std::mem::replace(attached, true) {
+                    continue;
+                }
+                state.transport.on_path_change(side, net.cx().now);
+                state.cause = row;
+                self.pump(flow, side, net);
+            }
+        }
+    }
+
     /// A datagram sets out from a node.
     pub fn inject(&mut self, node: NodeId, datagram: &Datagram, net: &mut impl Carrier) {
-        let Datagram { flow, source, destination, tos, size, payload } = *datagram;
+        let Datagram { flow, source, destination, tos, size, ref payload } = *datagram;
         let header = IpHeader::new(source, destination, tos);
-        let body = match payload {
-            Payload::Tcp(tcp) => Body::Tcp(tcp),
-            Payload::Udp(udp) => Body::Udp(udp),
-        };
         let cx = net.cx();
-        let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, body));
+        let make = |body| Packet::make(flow, header, size, cx.now, body);
+        let packet = match payload {
+            Payload::Tcp(tcp) => make(Body::Tcp(*tcp)),
+            Payload::Udp(udp) => make(Body::Udp(*udp)),
+            Payload::Quic(quic) => Packet::make_quic(flow, header, size, cx.now, quic.clone()),
+        };
+        let packet = cx.pool.create(packet);
         cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
         net.send(node, packet);
     }
@@ -114,9 +142,10 @@ impl Flows {
         if !flow.is_some_and(|flow| [flow.src, flow.dst].contains(&node)) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
-        let payload = match cx.pool[&packet].is_udp() {
-            true => Payload::Udp(UdpHeader { seq: cx.pool[&packet].seq() }),
-            false => Payload::Tcp(cx.pool.tcp_header(&packet)),
+        let payload = match &cx.pool[&packet] {
+            arrived if arrived.is_udp() => Payload::Udp(UdpHeader { seq: arrived.seq() }),
+            arrived if arrived.is_quic() => Payload::Quic(cx.pool.take_quic_header(&packet)),
+            _ => Payload::Tcp(cx.pool.tcp_header(&packet)),
         };
         cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
         let size = cx.pool[&packet].wire_size();

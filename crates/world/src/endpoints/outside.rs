@@ -2,7 +2,7 @@
 
 use crate::ids::NodeId;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Addr, FlowId, TcpHeader, Tos, UdpHeader};
+use roamlab_packet::{Addr, FlowId, QuicHeader, TcpHeader, Tos, UdpHeader};
 
 /// A datagram that enters the network or leaves it.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,10 +22,12 @@ pub struct Datagram {
 }
 
 /// What a datagram carries.
-#[derive(Copy, Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Payload {
     /// A TCP segment.
     Tcp(TcpHeader),
+    /// A QUIC packet.
+    Quic(QuicHeader),
     /// A UDP datagram.
     Udp(UdpHeader),
 }

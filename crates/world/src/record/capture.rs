@@ -145,7 +145,8 @@ impl Capture {
                 let content = Content::Udp([port; 2], name, room - name.len());
                 write(&mut self.bytes, &headers, id, &content)
             }
-            Some(wire) if packet.is_udp() => {
+            Some(wire) if !packet.is_tcp() => {
+                // A QUIC packet is a datagram whose content is not made.
                 let content = Content::Udp([wire.port, DISCARD], &[], (datagram as usize).saturating_sub(28));
                 write(&mut self.bytes, &headers, id, &content)
             }

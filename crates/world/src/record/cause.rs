@@ -95,6 +95,17 @@ vocabulary! {
         Timeout => "timeout";
         /// acknowledgements made a sender infer a loss; its cause is that loss, or the delay of the segment
         FastRetransmit => "fast-retransmit";
+        /// segments sent later have arrived, and it is too late for this one to be only reordered (RACK); its cause is
+        /// the loss, or the delay of the segment
+        RackMark => "rack-mark";
+        /// no acknowledgement came for two round trips, and a sender sends a probe (TLP); its cause is the loss or delay
+        /// of the first segment outstanding, or of its acknowledgement
+        TailLossProbe => "tail-loss-probe";
+        /// the acknowledgement of a tail loss probe revealed that the probe has repaired a loss; its cause is the probe
+        TailLoss => "tail-loss";
+        /// everything that a QUIC sender sent over several probe timeouts was lost; its cause is the loss of the first of
+        /// it
+        PersistentCongestion => "persistent-congestion";
     }
 }
 
@@ -388,7 +399,7 @@ impl Chains {
             if packet.payload() > 0 {
                 history.serial = packet.serial;
             }
-        } else if packet.is_tcp() {
+        } else if packet.is_of_connection() {
             let highest = self.lost_acks.entry(packet.flow).or_insert((packet.ack(), row));
             if packet.ack() >= highest.0 {
                 *highest = (packet.ack(), row);
@@ -439,6 +450,11 @@ impl Chains {
     pub fn happened(&self, row: CauseId, since: Time) -> bool {
         self.rows.time_ns.get(row.0 as usize).is_some_and(|&time| time >= since)
     }
+
+    /// Whether the row is of that kind.
+    pub fn is(&self, row: CauseId, kind: Kind) -> bool {
+        self.rows.kind.get(row.0 as usize) == Some(&kind)
+    }
 }
 
 /// Lost messages that are looked at for one timer.
@@ -446,7 +462,7 @@ const MISSING_CONSIDERED: usize = 256;
 
 /// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
 pub fn data_seq(packet: &Packet) -> u32 {
-    let is_data = packet.is_udp() || (packet.is_tcp() && packet.payload() > 0);
+    let is_data = packet.is_udp() || (packet.is_of_connection() && packet.payload() > 0);
     if is_data { packet.seq() } else { 0 }
 }
 
@@ -455,7 +471,8 @@ pub fn data_seq(packet: &Packet) -> u32 {
 pub fn segment(packet: &Packet) -> Option<u32> {
     let flags = packet.flags();
     let opens = flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
-    (packet.is_tcp() && (packet.payload() > 0 || opens || flags.has(TcpFlags::FIN))).then(|| packet.seq())
+    (packet.is_of_connection() && (packet.payload() > 0 || opens || flags.has(TcpFlags::FIN)))
+        .then(|| packet.seq())
 }
 
 #[cfg(test)]

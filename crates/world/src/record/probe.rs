@@ -24,6 +24,8 @@ vocabulary! {
         TcpPollTransmit => "tcp.poll_transmit";
         /// UDP makes a datagram.
         UdpDatagram => "udp.datagram";
+        /// QUIC makes a packet.
+        QuicPollTransmit => "quic.poll_transmit";
         /// The host sends the packet.
         NodeSend => "node.send";
         /// A node looks up where it goes.
@@ -46,6 +48,8 @@ vocabulary! {
         TcpOnSegment => "tcp.on_segment";
         /// UDP takes the datagram.
         UdpOnDatagram => "udp.on_datagram";
+        /// QUIC takes the packet.
+        QuicOnPacket => "quic.on_packet";
         /// The application gets the data, and what waited for it.
         AppDeliver => "app.deliver";
         /// It waits in a base station's buffer for its host.
@@ -78,11 +82,11 @@ vocabulary! {
         Signal => "signal";
         /// A UDP datagram.
         Datagram => "datagram";
-        /// A TCP segment with data.
+        /// A TCP segment or QUIC packet with data.
         Data => "data";
         /// An acknowledgement.
         Ack => "ack";
-        /// The request for a connection.
+        /// The request for a connection, or another packet of QUIC's handshake.
         Syn => "syn";
     }
 }
@@ -200,7 +204,7 @@ long_table! {
 }
 
 long_table! {
-    /// Events of each TCP sender, with their causes.
+    /// Events of each sender with a window (TCP, QUIC), with their causes.
     TcpChanges, TcpChange, TcpColumns: "tcp",
         recorded "if `record.tcp` is on, which is the default",
         limit "write `record.tcp = false`" {
@@ -214,7 +218,7 @@ long_table! {
         cwnd: f64,
         /// slow start threshold after it, in segments
         ssthresh: f64,
-        /// retransmission timeout after it
+        /// retransmission timeout after it; of QUIC the probe timeout
         rto_ns: u64,
         /// segment of the event
         seq: u32,
@@ -231,7 +235,7 @@ long_table! {
 }
 
 long_table! {
-    /// The variables of TCP senders, a row for each change.
+    /// The variables of senders with a window (TCP, QUIC), a row for each change.
     Variables, VariablesRow, VariableColumns: "variables",
         recorded "if `record.variables` is on",
         limit "write `record.variables = false`" {

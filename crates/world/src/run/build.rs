@@ -34,7 +34,10 @@ use roamlab_scenario::{
     Scenario, Way,
 };
 use roamlab_traffic::{App, AppSpec};
-use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use roamlab_transport::{
+    Handshake, QuicHandshake, QuicReceiver, QuicSender, RecoveryKind, TcpParams, TcpReceiver, TcpSender,
+    UdpReceiver, UdpSender,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -424,7 +427,10 @@ impl<'a> Builder<'a> {
                 sender: Box::new(TcpSender::new(Arc::clone(params), phase)),
                 receiver: Box::new(TcpReceiver::new(Arc::clone(params))),
             },
-            None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
+            None => self.quic(spec).unwrap_or_else(|| Transport::Udp {
+                sender: UdpSender::default(),
+                receiver: UdpReceiver::default(),
+            }),
         };
         let end = |name: &String| {
             let node = self.ids[name.as_str()];
@@ -434,6 +440,21 @@ impl<'a> Builder<'a> {
         let mut flow = Flow::new(spec.name.clone(), ends, app, transport);
         flow.dscp = spec.dscp;
         flow
+    }
+
+    /// The ends of a flow over QUIC.
+    fn quic(&self, spec: &FlowSpec) -> Option<Transport> {
+        let mut params = spec.transport.quic()?.clone();
+        // As of TCP: the handshake is that of the requests.
+        if spec.app.asks() {
+            params.handshake = QuicHandshake::None;
+        }
+        let (segment, params) = (params.segment(), Arc::new(params));
+        Some(Transport::Quic {
+            sender: Box::new(QuicSender::new(Arc::clone(&params))),
+            receiver: Box::new(QuicReceiver::new(params)),
+            segment,
+        })
     }
 
     fn faults(&self) -> Vec<Fault> {

@@ -207,6 +207,14 @@ impl World {
             Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
             Event::Prediction { number } => self.events -= u64::from(!agents.predict(number, network, cx)),
         }
+        self.tell_flows();
+    }
+
+    /// Tells the flows of hosts that have entered a cell.
+    fn tell_flows(&mut self) {
+        while let Some((host, row)) = self.planes.cx.entered.pop() {
+            self.flows.host_entered(host, row, &mut self.planes);
+        }
     }
 
     /// The first packet in flight on a link arrives. Who waits for the air that it came over to be clear is told after it.
@@ -250,6 +258,7 @@ impl World {
             LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
             LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
         }
+        self.tell_flows();
     }
 
     /// `created + duplicated = delivered + dropped + inside`, with what is inside counted where it is.

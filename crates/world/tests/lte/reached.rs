@@ -1,7 +1,7 @@
 //! Random walks with up to six signalling messages lost or late: the host is reached again within the bound that
 //! docs/models/lte-x2.md states.
 //!
-//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test lte reached` runs more than a thousand.
+//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test lte reached` runs more than 300.
 
 use crate::lab::{Lab, MS, TURNS, Trouble};
 use crate::record::{Dice, walks};
@@ -50,7 +50,7 @@ pub fn walk(number: u64) -> Lab {
 
 #[test]
 fn every_covered_host_is_reached_again_within_the_bound() {
-    walks(1_000, |number| {
+    walks(300, |number| {
         let lab = walk(number);
         lab.run().reached_again("udp", BOUND).map_err(|problem| format!("{problem}\n{lab:?}"))
     });

@@ -1,7 +1,7 @@
 //! Random walks with up to six signalling messages lost or late: the host is reached again within the bound that the
 //! protocol's page states.
 //!
-//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test micro reached` runs more than the thousand of each protocol.
+//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test micro reached` runs more than the 300 of each protocol.
 
 use crate::lab::{Dice, Lab, MS, Trouble, walks};
 use crate::trouble::{BCMP, BCMP_PAGING, CELLULAR_IP, FMIPV6, HAWAII, MANDM, Variant, lab, problems};
@@ -95,27 +95,27 @@ fn walk(number: u64, variants: &[Variant], messages: &[&str], bound: u64) -> Res
 
 #[test]
 fn a_host_under_mandm_is_reached_again_within_the_bound() {
-    walks(1_000, |number| walk(number, &MANDM, &MANDM_MESSAGES, MANDM_BOUND));
+    walks(300, |number| walk(number, &MANDM, &MANDM_MESSAGES, MANDM_BOUND));
 }
 
 #[test]
 fn a_host_under_cellular_ip_is_reached_again_within_the_bound() {
-    walks(1_000, |number| walk(number, &CELLULAR_IP, &CELLULAR_IP_MESSAGES, CELLULAR_IP_BOUND));
+    walks(300, |number| walk(number, &CELLULAR_IP, &CELLULAR_IP_MESSAGES, CELLULAR_IP_BOUND));
 }
 
 #[test]
 fn a_host_under_hawaii_is_reached_again_within_the_bound() {
-    walks(1_000, |number| walk(number, &HAWAII, &HAWAII_MESSAGES, HAWAII_BOUND));
+    walks(300, |number| walk(number, &HAWAII, &HAWAII_MESSAGES, HAWAII_BOUND));
 }
 
 #[test]
 fn a_host_under_fmipv6_is_reached_again_within_the_bound() {
-    walks(1_000, |number| walk(number, &FMIPV6, &FMIPV6_MESSAGES, FMIPV6_BOUND));
+    walks(300, |number| walk(number, &FMIPV6, &FMIPV6_MESSAGES, FMIPV6_BOUND));
 }
 
 #[test]
 fn a_host_under_bcmp_is_reached_again_within_the_bound() {
-    walks(1_000, |number| {
+    walks(300, |number| {
         let variants = if number % 5 == 0 { &BCMP_PAGING[..] } else { &BCMP };
         walk(number, variants, &BCMP_MESSAGES, BCMP_BOUND)
     });

@@ -1,7 +1,7 @@
 //! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use crate::blocks::{Equaliser, Trigger, TriggerBy};
-use crate::cellular_ip::node::Place;
+use crate::cellular_ip::node::TreePosition;
 use crate::cellular_ip::{CellularIp, Handoff, Input, Kind, Message, MobileHost, Node, Params};
 use crate::lab::{
     self, HERE, HOST, NOW, Setup, THERE, Words, and, clock, data, down, hear, ms, predicted, transitions, up,
@@ -73,7 +73,7 @@ fn mobile_host() -> String {
     table(MobileHost::new(HOST, areas, &params).into(), &states, &inputs)
 }
 
-fn node_table(params: &Params, place: Place) -> String {
+fn node_table(params: &Params, position: TreePosition) -> String {
     let routed = [(500, regular(HERE, 490))];
     let delaying = and(&routed, &[(900, semisoft(THERE, 890))]);
     let bicasting = and(&delaying, &[(950, data(Direction::Up, Some(THERE), false))]);
@@ -108,11 +108,11 @@ fn node_table(params: &Params, place: Place) -> String {
         ("time: route timeout", ms(9_000), Input::Deadline),
         ("time: paging timeout", ms(540_000), Input::Deadline),
     ];
-    table(Node::new(place, &[HOST], params).into(), &states, &inputs)
+    table(Node::new(position, &[HOST], params).into(), &states, &inputs)
 }
 
-fn place() -> Place {
-    Place {
+fn position() -> TreePosition {
+    TreePosition {
         address: NODE,
         uplink: Some(UP),
         neighbours: vec![HERE, THERE, UP],
@@ -129,20 +129,20 @@ fn semisoft_params() -> Params {
 }
 
 fn node() -> String {
-    node_table(&semisoft_params(), place())
+    node_table(&semisoft_params(), position())
 }
 
 fn node_without_equaliser_that_keeps_stale_ways() -> String {
     let equaliser = Equaliser { delay: Duration::ZERO, ..Equaliser::default() };
     let params = Params { equaliser, keep_stale: true, ..semisoft_params() };
-    node_table(&params, place())
+    node_table(&params, position())
 }
 
 fn node_of_a_paging_area_that_waits_for_the_gateway() -> String {
     let gateway_beacon_interval = Some(Duration::from_secs(1));
     let params = Params { gateway_beacon_interval, ..semisoft_params() };
-    let place = Place { uplink: None, floods: Some(vec![HERE, THERE]), ..place() };
-    node_table(&params, place)
+    let position = TreePosition { uplink: None, floods: Some(vec![HERE, THERE]), ..position() };
+    node_table(&params, position)
 }
 
 fn node_whose_routes_time_out_one_by_one() -> String {
@@ -156,5 +156,5 @@ fn node_whose_routes_time_out_one_by_one() -> String {
         ("time: route from here over", ms(8_900), Input::Deadline),
         ("time: route from there over", ms(13_500), Input::Deadline),
     ];
-    table(Node::new(place(), &[HOST], &semisoft_params()).into(), &states, &inputs)
+    table(Node::new(position(), &[HOST], &semisoft_params()).into(), &states, &inputs)
 }

@@ -1,7 +1,7 @@
 //! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use crate::hawaii::{
-    BaseStation, Ends, Hawaii, Input, Kind, Message, MobileHost, Params, Place, Router, Scheme,
+    BaseStation, Ends, Hawaii, Input, Kind, Message, MobileHost, Params, Router, Scheme, TreePosition,
 };
 use crate::lab::{
     self, ELSEWHERE, HERE, HOST, NOW, Setup, THERE, Words, and, arrived, clock, down, gone, hear, id, ms,
@@ -169,8 +169,8 @@ fn router_table(params: &Params, uplink: Option<Addr>) -> String {
         ("time: lifetime over", ms(30_500), Input::Deadline),
     ];
     let below = BTreeMap::from([(HERE, LEFT), (THERE, RIGHT)]);
-    let place = Place { address: ROUTER, uplink, below };
-    table(Router::new(place, Duration::from_millis(1_050), params).into(), &states, &inputs)
+    let position = TreePosition { address: ROUTER, uplink, below };
+    table(Router::new(position, Duration::from_millis(1_050), params).into(), &states, &inputs)
 }
 
 fn router() -> String {
@@ -248,9 +248,9 @@ fn base_station_table(params: &Params) -> String {
         ("time: prune timer", ms(1_000), Input::Deadline),
         ("time: lifetime over", ms(30_500), Input::Deadline),
     ];
-    let place = Place { address: HERE, uplink: Some(UP), below: BTreeMap::new() };
+    let position = TreePosition { address: HERE, uplink: Some(UP), below: BTreeMap::new() };
     let phases = (Duration::ZERO, Duration::from_millis(1_050));
-    let role = BaseStation::new((&place, GATEWAY), BTreeSet::from([THERE, ELSEWHERE]), phases, params);
+    let role = BaseStation::new((&position, GATEWAY), BTreeSet::from([THERE, ELSEWHERE]), phases, params);
     table(role.into(), &states, &inputs)
 }
 
@@ -284,7 +284,7 @@ fn router_that_hears_of_a_later_registration() -> String {
         ("refresh of right 995", NOW, refresh(RIGHT, 995)),
     ];
     let below = BTreeMap::from([(HERE, LEFT), (THERE, RIGHT)]);
-    let place = Place { address: ROUTER, uplink: Some(UP), below };
-    let role = Router::new(place, Duration::from_millis(1_050), &params(Scheme::Ssf));
+    let position = TreePosition { address: ROUTER, uplink: Some(UP), below };
+    let role = Router::new(position, Duration::from_millis(1_050), &params(Scheme::Ssf));
     table(role.into(), &states, &inputs)
 }

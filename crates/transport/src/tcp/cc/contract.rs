@@ -90,7 +90,7 @@ impl Subject {
     }
 
     fn is_sound(&self, event: &str) {
-        let Subject { name, window: Window { cwnd, ssthresh, pacing_rate, max_cwnd }, .. } = *self;
+        let Subject { name, window: Window { cwnd, ssthresh, pacing_rate, max_cwnd, .. }, .. } = *self;
         let place = format!("{name}: after {event}");
         assert!(
             cwnd.is_finite() && cwnd > 0.0,
@@ -166,8 +166,11 @@ fn no_sequence_of_events_breaks_the_window() {
                 let event = subject.random_event(&mut rng);
                 subject.is_sound(&event);
                 let paces = subject.window.pacing_interval().is_some();
-                let advice = "let `allows_fast_path` be false: the fast path does not pace";
-                assert!(!paces || !subject.control.allows_fast_path(), "{name}: it paces; {advice}");
+                let advice = "let `paces` be true: the fast path does not pace";
+                assert!(
+                    !paces || !subject.control.allows_fast_path(&subject.window),
+                    "{name}: it paces; {advice}"
+                );
             }
         }
     }

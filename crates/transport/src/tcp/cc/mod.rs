@@ -3,7 +3,11 @@
 //! The sender and its loss recovery report events. The algorithm answers by its [`Window`], which no other code can
 //! change. What an event does not concern is left to the default methods of [`Algorithm`].
 
+mod bbr;
+mod cubic;
+mod pacing;
 mod reno;
+mod slow_start;
 mod vegas;
 
 use crate::params::TcpParams;
@@ -14,11 +18,15 @@ use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub(crate) use pacing::Pacer;
+
 /// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
 /// algorithm and a one-line summary with the source.
 macro_rules! congestion_controls {
     ($use:ident!) => {
         $use! {
+            "bbr" => bbr::Bbr, "By a model of the path's rate and delay, version 1 as in Linux 6 (Cardwell et al. 2016).";
+            "cubic" => cubic::Cubic, "The window is a cubic function of the time since the latest loss (RFC 9438).";
             "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
             "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
             #[cfg(test)]
@@ -36,6 +44,10 @@ pub(crate) struct Window {
     ssthresh: f64,
     /// Segments per second; infinity: segments leave as soon as the window permits.
     pacing_rate: f64,
+    /// Segments that leave together if it paces.
+    burst: u32,
+    /// The algorithm now sends less than the path carries: delivery rates do not measure the path.
+    limits_itself: bool,
     /// Largest cwnd in whole segments.
     max_cwnd: u32,
 }
@@ -48,6 +60,8 @@ impl Window {
             cwnd,
             ssthresh: f64::from(params.initial_ssthresh.0),
             pacing_rate: f64::INFINITY,
+            burst: 1,
+            limits_itself: false,
             max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
         }
     }
@@ -70,16 +84,24 @@ impl Window {
         (self.cwnd, self.ssthresh)
     }
 
+    /// Whether delivery rates measured of what leaves now do not measure the path.
+    pub fn limits_itself(&self) -> bool {
+        self.limits_itself
+    }
+
     /// The number of segments that may be outstanding.
     #[inline(always)]
     pub fn usable(&self, inflation: u32, receiver_window: u32) -> u32 {
         (self.cwnd as u32).saturating_add(inflation).min(receiver_window)
     }
 
-    /// The time between two segments; `None` without pacing.
-    pub fn pacing_interval(&self) -> Option<Duration> {
-        let paces = self.pacing_rate.is_finite() && self.pacing_rate > 0.0;
-        paces.then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
+    /// Whether the flight before the ACK used the window (RFC 9438 §5.8; as Linux's `tcp_is_cwnd_limited`, in slow start
+    /// half of it is enough). A burst may be missing, and two segments: an ACK that acknowledges two has just let them go.
+    #[inline(always)]
+    fn is_used(&self, ack: &AckEvent) -> bool {
+        let used = f64::from(ack.in_flight + ack.acked);
+        used + f64::from(self.burst.max(2)) >= self.cwnd
+            || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
     }
 
     /// Adds segments to cwnd, up to `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
@@ -119,14 +141,18 @@ pub(crate) struct AckEvent {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; zero before the first measurement.
     pub srtt: Duration,
-    /// Segments outstanding.
+    /// Segments outstanding, without those in SACK blocks if segments are recorded.
     pub in_flight: u32,
+    /// A loss that has reduced the window is being repaired.
+    pub recovering: bool,
     /// The application had less data than the window permitted.
     pub app_limited: bool,
     /// `acked`, if the ACK echoes congestion (ECN).
     pub marked: u32,
     /// The delivery rate, if segments are recorded.
     pub rate: Option<DeliveryRate>,
+    /// Payload of a segment in bytes.
+    pub segment: u32,
 }
 
 /// Makes the event of an ACK.
@@ -161,7 +187,6 @@ pub(crate) enum SsthreshRule {
 
 /// The window has to be reduced.
 #[derive(Copy, Clone, Debug)]
-#[expect(dead_code, reason = "each algorithm reads what it needs")]
 pub(crate) struct LossEvent<'a> {
     pub now: Time,
     pub kind: Loss,
@@ -203,24 +228,34 @@ pub(crate) enum RecoveryStep {
     Inflate(f64),
     /// A partial ACK: so many segments were added that are now acknowledged (RFC 6582 §3.2 step 3).
     Deflate(f64),
+    /// The window of an ACK in a recovery that reduces it in proportion to what is delivered (RFC 9937).
+    Proportional(f64),
     /// The recovery ends in congestion avoidance with this window (Vegas).
     Exit(f64),
     /// The recovery ends with at most so many segments, or ssthresh (RFC 6582 §3.2 step 3).
     ExitAtMost(f64),
+    /// ssthresh is so many segments at least (Linux, after an idle period).
+    RaiseSsthresh(f64),
     /// Slow start sent twice what the path carries (Mathis & Mahdavi 1996 §4.5).
     Overshoot,
 }
 
 /// A congestion control. Its file also has `Params`, its parameters in scenarios, and `new(&Params)`.
 pub(crate) trait Algorithm {
-    /// Whether it reads the delivery rate, which needs a record of each segment sent.
-    fn records_segments(&self) -> bool {
+    /// Whether it now reads the delivery rate or the round-trip time of each ACK, which needs a record of each segment
+    /// sent. It is asked after each event, and on the fast path never.
+    fn records_segments(&self, _window: &Window) -> bool {
+        false
+    }
+
+    /// Whether it sets the pacing rate.
+    fn paces(&self) -> bool {
         false
     }
 
     /// Whether the sender's fast path is exact for it. There `on_ack` is called as always, but nothing is paced.
     fn allows_fast_path(&self) -> bool {
-        true
+        !self.paces()
     }
 
     /// The SYN is acknowledged.
@@ -255,15 +290,21 @@ pub(crate) trait Algorithm {
         }
     }
 
+    /// A segment goes out with nothing outstanding; the one before went out `idle` ago.
+    fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {}
+
     /// A step of a loss recovery.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
         match step {
-            RecoveryStep::SlowStart(segments) => window.cwnd = segments,
+            RecoveryStep::SlowStart(segments) | RecoveryStep::Proportional(segments) => {
+                window.cwnd = segments
+            }
             RecoveryStep::SlowStartAtMost(segments) => window.cwnd = window.cwnd.min(segments),
             RecoveryStep::Inflate(segments) => window.cwnd += segments,
             RecoveryStep::Deflate(segments) => window.cwnd = (window.cwnd - segments).max(1.0),
             RecoveryStep::Exit(segments) => (window.cwnd, window.ssthresh) = (segments, 2.0),
             RecoveryStep::ExitAtMost(segments) => window.cwnd = window.ssthresh.min(segments),
+            RecoveryStep::RaiseSsthresh(segments) => window.ssthresh = window.ssthresh.max(segments),
             RecoveryStep::Overshoot => window.cwnd /= 2.0,
         }
     }
@@ -374,12 +415,12 @@ macro_rules! storage {
                 }
             }
 
-            pub fn allows_fast_path(&self) -> bool {
+            pub fn allows_fast_path(&self, window: &Window) -> bool {
                 match self {
                     $(
                         $(#[$only])*
                         CongestionControl::$kind(algorithm) => {
-                            algorithm.allows_fast_path() && !algorithm.records_segments()
+                            algorithm.allows_fast_path() && !algorithm.records_segments(window)
                         }
                     )+
                 }
@@ -388,6 +429,17 @@ macro_rules! storage {
     };
 }
 congestion_controls!(storage!);
+
+impl CongestionControlSpec {
+    /// Whether it has a reaction of its own to echoes of congestion (RFC 8511).
+    pub(crate) fn takes_abe(&self) -> bool {
+        match self {
+            CongestionControlSpec::Reno(_) => true,
+            CongestionControlSpec::Cubic(params) => !params.as_linux,
+            _ => false,
+        }
+    }
+}
 
 impl<'de> Deserialize<'de> for CongestionControlSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -406,3 +458,5 @@ fn allow_names(schema: &mut Schema) {
 mod contract;
 #[cfg(test)]
 mod paced;
+#[cfg(test)]
+mod path;

@@ -42,7 +42,11 @@ impl Paced {
 }
 
 impl Algorithm for Paced {
-    fn records_segments(&self) -> bool {
+    fn records_segments(&self, _window: &Window) -> bool {
+        true
+    }
+
+    fn paces(&self) -> bool {
         true
     }
 

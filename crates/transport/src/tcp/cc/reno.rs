@@ -12,6 +12,9 @@ pub(crate) struct Reno;
 /// Smallest ssthresh in segments (RFC 5681 §3.1 eq. 4).
 const MIN_SSTHRESH: f64 = 2.0;
 
+/// What an echo of congestion leaves with `abe` (RFC 8511 §3.1).
+const ABE_BETA: f64 = 0.8;
+
 impl Reno {
     pub fn new(_params: &Params) -> Reno {
         Reno
@@ -29,16 +32,20 @@ impl Algorithm for Reno {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        if loss.kind == Loss::Echo && loss.params.abe {
+            let left = ABE_BETA * loss.in_use;
+            return window.cut(left.max(1.0), left.max(MIN_SSTHRESH), loss);
+        }
         let halving = loss.params.halving;
         let half = match halving {
             Halving::Real | Halving::TruncatedSsthresh => loss.in_use / 2.0,
-            Halving::Integer => f64::from(loss.in_use as u32 / 2),
+            Halving::Integer | Halving::Whole => f64::from(loss.in_use as u32 / 2),
         };
         let ssthresh = if halving == Halving::Real { half } else { f64::from(half as u32) };
         let ssthresh = ssthresh.max(MIN_SSTHRESH);
         let cwnd = match (loss.kind, halving) {
             (Loss::Echo, Halving::Real) => half.max(1.0), // RFC 3168 §6.1.2: bounded by a segment
-            (_, Halving::Real) => ssthresh,
+            (_, Halving::Real | Halving::Whole) => ssthresh,
             // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor, even below a segment.
             (_, _) => half,
         };
@@ -50,6 +57,23 @@ impl Algorithm for Reno {
 mod tests {
     use super::*;
     use crate::{Profile, TcpSpec};
+
+    #[test]
+    fn abe_leaves_eight_tenths_after_an_echo_and_half_after_a_loss() {
+        let spec = TcpSpec { ecn: Some(true), abe: Some(true), ..TcpSpec::default() };
+        let params = spec.resolve(Profile::Rfc).unwrap();
+        let after = |kind, in_use| {
+            let mut window = Window::new(in_use, &params);
+            Reno.on_loss(&mut window, &LossEvent::simple(kind, in_use, &params));
+            (window.cwnd, window.ssthresh)
+        };
+        assert_eq!(after(Loss::Echo, 20.0), (16.0, 16.0));
+        assert_eq!(after(Loss::Echo, 2.0), (1.6, 2.0));
+        assert_eq!(after(Loss::Echo, 1.0), (1.0, 2.0));
+        assert_eq!(after(Loss::DupAcks, 20.0), (10.0, 10.0));
+        let without_ecn = TcpSpec { abe: Some(true), ..TcpSpec::default() };
+        assert_eq!(without_ecn.resolve(Profile::Rfc).unwrap_err().0, "abe");
+    }
 
     fn after_loss(profile: Profile, in_use: f64) -> (f64, f64) {
         let params = TcpSpec::default().resolve(profile).unwrap();

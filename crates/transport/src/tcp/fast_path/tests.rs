@@ -9,7 +9,8 @@ use roamlab_packet::{Ecn, TcpHeader};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-const PROFILES: [Profile; 4] = [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
+const PROFILES: [Profile; 5] =
+    [Profile::Rfc, Profile::Linux6, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
 
 /// An end with its twin, which always goes the general way.
 struct Twins<E> {
@@ -73,6 +74,8 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
 fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
+    let by_rack = profile == Profile::Linux6 && matches!(variant, "sack" | "cubic" | "bbr");
+    let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
     let spec = TcpSpec {
         variant: Some(serde_json::from_value(variant.into()).unwrap()),
         congestion_control: control.map(|name| serde_json::from_value(name.into()).unwrap()),
@@ -81,7 +84,7 @@ fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rn
         timestamps: Some(below(5) == 0),
         ecn: Some(below(5) == 0),
         max_cwnd: Some(Packets(below(2) * 20)),
-        spurious_detection: Some([SpuriousDetection::None, SpuriousDetection::FRto][below(2) as usize]),
+        spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
         ..TcpSpec::default()
     };
     let params = spec.resolve(profile).unwrap();

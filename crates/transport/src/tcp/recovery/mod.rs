@@ -4,6 +4,8 @@ mod fack;
 mod newreno;
 mod ns2_fack;
 mod pipe;
+mod prr;
+mod rack;
 mod reno;
 mod rfc6675;
 mod tahoe;
@@ -28,8 +30,11 @@ pub(crate) trait LossRecovery {
     /// The retransmission timer went off with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
 
+    /// The recovery's own timer went off.
+    fn on_timer(&mut self, _state: &mut SendState, _now: Time) {}
+
     /// A segment goes out.
-    fn on_sent(&mut self, _state: &SendState, _seq: u32, _now: Time) {}
+    fn on_sent(&mut self, _state: &mut SendState, _seq: u32, _now: Time) {}
 
     /// The next segment to send.
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
@@ -42,8 +47,11 @@ pub(crate) trait LossRecovery {
         false
     }
 
-    /// Such an ACK, which expects `ack`, has been dealt with.
-    fn on_fast_ack(&mut self, _ack: u32) {}
+    /// Such an ACK, which expects `state.una`, has been dealt with.
+    fn on_fast_ack(&mut self, _state: &mut SendState, _now: Time) {}
+
+    /// A new segment goes out on the fast path.
+    fn on_fast_sent(&mut self, _state: &mut SendState, _now: Time) {}
 }
 
 macro_rules! recoveries {
@@ -75,9 +83,16 @@ macro_rules! recoveries {
             }
 
             #[inline(always)]
-            pub fn on_fast_ack(&mut self, ack: u32) {
+            pub fn on_fast_ack(&mut self, state: &mut SendState, now: Time) {
                 match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_fast_ack(ack),)+
+                    $(Recovery::$kind(algorithm) => algorithm.on_fast_ack(state, now),)+
+                }
+            }
+
+            #[inline(always)]
+            pub fn on_fast_sent(&mut self, state: &mut SendState, now: Time) {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.on_fast_sent(state, now),)+
                 }
             }
         }
@@ -93,4 +108,5 @@ recoveries! {
     Fack => fack::Fack,
     Ns2Fack => ns2_fack::Ns2Fack,
     Vegas => vegas::Vegas,
+    Rack => rack::Rack,
 }

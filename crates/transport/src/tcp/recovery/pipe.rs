@@ -87,8 +87,8 @@ impl LossRecovery for Pipe {
         !self.recovering && !self.ignores_sacks && self.board.count() == 0
     }
 
-    fn on_fast_ack(&mut self, ack: u32) {
-        self.board.clear(ack);
+    fn on_fast_ack(&mut self, state: &mut SendState, _now: Time) {
+        self.board.clear(state.una);
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {

@@ -73,8 +73,8 @@ impl LossRecovery for Rfc6675 {
         !self.recovering && state.una >= self.resend_below && self.board.count() == 0
     }
 
-    fn on_fast_ack(&mut self, ack: u32) {
-        self.board.advance(ack);
+    fn on_fast_ack(&mut self, state: &mut SendState, _now: Time) {
+        self.board.advance(state.una);
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {

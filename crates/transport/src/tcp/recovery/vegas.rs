@@ -115,7 +115,7 @@ impl LossRecovery for Vegas {
         self.cut_at = now.since(self.first_sent);
     }
 
-    fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
+    fn on_sent(&mut self, state: &mut SendState, seq: u32, now: Time) {
         let places = state.params.window.0.min(MAX_PLACES);
         if seq == 0 {
             self.first_sent = now;

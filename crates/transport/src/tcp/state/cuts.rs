@@ -2,7 +2,7 @@
 
 use super::{LastReduction, SendState};
 use crate::params::RecoveryKind;
-use crate::tcp::cc::{Loss, LossEvent, SsthreshRule};
+use crate::tcp::cc::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use crate::tcp::fact::TcpFactKind;
 use roamlab_engine::Time;
 
@@ -42,6 +42,14 @@ impl SendState {
         // DEVIATION: with nothing outstanding ns-2 would send a segment that the application has not given.
         self.retransmit = (self.flight_size() > 0).then_some(self.una);
         self.record(TcpFactKind::FastRetransmit, self.una, now);
+    }
+
+    /// The ACK of a tail loss probe reveals a loss that the probe has repaired (RFC 8985 §7.4.2): cuts the window.
+    pub fn tail_loss(&mut self, now: Time) {
+        self.reduce(Loss::DupAcks, false, 0.0, now);
+        self.recovery_point = self.snd_max;
+        self.last_reduction = LastReduction::Exited;
+        self.record(TcpFactKind::TailLoss, self.una, now);
     }
 
     fn watch(&mut self, timeout: bool, now: Time) {
@@ -84,7 +92,7 @@ impl SendState {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
         let idle = self.flight_size() == 0;
-        self.timeouts += u64::from(!idle);
+        self.timeouts += u32::from(!idle);
         self.reduce(Loss::Timeout, already_reduced, 0.0, now);
         self.recovery_point = self.snd_max;
         self.timed_out = Some(self.una);
@@ -108,7 +116,15 @@ impl SendState {
             self.cwr = self.params.ecn;
         }
         let cwnd = self.window.cwnd();
-        self.control.algorithm().on_idle(&mut self.window, restart_window);
+        let mut target = restart_window;
+        if self.params.idle_halving {
+            target = (cwnd / 2.0).floor().max(restart_window);
+            self.recovery_step(RecoveryStep::RaiseSsthresh(cwnd * 0.75));
+        }
+        self.control.algorithm().on_idle(&mut self.window, target);
+        if self.params.idle_halving && restart_window < self.window.cwnd() && self.window.cwnd() < cwnd {
+            self.timer.start(now, self.rtt.rto()); // idle for one more RTO
+        }
         if self.window.cwnd() != cwnd {
             self.reductions += 1;
             self.renew_quota();
@@ -120,6 +136,9 @@ impl SendState {
     fn in_use(&self) -> f64 {
         let inflated = self.window.cwnd() + f64::from(self.inflation);
         let flight = f64::from(self.flight_size().saturating_sub(self.limited_transmits));
+        if self.params.follows_linux() {
+            return self.window.cwnd();
+        }
         match (self.params.ns2_cuts_window(), self.recovered()) {
             (true, _) => inflated.min(f64::from(self.params.window.0)),
             // RFC 5681 §3.1 eq. 4 says "no more than". Behind a loss that has cut the window, what is outstanding also
@@ -133,7 +152,9 @@ impl SendState {
     fn reduce(&mut self, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
         let by_flight = !self.params.ns2_cuts_window();
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
-        let again = by_flight && kind == Loss::Timeout && self.timed_out == Some(self.una);
+        // Linux: nor one of a flight for which the window was reduced.
+        let repaired = self.params.follows_linux() && self.una < self.recovery_point;
+        let again = by_flight && kind == Loss::Timeout && (self.timed_out == Some(self.una) || repaired);
         let ssthresh = match (keeps_ssthresh || again, by_flight && !self.recovered()) {
             (true, _) => SsthreshRule::Keep,
             (false, true) => SsthreshRule::Lower,

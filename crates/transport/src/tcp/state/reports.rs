@@ -21,6 +21,7 @@ struct AckReport<'a> {
     ece: &'a bool,
     rtt: &'a RttEstimator,
     sent_segments: &'a Option<Box<SentSegments>>,
+    recovery_point: &'a u32,
     params: &'a TcpParams,
 }
 
@@ -28,8 +29,8 @@ impl AckSource for AckReport<'_> {
     #[inline(always)]
     fn event(&self, window: &Window) -> AckEvent {
         let segments = self.delivered.segments;
-        let in_flight = self.snd_max - self.una;
-        let has_room = in_flight + segments < window.usable(*self.inflation, self.params.window.0);
+        let outstanding = self.snd_max - self.una;
+        let has_room = outstanding + segments < window.usable(*self.inflation, self.params.window.0);
         AckEvent {
             now: self.now,
             una: *self.una,
@@ -38,10 +39,12 @@ impl AckSource for AckReport<'_> {
             lost: *self.lost,
             rtt: self.delivered.rtt,
             srtt: self.rtt.srtt(),
-            in_flight,
+            in_flight: outstanding - self.sent_segments.as_ref().map_or(0, |sent| sent.held()),
+            recovering: self.una < self.recovery_point,
             app_limited: has_room && self.nxt >= self.end,
             marked: if *self.ece { segments } else { 0 },
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
+            segment: self.params.segment.0 as u32,
         }
     }
 }
@@ -114,6 +117,7 @@ impl SendState {
             ece: &self.ece,
             rtt: &self.rtt,
             sent_segments: &self.sent_segments,
+            recovery_point: &self.recovery_point,
             params: &self.params,
         };
         (&mut self.control, &mut self.window, report)
@@ -131,14 +135,35 @@ impl SendState {
         }
     }
 
+    /// A segment has been dealt with: the pacing rate, and what rates measured from now on say.
+    pub fn pace(&mut self) {
+        let in_flight = self.flight_size();
+        if self.params.pacing && !self.control.algorithm().paces() {
+            self.window.pace_by_window(in_flight, self.rtt.srtt(), self.params.segment.0 as u32);
+        }
+        if self.window.limits_itself()
+            && let Some(sent) = &mut self.sent_segments
+        {
+            sent.note_app_limited(in_flight);
+        }
+    }
+
+    /// Begins or ends the record of segments, as the congestion control now needs it.
+    pub fn record_as_needed(&mut self) {
+        let needed = self.control.algorithm().records_segments(&self.window);
+        if needed != self.sent_segments.is_some() {
+            let record = || Box::new(SentSegments::of_unknown(self.una, self.snd_max));
+            self.sent_segments = needed.then(record);
+        }
+    }
+
     /// Notes a segment that goes out in the record, and when the next one may.
     pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
         if let Some(sent) = &mut self.sent_segments {
             sent.sent(seq, retransmission, now);
         }
-        if let Some(interval) = self.window.pacing_interval() {
-            self.pacing.start(now, interval);
-        }
+        let has_syn = matches!(self.params.handshake, Handshake::Syn | Handshake::ThreeWay);
+        self.pacing.sent(&self.window, self.snd_max - u32::from(has_syn), now);
     }
 
     /// Nothing goes out, though the window may permit it: the application may have no data.

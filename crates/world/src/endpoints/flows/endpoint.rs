@@ -11,7 +11,7 @@ use crate::record::probe::{Delivery, PacketStep, Probes, Stop, TcpChange};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
 use roamlab_traffic::Offer;
-use roamlab_transport::{Segment, TcpFact, TcpFactKind};
+use roamlab_transport::{QuicPacket, Segment, TcpFactKind};
 
 impl Flows {
     /// An application wakes.
@@ -34,32 +34,32 @@ impl Flows {
         state.offered = now;
         state.stats.started.get_or_insert(now);
         match (&mut state.transport, offer) {
-            (Transport::Tcp { sender, .. }, Offer::Unlimited) => sender.offer(None),
-            (Transport::Tcp { sender, segment, .. }, Offer::Bytes(bytes)) => {
-                let segments = bytes.0.div_ceil(segment.0);
-                *state.stats.total.get_or_insert(0) += segments;
-                sender.offer(Some(segments));
-            }
-            (Transport::Tcp { sender, .. }, Offer::Segments(segments)) => {
-                let segments = u64::from(segments.0);
-                *state.stats.total.get_or_insert(0) += segments;
-                sender.offer(Some(segments));
-            }
-            (Transport::Tcp { sender, .. }, Offer::Stop) => {
-                state.stats.total = Some(state.stats.sent - state.stats.retransmitted);
-                sender.stop();
-            }
             (Transport::Udp { sender, .. }, Offer::Bytes(bytes)) => {
                 let (header, size) = sender.datagram(bytes);
                 state.stats.sent += 1;
                 return self.emit(flow, Side::Sender, Body::Udp(header), size, Ecn::NotEct, net);
             }
-            // A request goes out on another flow.
-            (Transport::Tcp { .. }, Offer::Request { .. }) => {}
             (
                 Transport::Udp { .. },
                 Offer::Unlimited | Offer::Segments(_) | Offer::Stop | Offer::Request { .. },
             ) => {}
+            (transport, Offer::Unlimited) => transport.offer(None),
+            (Transport::Tcp { segment, .. } | Transport::Quic { segment, .. }, Offer::Bytes(bytes)) => {
+                let segments = bytes.0.div_ceil(segment.0);
+                *state.stats.total.get_or_insert(0) += segments;
+                state.transport.offer(Some(segments));
+            }
+            (transport, Offer::Segments(segments)) => {
+                let segments = u64::from(segments.0);
+                *state.stats.total.get_or_insert(0) += segments;
+                transport.offer(Some(segments));
+            }
+            (transport, Offer::Stop) => {
+                state.stats.total = Some(state.stats.sent - state.stats.retransmitted);
+                transport.stop();
+            }
+            // A request goes out on another flow.
+            (Transport::Tcp { .. } | Transport::Quic { .. }, Offer::Request { .. }) => {}
         }
         self.pump(flow, Side::Sender, net);
     }
@@ -74,17 +74,10 @@ impl Flows {
             return;
         }
         wake.armed = Time::MAX;
-        if let Transport::Tcp { sender, receiver, .. } = &mut state.transport {
-            match side {
-                Side::Sender if sender.next_deadline().is_some_and(|deadline| deadline <= now) => {
-                    sender.on_deadline(now);
-                }
-                Side::Receiver if receiver.next_deadline().is_some_and(|deadline| deadline <= now) => {
-                    receiver.on_deadline(now);
-                }
-                Side::Sender | Side::Receiver => return self.arm(flow, side, net.cx()),
-            }
+        if state.transport.next_deadline(side).is_none_or(|deadline| deadline > now) {
+            return self.arm(flow, side, net.cx());
         }
+        state.transport.on_deadline(side, now);
         self.pump(flow, side, net);
     }
 
@@ -173,16 +166,23 @@ impl Flows {
     }
 
     fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
-        let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else {
-            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
-        };
-        if !cx.pool[&packet].is_tcp() {
-            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        match &mut self.flows[flow as usize].transport {
+            Transport::Tcp { sender, .. } if cx.pool[&packet].is_tcp() => {
+                cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
+                let header = cx.pool.tcp_header(&packet);
+                let ecn = cx.pool.deliver(packet).header.tos.ecn();
+                sender.on_segment(&header, ecn, cx.now);
+            }
+            Transport::Quic { sender, .. } if cx.pool[&packet].is_quic() => {
+                cx.trace(&packet, Stop::QuicOnPacket, Location::Node(node));
+                let header = cx.pool.take_quic_header(&packet);
+                cx.pool.deliver(packet);
+                sender.on_packet(&header, cx.now);
+            }
+            Transport::Tcp { .. } | Transport::Quic { .. } | Transport::Udp { .. } => {
+                cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+            }
         }
-        cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
-        let header = cx.pool.tcp_header(&packet);
-        let ecn = cx.pool.deliver(packet).header.tos.ecn();
-        sender.on_segment(&header, ecn, cx.now);
     }
 
     fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
@@ -190,19 +190,22 @@ impl Flows {
         let state = &mut self.flows[flow as usize];
         let header = cx.pool[&packet].header;
         let size = cx.pool[&packet].wire_size();
-        let is_tcp = cx.pool[&packet].is_tcp();
         let (receipt, payload, stop) = match &mut state.transport {
-            Transport::Tcp { receiver, .. } if is_tcp => {
+            Transport::Tcp { receiver, .. } if cx.pool[&packet].is_tcp() => {
                 let tcp = cx.pool.tcp_header(&packet);
                 let receipt = receiver.on_segment(&tcp, header.tos.ecn(), now);
                 (receipt, u64::from(tcp.payload), Stop::TcpOnSegment)
             }
-            Transport::Udp { receiver, .. } if !is_tcp => {
+            Transport::Quic { receiver, .. } if cx.pool[&packet].is_quic() => {
+                let quic = cx.pool.take_quic_header(&packet);
+                (receiver.on_packet(&quic, now), u64::from(quic.payload), Stop::QuicOnPacket)
+            }
+            Transport::Udp { receiver, .. } if cx.pool[&packet].is_udp() => {
                 let payload = size.0 - u64::from(UDP_HEADERS);
                 let seq = cx.pool[&packet].seq();
                 (receiver.on_datagram(&UdpHeader { seq }), payload, Stop::UdpOnDatagram)
             }
-            Transport::Tcp { .. } | Transport::Udp { .. } => {
+            Transport::Tcp { .. } | Transport::Quic { .. } | Transport::Udp { .. } => {
                 return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
             }
         };
@@ -239,6 +242,17 @@ impl Flows {
             }
             self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn, net);
         }
+        while let Some(QuicPacket { header, size }) = self.poll_quic(flow, side, net.cx()) {
+            if header.retransmission {
+                self.take_facts(flow, last_serial, net);
+                net.cx().probes.causes.sent_again(FlowId(flow), header.segment);
+            }
+            let state = &self.flows[flow as usize];
+            let (ip, node) = (state.header(side, Ecn::NotEct), state.node(side));
+            let cx = net.cx();
+            let packet = cx.pool.create(Packet::make_quic(FlowId(flow), ip, size, cx.now, header));
+            self.send_first(node, side, packet, net);
+        }
         if side == Side::Sender {
             self.record_sender(flow, last_serial, net);
         }
@@ -257,6 +271,20 @@ impl Flows {
             state.stats.retransmitted += u64::from(segment.header.retransmission);
         }
         Some(segment)
+    }
+
+    fn poll_quic(&mut self, flow: u32, side: Side, cx: &mut Context) -> Option<QuicPacket> {
+        let state = &mut self.flows[flow as usize];
+        let Transport::Quic { sender, receiver, .. } = &mut state.transport else { return None };
+        let packet = match side {
+            Side::Sender => sender.poll_transmit(cx.now)?,
+            Side::Receiver => return receiver.poll_transmit(cx.now),
+        };
+        if packet.header.payload > 0 {
+            state.stats.sent += 1;
+            state.stats.retransmitted += u64::from(packet.header.retransmission);
+        }
+        Some(packet)
     }
 
     /// Makes a packet and sends it from the end of the flow on this side.
@@ -296,7 +324,11 @@ impl Flows {
             cx.trace(packet, Stop::AppOffer, Location::Node(node));
             cx.now = now;
         }
-        let made = if cx.pool[packet].is_udp() { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
+        let made = match &cx.pool[packet] {
+            made if made.is_udp() => Stop::UdpDatagram,
+            made if made.is_quic() => Stop::QuicPollTransmit,
+            _ => Stop::TcpPollTransmit,
+        };
         cx.trace(packet, made, Location::Node(node));
         let packet_state = &cx.pool[packet];
         let cause = match packet_state.is_retransmission() {
@@ -314,23 +346,23 @@ impl Flows {
         self.take_facts(flow, last_serial, net);
         let cx = net.cx();
         if cx.probes.wanted.variables
-            && let Transport::Tcp { sender, .. } = &self.flows[flow as usize].transport
+            && let Some((variables, acknowledged)) = self.flows[flow as usize].transport.variables()
         {
-            cx.probes.sender(cx.now, FlowId(flow), sender.variables(), sender.acknowledged());
+            cx.probes.sender(cx.now, FlowId(flow), variables, acknowledged);
         }
     }
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.
     fn take_facts(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
-        while let Some(fact) = self.poll_fact(flow) {
+        while let Some(fact) = self.flows[flow as usize].transport.poll_fact() {
             let cx = net.cx();
             let is_timeout = fact.kind == TcpFactKind::Timeout;
             let state = &mut self.flows[flow as usize];
             state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
-            if is_timeout && let Transport::Tcp { receiver, .. } = &state.transport {
+            if is_timeout {
                 state.stats.timeouts += 1;
                 let row = cx.probes.wanted.tcp.then_some(cx.probes.tcp.next_row());
-                state.timeouts.note(fact.seq, last_serial, receiver.has(fact.seq), row);
+                state.timeouts.note(fact.seq, last_serial, state.transport.has(fact.seq), row);
             }
             let opens = fact.kind == TcpFactKind::Window && fact.cwnd >= state.cwnd;
             state.cwnd = fact.cwnd;
@@ -338,7 +370,10 @@ impl Flows {
             let cx = net.cx();
             if cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
-                    TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
+                    TcpFactKind::Timeout
+                    | TcpFactKind::FastRetransmit
+                    | TcpFactKind::RackMark
+                    | TcpFactKind::PersistentCongestion => {
                         cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,
@@ -359,21 +394,10 @@ impl Flows {
         }
     }
 
-    fn poll_fact(&mut self, flow: u32) -> Option<TcpFact> {
-        match &mut self.flows[flow as usize].transport {
-            Transport::Tcp { sender, .. } => sender.poll_fact(),
-            Transport::Udp { .. } => None,
-        }
-    }
-
     /// Sets the wake-up of an end of a flow by its deadline.
     fn arm(&mut self, flow: u32, side: Side, cx: &mut Context) {
         let state = &mut self.flows[flow as usize];
-        let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
-        let deadline = match side {
-            Side::Sender => sender.next_deadline(),
-            Side::Receiver => receiver.next_deadline(),
-        };
+        let deadline = state.transport.next_deadline(side);
         let wake = &mut state.wakes[side.index()];
         set_wake(wake, deadline, Event::Endpoint { flow, side }, cx);
     }

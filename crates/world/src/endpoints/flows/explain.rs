@@ -2,7 +2,6 @@
 
 use super::{Carrier, Flows};
 use crate::context::Context;
-use crate::endpoints::flow::Transport;
 use crate::ids::NodeId;
 use crate::record::cause::{Cause, CauseId, Kind, segment};
 use roamlab_engine::Time;
@@ -17,9 +16,16 @@ impl Flows {
             TcpFactKind::Timeout => Kind::Timeout,
             TcpFactKind::FastRetransmit => Kind::FastRetransmit,
             TcpFactKind::EcnReduction => Kind::CongestionMark,
+            TcpFactKind::PersistentCongestion => Kind::PersistentCongestion,
             TcpFactKind::IdleRestart => Kind::Idle,
-            // What goes on after a timeout or a cut of the window.
-            TcpFactKind::Window | TcpFactKind::RecoveryExit | TcpFactKind::Spurious => {
+            TcpFactKind::RackMark => Kind::RackMark,
+            TcpFactKind::TailLossProbe => Kind::TailLossProbe,
+            TcpFactKind::TailLoss => Kind::TailLoss,
+            // What goes on after a timeout, a cut of the window or a change of cells.
+            TcpFactKind::Window
+            | TcpFactKind::RecoveryExit
+            | TcpFactKind::Spurious
+            | TcpFactKind::Migration => {
                 return self.flows[flow as usize].cause;
             }
         };
@@ -27,7 +33,18 @@ impl Flows {
             return CauseId::NONE;
         }
         let cause = match kind {
-            Kind::Timeout | Kind::FastRetransmit => self.why_sent_again(flow, fact, net),
+            // What RACK has just marked is why the window is cut.
+            Kind::FastRetransmit if self.follows(flow, Kind::RackMark, net) => {
+                self.flows[flow as usize].cause
+            }
+            Kind::Timeout | Kind::FastRetransmit | Kind::RackMark | Kind::PersistentCongestion => {
+                self.why_sent_again(flow, fact, net)
+            }
+            Kind::TailLossProbe => {
+                let awaited = TcpFact { seq: self.acknowledged(flow), ..*fact };
+                self.why_sent_again(flow, &awaited, net)
+            }
+            Kind::TailLoss => self.flows[flow as usize].cause,
             _ => CauseId::NONE,
         };
         let row = Cause::of(kind, "", cause).segment(FlowId(flow), fact.seq);
@@ -36,27 +53,36 @@ impl Flows {
         row
     }
 
+    /// Whether the flow's latest row is of this kind and of now.
+    fn follows(&self, flow: u32, kind: Kind, net: &mut impl Carrier) -> bool {
+        let (row, cx) = (self.flows[flow as usize].cause, net.cx());
+        cx.probes.causes.is(row, kind) && cx.probes.causes.happened(row, cx.now)
+    }
+
+    /// The first segment outstanding.
+    fn acknowledged(&self, flow: u32) -> u32 {
+        let variables = self.flows[flow as usize].transport.variables();
+        variables.map_or(0, |(_, acknowledged)| acknowledged)
+    }
+
     /// Why no acknowledgement of a segment has come: all of its transmissions were lost, or the acknowledgement was. Or one
     /// of them is late: a buffer holds it, or has held it; its way has changed; a recorded link is out; or it is only slow.
     fn why_sent_again(&self, flow: u32, fact: &TcpFact, net: &mut impl Carrier) -> CauseId {
         let (id, seq) = (FlowId(flow), fact.seq);
-        let has_arrived = match &self.flows[flow as usize].transport {
-            Transport::Tcp { receiver, .. } => receiver.has(seq),
-            Transport::Udp { .. } => false,
-        };
+        let has_arrived = self.flows[flow as usize].transport.has(seq);
         let causes = &net.cx().probes.causes;
         let history = causes.segment_history(id, seq);
         if !has_arrived && history.all_lost() {
             return history.loss;
         }
-        if fact.kind == TcpFactKind::Timeout
+        if matches!(fact.kind, TcpFactKind::Timeout | TcpFactKind::TailLossProbe)
             && has_arrived
             && let Some(lost) = causes.lost_ack(id, seq)
         {
             return lost;
         }
         let is_late = |packet: &&Packet| {
-            let acknowledges = packet.is_tcp() && segment(packet).is_none() && packet.ack() > seq;
+            let acknowledges = packet.is_of_connection() && segment(packet).is_none() && packet.ack() > seq;
             packet.flow == id && if has_arrived { acknowledges } else { segment(packet) == Some(seq) }
         };
         let late = net.cx().pool.inside().filter(is_late).min_by_key(|packet| packet.serial);

@@ -99,7 +99,9 @@ impl Flows {
         let state = &self.flows[flow as usize];
         let (packets, first_seq) = match &state.transport {
             Transport::Udp { sender, .. } => (unit.packets, sender.next_number()),
-            Transport::Tcp { segment, .. } => (unit.bytes.0.div_ceil(segment.0) as u32, 0),
+            Transport::Tcp { segment, .. } | Transport::Quic { segment, .. } => {
+                (unit.bytes.0.div_ceil(segment.0) as u32, 0)
+            }
         };
         let Unit { kind, group, number, bytes: Bytes(bytes), .. } = unit;
         let row = cx.probes.units.time_ns.len();
@@ -121,7 +123,7 @@ impl Flows {
     /// So many bytes of a stream are offered, of which somebody awaits the last.
     fn expect_stream(&mut self, flow: u32, size: Bytes, row: Option<usize>) {
         let state = &mut self.flows[flow as usize];
-        let Transport::Tcp { segment, .. } = &state.transport else { return };
+        let Some(segment) = state.transport.segment() else { return };
         let packets = size.0.div_ceil(segment.0) as u32;
         if let Some(units) = &mut state.units {
             units.open.push_back(Open { first: 0, packets, missing: packets, row });
@@ -131,7 +133,7 @@ impl Flows {
     /// A request sets out, on its own flow.
     fn ask(&mut self, flow: u32, size: Bytes, net: &mut impl Carrier) {
         let state = &mut self.flows[flow as usize];
-        let Transport::Tcp { sender, segment, .. } = &mut state.transport else { return };
+        let Some(segment) = state.transport.segment() else { return };
         if state.here[Side::Sender.index()] == NodeId::NOWHERE {
             return;
         }
@@ -140,17 +142,16 @@ impl Flows {
         state.stats.started.get_or_insert(now);
         let segments = size.0.div_ceil(segment.0);
         *state.stats.total.get_or_insert(0) += segments;
-        sender.offer(Some(segments));
+        state.transport.offer(Some(segments));
         self.pump(flow, Side::Sender, net);
     }
 
     /// Both ends begin anew; what is still on the way for the old ones is for nobody.
     fn connect_anew(&mut self, flow: u32, net: &mut impl Carrier) {
         let Flow { transport, units, .. } = &mut self.flows[flow as usize];
-        if let (Transport::Tcp { sender, receiver, .. }, Some(units)) = (transport, units) {
+        if let Some(units) = units {
             units.stale = net.cx().pool.last_serial();
-            **sender = sender.anew();
-            **receiver = receiver.anew();
+            transport.connect_anew();
         }
     }
 }

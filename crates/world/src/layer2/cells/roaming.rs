@@ -7,7 +7,7 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
-use roamlab_radio::{Deed, Heard, Offer, Roamer, Wifi};
+use roamlab_radio::{Offer, Roamer, StationAction, StationEvent, Wifi};
 use std::collections::BTreeMap;
 
 /// The roaming part of a mobile host.
@@ -135,12 +135,12 @@ impl Cells {
     }
 
     /// A host hears something; what it does.
-    pub fn hear(&mut self, host: NodeId, heard: Heard, now: Time) -> Vec<Deed> {
-        let mut deeds = Vec::new();
+    pub fn hear(&mut self, host: NodeId, heard: StationEvent, now: Time) -> Vec<StationAction> {
+        let mut actions = Vec::new();
         if let Some(roaming) = self.roaming_mut(host) {
-            roaming.station.on(heard, now, &mut deeds);
+            roaming.station.on(heard, now, &mut actions);
         }
-        deeds
+        actions
     }
 
     /// Sets a host's wake-up, if it must come earlier than the pending one.

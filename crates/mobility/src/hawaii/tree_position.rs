@@ -1,11 +1,11 @@
-//! The place of a node on the paths between base stations and the gateway.
+//! The position of a node on the paths between base stations and the gateway.
 
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
-/// A node's place.
+/// A node's position.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct TreePosition {
     /// Its address.
     pub address: Addr,
     /// The next one towards the gateway; `None`: it is the gateway.
@@ -14,7 +14,7 @@ pub struct Place {
     pub below: BTreeMap<Addr, Addr>,
 }
 
-impl Place {
+impl TreePosition {
     /// The next one towards a base station.
     pub fn towards(&self, base_station: Addr) -> Option<Addr> {
         self.below.get(&base_station).copied().or(self.uplink)

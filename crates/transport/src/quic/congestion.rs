@@ -1,0 +1,234 @@
+//! The window of a path (RFC 9002 §7), kept by one of the congestion controls that TCP has too.
+//!
+//! The algorithms count in full packets. All packets in flight are full, so that is the same as the RFC's bytes.
+
+use crate::TcpParams;
+use crate::quic::params::{MINIMUM_WINDOW, QuicSpec};
+use crate::quic::sent_packets::Packet;
+use crate::tcp::{
+    AckEvent, CongestionControl, DeliveryRate, Loss, LossEvent, RecoveryStep, SsthreshRule, Window,
+};
+use roamlab_engine::{Duration, Time};
+use std::sync::Arc;
+
+/// What is known of an ACK beside its packets.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct AckContext {
+    pub now: Time,
+    /// One above the largest packet acknowledged, and the next packet.
+    pub numbers: (u32, u32),
+    pub lost: u32,
+    pub rtt: Option<Duration>,
+    pub srtt: Duration,
+    /// Packets in flight after it.
+    pub in_flight: u32,
+    pub app_limited: bool,
+    pub rate: Option<DeliveryRate>,
+}
+
+/// The congestion state of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct Congestion {
+    control: CongestionControl,
+    window: Window,
+    params: Arc<TcpParams>,
+    /// The recovery period began at this time (§7.3.2).
+    recovery_start: Option<Time>,
+    /// The period has not ended.
+    in_recovery: bool,
+    reductions: u64,
+}
+
+impl Congestion {
+    /// The state at the beginning. `params` is what the algorithms read of a connection.
+    pub fn new(spec: &QuicSpec, params: Arc<TcpParams>) -> Congestion {
+        Congestion {
+            control: CongestionControl::new(&spec.congestion_control),
+            window: Window::new(spec.initial_cwnd(), &params),
+            params,
+            recovery_start: None,
+            in_recovery: false,
+            reductions: 0,
+        }
+    }
+
+    /// The state of a new path. What was counted goes on.
+    pub fn anew(&self, spec: &QuicSpec) -> Congestion {
+        Congestion { reductions: self.reductions, ..Congestion::new(spec, Arc::clone(&self.params)) }
+    }
+
+    /// cwnd and ssthresh in packets.
+    pub fn sizes(&self) -> (f64, f64) {
+        self.window.sizes()
+    }
+
+    /// Whether a packet may be sent beside so many in flight.
+    pub fn permits(&self, in_flight: u32) -> bool {
+        self.window.usable(0, u32::MAX) > in_flight
+    }
+
+    /// The time between two packets, if the algorithm paces.
+    pub fn pacing_interval(&self) -> Option<Duration> {
+        self.window.pacing_interval()
+    }
+
+    /// Cuts of the window so far.
+    pub fn reductions(&self) -> u64 {
+        self.reductions
+    }
+
+    /// Packets are acknowledged (§B.5): the window grows for each that was sent after the last cut. Whether the recovery
+    /// period ends with them.
+    pub fn on_ack(&mut self, packets: &[Packet], ack: &AckContext) -> bool {
+        let grows = |packet: &Packet| self.recovery_start.is_none_or(|start| packet.sent > start);
+        let growing = packets.iter().filter(|packet| grows(packet)).count() as u32;
+        let ends = self.in_recovery && growing > 0;
+        self.in_recovery &= !ends;
+        let event = AckEvent {
+            now: ack.now,
+            una: ack.numbers.0,
+            nxt: ack.numbers.1,
+            acked: packets.len() as u32,
+            lost: ack.lost,
+            rtt: ack.rtt,
+            srtt: ack.srtt,
+            in_flight: ack.in_flight,
+            recovering: self.in_recovery,
+            app_limited: ack.app_limited,
+            marked: 0,
+            rate: ack.rate,
+            segment: self.params.segment.0 as u32,
+        };
+        let algorithm = self.control.algorithm();
+        if growing == 0 || ack.app_limited {
+            algorithm.on_other_ack(&mut self.window, &event); // §7.8: the window is not used
+            return ends;
+        }
+        // A window of the RFC grows with each packet acknowledged, an algorithm's with each event. The last one has the
+        // measurements. All have the flight before the ACK, by which an algorithm sees whether its window was used.
+        let one = AckEvent { acked: 1, in_flight: ack.in_flight + growing - 1, ..event };
+        let bare = AckEvent { lost: 0, rtt: None, rate: None, ..one };
+        for left in (0..growing).rev() {
+            algorithm.on_ack(&mut self.window, if left == 0 { &one } else { &bare });
+        }
+        ends
+    }
+
+    /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). Whether that begins a recovery period.
+    pub fn on_loss(&mut self, newest: Time, persistent: bool, now: Time) -> bool {
+        let begins = self.recovery_start.is_none_or(|start| newest > start);
+        if !begins && !persistent {
+            return false;
+        }
+        let cwnd = self.window.cwnd();
+        let loss = LossEvent {
+            now,
+            kind: if persistent { Loss::Timeout } else { Loss::DupAcks },
+            in_use: cwnd,
+            ssthresh: if begins { SsthreshRule::Set } else { SsthreshRule::Keep },
+            least_cwnd: MINIMUM_WINDOW.min(cwnd),
+            most_cwnd: cwnd,
+            params: &self.params,
+        };
+        let algorithm = self.control.algorithm();
+        if persistent {
+            // §7.6.2: as after TCP's timeout, but to the minimum window, and the period ends.
+            algorithm.on_rto(&mut self.window, &loss);
+            algorithm.on_recovery_step(&mut self.window, RecoveryStep::SlowStart(MINIMUM_WINDOW));
+            (self.recovery_start, self.in_recovery) = (None, false);
+        } else {
+            algorithm.on_loss(&mut self.window, &loss);
+            (self.recovery_start, self.in_recovery) = (Some(now), true);
+        }
+        self.reductions += 1;
+        begins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn congestion() -> Congestion {
+        let spec = QuicSpec::default();
+        let params = Arc::new(spec.for_congestion_control());
+        Congestion::new(&spec, params)
+    }
+
+    /// An ACK of so many packets that were sent at `sent` ms.
+    fn acked(congestion: &mut Congestion, count: u32, sent: u64, app_limited: bool) -> bool {
+        let packets: Vec<Packet> =
+            (0..count).map(|number| Packet { number, segment: number, sent: at(sent) }).collect();
+        let ack = AckContext {
+            now: at(sent + 50),
+            numbers: (count, count),
+            lost: 0,
+            rtt: None,
+            srtt: Duration::from_millis(50),
+            in_flight: 0,
+            app_limited,
+            rate: None,
+        };
+        congestion.on_ack(&packets, &ack)
+    }
+
+    #[test]
+    fn in_slow_start_the_window_grows_by_what_is_acknowledged() {
+        // §B.5: ten packets and two, however few ACKs there are.
+        let mut congestion = congestion();
+        acked(&mut congestion, 2, 0, false);
+        assert_eq!(congestion.sizes().0, 12.0);
+        assert!(congestion.permits(11) && !congestion.permits(12));
+        acked(&mut congestion, 2, 0, true);
+        assert_eq!(congestion.sizes().0, 12.0, "§7.8: the window was not used");
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_once_in_a_recovery_period() {
+        let mut congestion = congestion();
+        acked(&mut congestion, 2, 0, false);
+        assert!(congestion.on_loss(at(90), false, at(100)));
+        assert_eq!(congestion.sizes(), (6.0, 6.0));
+        assert!(!congestion.on_loss(at(100), false, at(120)), "sent before the period began");
+        assert_eq!(congestion.sizes(), (6.0, 6.0));
+        assert!(!acked(&mut congestion, 1, 100, false), "also");
+        assert_eq!(congestion.sizes(), (6.0, 6.0));
+        // The period ends with a packet sent in it: congestion avoidance, a packet in each window.
+        assert!(acked(&mut congestion, 1, 101, false));
+        assert_eq!(congestion.sizes().0, 6.0 + 1.0 / 6.0);
+        assert!(congestion.on_loss(at(130), false, at(140)));
+        assert_eq!(congestion.reductions(), 2);
+    }
+
+    #[test]
+    fn the_window_is_never_below_two_packets() {
+        let mut congestion = congestion();
+        for round in 1..6 {
+            congestion.on_loss(at(100 * round), false, at(100 * round + 50));
+        }
+        assert_eq!(congestion.sizes(), (2.0, 2.0));
+    }
+
+    #[test]
+    fn persistent_congestion_leaves_two_packets_and_half_the_window_as_threshold() {
+        // §7.6.2, §B.8: the window of 10 is halved first, if the loss begins a period.
+        let mut congestion = congestion();
+        congestion.on_loss(at(500), true, at(600));
+        assert_eq!(congestion.sizes(), (2.0, 5.0));
+        // The period is over: packets sent before grow the window, in slow start.
+        acked(&mut congestion, 1, 550, false);
+        assert_eq!(congestion.sizes().0, 3.0);
+    }
+
+    #[test]
+    fn persistent_congestion_in_a_recovery_period_keeps_the_threshold() {
+        let mut congestion = congestion();
+        congestion.on_loss(at(90), false, at(100));
+        congestion.on_loss(at(95), true, at(700));
+        assert_eq!(congestion.sizes(), (2.0, 5.0));
+    }
+}

@@ -1,0 +1,31 @@
+//! QUIC: the sender and the receiver of a one-way bulk transfer (RFC 9000, RFC 9002). One concept has one file.
+//!
+//! Sizes are those of the wire; bytes are not made. The data is counted in segments, each the payload of a full packet.
+
+mod congestion;
+mod pacer;
+mod params;
+mod path;
+mod ranges;
+mod receiver;
+mod rtt;
+mod sender;
+mod sent_packets;
+mod stream;
+mod wire;
+
+pub use params::{Migration, QuicHandshake, QuicSpec};
+pub use receiver::QuicReceiver;
+pub use sender::QuicSender;
+
+use roamlab_engine::Bytes;
+use roamlab_packet::QuicHeader;
+
+/// A QUIC packet to send.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QuicPacket {
+    /// What it carries.
+    pub header: QuicHeader,
+    /// Size of the IP datagram on the wire.
+    pub size: Bytes,
+}

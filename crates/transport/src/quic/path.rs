@@ -1,0 +1,96 @@
+//! The sender's view of an address that has changed: its validation (RFC 9000 §8.2) and the limit until then (§8.1).
+
+use roamlab_engine::{Duration, Time};
+
+/// Bytes that may be sent to an address that is not validated, for each byte received from it (§8.1).
+const AMPLIFICATION: u64 = 3;
+
+/// A new address of the other end that is not validated yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Validation {
+    /// Bytes of UDP payload received from the address, and sent to it.
+    received: u64,
+    sent: u64,
+    /// The next PATH_CHALLENGE goes out.
+    challenge: Time,
+    /// It repeats after this time.
+    interval: Duration,
+    /// The attempt ends.
+    end: Time,
+}
+
+impl Validation {
+    /// A packet came from a new address. `pto` is the present probe timeout, `new_pto` that of a new path (§8.2.4).
+    pub fn new(received: u64, (pto, new_pto): (Duration, Duration), now: Time) -> Validation {
+        // ASSUMPTION: PATH_CHALLENGE frames repeat as often as packets of a handshake (§8.2.1: no more often than that).
+        let (interval, end) = (new_pto, now + pto.max(new_pto) * 3);
+        Validation { received, sent: 0, challenge: now, interval, end }
+    }
+
+    /// Another packet came from the address.
+    pub fn received(&mut self, bytes: u64) {
+        self.received += bytes;
+    }
+
+    /// Whether a datagram of this size may be sent to it.
+    pub fn permits(&self, bytes: u64) -> bool {
+        self.sent + bytes <= AMPLIFICATION * self.received
+    }
+
+    /// A datagram was sent to it.
+    pub fn sent(&mut self, bytes: u64) {
+        self.sent += bytes;
+    }
+
+    /// Whether a PATH_CHALLENGE is due; the next one is later.
+    pub fn take_challenge(&mut self, now: Time) -> bool {
+        let due = self.challenge <= now;
+        if due {
+            self.challenge = now + self.interval;
+        }
+        due
+    }
+
+    /// When something is to be done.
+    pub fn deadline(&self) -> Time {
+        self.challenge.min(self.end)
+    }
+
+    /// Whether the attempt has failed.
+    pub fn has_failed(&self, now: Time) -> bool {
+        self.end <= now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn three_times_what_was_received_may_be_sent() {
+        let pto = Duration::from_millis(100);
+        let mut validation = Validation::new(400, (pto, pto), at(0));
+        assert!(validation.permits(1200) && !validation.permits(1201));
+        validation.sent(1200);
+        assert!(!validation.permits(1));
+        validation.received(40);
+        assert!(validation.permits(120) && !validation.permits(121));
+    }
+
+    #[test]
+    fn it_is_given_up_after_three_timeouts_of_the_longer_kind() {
+        // §8.2.4: three times the larger of the present timeout and that of a new path, 333 + 4 * 166.5 + 25.
+        let (pto, new_pto) = (Duration::from_millis(100), Duration::from_millis(1024));
+        let mut validation = Validation::new(1200, (pto, new_pto), at(50));
+        assert!(validation.take_challenge(at(50)) && !validation.take_challenge(at(50)));
+        assert_eq!(validation.deadline(), at(1074));
+        assert!(validation.take_challenge(at(1074)));
+        assert!(validation.take_challenge(at(2098)));
+        assert_eq!(validation.deadline(), at(3122));
+        assert!(!validation.has_failed(at(3121)) && validation.has_failed(at(3122)));
+    }
+}

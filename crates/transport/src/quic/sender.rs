@@ -1,0 +1,460 @@
+//! The sending end: what goes out and when, the loss detection timer (RFC 9002 §6.2, §A.8, §A.9), and its reports.
+
+use crate::TcpParams;
+use crate::quic::QuicPacket;
+use crate::quic::congestion::{AckContext, Congestion};
+use crate::quic::pacer::{self, Pacer};
+use crate::quic::params::{Migration, QuicHandshake, QuicSpec};
+use crate::quic::path::Validation;
+use crate::quic::rtt::RttEstimator;
+use crate::quic::sent_packets::{Packet, SentPackets, Thresholds};
+use crate::quic::stream::Stream;
+use crate::quic::wire;
+use crate::tcp::{TcpFact, TcpFactKind, TcpVariables};
+use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_packet::{QuicAck, QuicHeader};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The probe timeout doubles so often at most; more does not fit into a time.
+const MOST_DOUBLINGS: u32 = 32;
+/// Lost packets are remembered for so many probe timeouts: an ACK may still come (RFC 9002 §A.1 leaves it open).
+const MEMORY: u64 = 3;
+
+/// The handshake of the sending end.
+#[derive(Clone, Debug)]
+enum Handshake {
+    /// These packets were sent so far, and none is answered; `due`: one is to be sent.
+    Underway {
+        sent: Vec<Time>,
+        due: bool,
+    },
+    Done,
+}
+
+/// The sending end of a connection.
+///
+/// After every input (`offer`, `on_packet`, `on_deadline`) call [`poll_transmit`](Self::poll_transmit) until it
+/// gives `None`, at the time of the input.
+#[derive(Clone, Debug)]
+pub struct QuicSender {
+    spec: Arc<QuicSpec>,
+    control_params: Arc<TcpParams>,
+    handshake: Handshake,
+    stream: Stream,
+    sent: SentPackets,
+    rtt: RttEstimator,
+    congestion: Congestion,
+    pacer: Pacer,
+    /// When the pacer lets the next packet go; nothing else holds it back.
+    pacing: Option<Time>,
+    /// The loss detection timer.
+    timer: Option<Time>,
+    /// When the time threshold makes the next packet lost.
+    loss_time: Option<Time>,
+    /// Probe timeouts since the last ACK.
+    pto_count: u32,
+    /// Probes that are due.
+    probes: u32,
+    /// The number of the other end's packet that asks for an ACK.
+    asked: Option<u32>,
+    /// The number of the other end's packet with the largest number.
+    heard: Option<u32>,
+    /// The address to which packets go, and the last one that was validated.
+    path: u32,
+    validated: u32,
+    validation: Option<Validation>,
+    /// Packets declared lost since the last ACK.
+    lost: u32,
+    timeouts: u64,
+    facts: VecDeque<TcpFact>,
+}
+
+impl QuicSender {
+    /// A sender with nothing to send.
+    pub fn new(spec: Arc<QuicSpec>) -> QuicSender {
+        let control_params = Arc::new(spec.for_congestion_control());
+        QuicSender::with(spec, control_params)
+    }
+
+    fn with(spec: Arc<QuicSpec>, control_params: Arc<TcpParams>) -> QuicSender {
+        let mut stream = Stream::new();
+        let handshake = match spec.handshake {
+            QuicHandshake::OneRtt => Handshake::Underway { sent: Vec::new(), due: true },
+            QuicHandshake::None => {
+                stream.arrived(0);
+                Handshake::Done
+            }
+        };
+        QuicSender {
+            handshake,
+            stream,
+            sent: SentPackets::default(),
+            rtt: RttEstimator::new(spec.initial_rtt, spec.granularity, spec.max_ack_delay),
+            congestion: Congestion::new(&spec, Arc::clone(&control_params)),
+            pacer: Pacer::new(spec.burst()),
+            pacing: None,
+            timer: None,
+            loss_time: None,
+            pto_count: 0,
+            probes: 0,
+            asked: None,
+            heard: None,
+            path: 0,
+            validated: 0,
+            validation: None,
+            lost: 0,
+            timeouts: 0,
+            facts: VecDeque::new(),
+            spec,
+            control_params,
+        }
+    }
+
+    /// The sender of a new connection like this one.
+    #[must_use]
+    pub fn anew(&self) -> QuicSender {
+        QuicSender::with(Arc::clone(&self.spec), Arc::clone(&self.control_params))
+    }
+
+    /// The application offers `segments` more, or an unlimited backlog.
+    pub fn offer(&mut self, segments: Option<u64>) {
+        self.stream.offer(segments);
+    }
+
+    /// The application stops: what has not been sent by now never will be. What is lost is still sent again.
+    pub fn stop(&mut self) {
+        self.stream.stop();
+    }
+
+    /// A packet of the other end arrived.
+    pub fn on_packet(&mut self, header: &QuicHeader, now: Time) {
+        let Some(ack) = &header.ack else { return };
+        if header.handshake {
+            return self.on_answer(ack, now);
+        }
+        if header.ping {
+            self.asked = Some(header.number);
+        }
+        self.look_at_path(header, now);
+        let app_limited = self.congestion.permits(self.sent.in_flight()) && self.stream.is_empty();
+        let report = self.sent.on_ack(&ack.ranges, now);
+        report.late.iter().for_each(|&segment| self.stream.arrived(segment));
+        if report.packets.is_empty() {
+            return;
+        }
+        report.packets.iter().for_each(|packet| self.stream.arrived(packet.segment));
+        if let Some(latest) = report.latest_rtt {
+            self.rtt.sample(latest, ack.delay, now);
+        }
+        let mut own = report.packets;
+        own.retain(|packet| self.sent.is_own(packet.number));
+        self.detect_lost(now);
+        let context = AckContext {
+            now,
+            numbers: (
+                self.sent.largest_acknowledged().map_or(0, |number| number + 1),
+                self.sent.next_number(),
+            ),
+            lost: std::mem::take(&mut self.lost),
+            rtt: report.latest_rtt,
+            srtt: self.rtt.measured().unwrap_or_default(),
+            in_flight: self.sent.in_flight(),
+            app_limited,
+            rate: report.rate,
+        };
+        self.pto_count = 0;
+        let before = self.congestion.sizes();
+        let ends = self.congestion.on_ack(&own, &context);
+        if ends {
+            self.record(TcpFactKind::RecoveryExit, self.stream.first_outstanding(), now);
+        } else if self.congestion.sizes() != before {
+            self.record(TcpFactKind::Window, self.stream.first_outstanding(), now);
+        }
+        self.sent.forget(self.rtt.pto() * MEMORY, now);
+        self.set_timer();
+    }
+
+    /// The other end answers the handshake.
+    fn on_answer(&mut self, ack: &QuicAck, now: Time) {
+        let Handshake::Underway { sent, .. } = &self.handshake else { return };
+        let number = ack.ranges.first().map_or(0, |&(_, end)| end.saturating_sub(1));
+        let Some(&sent) = sent.get(number as usize) else { return };
+        self.rtt.sample(now.since(sent), ack.delay, now);
+        self.handshake = Handshake::Done;
+        self.stream.arrived(0);
+        self.pto_count = 0;
+        self.set_timer();
+    }
+
+    /// The other end may have a new address, or prove that it has it (RFC 9000 §8.2, §9.3).
+    fn look_at_path(&mut self, header: &QuicHeader, now: Time) {
+        let Some(migration) = self.spec.migration else { return };
+        let bytes = wire::control_payload(header, self.spec.connection_id);
+        let is_latest = self.heard.is_none_or(|heard| header.number > heard);
+        self.heard = self.heard.max(Some(header.number));
+        if header.path > self.path && is_latest {
+            self.path = header.path;
+            let timeouts = (self.rtt.pto(), self.rtt.anew().pto());
+            self.validation = Some(Validation::new(bytes, timeouts, now));
+            if migration.resets_unvalidated() == Some(true) {
+                self.begin_path(migration, now);
+            }
+            self.set_timer();
+        } else if header.path == self.path
+            && let Some(validation) = &mut self.validation
+        {
+            validation.received(bytes);
+        }
+        if header.path_response && header.path == self.path && self.validation.take().is_some() {
+            self.validated = self.path;
+            if migration.resets_unvalidated() == Some(false) {
+                self.begin_path(migration, now);
+            }
+            self.set_timer();
+        }
+    }
+
+    /// This end has a new address: the other end knows it from the next packet.
+    ///
+    /// ASSUMPTION: the other end validates it without effect on the data, because its ACKs are far below the limit.
+    pub fn on_path_change(&mut self, now: Time) {
+        let Some(migration) = self.spec.migration else { return };
+        self.path += 1;
+        if migration != Migration::Keep {
+            self.begin_path(migration, now);
+        }
+    }
+
+    /// Window and round-trip times are those of a new path.
+    fn begin_path(&mut self, migration: Migration, now: Time) {
+        self.rtt = self.rtt.anew();
+        self.congestion = self.congestion.anew(&self.spec);
+        self.pacer = Pacer::new(self.spec.burst());
+        self.pto_count = 0;
+        self.sent.leave_path(migration.frees_old_path());
+        if migration.loses_old_path() {
+            self.loss_time = None;
+            let lost = self.sent.abandon();
+            lost.into_iter().for_each(|segment| self.stream.lost(segment));
+        }
+        self.record(TcpFactKind::Migration, self.stream.first_outstanding(), now);
+        self.set_timer();
+    }
+
+    /// Declares packets lost, and cuts the window for them.
+    fn detect_lost(&mut self, now: Time) {
+        let time = self.rtt.loss_delay(self.spec.time_threshold);
+        let thresholds = Thresholds { packets: self.spec.packet_threshold, time };
+        let (lost, loss_time) = self.sent.detect_lost(thresholds, now);
+        self.loss_time = loss_time;
+        lost.iter().for_each(|packet| self.stream.lost(packet.segment));
+        let lost: Vec<Packet> = lost.into_iter().filter(|packet| self.sent.is_own(packet.number)).collect();
+        let (Some(first), Some(last)) = (lost.first(), lost.last()) else { return };
+        self.lost += lost.len() as u32;
+        let period = self.rtt.pto() * u64::from(self.spec.persistent_congestion_threshold);
+        let persistent = self.sent.is_persistent(&lost, self.rtt.first_sample(), period);
+        let Packet { segment, .. } = *first;
+        let begins = self.congestion.on_loss(last.sent, persistent, now);
+        if persistent {
+            self.record(TcpFactKind::PersistentCongestion, segment, now);
+        } else if begins {
+            self.record(TcpFactKind::FastRetransmit, segment, now);
+        }
+    }
+
+    /// The probe timeout with its backoff.
+    fn pto(&self) -> Duration {
+        let base = match self.handshake {
+            Handshake::Underway { .. } => self.rtt.handshake_pto(),
+            Handshake::Done => self.rtt.pto(),
+        };
+        base * (1 << self.pto_count)
+    }
+
+    /// RFC 9002 §A.8.
+    fn set_timer(&mut self) {
+        let outstanding_since = match &self.handshake {
+            Handshake::Underway { sent, .. } => sent.last().copied(),
+            // §6.2.2.1: at the limit of an address that is not validated nothing could be sent.
+            Handshake::Done if !self.permits_data() => None,
+            Handshake::Done => self.sent.any_in_flight().then_some(self.sent.last_sent()),
+        };
+        self.timer = self.loss_time.or_else(|| outstanding_since.map(|since| since + self.pto()));
+    }
+
+    /// Whether the address may be sent a full packet.
+    fn permits_data(&self) -> bool {
+        self.validation.as_ref().is_none_or(|validation| validation.permits(self.spec.datagram.0))
+    }
+
+    /// When the sender has to be woken.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let validation = self.validation.as_ref().map(Validation::deadline);
+        self.timer.into_iter().chain(self.pacing).chain(validation).min()
+    }
+
+    /// The time of a deadline has come; an early wake-up is a no-op.
+    pub fn on_deadline(&mut self, now: Time) {
+        if self.validation.take_if(|validation| validation.has_failed(now)).is_some() {
+            self.path = self.validated; // RFC 9000 §9.3.2
+            self.set_timer();
+        }
+        if self.timer.is_none_or(|timer| timer > now) {
+            return;
+        }
+        if self.loss_time.is_some() {
+            self.detect_lost(now);
+            return self.set_timer();
+        }
+        // §6.2.4: nothing is declared lost, and the window stays.
+        self.pto_count = (self.pto_count + 1).min(MOST_DOUBLINGS);
+        self.timeouts += 1;
+        match &mut self.handshake {
+            Handshake::Underway { due, .. } => *due = true,
+            Handshake::Done => {
+                self.probes = self.spec.probes;
+                self.stream.begin_probe();
+            }
+        }
+        self.record(TcpFactKind::Timeout, self.stream.first_outstanding(), now);
+        self.set_timer();
+    }
+
+    /// The next packet to send; call until `None`.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<QuicPacket> {
+        self.pacing = None;
+        if matches!(self.handshake, Handshake::Underway { .. }) {
+            return self.poll_handshake(now);
+        }
+        if self.validation.as_mut().is_some_and(|validation| validation.take_challenge(now))
+            && let Some(packet) = self.challenge(now)
+        {
+            return Some(packet);
+        }
+        if !self.permits_data() {
+            return None;
+        }
+        // §6.2.4, §7.5: the window and the pacing do not hold a probe back.
+        if self.probes > 0 {
+            self.probes -= 1;
+            let (segment, again) = self.stream.take_probe()?;
+            return Some(self.data(segment, again, now));
+        }
+        if !self.congestion.permits(self.sent.in_flight()) {
+            return None;
+        }
+        if self.stream.is_empty() {
+            self.sent.note_app_limited();
+            return None;
+        }
+        if let Some(interval) = self.pacing_interval() {
+            self.pacing = self.pacer.blocked_until(interval, now);
+            if self.pacing.is_some() {
+                return None;
+            }
+            self.pacer.sent();
+        }
+        let (segment, again) = self.stream.take()?;
+        Some(self.data(segment, again, now))
+    }
+
+    /// The time between two packets; `None` without pacing.
+    fn pacing_interval(&self) -> Option<Duration> {
+        let by_window =
+            || pacer::interval(self.rtt.smoothed(), self.congestion.sizes().0, self.spec.pacing_gain);
+        self.congestion.pacing_interval().or_else(|| self.spec.pacing.then(by_window))
+    }
+
+    /// A packet of the handshake, padded (RFC 9000 §14.1), if one is due.
+    fn poll_handshake(&mut self, now: Time) -> Option<QuicPacket> {
+        let Handshake::Underway { sent, due } = &mut self.handshake else { return None };
+        if self.stream.is_empty() || !std::mem::take(due) {
+            return None;
+        }
+        let number = sent.len() as u32;
+        sent.push(now);
+        let header =
+            QuicHeader { number, handshake: true, retransmission: number > 0, ..QuicHeader::default() };
+        self.set_timer();
+        Some(QuicPacket { header, size: self.spec.packet_size() })
+    }
+
+    /// A packet with a PATH_CHALLENGE, if the limit permits one. It is not padded for that reason (RFC 9000 §8.2.1).
+    fn challenge(&mut self, now: Time) -> Option<QuicPacket> {
+        let (number, path, ack) = (self.sent.next_number(), self.path, self.ack());
+        let header = QuicHeader { number, path, ack, path_challenge: true, ..QuicHeader::default() };
+        let bytes = wire::control_payload(&header, self.spec.connection_id);
+        let validation = self.validation.as_mut().filter(|validation| validation.permits(bytes))?;
+        validation.sent(bytes);
+        self.sent.sent_without_data(now);
+        self.asked = None;
+        Some(QuicPacket { header, size: Bytes(bytes + wire::IP_UDP) })
+    }
+
+    /// The ACK frame that the other end has asked for.
+    fn ack(&self) -> Option<Box<QuicAck>> {
+        let asked = self.asked?;
+        Some(Box::new(QuicAck { ranges: vec![(asked, asked + 1)], delay: Duration::ZERO }))
+    }
+
+    /// A full packet with a segment.
+    fn data(&mut self, segment: u32, retransmission: bool, now: Time) -> QuicPacket {
+        let number = self.sent.next_number();
+        self.sent.sent(segment, now);
+        if let Some(validation) = &mut self.validation {
+            validation.sent(self.spec.datagram.0);
+        }
+        self.set_timer();
+        let payload = self.spec.segment().0 as u32;
+        // ASSUMPTION: the rare ACK frame beside data waits for the next packet, and takes no room.
+        let (path, ack) = (self.path, self.ack());
+        self.asked = None;
+        let header =
+            QuicHeader { number, segment, payload, path, ack, retransmission, ..QuicHeader::default() };
+        QuicPacket { header, size: self.spec.packet_size() }
+    }
+
+    fn record(&mut self, kind: TcpFactKind, seq: u32, at: Time) {
+        let (cwnd, ssthresh) = self.congestion.sizes();
+        let (rto, srtt) = (self.pto(), self.rtt.measured().unwrap_or_default());
+        self.facts.push_back(TcpFact { at, kind, seq, cwnd, ssthresh, rto, srtt });
+    }
+
+    /// The next fact, in the order in which they happened; call until `None`. A timeout is a probe timeout, a fast
+    /// retransmit the beginning of a recovery period.
+    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+        self.facts.pop_front()
+    }
+
+    /// Packets in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.sent.in_flight()
+    }
+
+    /// Whether everything offered has been acknowledged.
+    pub fn finished(&self) -> bool {
+        self.stream.finished()
+    }
+
+    /// The first segment that is not acknowledged.
+    pub fn acknowledged(&self) -> u32 {
+        self.stream.first_outstanding()
+    }
+
+    /// The sender's variables. The retransmission timeout is the probe timeout.
+    pub fn variables(&self) -> TcpVariables {
+        let (cwnd, ssthresh) = self.congestion.sizes();
+        TcpVariables {
+            cwnd,
+            ssthresh,
+            rtt: self.rtt.latest(),
+            srtt: self.rtt.measured().unwrap_or_default(),
+            rttvar: self.rtt.variation(),
+            rto: self.pto(),
+            backoff: 1 << self.pto_count,
+            timeouts: self.timeouts,
+            reductions: self.congestion.reductions(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Sizes on the wire: packets with a short header (RFC 9000 §17.3.1) over UDP and IPv4.
+
+use roamlab_engine::Bytes;
+use roamlab_packet::{QuicAck, QuicHeader};
+
+/// IPv4 and UDP headers.
+pub(crate) const IP_UDP: u64 = 28;
+/// The first byte of a short header and, ASSUMPTION, the longest packet number: 4 bytes (RFC 9000 §17.1 leaves the
+/// length to the sender).
+const SHORT_HEADER: u64 = 1 + 4;
+/// The tag of AEAD (RFC 9001 §5.3).
+const TAG: u64 = 16;
+/// Type, stream identifier and, ASSUMPTION, the longest offset (8 bytes) of a STREAM frame without length (§19.8).
+const STREAM_FRAME: u64 = 1 + 1 + 8;
+/// A PATH_CHALLENGE or PATH_RESPONSE frame (§19.17). A PING has one byte (§19.2).
+const PATH_FRAME: u64 = 1 + 8;
+/// The ACK delay field counts 2^3 microseconds (§18.2: the default of `ack_delay_exponent`).
+pub(crate) const ACK_DELAY_UNIT_NS: u64 = 8_000;
+
+/// What a packet adds to its frames, without UDP and IP.
+const fn overhead(connection_id: Bytes) -> u64 {
+    SHORT_HEADER + connection_id.0 + TAG
+}
+
+/// Stream data in a full datagram.
+pub(crate) const fn payload(datagram: Bytes, connection_id: Bytes) -> u64 {
+    datagram.0.saturating_sub(overhead(connection_id) + STREAM_FRAME)
+}
+
+/// The UDP payload of a packet without stream data.
+pub(crate) fn control_payload(header: &QuicHeader, connection_id: Bytes) -> u64 {
+    let ack = header.ack.as_ref().map_or(0, |ack| ack_frame(ack));
+    let path = PATH_FRAME * (u64::from(header.path_challenge) + u64::from(header.path_response));
+    overhead(connection_id) + ack + path + u64::from(header.ping)
+}
+
+/// An ACK frame without ECN counts (§19.3).
+fn ack_frame(ack: &QuicAck) -> u64 {
+    let mut ranges = ack.ranges.iter();
+    let Some(&(start, end)) = ranges.next() else { return 0 };
+    let largest = u64::from(end) - 1;
+    let delay = ack.delay.as_nanos() / ACK_DELAY_UNIT_NS;
+    let count = ack.ranges.len() as u64 - 1;
+    let mut size = 1 + varint(largest) + varint(delay) + varint(count) + varint(u64::from(end - start) - 1);
+    let mut smallest = start;
+    for &(start, end) in ranges {
+        // A gap is written as two less than the distance of the numbers beside it.
+        size += varint(u64::from(smallest - end) - 1) + varint(u64::from(end - start) - 1);
+        smallest = start;
+    }
+    size
+}
+
+/// Bytes of a variable-length integer (§16).
+const fn varint(value: u64) -> u64 {
+    match value {
+        0..=0x3f => 1,
+        0x40..=0x3fff => 2,
+        0x4000..=0x3fff_ffff => 4,
+        _ => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roamlab_engine::Duration;
+
+    #[test]
+    fn a_full_datagram_carries_its_size_less_headers_and_tag() {
+        // 1200 - (1 + 8 + 4) - 16 - (1 + 1 + 8).
+        assert_eq!(payload(Bytes(1200), Bytes(8)), 1161);
+    }
+
+    #[test]
+    fn an_ack_is_as_long_as_its_numbers() {
+        let size = |ranges: &[(u32, u32)], delay| {
+            let ack = QuicAck { ranges: ranges.to_vec(), delay: Duration::from_micros(delay) };
+            let header = QuicHeader { ack: Some(Box::new(ack)), ..QuicHeader::default() };
+            IP_UDP + control_payload(&header, Bytes(8))
+        };
+        // 28 + 13 + 16 and a frame of type, largest, delay, count, first range.
+        assert_eq!(size(&[(0, 10)], 0), 57 + 5);
+        // 63 is the largest of one byte: numbers 0 to 63, a delay of 63 * 8 us.
+        assert_eq!(size(&[(0, 64)], 504), 57 + 5);
+        assert_eq!(size(&[(0, 65)], 512), 57 + 1 + 2 + 2 + 1 + 2);
+        // A gap and a length for each further range.
+        assert_eq!(size(&[(8, 10), (0, 7)], 0), 57 + 5 + 2);
+        assert_eq!(size(&[(99, 100), (0, 7)], 0), 57 + 6 + 3);
+        let asks = QuicHeader { ping: true, path_challenge: true, ..QuicHeader::default() };
+        assert_eq!(control_payload(&asks, Bytes(8)), 29 + 1 + 9);
+    }
+}

@@ -1,0 +1,555 @@
+//! BBR version 1 as in Linux 6 (`net/ipv4/tcp_bbr.c`; Cardwell et al., ACM Queue 14(5), 2016).
+//!
+//! A model of the path, the highest delivery rate of ten round trips and the shortest round-trip time of ten seconds, sets
+//! the pacing rate and the window. Gains around the model probe for more rate and drain what that has queued. Losses
+//! change little.
+//!
+//! Rates are in segments per second, as real numbers; the kernel has fixed-point fractions of segments per microsecond.
+//!
+//! DEVIATION: what a recovery sends again counts as lost when it is sent, and a lost segment is in flight until then.
+//! DEVIATION: the kernel's estimate of what is in flight when the next burst leaves subtracts what leaves the network
+//! until then; here the next burst leaves now.
+
+mod max_filter;
+
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, RecoveryStep, Undo, Window};
+use crate::tcp::sent_segments::DeliveryRate;
+use max_filter::MaxFilter;
+use roamlab_engine::{Duration, Time};
+
+pub use crate::tcp::cc::NoParams as Params;
+
+/// Gains, in the kernel's whole 1/256: 2/ln 2 in Startup, its inverse in Drain.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
+const CWND_GAIN: f64 = 2.0;
+/// The cycle of pacing gains in ProbeBW.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The first phase of a cycle is one of so many at random: not the one that drains.
+const FIRST_PHASES: u64 = 7;
+/// What of the estimated rate is paced.
+const MARGIN: f64 = 0.99;
+/// Round trips that the highest rate is kept.
+const RATE_ROUNDS: u32 = 10;
+/// How long the shortest round-trip time is kept.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+/// How long ProbeRTT lasts at least, with so many segments.
+const PROBE_RTT: Duration = Duration::from_millis(200);
+const LEAST_CWND: f64 = 4.0;
+/// The pipe is full after so many rounds without this growth.
+const FULL_ROUNDS: u32 = 3;
+const FULL_GROWTH: f64 = 1.25;
+/// Segments delivered below which the window grows whatever the model says, and window without a round-trip time.
+const INITIAL_WINDOW: f64 = 10.0;
+/// The least burst is one segment below this rate in bits per second, two above.
+const SMALL_RATE: f64 = 1_200_000.0;
+/// Excess ACKs: rounds of a half of the filter, and the longest time that they are for.
+const EXCESS_ROUNDS: u32 = 5;
+const EXCESS_TIME: f64 = 0.1;
+/// An epoch of excess ACKs ends with so many segments.
+const EXCESS_EPOCH: u32 = 1 << 20;
+/// The rate before a round-trip time is known is that of so long a round trip.
+const NOMINAL_RTT: Duration = Duration::from_millis(1);
+/// The policer: rounds of an interval, share of losses, likeness of two rates, and rounds of its use.
+const POLICER_ROUNDS: u32 = 4;
+const POLICER_LOSS: f64 = 50.0 / 256.0;
+const POLICER_RATIO: f64 = 0.125;
+const POLICER_DIFFERENCE: f64 = 4000.0;
+const POLICER_USE: u32 = 48;
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// Where the loss recovery is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Recovery {
+    None,
+    /// A loss was found; the ACK that reported it is yet to be dealt with.
+    Begins,
+    Runs,
+}
+
+/// The long-term rate, if a policer seems to set it.
+#[derive(Clone, Debug, Default)]
+struct Policer {
+    samples: bool,
+    /// The rate is used.
+    uses: bool,
+    rate: f64,
+    rounds: u32,
+    /// At the start of the interval.
+    since: Time,
+    delivered: u32,
+    lost: u32,
+}
+
+/// BBR's congestion control.
+#[derive(Clone, Debug)]
+pub(crate) struct Bbr {
+    mode: Mode,
+    max_rate: MaxFilter,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Time,
+    probe_rtt_end: Option<Time>,
+    probe_rtt_round_done: bool,
+    /// Rounds so far; one ends when what was sent after `round_end` deliveries is delivered.
+    rounds: u32,
+    round_end: u32,
+    round_start: bool,
+    /// Segments delivered, and sent again, so far.
+    delivered: u32,
+    lost: u32,
+    cycle_index: usize,
+    cycle_start: Time,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    full_rate: f64,
+    full_rounds: u32,
+    full: bool,
+    /// Restarting after idle.
+    resumes: bool,
+    recovery: Recovery,
+    conserves: bool,
+    /// The window before a recovery or ProbeRTT.
+    prior_cwnd: f64,
+    knows_rtt: bool,
+    policer: Policer,
+    /// Excess ACKs: the largest of two halves of the filter, the half in use, and its rounds.
+    excess: [u32; 2],
+    excess_half: usize,
+    excess_rounds: u32,
+    epoch_start: Time,
+    epoch_acked: u32,
+}
+
+impl Bbr {
+    pub fn new(_params: &Params) -> Bbr {
+        Bbr {
+            mode: Mode::Startup,
+            max_rate: MaxFilter::default(),
+            min_rtt: None,
+            min_rtt_at: Time::ZERO,
+            probe_rtt_end: None,
+            probe_rtt_round_done: false,
+            rounds: 0,
+            round_end: 0,
+            round_start: false,
+            delivered: 0,
+            lost: 0,
+            cycle_index: 0,
+            cycle_start: Time::ZERO,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            full_rate: 0.0,
+            full_rounds: 0,
+            full: false,
+            resumes: false,
+            recovery: Recovery::None,
+            conserves: false,
+            prior_cwnd: 0.0,
+            knows_rtt: false,
+            policer: Policer::default(),
+            excess: [0; 2],
+            excess_half: 0,
+            excess_rounds: 0,
+            epoch_start: Time::ZERO,
+            epoch_acked: 0,
+        }
+    }
+}
+
+impl Algorithm for Bbr {
+    fn records_segments(&self, _window: &Window) -> bool {
+        true
+    }
+
+    fn paces(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.on_other_ack(window, ack);
+    }
+
+    /// `bbr_main`.
+    fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.lost += ack.lost;
+        let rate = ack.rate.filter(|rate| self.min_rtt.is_none_or(|shortest| rate.interval >= shortest));
+        match ack.rate {
+            Some(rate) => self.delivered = rate.prior_delivered + rate.delivered,
+            None => self.delivered += ack.acked,
+        }
+        self.update_rate(rate.as_ref(), ack);
+        self.update_excess(window, rate.is_some(), ack);
+        self.update_cycle(window, ack);
+        self.check_full(ack);
+        self.check_drain(window, ack);
+        self.update_min_rtt(window, ack);
+        self.update_gains();
+        self.set_pacing_rate(window, ack);
+        self.set_cwnd(window, ack);
+        window.limits_itself = self.mode == Mode::ProbeRtt;
+    }
+
+    /// The window follows with the ACK at hand. An echo of congestion changes nothing.
+    fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        if loss.kind != Loss::Echo {
+            self.save_cwnd(window);
+            self.recovery = Recovery::Begins;
+        }
+    }
+
+    fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
+        self.save_cwnd(window);
+        self.recovery = Recovery::Runs;
+        self.full_rate = 0.0;
+        self.round_start = true; // as the end of a round
+        self.sample_policer(true, false, loss.now, 0);
+        window.cwnd = 1.0;
+    }
+
+    fn on_undo(&mut self, window: &mut Window, _undo: &Undo) {
+        (self.full_rate, self.full_rounds) = (0.0, 0);
+        self.policer = Policer::default();
+        self.leave_recovery(window);
+    }
+
+    /// The kernel's window after idle is that before.
+    fn on_idle(&mut self, _window: &mut Window, _restart_window: f64) {}
+
+    fn on_resume(&mut self, window: &mut Window, _idle: Duration, now: Time) {
+        if self.delivered == 0 {
+            return;
+        }
+        self.resumes = true;
+        (self.epoch_start, self.epoch_acked) = (now, 0);
+        match self.mode {
+            Mode::ProbeBw => window.pacing_rate = MARGIN * self.rate(),
+            Mode::ProbeRtt => self.check_probe_rtt_end(window, now),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// The steps of recoveries for other congestion controls.
+    fn on_recovery_step(&mut self, _window: &mut Window, _step: RecoveryStep) {}
+}
+
+impl Bbr {
+    /// The estimated rate.
+    fn rate(&self) -> f64 {
+        if self.policer.uses { self.policer.rate } else { self.max_rate.get() }
+    }
+
+    fn set(window: &mut Window, cwnd: f64) {
+        window.cwnd = cwnd.min(f64::from(window.max_cwnd));
+    }
+
+    fn save_cwnd(&mut self, window: &Window) {
+        let is_good = self.recovery == Recovery::None && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if is_good { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
+    }
+
+    fn leave_recovery(&mut self, window: &mut Window) {
+        if self.recovery != Recovery::None {
+            (self.recovery, self.conserves) = (Recovery::None, false);
+            Bbr::set(window, window.cwnd.max(self.prior_cwnd));
+        }
+    }
+
+    /// `bbr_bdp`: segments of the bandwidth-delay product times a gain.
+    fn bdp(&self, rate: f64, gain: f64) -> f64 {
+        let Some(min_rtt) = self.min_rtt else { return INITIAL_WINDOW };
+        (rate * min_rtt.as_secs_f64() * gain).ceil()
+    }
+
+    /// `bbr_quantization_budget`: three bursts more, even, and in the probing phase two segments more.
+    fn quantized(&self, segments: f64, window: &Window) -> f64 {
+        let segments = segments + f64::from(3 * window.burst.min(127));
+        let even = 2.0 * (segments / 2.0).ceil();
+        let probes = self.mode == Mode::ProbeBw && self.cycle_index == 0;
+        even + if probes { 2.0 } else { 0.0 }
+    }
+
+    fn inflight(&self, gain: f64, window: &Window) -> f64 {
+        self.quantized(self.bdp(self.max_rate.get(), gain), window)
+    }
+
+    /// `bbr_update_bw`.
+    fn update_rate(&mut self, rate: Option<&DeliveryRate>, ack: &AckEvent) {
+        self.round_start = false;
+        let Some(rate) = rate else { return };
+        if rate.prior_delivered >= self.round_end {
+            self.round_end = self.delivered;
+            self.rounds += 1;
+            self.round_start = true;
+            self.conserves = false;
+        }
+        self.sample_policer(ack.lost > 0, rate.app_limited, ack.now, ack.segment);
+        let measured = f64::from(rate.delivered) / rate.interval.as_secs_f64();
+        if !rate.app_limited || measured >= self.max_rate.get() {
+            self.max_rate.update(RATE_ROUNDS, self.rounds, measured);
+        }
+    }
+
+    /// `bbr_lt_bw_sampling`: is the rate that of a policer?
+    fn sample_policer(&mut self, lost: bool, app_limited: bool, now: Time, segment: u32) {
+        if self.policer.uses {
+            self.policer.rounds += u32::from(self.mode == Mode::ProbeBw && self.round_start);
+            if self.policer.rounds >= POLICER_USE {
+                self.policer = Policer::default();
+                self.enter_probe_bw(now);
+            }
+            return;
+        }
+        if !self.policer.samples {
+            if !lost {
+                return;
+            }
+            self.begin_interval(now);
+            self.policer.samples = true;
+        }
+        if app_limited {
+            self.policer = Policer::default();
+            return;
+        }
+        self.policer.rounds += u32::from(self.round_start);
+        if self.policer.rounds < POLICER_ROUNDS {
+            return;
+        }
+        if self.policer.rounds > 4 * POLICER_ROUNDS {
+            self.policer = Policer::default(); // too long
+            return;
+        }
+        let delivered = f64::from(self.delivered - self.policer.delivered);
+        let losses = f64::from(self.lost - self.policer.lost);
+        let span = now.since(self.policer.since);
+        if !lost || delivered == 0.0 || losses < POLICER_LOSS * delivered || span < Duration::from_millis(1) {
+            return;
+        }
+        let (rate, before) = (delivered / span.as_secs_f64(), self.policer.rate);
+        let difference = (rate - before).abs();
+        let is_like = difference <= POLICER_RATIO * before
+            || difference * 8.0 * f64::from(segment) * MARGIN <= POLICER_DIFFERENCE;
+        if before > 0.0 && is_like {
+            self.policer = Policer { uses: true, rate: (rate + before) / 2.0, ..Policer::default() };
+        } else {
+            self.begin_interval(now);
+            self.policer.rate = rate;
+        }
+    }
+
+    fn begin_interval(&mut self, now: Time) {
+        let Policer { samples, rate, .. } = self.policer;
+        let (delivered, lost) = (self.delivered, self.lost);
+        self.policer = Policer { samples, rate, since: now, delivered, lost, ..Policer::default() };
+    }
+
+    /// `bbr_update_ack_aggregation`: how many more ACKs come together than the rate lets expect.
+    fn update_excess(&mut self, window: &Window, valid: bool, ack: &AckEvent) {
+        if !valid || ack.acked == 0 {
+            return;
+        }
+        if self.round_start {
+            self.excess_rounds += 1;
+            if self.excess_rounds >= EXCESS_ROUNDS {
+                self.excess_rounds = 0;
+                self.excess_half = 1 - self.excess_half;
+                self.excess[self.excess_half] = 0;
+            }
+        }
+        let expected = |span: Duration| (self.rate() * span.as_secs_f64()) as u32;
+        let mut expected_acked = expected(ack.now.since(self.epoch_start));
+        if self.epoch_acked <= expected_acked || self.epoch_acked + ack.acked >= EXCESS_EPOCH {
+            (self.epoch_acked, self.epoch_start, expected_acked) = (0, ack.now, 0);
+        }
+        self.epoch_acked += ack.acked;
+        let excess = (self.epoch_acked - expected_acked).min(window.cwnd as u32);
+        let largest = &mut self.excess[self.excess_half];
+        *largest = (*largest).max(excess);
+    }
+
+    /// `bbr_update_cycle_phase`.
+    fn update_cycle(&mut self, window: &Window, ack: &AckEvent) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let is_full_length = ack.now.since(self.cycle_start) > self.min_rtt.unwrap_or_default();
+        let before = f64::from(ack.in_flight + ack.acked);
+        let is_over = if self.pacing_gain > 1.0 {
+            let at_departure = before + f64::from(window.burst);
+            is_full_length && (ack.lost > 0 || at_departure >= self.inflight(self.pacing_gain, window))
+        } else if self.pacing_gain < 1.0 {
+            is_full_length || before <= self.inflight(1.0, window)
+        } else {
+            is_full_length
+        };
+        if is_over {
+            self.advance_cycle(ack.now);
+        }
+    }
+
+    fn advance_cycle(&mut self, now: Time) {
+        self.cycle_index = (self.cycle_index + 1) % CYCLE.len();
+        self.cycle_start = now;
+    }
+
+    /// ASSUMPTION: the kernel's random number; here it follows from the time at which the mode is entered, so that a run
+    /// is repeatable.
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.mode = Mode::ProbeBw;
+        // The finalizer of SplitMix64 (Steele, Lea & Flood 2014).
+        let mut mixed = now.as_nanos().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        self.cycle_index = CYCLE.len() - 1 - (mixed % FIRST_PHASES) as usize;
+        self.advance_cycle(now);
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    fn check_full(&mut self, ack: &AckEvent) {
+        if self.full || !self.round_start || ack.rate.is_some_and(|rate| rate.app_limited) {
+            return;
+        }
+        if self.max_rate.get() >= FULL_GROWTH * self.full_rate {
+            (self.full_rate, self.full_rounds) = (self.max_rate.get(), 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn check_drain(&mut self, window: &mut Window, ack: &AckEvent) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            window.ssthresh = self.inflight(1.0, window).max(2.0);
+        }
+        if self.mode == Mode::Drain && f64::from(ack.in_flight) <= self.inflight(1.0, window) {
+            self.enter_probe_bw(ack.now);
+        }
+    }
+
+    /// `bbr_update_min_rtt`, with ProbeRTT.
+    fn update_min_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
+        let is_old = self.min_rtt.is_some() && ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        if let Some(rtt) = ack.rtt
+            && (is_old || self.min_rtt.is_none_or(|shortest| rtt <= shortest))
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
+        }
+        if is_old && !self.resumes && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd(window);
+            self.probe_rtt_end = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            match self.probe_rtt_end {
+                None if f64::from(ack.in_flight) <= LEAST_CWND => {
+                    self.probe_rtt_end = Some(ack.now + PROBE_RTT);
+                    self.probe_rtt_round_done = false;
+                    self.round_end = self.delivered;
+                }
+                None => {}
+                Some(_) => {
+                    self.probe_rtt_round_done |= self.round_start;
+                    if self.probe_rtt_round_done {
+                        self.check_probe_rtt_end(window, ack.now);
+                    }
+                }
+            }
+        }
+        if ack.acked > 0 {
+            self.resumes = false;
+        }
+    }
+
+    fn check_probe_rtt_end(&mut self, window: &mut Window, now: Time) {
+        if !self.probe_rtt_end.is_some_and(|end| now > end) {
+            return;
+        }
+        self.min_rtt_at = now;
+        Bbr::set(window, window.cwnd.max(self.prior_cwnd));
+        match self.full {
+            true => self.enter_probe_bw(now),
+            false => self.mode = Mode::Startup,
+        }
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.policer.uses => (1.0, CWND_GAIN),
+            Mode::ProbeBw => (CYCLE[self.cycle_index], CWND_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    /// `bbr_set_pacing_rate`; before the pipe is full the rate does not fall.
+    fn set_pacing_rate(&mut self, window: &mut Window, ack: &AckEvent) {
+        let mut rate = MARGIN * self.pacing_gain * self.rate();
+        if !self.knows_rtt {
+            self.knows_rtt = ack.srtt > Duration::ZERO;
+            let rtt = if self.knows_rtt { ack.srtt } else { NOMINAL_RTT };
+            rate = rate.max(MARGIN * HIGH_GAIN * window.cwnd / rtt.as_secs_f64());
+        } else if !self.full && window.pacing_rate.is_finite() {
+            rate = rate.max(window.pacing_rate);
+        }
+        let least = if rate * f64::from(ack.segment) * 8.0 < SMALL_RATE { 1 } else { 2 };
+        window.pace(rate, self.min_rtt.unwrap_or(NOMINAL_RTT), ack.segment, least);
+    }
+
+    /// `bbr_set_cwnd`.
+    fn set_cwnd(&mut self, window: &mut Window, ack: &AckEvent) {
+        let acked = f64::from(ack.acked);
+        if ack.acked > 0 && !self.recovers(window, ack) {
+            let mut target = self.bdp(self.rate(), self.cwnd_gain);
+            if self.full {
+                let most = (self.rate() * EXCESS_TIME).floor();
+                target += f64::from(self.excess[0].max(self.excess[1])).min(most);
+            }
+            let target = self.quantized(target, window);
+            let cwnd = if self.full {
+                (window.cwnd + acked).min(target)
+            } else if window.cwnd < target || f64::from(self.delivered) < INITIAL_WINDOW {
+                window.cwnd + acked
+            } else {
+                window.cwnd
+            };
+            Bbr::set(window, cwnd.max(LEAST_CWND));
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(LEAST_CWND);
+        }
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: whether a recovery in its first round sets the window.
+    fn recovers(&mut self, window: &mut Window, ack: &AckEvent) -> bool {
+        let outstanding = f64::from(ack.in_flight + ack.acked);
+        if ack.lost > 0 {
+            window.cwnd = (window.cwnd - f64::from(ack.lost)).max(1.0);
+        }
+        match self.recovery {
+            Recovery::Begins => {
+                self.recovery = Recovery::Runs;
+                self.conserves = true;
+                self.round_end = self.delivered;
+                window.cwnd = outstanding;
+            }
+            Recovery::Runs if !ack.recovering => self.leave_recovery(window),
+            _ => {}
+        }
+        if self.conserves {
+            Bbr::set(window, window.cwnd.max(outstanding));
+        }
+        self.conserves
+    }
+}
+
+#[cfg(test)]
+mod tests;

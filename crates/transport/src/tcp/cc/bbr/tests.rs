@@ -1,0 +1,428 @@
+//! Numbers worked out from the kernel's constants, and transfers over a path: the cases of draft-ietf-ccwg-bbr-06,
+//! appendix, that concern version 1, and the same with a gap and with a step of the round-trip time.
+
+use super::*;
+use crate::tcp::cc::CongestionControl;
+use crate::tcp::cc::path::Path;
+use crate::{Profile, TcpSpec};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "expected {expected} within {tolerance}, found {found}");
+}
+
+/// One with a model: 1250 segments per second, 40 ms.
+fn model() -> (Bbr, Window) {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let mut bbr = Bbr::new(&Params::default());
+    bbr.max_rate.update(RATE_ROUNDS, 0, 1250.0);
+    bbr.min_rtt = Some(MILLISECOND * 40);
+    (bbr.full, bbr.knows_rtt, bbr.delivered, bbr.cycle_index) = (true, true, 1000, 3);
+    bbr.mode = Mode::ProbeBw;
+    bbr.update_gains();
+    let mut window = Window::new(100.0, &params);
+    window.pace(1237.5, MILLISECOND * 40, 1000, 2);
+    (bbr, window)
+}
+
+fn ack(acked: u32, in_flight: u32) -> AckEvent {
+    let now = Time::from_nanos(5_000_000_000);
+    AckEvent { now, acked, in_flight, segment: 1000, srtt: MILLISECOND * 40, ..AckEvent::default() }
+}
+
+#[test]
+fn gains_are_those_of_the_kernel() {
+    near(HIGH_GAIN, 2.0 / std::f64::consts::LN_2, 0.002); // 2.8867 for 2.8854
+    near(DRAIN_GAIN * HIGH_GAIN, 1.0, 0.01);
+    assert_eq!(CYCLE.iter().sum::<f64>(), 8.0);
+}
+
+#[test]
+fn the_window_is_two_products_three_bursts_and_even() {
+    let (mut bbr, mut window) = model();
+    assert_eq!(bbr.bdp(1250.0, 1.0), 50.0);
+    assert_eq!(bbr.bdp(1251.0, 1.0), 51.0, "rounded up");
+    assert_eq!(bbr.quantized(51.0, &window), 58.0, "51 + 3 · 2, even");
+    bbr.set_cwnd(&mut window, &ack(20, 80));
+    assert_eq!(window.cwnd, 106.0, "2 · 50 + 3 · 2");
+    bbr.cycle_index = 0;
+    bbr.set_cwnd(&mut window, &ack(1, 80));
+    assert_eq!(window.cwnd, 107.0, "a segment for one acknowledged; the target is 108");
+    bbr.min_rtt = None;
+    assert_eq!(bbr.bdp(1250.0, 2.0), 10.0, "without a round-trip time");
+}
+
+#[test]
+fn the_pacing_rate_is_a_hundredth_below() {
+    let (mut bbr, mut window) = model();
+    for (phase, rate) in [(0, 1546.875), (1, 928.125), (2, 1237.5), (7, 1237.5)] {
+        bbr.cycle_index = phase;
+        bbr.update_gains();
+        bbr.set_pacing_rate(&mut window, &ack(1, 50));
+        near(window.pacing_rate, rate, 1e-9);
+    }
+    bbr.full = false; // in Startup the rate does not fall
+    bbr.max_rate = MaxFilter::default();
+    bbr.max_rate.update(RATE_ROUNDS, 0, 100.0);
+    bbr.set_pacing_rate(&mut window, &ack(1, 50));
+    near(window.pacing_rate, 1237.5, 1e-9);
+    assert_eq!(window.burst, 2);
+    window.pacing_rate = 1.0;
+    bbr.set_pacing_rate(&mut window, &ack(1, 50));
+    assert_eq!(window.burst, 1, "below 1.2 Mbit/s");
+}
+
+#[test]
+fn the_first_rate_is_the_window_over_the_first_round_trip() {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let (mut bbr, mut window) = (Bbr::new(&Params::default()), Window::new(10.0, &params));
+    bbr.set_pacing_rate(&mut window, &AckEvent { segment: 1000, ..AckEvent::default() });
+    near(window.pacing_rate, 0.99 * HIGH_GAIN * 10_000.0, 1e-6); // 1 ms
+    bbr.set_pacing_rate(&mut window, &ack(1, 9));
+    near(window.pacing_rate, 0.99 * HIGH_GAIN * 250.0, 1e-6); // 40 ms
+}
+
+#[test]
+fn probing_lasts_until_the_flight_is_there_or_a_loss() {
+    let (mut bbr, window) = model();
+    let over = |bbr: &mut Bbr, ack: &AckEvent, phase: usize| {
+        (bbr.cycle_index, bbr.cycle_start) = (phase, Time::from_nanos(4_950_000_000)); // 50 ms
+        bbr.update_gains();
+        bbr.update_cycle(&window, ack);
+        bbr.cycle_index != phase
+    };
+    // 1.25 · 50 = 62.5: 63 + 6 = 69, even 70, and 2: 72, with a burst of 2 that leaves next.
+    assert!(!over(&mut bbr, &ack(1, 68), 0));
+    assert!(over(&mut bbr, &ack(1, 69), 0));
+    assert!(over(&mut bbr, &AckEvent { lost: 1, ..ack(1, 20) }, 0));
+    assert!(over(&mut bbr, &ack(1, 90), 1), "a round trip is enough to drain");
+    assert!(over(&mut bbr, &ack(1, 90), 2));
+    // Before a round trip is over only draining ends, at 50 + 6 segments.
+    let early = |ack: AckEvent| AckEvent { now: Time::from_nanos(4_960_000_000), ..ack };
+    assert!(!over(&mut bbr, &early(ack(1, 90)), 2));
+    assert!(!over(&mut bbr, &early(ack(1, 56)), 1));
+    assert!(over(&mut bbr, &early(ack(1, 55)), 1));
+}
+
+#[test]
+fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let mut bbr = Bbr::new(&Params::default());
+    let mut round = |rate: f64, app_limited: bool| {
+        bbr.round_start = true;
+        bbr.max_rate.update(RATE_ROUNDS, 0, rate);
+        let sample = DeliveryRate { delivered: 1, interval: MILLISECOND, prior_delivered: 0, app_limited };
+        bbr.check_full(&AckEvent { rate: Some(sample), ..AckEvent::default() });
+        bbr.full
+    };
+    assert!(![100.0, 125.0, 150.0, 150.0].map(|rate| round(rate, false)).contains(&true)); // 156.25 would be growth
+    assert!(!round(150.0, true), "the application limits");
+    assert!(round(150.0, false));
+    let mut window = Window::new(300.0, &params);
+    window.pace(1237.5, MILLISECOND * 40, 1000, 2);
+    bbr.min_rtt = Some(MILLISECOND * 40);
+    bbr.check_drain(&mut window, &ack(1, 100));
+    assert_eq!(bbr.mode, Mode::Drain);
+    bbr.check_drain(&mut window, &ack(1, 12)); // 150 · 0.04 = 6, and 6
+    assert_eq!(bbr.mode, Mode::ProbeBw);
+    assert_ne!(bbr.cycle_index, 1, "a cycle does not begin by draining");
+}
+
+#[test]
+fn a_recovery_conserves_for_a_round_and_restores_the_window() {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let (mut bbr, mut window) = model();
+    bbr.on_loss(&mut window, &LossEvent::simple(Loss::DupAcks, 100.0, &params));
+    assert_eq!(window.cwnd, 100.0);
+    bbr.set_cwnd(&mut window, &AckEvent { recovering: true, ..ack(1, 70) });
+    assert_eq!(window.cwnd, 71.0, "what is in flight and what is acknowledged");
+    bbr.set_cwnd(&mut window, &AckEvent { recovering: true, lost: 1, ..ack(1, 70) });
+    assert_eq!(window.cwnd, 71.0);
+    bbr.conserves = false; // the round is over
+    bbr.set_cwnd(&mut window, &AckEvent { recovering: true, ..ack(2, 70) });
+    assert_eq!(window.cwnd, 73.0, "slow start");
+    bbr.set_cwnd(&mut window, &ack(1, 70));
+    assert_eq!(window.cwnd, 101.0, "that of before, and a segment");
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_and_four_with_the_next_ack() {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let (mut bbr, mut window) = model();
+    bbr.on_rto(&mut window, &LossEvent::simple(Loss::Timeout, 100.0, &params));
+    assert_eq!(window.cwnd, 1.0);
+    bbr.set_cwnd(&mut window, &AckEvent { recovering: true, ..ack(1, 0) });
+    assert_eq!(window.cwnd, 4.0);
+    let mut undone = window;
+    bbr.clone().on_undo(&mut undone, &Undo { pipe_prev: 100.0, cwnd: 5.0 });
+    assert_eq!(undone.cwnd, 100.0);
+    bbr.set_cwnd(&mut window, &ack(1, 3));
+    assert_eq!(window.cwnd, 101.0);
+}
+
+#[test]
+fn an_echo_of_congestion_changes_nothing() {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let (mut bbr, mut window) = model();
+    bbr.on_loss(&mut window, &LossEvent::simple(Loss::Echo, 100.0, &params));
+    bbr.set_cwnd(&mut window, &AckEvent { recovering: true, ..ack(1, 98) });
+    assert_eq!(window.cwnd, 101.0);
+}
+
+#[test]
+fn excess_acks_widen_the_window() {
+    let (mut bbr, mut window) = model();
+    bbr.epoch_start = Time::from_nanos(4_990_000_000); // 10 ms: 12 segments are expected
+    bbr.epoch_acked = 20;
+    bbr.update_excess(&window, true, &ack(30, 60));
+    assert_eq!(bbr.excess[0], 38);
+    window.cwnd = 200.0;
+    bbr.set_cwnd(&mut window, &ack(1, 60));
+    assert_eq!(window.cwnd, 144.0, "2 · 50 + 38 + 6");
+    bbr.excess[0] = 500;
+    window.cwnd = 500.0;
+    bbr.set_cwnd(&mut window, &ack(1, 60));
+    assert_eq!(window.cwnd, 232.0, "at most 100 ms of the rate: 2 · 50 + 125 + 6, even");
+    bbr.epoch_acked = 3; // fewer than expected: a new epoch
+    bbr.update_excess(&window, true, &ack(2, 60));
+    assert_eq!((bbr.epoch_acked, bbr.epoch_start), (2, ack(1, 1).now));
+}
+
+#[test]
+fn two_like_intervals_with_losses_are_a_policer() {
+    let (mut bbr, _) = model();
+    let mut now = Time::from_nanos(1);
+    let mut interval = |bbr: &mut Bbr, delivered: u32, lost: u32, rounds: u32| {
+        bbr.round_start = true;
+        for _ in 1..rounds {
+            bbr.sample_policer(false, false, now, 1000);
+        }
+        now += Duration::from_secs(1);
+        bbr.delivered += delivered;
+        bbr.lost += lost;
+        bbr.sample_policer(true, false, now, 1000);
+        (bbr.policer.uses, bbr.policer.rate)
+    };
+    assert_eq!(interval(&mut bbr, 0, 1, 1), (false, 0.0), "the first loss begins");
+    assert_eq!(interval(&mut bbr, 500, 90, 4), (false, 0.0), "18 % are below 50/256");
+    assert_eq!(interval(&mut bbr, 500, 150, 4), (false, 500.0), "1000 segments in 2 s, 24 %");
+    assert_eq!(interval(&mut bbr, 600, 200, 4), (false, 600.0), "a fifth more");
+    assert_eq!(interval(&mut bbr, 540, 200, 4), (true, 570.0), "within an eighth");
+    assert_eq!(bbr.rate(), 570.0);
+    bbr.update_gains();
+    assert_eq!(bbr.pacing_gain, 1.0);
+    for _ in 0..47 {
+        bbr.sample_policer(false, false, now, 1000);
+    }
+    assert!(bbr.policer.uses);
+    bbr.sample_policer(false, false, now, 1000);
+    assert!(!bbr.policer.uses, "after 48 rounds");
+}
+
+fn transfer() -> Path {
+    let mut path = Path::new("bbr".into());
+    path.sender.offer(None);
+    path
+}
+
+fn of(path: &Path) -> &Bbr {
+    let CongestionControl::Bbr(bbr) = &path.sender.state.control else { panic!("BBR") };
+    bbr
+}
+
+/// After Startup and some cycles.
+fn steady() -> Path {
+    let mut path = transfer();
+    path.run_ms(4000);
+    path
+}
+
+#[test]
+fn startup_ends_at_the_plateau_and_drain_empties_the_queue() {
+    let mut path = transfer();
+    path.run_ms(200);
+    assert_eq!((of(&path).mode, of(&path).full), (Mode::Startup, false));
+    path.run_ms(600);
+    assert_eq!((of(&path).mode, of(&path).full), (Mode::ProbeBw, true));
+    near(of(&path).max_rate.get(), 1250.0, 12.5);
+    near(of(&path).min_rtt.unwrap().as_secs_f64(), 0.0416, 0.001);
+}
+
+#[test]
+fn the_steady_rate_is_the_links_within_two_in_a_hundred() {
+    let mut path = steady();
+    let mut queued = 0;
+    let mut rate = 0.0;
+    for _ in 0..200 {
+        rate += path.run_ms(20) / 200.0;
+        queued += path.queued();
+    }
+    near(rate, 1250.0, 25.0);
+    assert!(queued / 200 < 12, "a queue of {} segments", queued / 200);
+}
+
+#[test]
+fn an_application_that_limits_keeps_it_in_startup() {
+    let mut path = Path::new("bbr".into());
+    for _ in 0..100 {
+        path.sender.offer(Some(5));
+        path.run_ms(50);
+    }
+    assert_eq!((of(&path).mode, of(&path).full), (Mode::Startup, false));
+}
+
+#[test]
+fn probe_rtt_comes_after_ten_seconds_and_lasts_200_ms_or_more() {
+    let mut path = steady();
+    let (mut span, mut entered, mut low) = (0, None, 0);
+    while span < 12_000 {
+        path.run_ms(10);
+        span += 10;
+        if of(&path).mode == Mode::ProbeRtt {
+            entered.get_or_insert(path.now);
+            low += 10;
+            assert!(path.sender.variables().cwnd <= 4.0);
+        }
+    }
+    let after_best = entered.expect("ProbeRTT").as_secs_f64();
+    assert!((9.9..15.0).contains(&after_best), "{after_best}");
+    assert!((200..400).contains(&low), "{low} ms");
+    assert_eq!(of(&path).mode, Mode::ProbeBw);
+    near(path.run_ms(1000), 1250.0, 40.0);
+}
+
+#[test]
+fn probe_rtt_does_not_come_while_it_resumes_from_idle() {
+    let mut path = Path::new("bbr".into());
+    path.sender.offer(Some(3000));
+    path.run_ms(13_000); // idle for some 10 s
+    assert_eq!(of(&path).mode, Mode::ProbeBw);
+    path.sender.offer(Some(1000));
+    for _ in 0..50 {
+        path.run_ms(10);
+        assert_ne!(of(&path).mode, Mode::ProbeRtt);
+    }
+}
+
+#[test]
+fn probe_rtt_returns_to_startup_if_the_pipe_was_never_full() {
+    let mut path = Path::new("bbr".into());
+    let mut entered = false;
+    for _ in 0..900 {
+        path.sender.offer(Some(3));
+        path.run_ms(17); // never idle, and a queue that keeps the first round-trip time the shortest
+        path.one_way = Duration::from_millis(25);
+        entered |= of(&path).mode == Mode::ProbeRtt;
+    }
+    assert!(entered && of(&path).mode == Mode::Startup, "{:?}", of(&path).mode);
+}
+
+#[test]
+fn a_product_of_less_than_a_segment_has_four_in_flight() {
+    let mut path = transfer();
+    (path.rate, path.one_way) = (100.0, Duration::from_millis(2));
+    path.run_ms(8000);
+    assert!(path.sender.variables().cwnd >= 4.0);
+    near(path.run_ms(4000), 100.0, 5.0);
+}
+
+#[test]
+fn ten_times_the_rate_is_found_within_a_second() {
+    let mut path = steady();
+    path.rate = 12_500.0;
+    path.buffer = 500;
+    let first = path.run_ms(100);
+    assert!(first < 2000.0, "{first}: a quarter more for each round");
+    // At most eight round trips until the probing phase. It lasts until the flight is 1.25 times the product and some
+    // segments, of which the rate grows in each round: ln 10 / ln 1.25 = 10.3 rounds of 41 ms.
+    path.run_ms(1000);
+    let rate = path.run_ms(500);
+    assert!(rate > 0.9 * 12_500.0, "{rate}");
+}
+
+#[test]
+fn a_tenth_of_the_rate_is_believed_after_ten_rounds() {
+    let mut path = steady();
+    path.rate = 125.0;
+    path.run_ms(200);
+    near(of(&path).max_rate.get(), 1250.0, 13.0);
+    path.run_ms(15_000);
+    near(of(&path).max_rate.get(), 125.0, 13.0);
+    near(path.run_ms(4000), 125.0, 6.0);
+}
+
+#[test]
+fn losses_of_one_in_two_hundred_cost_little() {
+    let mut path = transfer();
+    path.loss = 0.005;
+    path.run_ms(4000);
+    let rate = path.run_ms(8000);
+    assert!(rate > 0.9 * 1250.0, "{rate}");
+    let mut reno = Path::new("reno".into());
+    reno.loss = 0.005;
+    reno.sender.offer(None);
+    reno.run_ms(4000);
+    let other = reno.run_ms(8000);
+    assert!(other < 0.6 * rate, "Reno: {other}");
+}
+
+#[test]
+fn a_gap_does_not_change_the_rate_for_long() {
+    for gap in [30, 60, 300, 900] {
+        let mut path = steady();
+        path.buffer = 3000;
+        path.held_until = path.now + MILLISECOND * gap;
+        path.run_ms(gap + 2500);
+        let rate = path.run_ms(2000);
+        near(rate, 1250.0, 40.0);
+        let rate = of(&path).max_rate.get();
+        near(rate, 1250.0, 40.0);
+    }
+}
+
+#[test]
+fn a_longer_path_is_unseen_until_the_old_round_trip_is_ten_seconds_old() {
+    // New one-way time in ms, least and most of the rate before, and of the rate later, in hundredths. With a window of two
+    // products of the old time at most half of four times the round trip is used; and the rate that is measured is less.
+    for (one_way, before, later) in [(40, (85, 101), (92, 101)), (80, (25, 51), (85, 101))] {
+        let mut path = steady();
+        path.one_way = MILLISECOND * one_way;
+        path.buffer = 400;
+        path.run_ms(1000);
+        let share = path.run_ms(3000) / 12.5;
+        assert!((f64::from(before.0)..f64::from(before.1)).contains(&share), "{one_way} ms: {share}");
+        path.run_ms(14_000);
+        let share = path.run_ms(10_000) / 12.5; // with a ProbeRTT
+        assert!((f64::from(later.0)..f64::from(later.1)).contains(&share), "{one_way} ms: {share}");
+    }
+}
+
+#[test]
+fn a_shorter_path_is_seen_down_to_the_queue_and_then_by_probe_rtt() {
+    for one_way in [10, 5] {
+        let mut path = steady();
+        path.one_way = MILLISECOND * one_way;
+        path.run_ms(1000);
+        let min_rtt = |path: &Path| of(path).min_rtt.unwrap().as_secs_f64();
+        assert!(min_rtt(&path) < 0.035, "{}", min_rtt(&path));
+        near(path.run_ms(2000), 1250.0, 40.0);
+        path.run_ms(12_000);
+        near(min_rtt(&path), 2.0 * one_way as f64 / 1000.0, 0.004);
+    }
+}
+
+#[test]
+fn a_gap_with_a_longer_path_behind_it() {
+    for gap in [30, 60, 300, 900] {
+        let mut path = steady();
+        path.buffer = 3000;
+        (path.held_until, path.one_way) = (path.now + MILLISECOND * gap, MILLISECOND * 40);
+        path.run_ms(gap + 2500);
+        let share = path.run_ms(2000) / 12.5;
+        assert!(share > 80.0, "{gap} ms: {share}");
+        path.run_ms(14_000);
+        let share = path.run_ms(10_000) / 12.5;
+        assert!(share > 92.0, "{gap} ms: {share}");
+    }
+}

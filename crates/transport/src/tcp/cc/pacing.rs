@@ -1,0 +1,169 @@
+//! Pacing: how fast segments leave, and how many of them together.
+//!
+//! The rate is the congestion control's, or with the knob `pacing` Linux's rule for those that have none: 200 % of the
+//! window per smoothed round-trip time below half of ssthresh, 120 % above (`tcp_update_pacing_rate`). A burst has what
+//! the rate gives in a millisecond, as TSO has it in Linux (`tcp_tso_autosize`).
+//!
+//! DEVIATION: Linux also bounds what one flow has in its host's own queue (TSQ: what the rate gives in a millisecond, two
+//! bursts at least). The sender does not know that queue. With pacing a burst waits there.
+
+use crate::tcp::cc::Window;
+use crate::tcp::timers::Timer;
+use roamlab_engine::{Duration, Time};
+
+/// Segments at the start of a connection that are not paced (`tcp_update_skb_after_send`).
+const UNPACED: u32 = 10;
+/// Largest burst in bytes (`sk_gso_max_size`).
+const LARGEST_BURST: u64 = 65_536;
+/// Linux's part of the rate in a burst: 2^-10 s (`sk_pacing_shift`).
+const BURST_SECONDS: f64 = 1.0 / 1024.0;
+/// A round-trip time of so many microseconds halves what is added to a burst on short paths (`tcp_tso_rtt_log` 9).
+const RTT_UNIT: u64 = 512;
+
+impl Window {
+    /// The time between two segments; `None` without pacing.
+    pub fn pacing_interval(&self) -> Option<Duration> {
+        let paces = self.pacing_rate.is_finite() && self.pacing_rate > 0.0;
+        paces.then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
+    }
+
+    /// Linux's rule for a congestion control without a rate of its own.
+    pub fn pace_by_window(&mut self, in_flight: u32, srtt: Duration, segment: u32) {
+        if srtt == Duration::ZERO {
+            return;
+        }
+        let ratio = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.2 };
+        let rate = ratio * self.cwnd.max(f64::from(in_flight)) / srtt.as_secs_f64();
+        self.pace(rate, srtt, segment, 2);
+    }
+
+    /// Paces at so many segments per second, in Linux's bursts of at least `least` segments.
+    ///
+    /// DEVIATION: the kernel's share for short paths follows the shortest round-trip time, here a given one.
+    pub(super) fn pace(&mut self, rate: f64, rtt: Duration, segment: u32, least: u32) {
+        self.pacing_rate = rate;
+        self.burst = burst(rate * f64::from(segment), rtt, segment, least);
+    }
+}
+
+/// Segments of a burst at a rate in bytes per second.
+fn burst(rate: f64, rtt: Duration, segment: u32, least: u32) -> u32 {
+    let halvings = rtt.as_nanos() / 1000 / RTT_UNIT;
+    let short_path = LARGEST_BURST.checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
+    let bytes = ((rate * BURST_SECONDS) as u64).saturating_add(short_path).min(LARGEST_BURST);
+    ((bytes / u64::from(segment.max(1))) as u32).max(least)
+}
+
+/// When the next burst may leave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pacer {
+    timer: Timer,
+    /// Segments of the burst that is leaving.
+    left: u32,
+}
+
+impl Pacer {
+    /// Goes off when the next burst may leave.
+    pub fn timer(&self) -> &Timer {
+        &self.timer
+    }
+
+    /// Whether the next segment has to wait.
+    pub fn waits(&self) -> bool {
+        self.timer.runs()
+    }
+
+    /// The time of a deadline has come.
+    pub fn on_deadline(&mut self, now: Time) {
+        self.timer.expired(now); // what waits goes out next
+    }
+
+    /// A segment leaves; it is among the first `number` with data.
+    pub fn sent(&mut self, window: &Window, number: u32, now: Time) {
+        if window.pacing_interval().is_none() || number <= UNPACED {
+            return;
+        }
+        self.left += 1;
+        if self.left >= window.burst {
+            self.end_burst(window, now);
+        }
+    }
+
+    /// No further segment leaves now. The next burst waits for what left to pass at the rate.
+    pub fn end_burst(&mut self, window: &Window, now: Time) {
+        let left = u64::from(std::mem::take(&mut self.left));
+        if left > 0
+            && let Some(interval) = window.pacing_interval()
+        {
+            self.timer.start(now, interval * left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn window(cwnd: f64, ssthresh: f64) -> Window {
+        let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+        Window { ssthresh, ..Window::new(cwnd, &params) }
+    }
+
+    #[test]
+    fn the_rate_is_twice_the_window_in_slow_start_and_a_fifth_above_it_later() {
+        let rate = |cwnd, ssthresh, in_flight| {
+            let mut window = window(cwnd, ssthresh);
+            window.pace_by_window(in_flight, RTT, 1000);
+            window.pacing_rate
+        };
+        assert_eq!(rate(10.0, 1000.0, 10), 200.0);
+        assert_eq!(rate(10.0, 20.0, 10), 120.0, "from half of ssthresh on");
+        assert_eq!(rate(10.0, 21.0, 10), 200.0);
+        assert_eq!(rate(10.0, 2.0, 40), 480.0, "what is outstanding counts if it is more");
+        let mut unmeasured = window(10.0, 2.0);
+        unmeasured.pace_by_window(10, Duration::ZERO, 1000);
+        assert!(unmeasured.pacing_interval().is_none());
+    }
+
+    #[test]
+    fn a_burst_is_a_millisecond_of_the_rate_within_two_segments_and_64_kib() {
+        assert_eq!(burst(120_000.0, RTT, 1000, 2), 2);
+        assert_eq!(burst(120_000.0, RTT, 1000, 1), 1);
+        assert_eq!(burst(10_240_000.0, RTT, 1000, 2), 10); // 10,240,000 / 1024
+        assert_eq!(burst(1e9, RTT, 1448, 2), 45); // 65,536 / 1448
+        // 2 ms: 65,536 / 2^3 more.
+        assert_eq!(burst(0.0, Duration::from_millis(2), 1024, 2), 8);
+        assert_eq!(burst(0.0, Duration::from_millis(8), 1024, 2), 2);
+    }
+
+    #[test]
+    fn a_burst_leaves_and_the_next_waits_for_its_time() {
+        let (mut pacer, mut window, now) = (Pacer::default(), window(40.0, 2.0), Time::ZERO);
+        window.pace(1000.0, RTT, 1000, 2);
+        (1..=10).for_each(|number| pacer.sent(&window, number, now));
+        assert!(!pacer.waits(), "the first ten are not paced");
+        pacer.sent(&window, 11, now);
+        assert!(!pacer.waits());
+        pacer.sent(&window, 12, now);
+        assert_eq!(pacer.timer().deadline(), Some(now + Duration::from_millis(2)));
+        pacer.on_deadline(now + Duration::from_millis(1));
+        assert!(pacer.waits(), "an early wake-up");
+        pacer.on_deadline(now + Duration::from_millis(2));
+        assert!(!pacer.waits());
+    }
+
+    #[test]
+    fn a_burst_that_the_window_ends_waits_for_less() {
+        let (mut pacer, mut window, now) = (Pacer::default(), window(40.0, 2.0), Time::ZERO);
+        window.pace(1000.0, RTT, 1000, 4);
+        pacer.sent(&window, 11, now);
+        pacer.end_burst(&window, now);
+        assert_eq!(pacer.timer().deadline(), Some(now + Duration::from_millis(1)));
+        pacer.on_deadline(now + Duration::from_millis(1));
+        pacer.end_burst(&window, now + Duration::from_millis(1));
+        assert!(!pacer.waits(), "nothing left");
+    }
+}

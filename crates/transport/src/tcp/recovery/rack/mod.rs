@@ -1,0 +1,323 @@
+//! Loss detection by time, and a probe for the loss of a tail: RACK-TLP, RFC 8985.
+//!
+//! A segment is lost if one sent later has been delivered, and the time since its transmission is more than a round trip
+//! and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A timer
+//! ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
+//! retransmission timer expires. What is in flight is computed from the scoreboard. The window comes down immediately or by
+//! [proportional rate reduction](super::prr).
+
+mod min_rtt;
+mod probe;
+mod record;
+mod undo;
+mod window;
+
+use crate::params::{Reduction, SpuriousDetection};
+use crate::tcp::cc::RecoveryStep;
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::recovery::prr::Prr;
+use crate::tcp::state::SendState;
+use probe::Probe;
+use record::{Marks, News, Record};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::TcpHeader;
+use undo::{Frto, Undo};
+use window::ReorderingWindow;
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+enum Phase {
+    /// No loss is being repaired.
+    #[default]
+    Open,
+    /// A loss was found by ACKs, or by the end of the reordering window.
+    Recovery,
+    /// The retransmission timer went off.
+    Timeout,
+}
+
+/// What the timer of the recovery is for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+enum Wait {
+    #[default]
+    Probe,
+    Reordering,
+}
+
+/// RACK's recovery.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rack {
+    phase: Phase,
+    /// In a box, a sender with another recovery is not larger for it.
+    record: Box<Record>,
+    window: ReorderingWindow,
+    probe: Probe,
+    waits_for: Wait,
+    prr: Prr,
+    undo: Box<Undo>,
+    /// F-RTO: what goes out on this ACK is new data.
+    new_first: bool,
+}
+
+impl LossRecovery for Rack {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        let news = self.record.on_ack(state, header, now);
+        if self.phase == Phase::Recovery && header.ack < state.recovery_point {
+            state.advance_partially(header.ack, true, now);
+        } else {
+            state.advance(header.ack, now);
+        }
+        self.on_ack(state, header, &news, true, now);
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        state.dup_acks += 1;
+        let news = self.record.on_ack(state, header, now);
+        self.on_ack(state, header, &news, false, now);
+    }
+
+    fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        // Its blocks may be news all the same.
+        let news = self.record.on_ack(state, header, now);
+        if news.delivered > 0 {
+            self.on_ack(state, header, &news, false, now);
+        }
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        let in_recovery = self.window.length(true, self.record.min_rtt(), state.rtt.srtt());
+        let lateness = if state.params.follows_linux() { Duration::ZERO } else { in_recovery };
+        // A timeout in a recovery is one more cut of the same episode.
+        let repeated = state.rtt.backoff() > 1;
+        if self.phase == Phase::Open || state.una >= state.recovery_point {
+            self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
+        }
+        self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
+        self.new_first = false;
+        state.timeout(now);
+        (state.nxt, state.retransmit) = (state.snd_max, None);
+        state.recovery_timer.stop();
+        self.phase = Phase::Timeout;
+        self.probe = Probe::default();
+        // §6.3: the first segment is lost, and every one whose time is over.
+        self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
+        // As in Linux what counts as in flight does not hold up the first retransmission.
+        let in_flight = self.record.in_flight(state);
+        state.recovery_step(RecoveryStep::SlowStart(f64::from(in_flight) + 1.0));
+    }
+
+    fn on_timer(&mut self, state: &mut SendState, now: Time) {
+        match self.waits_for {
+            Wait::Probe => {
+                if self.probe.is_due(state) {
+                    state.restart_timer(now);
+                }
+            }
+            Wait::Reordering => {
+                let marks = self.detect(state, now);
+                if marks.count > 0 && self.phase != Phase::Recovery {
+                    self.begin(state, 1, now);
+                }
+                state.renew_quota();
+            }
+        }
+    }
+
+    fn on_sent(&mut self, state: &mut SendState, seq: u32, now: Time) {
+        let is_probe = self.probe.is_due_now();
+        let is_new = self.record.on_sent(seq, is_probe, now);
+        if !is_new && !is_probe {
+            self.undo.sent_again(now);
+        }
+        if self.phase == Phase::Recovery {
+            self.prr.sent();
+        }
+        if self.probe.sent(state, seq, is_new, now) {
+            return; // the retransmission timer runs now
+        }
+        if is_new {
+            self.arm_probe(state, now);
+        }
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+        if let Some(seq) = self.probe.take_due(state).or_else(|| state.retransmit.take()) {
+            return Some(seq);
+        }
+        if !state.has_quota() || self.record.in_flight(state) >= state.usable_window() {
+            return None;
+        }
+        let repairs = self.phase != Phase::Open && !self.new_first;
+        let lost = if repairs { self.record.next_lost(state.una) } else { None };
+        let seq = lost.or_else(|| state.next_new())?;
+        state.use_quota();
+        Some(seq)
+    }
+
+    fn allows_fast_path(&self, state: &SendState) -> bool {
+        // RACK's own work on an ACK in order is in `on_fast_ack`.
+        self.phase == Phase::Open && !self.probe.is_on() && self.record.is_plain(state.una)
+    }
+
+    #[inline(always)]
+    fn on_fast_ack(&mut self, state: &mut SendState, now: Time) {
+        self.record.on_fast_ack(state, now);
+        self.arm_probe(state, now);
+    }
+
+    #[inline(always)]
+    fn on_fast_sent(&mut self, state: &mut SendState, now: Time) {
+        self.record.on_new_sent(now);
+        self.arm_probe(state, now);
+    }
+}
+
+impl Rack {
+    /// An ACK of any kind has been entered in the record; `advances`: it expects more than the one before.
+    fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, news: &News, advances: bool, now: Time) {
+        if let Some(end) = news.repeated_end {
+            // A D-SACK is a sign of reordering, unless the probe explains it; to Linux, only once reordering was seen.
+            let counts = self.window.reordering_seen || !state.params.follows_linux();
+            if counts && !self.probe.explains(end) {
+                self.window.on_dsack(state.una, state.snd_max);
+            }
+        }
+        self.window.reordering_seen |= news.reordered;
+        self.undo.note(news);
+        if self.probe.reveals_loss(header, news, advances) {
+            state.tail_loss(now);
+        }
+        self.new_first = false;
+        let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
+        let mut exits = false;
+        if self.phase != Phase::Open && state.una >= state.recovery_point {
+            exits = self.phase == Phase::Recovery;
+            self.exit(state, now);
+        }
+        let looks = news.advances_rack || undone;
+        let marks = if looks { self.detect(state, now) } else { Marks::default() };
+        let finds_loss = match self.phase {
+            Phase::Open => self.record.has_lost(state.una),
+            Phase::Recovery => false,
+            Phase::Timeout => marks.again > 0,
+        };
+        if finds_loss {
+            self.begin(state, news.delivered, now);
+        } else if self.phase == Phase::Recovery {
+            self.reduce(state, news.delivered, advances && marks.count == 0);
+        } else if advances && !exits {
+            state.grow(now);
+        }
+        self.arm_probe(state, now);
+        state.renew_quota();
+    }
+
+    /// A recovery begins with an ACK that reports `delivered` segments.
+    fn begin(&mut self, state: &mut SendState, delivered: u32, now: Time) {
+        let before = state.window.cwnd();
+        self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
+        state.fast_retransmit(now);
+        state.retransmit = None; // the record has what is lost
+        self.phase = Phase::Recovery;
+        self.probe = Probe::default();
+        self.record.repeat_from(state.una);
+        let flight = state.flight_size() - self.record.reported() + delivered;
+        self.prr = Prr::begin(match state.params.reduction {
+            Reduction::LinuxPrr => before as u32,
+            _ => flight.min(state.flight_size()),
+        });
+        self.reduce(state, delivered, false);
+        if state.params.reduction == Reduction::Immediate {
+            state.retransmit = self.record.next_lost(state.una); // whatever is in flight
+        }
+    }
+
+    fn undoes(&self, state: &SendState) -> bool {
+        state.params.spurious_detection == SpuriousDetection::Linux
+    }
+
+    /// Takes back a cut of the window that was not needed; whether there was one.
+    fn undo_if_needless(&mut self, state: &mut SendState, news: &News, advances: bool, now: Time) -> bool {
+        let is_over = state.una >= state.recovery_point;
+        let keeps_marks = match self.phase {
+            Phase::Open if self.undo.all_reported() => true,
+            Phase::Recovery if is_over && self.undo.may(state) => true,
+            Phase::Recovery if self.undo.all_reported() => true,
+            Phase::Recovery if advances && self.undo.answers_original(state) => {
+                self.window.reordering_seen = true;
+                if self.record.under_way() > 0 {
+                    return false; // what was sent again is yet to be acknowledged
+                }
+                false
+            }
+            Phase::Timeout if advances && self.undo.may(state) => false,
+            Phase::Timeout => match self.undo.frto(state, news, advances) {
+                Frto::Spurious => false,
+                Frto::NewFirst => {
+                    self.new_first = true;
+                    return false;
+                }
+                Frto::Goes => return false,
+            },
+            _ => return false,
+        };
+        if !keeps_marks {
+            self.record.unmark(state.una);
+        }
+        self.phase = Phase::Open;
+        self.undo.revert(state, now);
+        true
+    }
+
+    /// The window of an ACK in a recovery.
+    fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
+        if state.params.reduction != Reduction::Immediate && delivered > 0 {
+            let (in_flight, ssthresh) = (self.record.in_flight(state), state.window.ssthresh());
+            let cwnd = self.prr.on_ack(delivered, in_flight, ssthresh, safe);
+            state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
+        }
+    }
+
+    fn exit(&mut self, state: &mut SendState, now: Time) {
+        if self.phase == Phase::Recovery {
+            if state.params.reduction != Reduction::Immediate {
+                state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
+            }
+            state.record(TcpFactKind::RecoveryExit, state.una, now);
+        }
+        self.phase = Phase::Open;
+        self.window.on_exit();
+    }
+
+    /// Marks what is lost, and waits for what may only be late.
+    fn detect(&mut self, state: &mut SendState, now: Time) -> Marks {
+        let reported = self.record.reported() >= state.params.dupack_threshold;
+        let eager = self.phase != Phase::Open || reported;
+        let lateness = self.window.length(eager, self.record.min_rtt(), state.rtt.srtt());
+        let marks = self.record.mark_overtaken(state.snd_max, lateness, now);
+        if let Some(seq) = marks.first {
+            state.record(TcpFactKind::RackMark, seq, now);
+        }
+        match marks.wait {
+            Some(wait) => {
+                let slack = probe::slack(&state.params);
+                state.recovery_timer.start(now, wait + slack);
+                self.waits_for = Wait::Reordering;
+            }
+            None if self.waits_for == Wait::Reordering => state.recovery_timer.stop(),
+            None => {}
+        }
+        marks
+    }
+
+    /// §7.2: a probe is due some time after the last segment or ACK, if nothing is being repaired.
+    #[inline(always)]
+    fn arm_probe(&mut self, state: &mut SendState, now: Time) {
+        if self.waits_for == Wait::Reordering && state.recovery_timer.runs() {
+            return;
+        }
+        let repairs = self.phase != Phase::Open || self.record.reported() > 0;
+        self.waits_for = Wait::Probe;
+        self.probe.arm(state, repairs, now);
+    }
+}

@@ -1,0 +1,305 @@
+//! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
+
+use super::min_rtt::WindowedMin;
+use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::spurious::FirstBlock;
+use crate::tcp::state::SendState;
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::TcpHeader;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What an ACK reported.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct News {
+    /// Segments delivered, by the ACK itself or by its blocks.
+    pub delivered: u32,
+    /// A segment sent once has arrived behind one sent later.
+    pub reordered: bool,
+    /// A segment sent once, below the recovery point, has arrived.
+    pub original: bool,
+    /// The latest transmission known to be delivered may be another one.
+    pub advances_rack: bool,
+    /// One above the segment that the ACK reports to have arrived twice (D-SACK).
+    pub repeated_end: Option<u32>,
+}
+
+/// What a search for losses found.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// The lowest segment marked.
+    pub first: Option<u32>,
+    pub count: u32,
+    /// Those of them that had been sent again.
+    pub again: u32,
+    /// How long segments may still be late that others have overtaken.
+    pub wait: Option<Duration>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Repeat {
+    at: Time,
+    /// It is not known to be lost.
+    is_live: bool,
+}
+
+/// The transmissions of all outstanding segments.
+///
+/// First transmissions are in the order of the segments, so that those that are over lie below a bound. Repeated ones
+/// are in a queue in the order of time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    board: Scoreboard,
+    /// When segment `base + i` was sent first.
+    sent: VecDeque<Time>,
+    base: u32,
+    /// First transmissions below are over: delivered or lost.
+    over_below: u32,
+    /// Lost segments below have been sent again, or are in `lost_again`.
+    repeated_below: u32,
+    repeats: BTreeMap<u32, Repeat>,
+    queue: VecDeque<(Time, u32)>,
+    live: u32,
+    lost_again: BTreeSet<u32>,
+    /// RACK.xmit_ts, RACK.end_seq: the latest transmission delivered.
+    latest: (Time, u32),
+    /// RACK.rtt.
+    rtt: Duration,
+    /// RACK.min_RTT.
+    min_rtt: WindowedMin,
+}
+
+impl Record {
+    /// A segment goes out; whether for the first time. A probe does not count as one more in flight, as in Linux.
+    pub fn on_sent(&mut self, seq: u32, is_probe: bool, now: Time) -> bool {
+        if seq >= self.base + self.sent.len() as u32 {
+            self.on_new_sent(now);
+            return true;
+        }
+        let earlier = self.repeats.insert(seq, Repeat { at: now, is_live: !is_probe });
+        self.live -= u32::from(earlier.is_some_and(|repeat| repeat.is_live));
+        if !is_probe {
+            self.live += 1;
+            self.lost_again.remove(&seq);
+            self.queue.push_back((now, seq));
+        }
+        false
+    }
+
+    #[inline(always)]
+    pub fn on_new_sent(&mut self, now: Time) {
+        self.sent.push_back(now);
+    }
+
+    /// An ACK of segments in order arrived, and nothing is amiss.
+    #[inline(always)]
+    pub fn on_fast_ack(&mut self, state: &SendState, now: Time) {
+        let count = state.una - self.base;
+        if let Some(&sent) = self.sent.get(count as usize - 1) {
+            self.rtt = now.since(sent);
+            self.latest = (sent, state.una - 1);
+            self.min_rtt.note(self.rtt, now);
+        }
+        (0..count).for_each(|_| _ = self.sent.pop_front());
+        self.base = state.una;
+        self.board.advance(state.una);
+    }
+
+    /// Whether nothing is reported, lost or sent again.
+    pub fn is_plain(&self, una: u32) -> bool {
+        self.board.count() == 0 && self.repeats.is_empty() && self.over_below <= una
+    }
+
+    /// The least round-trip time; zero before the first.
+    pub fn min_rtt(&self) -> Duration {
+        self.min_rtt.least()
+    }
+
+    /// Segments above the acknowledged ones that the receiver holds.
+    pub fn reported(&self) -> u32 {
+        self.board.count()
+    }
+
+    /// Segments sent again and not known to be lost.
+    pub fn under_way(&self) -> u32 {
+        self.live
+    }
+
+    /// A timeout was not needed: nothing is lost.
+    pub fn unmark(&mut self, una: u32) {
+        (self.over_below, self.repeated_below) = (una, una);
+        self.lost_again.clear();
+    }
+
+    /// Segments in flight: first transmissions that are not over, and repeated ones not known to be lost.
+    pub fn in_flight(&self, state: &SendState) -> u32 {
+        self.board.holes(self.over_below.max(state.una), state.snd_max) + self.live
+    }
+
+    /// An ACK arrived, which the state is yet to take in.
+    pub fn on_ack(&mut self, state: &SendState, header: &TcpHeader, now: Time) -> News {
+        let mut news = News::default();
+        let ack = header.ack.max(self.base); // others may have overtaken it
+        let fack = self.board.highest_end();
+        let mut blocks = [(0, 0); 4];
+        let count = header.sacks.as_slice().len();
+        blocks[..count].copy_from_slice(header.sacks.as_slice());
+        let blocks = &mut blocks[..count];
+        if let Some(block) = FirstBlock::of(header).filter(|block| block.repeats) {
+            news.repeated_end = Some(block.end);
+        }
+        blocks.sort_unstable();
+        for &(start, end) in blocks.iter() {
+            if start < ack || end > state.snd_max || start >= end {
+                continue;
+            }
+            let mut seq = self.board.next_hole(start);
+            while seq < end {
+                self.deliver(seq, fack, state, &mut news, now);
+                seq = self.board.next_hole(seq + 1);
+            }
+            self.board.insert(start, end);
+        }
+        for seq in self.base..ack {
+            if !self.board.contains(seq) {
+                self.deliver(seq, fack, state, &mut news, now);
+            }
+        }
+        let gone = (ack - self.base) as usize;
+        self.sent.drain(..gone.min(self.sent.len()));
+        self.base = ack;
+        self.board.advance(self.base);
+        if self.repeats.is_empty() {
+            self.queue.clear();
+        }
+        news
+    }
+
+    fn deliver(&mut self, seq: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
+        let Some(&first) = self.sent.get((seq - self.base) as usize) else { return };
+        news.delivered += 1;
+        let repeat = self.repeats.remove(&seq);
+        self.lost_again.remove(&seq);
+        self.live -= u32::from(repeat.is_some_and(|repeat| repeat.is_live));
+        let sent = repeat.map_or(first, |repeat| repeat.at);
+        let rtt = now.since(sent);
+        if repeat.is_none() {
+            // §6.2 step 3; the ACK of a segment sent once is a measurement.
+            news.reordered |= seq + 1 < fack;
+            news.original |= seq < state.recovery_point;
+            self.min_rtt.note(rtt, now);
+        } else {
+            // §6.2 step 2: it may be the ACK of the transmission before.
+            let echoes_earlier = state.echo.is_some_and(|echo| echo < sent);
+            if rtt < self.min_rtt.least() || (echoes_earlier && !state.params.follows_linux()) {
+                return;
+            }
+        }
+        news.advances_rack = true;
+        self.rtt = rtt;
+        self.latest = self.latest.max((sent, seq));
+    }
+
+    /// §6.2 step 5: marks what was overtaken longer than a round trip and `lateness` after it was sent.
+    pub fn mark_overtaken(&mut self, snd_max: u32, lateness: Duration, now: Time) -> Marks {
+        let mut marks = Marks::default();
+        let (rtt, latest, base) = (self.rtt, self.latest, self.base);
+        let is_over = |sent: Time| now.since(sent) >= rtt + lateness;
+        let wait = |sent: Time| (rtt + lateness).saturating_sub(now.since(sent));
+        // First transmissions. The bound of those that are over only rises.
+        let in_time = self.sent.partition_point(|&sent| is_over(sent)) as u32 + base;
+        let [before, until] = [
+            self.sent.partition_point(|&sent| sent < latest.0) as u32 + base,
+            self.sent.partition_point(|&sent| sent <= latest.0) as u32 + base,
+        ];
+        let overtaken = before.max(until.min(latest.1)); // of those sent at the same time the ones below it
+        let bound = in_time.min(overtaken).min(snd_max);
+        let from = self.over_below.max(base);
+        if bound > from {
+            let hole = self.board.next_hole(from);
+            marks.count = self.board.holes(from, bound);
+            marks.first = (hole < bound).then_some(hole);
+            self.over_below = bound;
+        }
+        if overtaken > bound
+            && let Some(last) = self.board.last_hole(overtaken).filter(|&last| last >= bound)
+        {
+            marks.wait = Some(wait(self.sent[(last - base) as usize]));
+        }
+        // Repeated ones.
+        while let Some(&(sent, seq)) = self.queue.front() {
+            let is_current = self.repeats.get(&seq).is_some_and(|repeat| repeat.is_live && repeat.at == sent);
+            if is_current && !((sent, seq) < latest && is_over(sent)) {
+                break;
+            }
+            self.queue.pop_front();
+            if is_current {
+                self.lose_again(seq);
+                marks.count += 1;
+                marks.again += 1;
+                marks.first = Some(marks.first.map_or(seq, |first| first.min(seq)));
+            }
+        }
+        let overtaken = self.queue.partition_point(|&repeat| repeat < latest);
+        if let Some(&(sent, _)) = overtaken.checked_sub(1).and_then(|last| self.queue.get(last)) {
+            marks.wait = marks.wait.max(Some(wait(sent)));
+        }
+        marks
+    }
+
+    fn lose_again(&mut self, seq: u32) {
+        if let Some(repeat) = self.repeats.get_mut(&seq).filter(|repeat| repeat.is_live) {
+            repeat.is_live = false;
+            self.live -= 1;
+            self.lost_again.insert(seq);
+        }
+    }
+
+    /// §6.3: the retransmission timer went off. The first segment is lost, and all that are older than a round trip and
+    /// `lateness`.
+    pub fn mark_at_timeout(&mut self, una: u32, snd_max: u32, lateness: Duration, now: Time) {
+        // A receiver that reported `una` and does not acknowledge it has thrown away what it held (RFC 2018 §8).
+        if self.board.contains(una) {
+            self.board.clear(una);
+        }
+        let limit = self.rtt + lateness;
+        let over = self.sent.partition_point(|&sent| now.since(sent) >= limit) as u32 + self.base;
+        self.over_below = self.over_below.max(over).max(una + 1).min(snd_max);
+        while let Some(&(sent, seq)) = self.queue.front() {
+            if now.since(sent) < limit {
+                break;
+            }
+            self.queue.pop_front();
+            if self.repeats.get(&seq).is_some_and(|repeat| repeat.at == sent) {
+                self.lose_again(seq);
+            }
+        }
+        self.lose_again(una);
+        self.repeated_below = una;
+    }
+
+    /// What is lost and was not sent again is sent again from here on.
+    pub fn repeat_from(&mut self, una: u32) {
+        self.repeated_below = una;
+    }
+
+    /// Whether a segment is lost, sent again or not.
+    pub fn has_lost(&self, una: u32) -> bool {
+        self.board.holes(una, self.over_below) > 0 || !self.lost_again.is_empty()
+    }
+
+    /// The lowest lost segment that is not on its way again.
+    pub fn next_lost(&mut self, una: u32) -> Option<u32> {
+        let mut hole = self.board.next_hole(self.repeated_below.max(una));
+        while hole < self.over_below && self.repeats.get(&hole).is_some_and(|repeat| repeat.is_live) {
+            hole = self.board.next_hole(hole + 1);
+        }
+        self.repeated_below = hole;
+        let first = (hole < self.over_below).then_some(hole);
+        let again = self.lost_again.first().copied();
+        let next = first.into_iter().chain(again).min()?;
+        if Some(next) == first {
+            self.repeated_below = next + 1;
+        }
+        Some(next)
+    }
+}

@@ -1,0 +1,110 @@
+//! Reductions that were not needed, as Linux finds them: D-SACK, timestamps, and F-RTO with SACK (RFC 5682 §3).
+//!
+//! All three watch the same episode, which begins when the window is cut. It ends when every retransmission was reported
+//! to have arrived twice, or when an ACK echoes a time before the first of them (as RFC 3522). After a timeout it also
+//! ends when a segment is delivered that was sent only before it. Then cwnd and ssthresh are at least what they were.
+
+use super::record::News;
+use crate::tcp::cc::Undo as UndoEvent;
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::state::SendState;
+use roamlab_engine::Time;
+
+/// An episode that may have to be undone, and F-RTO.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Undo {
+    /// The first segment outstanding when the window was cut (undo_marker).
+    marker: Option<u32>,
+    /// cwnd and ssthresh from before; none if congestion was echoed.
+    prior: Option<(f64, f64)>,
+    /// Retransmissions that were not reported to have arrived twice; none before the first one (undo_retrans).
+    unreported: Option<u32>,
+    /// When the first retransmission was sent (retrans_stamp).
+    repeated_at: Option<Time>,
+    /// F-RTO is in progress.
+    pub frto: bool,
+}
+
+/// What F-RTO makes of an ACK after a timeout.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Frto {
+    /// It was not needed (step 3b).
+    Spurious,
+    /// New data goes before retransmissions (step 2b).
+    NewFirst,
+    /// Nothing changes.
+    Goes,
+}
+
+impl Undo {
+    /// The window is about to be cut. So many retransmissions are under way, which D-SACKs may still report.
+    pub fn begin(&mut self, state: &SendState, under_way: u32) {
+        let (cwnd, ssthresh) = state.window.sizes();
+        // tcp_current_ssthresh: three quarters of cwnd at least.
+        self.prior = (!state.ece).then_some((cwnd, ssthresh.max(cwnd * 0.75)));
+        self.marker = Some(state.una);
+        self.unreported = (under_way > 0).then_some(under_way);
+        self.repeated_at = None;
+    }
+
+    /// A segment goes out again.
+    pub fn sent_again(&mut self, now: Time) {
+        self.repeated_at.get_or_insert(now);
+        *self.unreported.get_or_insert(0) += 1;
+    }
+
+    /// An ACK may report by D-SACK that a retransmission was one too many.
+    pub fn note(&mut self, news: &News) {
+        let watched = news.repeated_end.zip(self.marker).is_some_and(|(end, marker)| end > marker);
+        if let Some(unreported) = self.unreported.as_mut().filter(|_| watched) {
+            *unreported = unreported.saturating_sub(1);
+        }
+    }
+
+    /// Whether all retransmissions were reported to have arrived twice.
+    pub fn all_reported(&self) -> bool {
+        self.marker.is_some() && self.unreported == Some(0)
+    }
+
+    /// Whether the ACK at hand answers an original transmission, by the time that it echoes.
+    pub fn answers_original(&self, state: &SendState) -> bool {
+        let echo = state.echo.zip(self.repeated_at);
+        self.marker.is_some() && echo.is_some_and(|(echo, repeated)| echo < repeated)
+    }
+
+    /// Whether the episode may be undone.
+    pub fn may(&self, state: &SendState) -> bool {
+        self.all_reported() || self.answers_original(state)
+    }
+
+    /// An ACK after a timeout (RFC 5682 §3).
+    pub fn frto(&mut self, state: &mut SendState, news: &News, advances: bool) -> Frto {
+        if !self.frto {
+            return Frto::Goes;
+        }
+        if news.original {
+            return Frto::Spurious; // step 3b
+        }
+        if state.snd_max > state.recovery_point {
+            self.frto &= news.delivered == 0; // step 3a: new data overtook what was lost
+        } else if advances && state.una < state.recovery_point {
+            if state.has_new_data() {
+                return Frto::NewFirst;
+            }
+            self.frto = false;
+        }
+        Frto::Goes
+    }
+
+    /// The window as it was.
+    pub fn revert(&mut self, state: &mut SendState, now: Time) {
+        if let Some((cwnd, ssthresh)) = self.prior {
+            let (now_cwnd, now_ssthresh) = state.window.sizes();
+            let event = UndoEvent { pipe_prev: ssthresh.max(now_ssthresh), cwnd: cwnd.max(now_cwnd) };
+            state.control.algorithm().on_undo(&mut state.window, &event);
+        }
+        *self = Undo::default();
+        state.recovery_point = state.una.saturating_sub(1); // a loss may be found at once
+        state.record(TcpFactKind::Spurious, state.una, now);
+    }
+}

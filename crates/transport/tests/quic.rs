@@ -1,0 +1,448 @@
+//! QUIC's two ends: numbers worked out by hand from RFC 9000 and RFC 9002.
+
+use roamlab_engine::{Bytes, Duration, Rng, Time};
+use roamlab_packet::{QuicAck, QuicHeader};
+use roamlab_transport::{
+    Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec, TcpFact, TcpFactKind,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Duration::from_millis(millis)
+}
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Without handshake and pacing, so that a test can follow the packets.
+fn bare() -> QuicSpec {
+    QuicSpec { handshake: QuicHandshake::None, pacing: false, ..QuicSpec::default() }
+}
+
+fn sender(spec: QuicSpec) -> QuicSender {
+    QuicSender::new(Arc::new(spec))
+}
+
+/// What goes out at `now`: the packet numbers and the segments.
+fn sent(sender: &mut QuicSender, now: Time) -> Vec<(u32, u32)> {
+    std::iter::from_fn(|| sender.poll_transmit(now))
+        .map(|QuicPacket { header, .. }| (header.number, header.segment))
+        .collect()
+}
+
+/// An ACK of these ranges, the largest first, arrives.
+fn ack(sender: &mut QuicSender, ranges: &[(u32, u32)], now: Time) {
+    let ack = QuicAck { ranges: ranges.to_vec(), delay: Duration::ZERO };
+    sender.on_packet(&QuicHeader { ack: Some(Box::new(ack)), ..QuicHeader::default() }, now);
+}
+
+fn facts(sender: &mut QuicSender) -> Vec<TcpFact> {
+    std::iter::from_fn(|| sender.poll_fact()).collect()
+}
+
+fn kinds(sender: &mut QuicSender) -> Vec<TcpFactKind> {
+    facts(sender).into_iter().map(|fact| fact.kind).collect()
+}
+
+/// New packets with new segments, of which the first is 1.
+fn numbered(numbers: std::ops::Range<u32>) -> Vec<(u32, u32)> {
+    numbers.map(|number| (number, number + 1)).collect()
+}
+
+#[test]
+fn the_initial_window_goes_out_and_each_acknowledged_packet_lets_two_follow() {
+    let mut sender = sender(bare());
+    sender.offer(None);
+    assert_eq!(sent(&mut sender, at(0)), numbered(0..10));
+    ack(&mut sender, &[(0, 2)], at(100));
+    assert_eq!(sent(&mut sender, at(100)), numbered(10..14));
+    let variables = sender.variables();
+    assert_eq!((variables.cwnd, variables.srtt, variables.rttvar), (12.0, ms(100), ms(50)));
+    // §6.2.1: 100 + 4 * 50 + 25, from the last packet.
+    assert_eq!((variables.rto, sender.next_deadline()), (ms(325), Some(at(425))));
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Window]);
+}
+
+#[test]
+fn data_waits_for_a_round_trip_of_the_handshake() {
+    let mut sender = sender(QuicSpec { pacing: false, ..QuicSpec::default() });
+    let mut receiver = QuicReceiver::new(Arc::new(QuicSpec::default()));
+    assert_eq!(sender.poll_transmit(at(0)), None, "nothing is offered");
+    sender.offer(Some(3));
+    let initial = sender.poll_transmit(at(0)).unwrap();
+    assert_eq!((initial.header.handshake, initial.size), (true, Bytes(1228)));
+    assert_eq!((sender.poll_transmit(at(0)), sender.next_deadline()), (None, Some(at(999))));
+    receiver.on_packet(&initial.header, at(30));
+    let answer = receiver.poll_transmit(at(30)).unwrap();
+    assert_eq!((answer.header.handshake, answer.size), (true, Bytes(1228)));
+    sender.on_packet(&answer.header, at(60));
+    // The stream's segments follow the handshake, which is segment 0; packet numbers begin anew (§12.3).
+    assert_eq!(sent(&mut sender, at(60)), [(0, 1), (1, 2), (2, 3)]);
+    assert_eq!(sender.variables().srtt, ms(60));
+}
+
+#[test]
+fn a_lost_handshake_is_repeated_with_backoff() {
+    let mut sender = sender(QuicSpec::default());
+    sender.offer(Some(1));
+    let mut times = Vec::new();
+    let mut now = at(0);
+    for _ in 0..3 {
+        let packet = sender.poll_transmit(now).unwrap();
+        times.push((now, packet.header.number));
+        now = sender.next_deadline().unwrap();
+        sender.on_deadline(now);
+    }
+    // §6.2.2: 333 + 4 * 166.5 ms, then twice that.
+    assert_eq!(times, [(at(0), 0), (at(999), 1), (at(2997), 2)]);
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Timeout; 3]);
+    // The answer to the second one is a sample of its own: no packet number repeats.
+    let ack = QuicAck { ranges: vec![(1, 2)], delay: Duration::ZERO };
+    let answer = QuicHeader { handshake: true, ack: Some(Box::new(ack)), ..QuicHeader::default() };
+    sender.on_packet(&answer, at(3000));
+    assert_eq!(sender.variables().srtt, ms(2001));
+    assert_eq!(sender.variables().backoff, 1);
+}
+
+#[test]
+fn three_later_packets_make_a_loss_and_its_segment_goes_out_under_a_new_number() {
+    let mut sender = sender(bare());
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    ack(&mut sender, &[(1, 3)], at(100));
+    // Packet 0 is two below the largest: 12.5 ms more make it 9/8 of a round trip old.
+    assert_eq!(sent(&mut sender, at(100)), numbered(10..14));
+    assert_eq!(sender.next_deadline(), Some(at(112) + Duration::from_micros(500)));
+    facts(&mut sender);
+    ack(&mut sender, &[(1, 4)], at(105));
+    let fact = facts(&mut sender)[0];
+    // §7.3.2: 12 packets are halved. 10 are in flight, so nothing goes out.
+    assert_eq!((fact.kind, fact.seq, fact.cwnd, fact.ssthresh), (TcpFactKind::FastRetransmit, 1, 6.0, 6.0));
+    assert_eq!((sent(&mut sender, at(105)), sender.in_flight()), (vec![], 10));
+    // Five more: the window permits one packet, and it has the segment of packet 0.
+    ack(&mut sender, &[(1, 9)], at(106));
+    assert_eq!(sent(&mut sender, at(106)), [(14, 1)]);
+    // Packets sent before the loss do not grow the window, nor end the period.
+    ack(&mut sender, &[(1, 14)], at(200));
+    assert_eq!((sender.variables().cwnd, kinds(&mut sender)), (6.0, vec![]));
+    sent(&mut sender, at(200));
+    ack(&mut sender, &[(1, 15)], at(206));
+    assert_eq!(kinds(&mut sender), [TcpFactKind::RecoveryExit]);
+    assert_eq!(sender.variables().cwnd, 6.0 + 1.0 / 6.0);
+}
+
+#[test]
+fn the_time_threshold_needs_no_further_ack() {
+    let mut sender = sender(bare());
+    sender.offer(Some(3));
+    sent(&mut sender, at(0));
+    ack(&mut sender, &[(1, 3)], at(80));
+    assert_eq!(sender.next_deadline(), Some(at(90)));
+    sender.on_deadline(at(90));
+    assert_eq!(kinds(&mut sender), [TcpFactKind::FastRetransmit]);
+    assert_eq!(sent(&mut sender, at(90)), [(3, 1)]);
+    ack(&mut sender, &[(1, 4)], at(170));
+    assert!(sender.finished());
+    assert_eq!(sender.next_deadline(), None);
+}
+
+#[test]
+fn a_probe_timeout_sends_two_packets_beyond_the_window_and_cuts_nothing() {
+    let mut sender = sender(bare());
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    assert_eq!(sender.next_deadline(), Some(at(1024)), "333 + 4 * 166.5 + 25");
+    sender.on_deadline(at(1024));
+    assert_eq!(sent(&mut sender, at(1024)), numbered(10..12));
+    assert_eq!((sender.in_flight(), sender.variables().cwnd), (12, 10.0));
+    let fact = facts(&mut sender)[0];
+    assert_eq!((fact.kind, fact.seq, fact.rto), (TcpFactKind::Timeout, 1, ms(2048)));
+    assert_eq!(sender.next_deadline(), Some(at(1024 + 2048)));
+    // An ACK of the second probe declares all but the first lost, and ends the backoff.
+    ack(&mut sender, &[(11, 12)], at(1124));
+    assert_eq!(sender.in_flight(), 1);
+    assert_eq!((sender.variables().backoff, sender.variables().srtt), (1, ms(100)));
+    assert_eq!(kinds(&mut sender), [TcpFactKind::FastRetransmit]);
+    // A window of five, of which one is in flight.
+    assert_eq!(sent(&mut sender, at(1124)), [(12, 1), (13, 2), (14, 3), (15, 4)]);
+}
+
+#[test]
+fn a_probe_repeats_what_is_outstanding_if_there_is_nothing_else() {
+    let mut sender = sender(bare());
+    sender.offer(Some(2));
+    sent(&mut sender, at(0));
+    ack(&mut sender, &[(0, 1)], at(100));
+    sender.on_deadline(at(325));
+    assert_eq!(sent(&mut sender, at(325)), [(2, 2), (3, 2)]);
+}
+
+#[test]
+fn an_outage_of_several_probe_timeouts_is_persistent_congestion() {
+    let outage = |probe_timeouts: u32| {
+        let mut sender = sender(bare());
+        sender.offer(None);
+        sent(&mut sender, at(0));
+        ack(&mut sender, &[(0, 10)], at(100));
+        assert_eq!(sent(&mut sender, at(100)).len(), 20);
+        let mut times = Vec::new();
+        let mut last = 0;
+        for _ in 0..probe_timeouts {
+            let now = sender.next_deadline().unwrap();
+            sender.on_deadline(now);
+            last = sent(&mut sender, now)[0].0;
+            times.push(now);
+        }
+        facts(&mut sender);
+        // Of all these, the first probe of the last timeout arrives.
+        ack(&mut sender, &[(last, last + 1)], *times.last().unwrap() + ms(100));
+        (times, facts(&mut sender)[0])
+    };
+    // The timeouts: 325, 650, 1300, 2600 ms. The period: srtt 100, rttvar 37.5, so 3 * (100 + 150 + 25) = 825 ms. Packets
+    // sent at 100 ms, with the first sample, do not count.
+    let (times, fact) = outage(3);
+    assert_eq!(times, [at(425), at(1075), at(2375)]);
+    // Lost from 425 to 1075 ms: 650 ms.
+    assert_eq!((fact.kind, fact.cwnd), (TcpFactKind::FastRetransmit, 10.0));
+    let (times, fact) = outage(4);
+    assert_eq!(times[3], at(4975));
+    // Lost from 425 to 2375 ms. The window of 20 leaves a threshold of 10.
+    assert_eq!((fact.kind, fact.cwnd, fact.ssthresh), (TcpFactKind::PersistentCongestion, 2.0, 10.0));
+}
+
+#[test]
+fn pacing_spreads_the_window_over_less_than_a_round_trip() {
+    let mut sender = sender(QuicSpec { pacing: true, ..bare() });
+    sender.offer(None);
+    assert_eq!(sent(&mut sender, at(0)).len(), 10, "the burst of the initial window");
+    ack(&mut sender, &[(0, 10)], at(100));
+    // A window of 20 in 100 ms: 100 / (1.25 * 20) = 4 ms for each packet; the bucket was filled meanwhile.
+    assert_eq!(sent(&mut sender, at(100)).len(), 10);
+    for packet in 1..=10 {
+        let now = at(100 + 4 * packet);
+        assert_eq!(sender.next_deadline(), Some(now));
+        sender.on_deadline(now);
+        assert_eq!(sent(&mut sender, now).len(), 1);
+    }
+    assert_eq!((sender.in_flight(), sender.next_deadline()), (20, Some(at(140 + 325))));
+}
+
+#[test]
+fn a_stop_keeps_what_was_sent() {
+    let mut sender = sender(bare());
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    sender.stop();
+    ack(&mut sender, &[(1, 10)], at(100));
+    assert_eq!(sent(&mut sender, at(100)), [(10, 1)]);
+    ack(&mut sender, &[(1, 11)], at(200));
+    assert!(sender.finished());
+    assert_eq!(sent(&mut sender, at(200)), []);
+}
+
+/// A sender with 20 packets in flight and a window of 20 at 100 ms. At 150 ms the other end says from a new address that
+/// it has the first ten, and at 200 ms it answers the challenge.
+fn migrated(migration: Migration) -> (QuicSender, Vec<QuicPacket>, Vec<QuicPacket>) {
+    let mut sender = sender(QuicSpec { migration: Some(migration), ..bare() });
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    ack(&mut sender, &[(0, 10)], at(100));
+    assert_eq!(sent(&mut sender, at(100)).len(), 20);
+    let from_new = |number, ping, path_response| {
+        let ack = Some(Box::new(QuicAck { ranges: vec![(0, 10)], delay: Duration::ZERO }));
+        QuicHeader { number, ack, ping, path_response, path: 1, ..QuicHeader::default() }
+    };
+    sender.on_packet(&from_new(5, true, false), at(150));
+    let before: Vec<QuicPacket> = std::iter::from_fn(|| sender.poll_transmit(at(150))).collect();
+    // Nothing can time out at the limit. The challenge is repeated after 333 + 4 * 166.5 + 25 ms.
+    assert_eq!(sender.next_deadline(), Some(at(150 + 1024)));
+    sender.on_packet(&from_new(6, false, true), at(200));
+    let after = std::iter::from_fn(|| sender.poll_transmit(at(200))).collect();
+    (sender, before, after)
+}
+
+#[test]
+fn a_new_address_gets_a_challenge_and_nothing_else_until_it_answers() {
+    let (mut sender, before, after) = migrated(Migration::Rfc);
+    // 29 + 5 + 1 bytes came, so 105 may go: the challenge has 29 + 5 + 9, a packet with data 1200.
+    let [challenge] = &before[..] else { panic!("{before:?}") };
+    assert!(challenge.header.path_challenge && challenge.header.ack.is_some());
+    assert_eq!((challenge.header.number, challenge.header.path, challenge.size), (30, 1, Bytes(71)));
+    // §9.4: a window of ten, which the 20 packets of the old path do not fill.
+    let numbers: Vec<u32> = after.iter().map(|packet| packet.header.number).collect();
+    assert_eq!(numbers, (31..41).collect::<Vec<u32>>());
+    assert!(after.iter().all(|packet| packet.header.path == 1 && !packet.header.retransmission));
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Window, TcpFactKind::Migration]);
+    let variables = sender.variables();
+    assert_eq!((variables.cwnd, variables.srtt, variables.rto), (10.0, Duration::ZERO, ms(1024)));
+}
+
+#[test]
+fn the_old_path_s_packets_neither_grow_nor_cut_the_new_window() {
+    let (mut sender, _, _) = migrated(Migration::Rfc);
+    facts(&mut sender);
+    // Packets 10 to 16 are lost; those that arrived measure nothing.
+    ack(&mut sender, &[(20, 30), (0, 10)], at(210));
+    assert_eq!((sender.variables().cwnd, sender.variables().srtt), (10.0, Duration::ZERO));
+    assert_eq!((kinds(&mut sender), sender.in_flight()), (vec![], 10));
+    // The new path measures itself, and what was lost goes out on it.
+    ack(&mut sender, &[(31, 33), (20, 30), (0, 10)], at(280));
+    assert_eq!((sender.variables().cwnd, sender.variables().srtt), (12.0, ms(80)));
+    let next: Vec<u32> = sent(&mut sender, at(280)).iter().map(|&(_, segment)| segment).collect();
+    assert_eq!(next, [11, 12, 13, 14]);
+}
+
+#[test]
+fn each_policy_has_its_own_window_after_a_migration() {
+    let after = |migration| {
+        let (sender, _, after) = migrated(migration);
+        let again = after.iter().filter(|packet| packet.header.retransmission).count();
+        (sender.variables().cwnd, after.len(), again)
+    };
+    assert_eq!(after(Migration::Rfc), (10.0, 10, 0));
+    assert_eq!(after(Migration::Quinn), (10.0, 10, 0));
+    assert_eq!(after(Migration::PerPath), (10.0, 10, 0));
+    // Everything in flight is sent again, though it may arrive.
+    assert_eq!(after(Migration::QuicGo), (10.0, 10, 10));
+    // The 20 packets of the old path fill the new window.
+    assert_eq!(after(Migration::Msquic), (10.0, 0, 0));
+    assert_eq!(after(Migration::Keep), (20.0, 0, 0));
+}
+
+#[test]
+fn an_address_that_does_not_answer_is_given_up() {
+    let mut sender = sender(QuicSpec { migration: Some(Migration::Rfc), ..bare() });
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    let ping = QuicAck::default();
+    let ping = QuicHeader { path: 1, ping: true, ack: Some(Box::new(ping)), ..QuicHeader::default() };
+    sender.on_packet(&ping, at(50));
+    let mut challenges = Vec::new();
+    while sender.next_deadline() < Some(at(50 + 3 * 1024)) {
+        let now = sender.next_deadline().unwrap();
+        sender.on_deadline(now);
+        let out: Vec<QuicPacket> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+        challenges.extend(out.iter().map(|packet| (now, packet.header.path_challenge)));
+    }
+    // The limit is 3 * 30 bytes of the PING; a challenge has 43, and those after it 38.
+    assert_eq!(challenges, [(at(50), true), (at(1074), true)]);
+    sender.on_deadline(at(50 + 3 * 1024));
+    // The timeout of the old path's packets is overdue: probes go to the old address.
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Timeout]);
+    let probe = sender.poll_transmit(at(3122)).unwrap();
+    assert_eq!((probe.header.path, probe.header.payload), (0, 1161));
+}
+
+#[test]
+fn a_receiver_tells_its_new_address_until_it_is_used() {
+    let spec = QuicSpec { migration: Some(Migration::Rfc), ..bare() };
+    let mut receiver = QuicReceiver::new(Arc::new(spec));
+    receiver.on_packet(&QuicHeader { segment: 1, payload: 1161, ..QuicHeader::default() }, at(0));
+    receiver.on_path_change(at(10));
+    let ping = receiver.poll_transmit(at(10)).unwrap();
+    assert!(ping.header.ping && ping.header.path == 1);
+    assert_eq!(ping.header.ack.unwrap().delay, ms(10));
+    assert_eq!(receiver.poll_transmit(at(10)), None);
+    // Without a round-trip time: 1024 ms, then twice that.
+    assert_eq!(receiver.next_deadline(), Some(at(1034)));
+    assert!(receiver.poll_transmit(at(1034)).unwrap().header.ping);
+    assert_eq!(receiver.next_deadline(), Some(at(1034 + 2048)));
+    let challenge = QuicHeader { number: 1, path: 1, path_challenge: true, ..QuicHeader::default() };
+    let receipt = receiver.on_packet(&challenge, at(1100));
+    assert_eq!(receipt.in_order_segments, 0);
+    let answer = receiver.poll_transmit(at(1100)).unwrap().header;
+    assert!(answer.path_response && !answer.ping && answer.path == 1);
+    assert_eq!(receiver.next_deadline(), None);
+}
+
+#[test]
+fn a_sender_that_moves_begins_anew_or_keeps_its_window() {
+    let after = |migration| {
+        let mut sender = sender(QuicSpec { migration, ..bare() });
+        sender.offer(None);
+        sent(&mut sender, at(0));
+        ack(&mut sender, &[(0, 10)], at(100));
+        sender.on_path_change(at(110));
+        let packet = sender.poll_transmit(at(110)).unwrap();
+        (sender.variables().cwnd, packet.header.path)
+    };
+    assert_eq!(after(Some(Migration::Rfc)), (10.0, 1));
+    assert_eq!(after(Some(Migration::Keep)), (20.0, 1));
+    assert_eq!(after(None), (20.0, 0), "its address stays");
+}
+
+/// A transfer over a path that loses packets at random: what the sender sent, by packet number.
+fn transfer(spec: QuicSpec, segments: u64, loss: f64, seed: u64) -> Vec<QuicHeader> {
+    let spec = Arc::new(spec);
+    let mut sender = QuicSender::new(Arc::clone(&spec));
+    let mut receiver = QuicReceiver::new(spec);
+    let mut rng = Rng::named(seed, 0, "quic");
+    let mut wire: BTreeMap<(Time, u32), (bool, QuicHeader)> = BTreeMap::new();
+    let (mut order, mut log, mut now, mut arrived) = (0, Vec::new(), at(0), 0);
+    sender.offer(Some(segments));
+    while !sender.finished() {
+        let mut carry = |to_receiver: bool, header: QuicHeader| {
+            order += 1;
+            if rng.uniform() >= loss {
+                // Packets overtake each other where any are lost.
+                let jitter = if loss > 0.0 { rng.uniform() * 3e6 } else { 0.0 };
+                let delay = ms(20) + Duration::from_nanos(jitter as u64);
+                wire.insert((now + delay, order), (to_receiver, header));
+            }
+        };
+        while let Some(packet) = sender.poll_transmit(now) {
+            log.push(packet.header.clone());
+            carry(true, packet.header);
+        }
+        while let Some(packet) = receiver.poll_transmit(now) {
+            carry(false, packet.header);
+        }
+        let arrival = wire.keys().next().map(|&(time, _)| time);
+        let due = [arrival, sender.next_deadline(), receiver.next_deadline()];
+        now = due.into_iter().flatten().min().expect("a sender that waits has a timer").max(now);
+        if arrival.is_some_and(|arrival| arrival <= now)
+            && let Some((_, (to_receiver, header))) = wire.pop_first()
+        {
+            match to_receiver {
+                true => arrived += u64::from(receiver.on_packet(&header, now).in_order_segments),
+                false => sender.on_packet(&header, now),
+            }
+        }
+        sender.on_deadline(now);
+        receiver.on_deadline(now);
+    }
+    assert_eq!(arrived, segments);
+    log
+}
+
+#[test]
+fn a_transfer_ends_whatever_is_lost() {
+    for seed in 0..60 {
+        let loss = [0.0, 0.02, 0.1, 0.3][seed as usize % 4];
+        let log = transfer(QuicSpec::default(), 300, loss, seed);
+        let data: Vec<&QuicHeader> = log.iter().filter(|header| !header.handshake).collect();
+        assert!(data.windows(2).all(|pair| pair[1].number == pair[0].number + 1), "a number repeats");
+        let mut seen = std::collections::BTreeSet::new();
+        assert!(data.iter().all(|header| header.retransmission != seen.insert(header.segment)));
+        assert!(loss > 0.0 || data.len() == 300, "nothing was lost, and {} packets were sent", data.len());
+    }
+}
+
+#[test]
+fn other_parameters_end_too() {
+    let specs = [
+        QuicSpec { probes: 1, ..QuicSpec::default() },
+        QuicSpec {
+            reordering_threshold: 0,
+            ack_threshold: roamlab_engine::Packets(9),
+            ..QuicSpec::default()
+        },
+        QuicSpec { ack_ranges: 1, ..bare() },
+        QuicSpec { max_ack_delay: Duration::ZERO, ..bare() },
+    ];
+    for (spec, seed) in specs.into_iter().zip(0..) {
+        transfer(spec, 200, 0.15, seed);
+    }
+}
