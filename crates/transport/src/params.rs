@@ -550,6 +550,7 @@ impl TcpParams {
             spurious_detection: if is_rack { SpuriousDetection::Linux } else { base.spurious_detection },
             rto_rule: RtoRule::Linux,
             ack_rule: AckRule::Linux,
+            congestion_control: base.congestion_control.as_in_linux(),
             idle_halving: true,
             timestamps: true,
             halving: Halving::Whole,
