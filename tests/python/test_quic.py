@@ -106,7 +106,7 @@ def test_a_new_address_begins_a_new_window(results: Results) -> None:
     )
     assert sent.filter(held).height == 0, "the limit lets no data go before the answer"
     told = "\n".join(why.lines(results, "tcp", _row(results, "migration")))
-    assert "link-up" in told
+    assert "motion" in told
 
 
 def _row(results: Results, event: str) -> int:
