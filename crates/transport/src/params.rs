@@ -541,10 +541,6 @@ impl TcpParams {
         let is_rack = base.recovery == RecoveryKind::Rfc6675;
         TcpParams {
             profile,
-            congestion_control: match variant {
-                Variant::Cubic => CongestionControlSpec::linux_cubic(),
-                _ => base.congestion_control,
-            },
             recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },
             reduction: Reduction::LinuxPrr,
             spurious_detection: if is_rack { SpuriousDetection::Linux } else { base.spurious_detection },

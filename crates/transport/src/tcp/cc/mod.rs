@@ -451,13 +451,6 @@ impl CongestionControlSpec {
     }
 }
 
-impl CongestionControlSpec {
-    /// CUBIC with Linux's arithmetic.
-    pub(crate) fn linux_cubic() -> CongestionControlSpec {
-        CongestionControlSpec::Cubic(cubic::Params { as_linux: true, ..Default::default() })
-    }
-}
-
 impl<'de> Deserialize<'de> for CongestionControlSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged::deserialize_or_name(deserializer)
