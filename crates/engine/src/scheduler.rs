@@ -90,7 +90,7 @@ impl<E: Copy> Lane<E> {
 pub struct EventScheduler<E> {
     /// The keys of the lanes' first events.
     keys: [u64; MAX_LANES],
-    /// The least key of each four lanes, of each sixteen, and of all.
+    /// The least key of each four lanes, of each sixteen (of no account up to [`SOME_LANES`] lanes), and of all.
     fours: [u64; MAX_LANES / 4],
     sixteens: [u64; MAX_LANES / 16],
     first: u64,
@@ -176,12 +176,11 @@ impl<E: Copy> EventScheduler<E> {
     /// Adds `event` at `time`, which is not past, with a reserved insertion number.
     #[inline(always)]
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
-        let entry = Entry { time, number, event };
         let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
         let place = place_of(distance);
         match self.lane_of[place] {
-            0 => self.push_without_lane(place, distance, entry),
-            lane => self.push_to_lane(place, usize::from(lane) % MAX_LANES, entry),
+            0 => self.push_without_lane(place, distance, Entry { time, number, event }),
+            lane => self.push_to_lane(place, usize::from(lane) % MAX_LANES, (time, number, event)),
         }
     }
 
@@ -196,18 +195,44 @@ impl<E: Copy> EventScheduler<E> {
     }
 
     /// Removes the earliest event, unless it is due after `end`.
-    #[inline(always)]
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, E)> {
+        self.is_due(end).then(|| self.pop_due())
+    }
+
+    /// Whether an event is due by `end`.
+    #[inline(always)]
+    pub fn is_due(&self, end: Time) -> bool {
+        self.first <= end.as_nanos().min(END - 1) << LANE_BITS | LANE_MASK
+    }
+
+    /// Removes the earliest event; [`is_due`](Self::is_due) has to be asked before.
+    ///
+    /// # Panics
+    /// If nothing is pending.
+    #[inline(always)]
+    pub fn pop_due(&mut self) -> (Time, E) {
         let key = self.first;
-        if key > end.as_nanos().min(END - 1) << LANE_BITS | LANE_MASK {
-            return None;
+        let lane = (key & LANE_MASK) as usize;
+        // An entry for each case: that of a lane stays in registers, because no call needs it as a whole.
+        if lane == 0 {
+            let first = self.pop_due_of_heap();
+            return self.happens(first);
         }
-        let mut entry = self.take((key & LANE_MASK) as usize);
-        if are_tied(self.first, key) {
-            entry = self.settle(key, entry);
+        let first = self.pop_lane(lane);
+        if are_tied(self.first, key)
+            && let Some(earlier) = self.earlier_lane(key, first.number)
+        {
+            let earliest = self.pop_instead(earlier, key);
+            return self.happens(earliest);
         }
-        self.now = (entry.time, entry.number);
-        Some((entry.time, entry.event))
+        self.happens(first)
+    }
+
+    /// Notes the time and number of the event that is popped.
+    #[inline(always)]
+    fn happens(&mut self, Entry { time, number, event }: Entry<E>) -> (Time, E) {
+        self.now = (time, number);
+        (time, event)
     }
 
     /// When the earliest event is due.
@@ -248,16 +273,16 @@ impl<E: Copy> EventScheduler<E> {
     }
 
     #[inline(always)]
-    fn push_to_lane(&mut self, place: usize, number: usize, entry: Entry<E>) {
-        let lane = &mut self.lanes[number];
+    fn push_to_lane(&mut self, place: usize, lane_number: usize, (time, number, event): (Time, u64, E)) {
+        let lane = &mut self.lanes[lane_number];
         let is_empty = lane.events.is_empty();
-        if !is_empty && entry.time <= lane.last {
-            return self.push_out_of_order(place, number, entry);
+        if !is_empty && time <= lane.last {
+            return self.push_out_of_order(place, lane_number, Entry { time, number, event });
         }
-        lane.last = entry.time;
-        lane.events.push(entry);
+        lane.last = time;
+        lane.events.push(Entry { time, number, event });
         if is_empty {
-            self.bring_forward_here(number, key(entry.time, number));
+            self.bring_forward_here(lane_number, key(time, lane_number));
         }
     }
 
@@ -293,7 +318,7 @@ impl<E: Copy> EventScheduler<E> {
             None => return self.push_to_heap(entry),
         };
         self.lane_of[place] = lane as u8 | guest;
-        self.push_to_lane(place, lane, entry);
+        self.push_to_lane(place, lane, (entry.time, entry.number, entry.event));
     }
 
     /// The lane whose distance is nearest to this one, if it differs by a quarter at most.
@@ -311,6 +336,9 @@ impl<E: Copy> EventScheduler<E> {
         let lane = self.used;
         self.used += 1;
         self.lanes[lane].distance = distance;
+        if self.used > SOME_LANES {
+            self.sixteens = std::array::from_fn(|sixteen| least(&self.fours, 4 * sixteen));
+        }
         lane
     }
 
@@ -318,17 +346,6 @@ impl<E: Copy> EventScheduler<E> {
     #[inline(always)]
     fn first_of(&self, lane: usize) -> &Entry<E> {
         if lane == 0 { &self.heap[0] } else { self.lanes[lane].events.peek() }
-    }
-
-    /// Takes the first event of a lane that has one.
-    #[inline(always)]
-    fn take(&mut self, lane: usize) -> Entry<E> {
-        if lane != 0 {
-            return self.pop_lane(lane);
-        }
-        let first = self.heap[0];
-        self.pop_heap();
-        first
     }
 
     #[inline(always)]
@@ -412,38 +429,84 @@ impl<E: Copy> EventScheduler<E> {
         self.fours[lane / 4] = least(&self.keys, lane);
         if self.used <= SOME_LANES {
             self.first = least(&self.fours, 0);
-            self.sixteens[0] = self.first;
         } else {
             self.sixteens[lane / 16] = least(&self.fours, lane / 4);
             self.first = least(&self.sixteens, 0);
         }
     }
 
-    /// The first of the events at one time: the one that was taken, whose key was `taken`, or that of another lane, for which
-    /// it goes back.
+    /// Removes the first event of the heap, which is due, unless a lane has an earlier one at the same time.
+    #[inline(never)]
+    fn pop_due_of_heap(&mut self) -> Entry<E> {
+        let (key, entry) = (self.first, self.heap[0]);
+        self.pop_heap();
+        let earlier = if are_tied(self.first, key) { self.earlier_lane(key, entry.number) } else { None };
+        let Some(lane) = earlier else { return entry };
+        self.push_to_heap(entry);
+        self.pop_lane(lane)
+    }
+
+    /// The lane whose first event has the time of the key `taken` and the least insertion number, if that is less than
+    /// `number`. The lane that is first now has that time. Almost always it is the only one, and its event is a later one.
+    #[inline(never)]
+    fn earlier_lane(&self, taken: u64, number: u64) -> Option<usize> {
+        let first = (self.first & LANE_MASK) as usize;
+        let is_later = self.first_of(first).number > number;
+        if is_later && !are_tied(self.least_but(first), taken) {
+            None
+        } else {
+            self.find_earlier(taken, number)
+        }
+    }
+
+    /// The least key of all lanes but this one.
+    #[inline(always)]
+    fn least_but(&self, lane: usize) -> u64 {
+        let EventScheduler { keys, fours, sixteens, .. } = self;
+        let others = |at: usize| [at ^ 1, at ^ 2, at ^ 3];
+        let [left, right, far] = others(lane).map(|lane| keys[lane % MAX_LANES]);
+        let least = left.min(right).min(far);
+        let [left, right, far] = others(lane / 4).map(|four| fours[four % fours.len()]);
+        let least = least.min(left).min(right).min(far);
+        if self.used <= SOME_LANES {
+            return least;
+        }
+        let [left, right, far] = others(lane / 16).map(|sixteen| sixteens[sixteen % sixteens.len()]);
+        least.min(left).min(right).min(far)
+    }
+
+    /// As [`earlier_lane`](Self::earlier_lane), with all lanes looked at.
     #[cold]
     #[inline(never)]
-    fn settle(&mut self, taken: u64, entry: Entry<E>) -> Entry<E> {
-        let (mut number, mut earliest) = (entry.number, None);
+    fn find_earlier(&self, taken: u64, number: u64) -> Option<usize> {
+        let (mut least, mut earliest) = (number, None);
         for four in 0..self.used.div_ceil(4).min(self.fours.len()) {
             if !are_tied(self.fours[four], taken) {
                 continue;
             }
             for lane in 4 * four..4 * four + 4 {
-                if are_tied(self.keys[lane], taken) && self.first_of(lane).number < number {
-                    (number, earliest) = (self.first_of(lane).number, Some(lane));
+                if are_tied(self.keys[lane], taken) {
+                    let number = self.first_of(lane).number;
+                    (least, earliest) = if number < least { (number, Some(lane)) } else { (least, earliest) };
                 }
             }
         }
-        let Some(lane) = earliest else { return entry };
-        let first = self.take(lane);
-        match (taken & LANE_MASK) as usize {
-            0 => self.push_to_heap(entry),
-            lane => {
-                self.lanes[lane].events.retreat();
-                self.bring_forward(lane, taken);
-            }
+        earliest
+    }
+
+    /// Puts back the event that was taken from a lane, whose key was `taken`, and removes the first event of another lane
+    /// instead.
+    #[cold]
+    #[inline(never)]
+    fn pop_instead(&mut self, lane: usize, taken: u64) -> Entry<E> {
+        let first = *self.first_of(lane);
+        match lane {
+            0 => self.pop_heap(),
+            _ => _ = self.pop_lane(lane),
         }
+        let back = (taken & LANE_MASK) as usize;
+        self.lanes[back].events.retreat();
+        self.bring_forward(back, taken);
         first
     }
 }

@@ -25,12 +25,12 @@ impl PacketLine {
         self.packets += 1;
     }
 
-    /// Takes the packet at the head.
+    /// Takes the packet at the head, and looks at it.
     #[inline(always)]
-    pub fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
+    pub fn pop<'a>(&mut self, pool: &'a PacketPool) -> Option<(PacketId, &'a Packet)> {
         self.packets = self.packets.checked_sub(1)?;
-        let next = PacketId(pool[&self.first].next);
-        Some(std::mem::replace(&mut self.first, next))
+        let packet = &pool[&self.first];
+        Some((std::mem::replace(&mut self.first, PacketId(packet.next)), packet))
     }
 
     /// The packet at the head.
@@ -51,8 +51,8 @@ impl PacketLine {
     ) -> Vec<PacketId> {
         let mut taken = Vec::new();
         for _ in 0..self.packets {
-            let Some(packet) = self.pop(pool) else { break };
-            match wanted(&pool[&packet], pool) {
+            let Some((packet, state)) = self.pop(pool) else { break };
+            match wanted(state, pool) {
                 true => taken.push(packet),
                 false => self.push(packet, pool),
             }
@@ -128,14 +128,14 @@ mod tests {
     }
 
     fn rest(mut line: PacketLine, pool: &PacketPool) -> Vec<u64> {
-        std::iter::from_fn(|| line.pop(pool).map(|packet| pool[&packet].serial)).collect()
+        std::iter::from_fn(|| line.pop(pool).map(|(_, packet)| packet.serial)).collect()
     }
 
     #[test]
     fn packets_leave_in_order_and_the_line_can_be_used_again() {
         let (mut queue, mut pool) = line(3);
         assert_eq!(queue.head().map(|packet| pool[packet].serial), Some(1));
-        let first = queue.pop(&pool).unwrap();
+        let (first, _) = queue.pop(&pool).unwrap();
         queue.push(first, &mut pool);
         assert_eq!((queue.len(), rest(queue.clone(), &pool)), (3, vec![2, 3, 1]));
         let only = queue.take(&mut pool, |_, _| true).pop().unwrap();

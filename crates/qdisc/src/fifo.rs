@@ -42,8 +42,8 @@ impl Fifo {
     /// Takes the packet at the head.
     #[inline(always)]
     pub(crate) fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        let packet = self.line.pop(pool)?;
-        self.forget(&pool[&packet]);
+        let (packet, state) = self.line.pop(pool)?;
+        self.forget(state);
         Some(packet)
     }
 
@@ -57,7 +57,7 @@ impl Fifo {
     fn forget(&mut self, packet: &Packet) {
         let size = packet.wire_size().0;
         self.bytes -= size;
-        if self.is_forwarded(packet) {
+        if self.forwarded > 0 && self.is_forwarded(packet) {
             self.forwarded -= 1;
             self.marked_bytes -= size;
         }

@@ -36,5 +36,6 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("ns2-2001", "ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1"),
     ("ns2-2003", "ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving"),
     ("ns2-2009", "ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms"),
-    ("linux-6", "Linux 6 with its default settings: RACK-TLP, PRR, undo, quick ACKs"),
+    ("linux-6", "Linux 6 with its default settings: CUBIC, RACK-TLP, PRR, undo, quick ACKs"),
+    ("linux-6-bbr", "Linux 6 with BBR version 1"),
 ];

@@ -28,6 +28,9 @@ pub enum Profile {
     /// Linux 6 with its default settings: RACK-TLP, PRR, undo, quick ACKs.
     #[serde(rename = "linux-6")]
     Linux6,
+    /// The same with BBR.
+    #[serde(rename = "linux-6-bbr")]
+    Linux6Bbr,
 }
 
 /// Declares the variants: name, one-line summary, loss recovery, congestion control.
@@ -94,7 +97,7 @@ pub enum RecoveryKind {
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
     /// To ssthresh when the loss is found.
-    AtOnce,
+    Immediate,
     /// In proportion to what is delivered of the data that was in flight (RFC 9937).
     Prr,
     /// The same in proportion to the window before the loss (Linux).
@@ -160,6 +163,8 @@ pub enum AckRule {
 pub enum Halving {
     /// Real-valued ssthresh and cwnd.
     Real,
+    /// Whole segments, two at least (Linux).
+    Whole,
     /// cwnd keeps its fraction, ssthresh does not (ns-2, `precisionReduce_` true).
     TruncatedSsthresh,
     /// Integer division of the integer window (ns-2, `precisionReduce_` false).
@@ -350,6 +355,17 @@ impl From<&TcpParams> for Arc<TcpParams> {
     }
 }
 
+impl Profile {
+    /// The variant of a connection that names none.
+    pub(crate) fn usual_variant(self) -> Variant {
+        match self {
+            Profile::Linux6 => Variant::Cubic,
+            Profile::Linux6Bbr => Variant::Bbr,
+            _ => Variant::Reno,
+        }
+    }
+}
+
 impl TcpParams {
     /// The window of a profile: that of ns-2, or the largest that a receiver of today gives.
     ///
@@ -358,7 +374,9 @@ impl TcpParams {
     pub(crate) fn default_window(profile: Profile, segment: Bytes) -> Packets {
         const LARGEST: u64 = 3 << 20;
         match profile {
-            Profile::Rfc | Profile::Linux6 => Packets((LARGEST / segment.0.max(1)) as u32),
+            Profile::Rfc | Profile::Linux6 | Profile::Linux6Bbr => {
+                Packets((LARGEST / segment.0.max(1)) as u32)
+            }
             Profile::Ns2_2009 | Profile::Ns2_2003 | Profile::Ns2_2001 => Packets(20), // ns-2's window_
         }
     }
@@ -370,7 +388,7 @@ impl TcpParams {
             Profile::Ns2_2009 => TcpParams::ns2_2009(variant, window, segment),
             Profile::Ns2_2003 => TcpParams::ns2_2003(variant, window, segment),
             Profile::Ns2_2001 => TcpParams::ns2_2001(variant, window, segment),
-            Profile::Linux6 => TcpParams::linux_6(variant, window, segment),
+            Profile::Linux6 | Profile::Linux6Bbr => TcpParams::linux_6(profile, variant, window, segment),
         }
     }
 
@@ -397,7 +415,7 @@ impl TcpParams {
             guard_fast_retransmit: true,
             first_loss_unguarded: true,
             tail_loss_probe: true,
-            reduction: Reduction::AtOnce,
+            reduction: Reduction::Immediate,
             repeat_fast_retransmit: false,
             inflate_always: false,
             impatient: true,
@@ -518,19 +536,24 @@ impl TcpParams {
     }
 
     /// Linux 6 with its default settings.
-    fn linux_6(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+    fn linux_6(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let base = TcpParams::rfc(variant, window, segment);
         let is_rack = base.recovery == RecoveryKind::Rfc6675;
         TcpParams {
-            profile: Profile::Linux6,
+            profile,
+            congestion_control: match variant {
+                Variant::Cubic => CongestionControlSpec::linux_cubic(),
+                _ => base.congestion_control,
+            },
             recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },
             reduction: Reduction::LinuxPrr,
             spurious_detection: if is_rack { SpuriousDetection::Linux } else { base.spurious_detection },
             rto_rule: RtoRule::Linux,
             ack_rule: AckRule::Linux,
+            congestion_control: base.congestion_control.as_in_linux(),
             idle_halving: true,
             timestamps: true,
-            halving: Halving::Integer,
+            halving: Halving::Whole,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             ..base
@@ -540,6 +563,6 @@ impl TcpParams {
     /// Whether the profile is one of Linux: where the RFCs leave a choice, or Linux differs, Linux's way is taken.
     #[inline(always)]
     pub(crate) fn follows_linux(&self) -> bool {
-        self.profile == Profile::Linux6
+        matches!(self.profile, Profile::Linux6 | Profile::Linux6Bbr)
     }
 }

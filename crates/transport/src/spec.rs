@@ -12,7 +12,8 @@ macro_rules! spec {
         #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct TcpSpec {
-            /// The variant: loss recovery and congestion control in one name. Reno if absent.
+            /// The variant: loss recovery and congestion control in one name. Reno if absent, in the
+            /// profiles of Linux CUBIC or BBR.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub variant: Option<Variant>,
             /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
@@ -51,11 +52,11 @@ pub(crate) type SpecError = (&'static str, String);
 impl TcpSpec {
     /// Fills in what the scenario left open, or says which field cannot be right.
     pub fn resolve(&self, profile: Profile) -> Result<TcpParams, SpecError> {
-        let variant = self.variant.unwrap_or(Variant::Reno);
+        let variant = self.variant.unwrap_or(profile.usual_variant());
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
         let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
         let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
-        if matches!(profile, Profile::Rfc | Profile::Linux6) && self.restart_window.is_none() {
+        if (profile == Profile::Rfc || params.follows_linux()) && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
         if params.recovery == RecoveryKind::Rack {

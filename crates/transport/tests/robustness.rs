@@ -6,8 +6,8 @@
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_transport::{
-    CONGESTION_CONTROLS, CongestionControlSpec, Halving, Profile, SpuriousDetection, TcpParams, TcpReceiver,
-    TcpSender, TcpSpec, VARIANTS, Variant,
+    CONGESTION_CONTROLS, CongestionControlSpec, Halving, Profile, RecoveryKind, SpuriousDetection, TcpParams,
+    TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
 };
 use serde_json::json;
 
@@ -55,7 +55,8 @@ impl Dice {
             SpuriousDetection::DSack,
             SpuriousDetection::Eifel,
         ];
-        let is_rack = profile == Profile::Linux6 && variant == Variant::Sack;
+        let named = TcpSpec { variant: Some(variant), ..TcpSpec::default() };
+        let is_rack = named.resolve(profile).unwrap().recovery == RecoveryKind::Rack;
         let detection = match self.below(if timestamps { 4 } else { 3 }) as usize {
             0 if is_rack => SpuriousDetection::None,
             _ if is_rack => SpuriousDetection::Linux,

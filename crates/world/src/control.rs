@@ -203,6 +203,7 @@ impl Agents {
     }
 
     /// Signalling has come to its node: a message for the agents of its domain there.
+    #[inline(never)]
     pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((id, from, content)) = receive(packet, cx) else { return };
         let led = CurrentCause::Row(cx.probes.causes.message_row(id));
@@ -213,6 +214,7 @@ impl Agents {
     }
 
     /// Signalling has come to all who hear a cell.
+    #[inline(never)]
     pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((id, from, Content::Agent(domain, message))) = receive(packet, cx) else { return };
         for index in 0..net.cells().count_in(cell) {

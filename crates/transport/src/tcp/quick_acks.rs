@@ -3,10 +3,11 @@
 //! The first segments of a connection, and those behind a pause longer than the RTO or behind a copy, are acknowledged
 //! one by one (`tcp_incr_quickack`). After that every second segment is, and a single one after `ato`, which follows the
 //! distance of segments (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Behind a gap the first three segments are
-//! acknowledged at once. Then one ACK stands for those of up to a millisecond or a twentieth of a round trip
+//! acknowledged immediately. Then one ACK covers those of up to a millisecond or a twentieth of a round trip
 //! (`__tcp_ack_snd_check`).
 
 use crate::params::TcpParams;
+use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
 
 /// Most quick ACKs in a row (TCP_MAX_QUICKACKS).
@@ -29,8 +30,8 @@ pub(super) enum AckTime {
     Now,
     /// After this time, unless another one is due earlier.
     After(Duration),
-    /// With those of other segments behind the gap, after this time if none is held yet.
-    Compressed(Duration),
+    /// With those of other segments behind the gap, at [`QuickAcks::held_until`].
+    Compressed,
 }
 
 /// A segment that arrived.
@@ -68,6 +69,8 @@ pub(super) struct QuickAcks {
     gap_at: u32,
     at_gap: u32,
     held: u32,
+    /// Goes off when the held ones have to go.
+    pub held_until: Timer,
 }
 
 impl QuickAcks {
@@ -83,6 +86,7 @@ impl QuickAcks {
             gap_at: 0,
             at_gap: 0,
             held: 0,
+            held_until: Timer::default(),
         }
     }
 
@@ -106,7 +110,7 @@ impl QuickAcks {
         if unacknowledged >= 2 || self.quick > 0 || arrival.closes_gap {
             return AckTime::Now;
         }
-        if arrival.gap { self.behind_gap(arrival.expected) } else { AckTime::After(self.delay()) }
+        if arrival.gap { self.behind_gap(arrival.expected, now) } else { AckTime::After(self.delay()) }
     }
 
     /// The delay follows the distance of segments.
@@ -129,7 +133,7 @@ impl QuickAcks {
         if self.ato > LEAST_DELAY { self.ato.min(round_trip).min(MOST_DELAY) } else { self.ato }
     }
 
-    fn behind_gap(&mut self, expected: u32) -> AckTime {
+    fn behind_gap(&mut self, expected: u32, now: Time) -> AckTime {
         if self.gap_at != expected {
             (self.gap_at, self.at_gap) = (expected, 0);
         }
@@ -138,17 +142,24 @@ impl QuickAcks {
             return AckTime::Now;
         }
         self.held += 1;
-        AckTime::Compressed(MOST_COMPRESSION.min(self.rtt / COMPRESSION_PARTS))
+        if !self.held_until.runs() {
+            self.held_until.start(now, MOST_COMPRESSION.min(self.rtt / COMPRESSION_PARTS));
+        }
+        AckTime::Compressed
     }
 
-    /// The delay of an ACK is over: the next one is longer.
-    pub fn on_delay_over(&mut self) {
-        self.ato = (self.ato * 2).min(self.rto);
+    /// A deadline has come; whether it is that of held ACKs. If the delay of an ACK is over, the next one is longer.
+    pub fn on_deadline(&mut self, delayed: bool, now: Time) -> bool {
+        if delayed {
+            self.ato = (self.ato * 2).min(self.rto);
+        }
+        self.held_until.expired(now)
     }
 
     /// An ACK goes out.
     pub fn on_ack(&mut self) {
         self.held = 0;
+        self.held_until.stop();
         if self.quick == 1 {
             self.ato = LEAST_DELAY;
         }

@@ -54,8 +54,6 @@ pub struct TcpReceiver {
     reads_at_once: bool,
     /// The rules of Linux, if the receiver acknowledges by them.
     quick_acks: Option<Box<QuickAcks>>,
-    /// Goes off when ACKs held behind a gap have to go.
-    compressed: Timer,
     /// Window scale (RFC 7323 §2.2).
     shift: Option<u32>,
     syn_due: bool,
@@ -89,7 +87,6 @@ impl TcpReceiver {
             unread: 0,
             reads_at_once: true,
             quick_acks: (params.ack_rule == AckRule::Linux).then(|| Box::new(QuickAcks::new(&params))),
-            compressed: Timer::default(),
             shift: window_shift(&params),
             syn_due: false,
             fin: None,
@@ -257,8 +254,7 @@ impl TcpReceiver {
                 later.start(now, delay);
                 self.delayed = self.delayed.earlier(&later);
             }
-            AckTime::Compressed(_) if self.compressed.runs() => {}
-            AckTime::Compressed(delay) => self.compressed.start(now, delay),
+            AckTime::Compressed => {}
         }
         if sign && let Some(rules) = &mut self.quick_acks {
             rules.on_syn(now);
@@ -335,16 +331,15 @@ impl TcpReceiver {
     /// When a held-back ACK has to go.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.delayed.earlier(&self.compressed).deadline()
+        let held = self.quick_acks.as_ref().map(|rules| rules.held_until).unwrap_or_default();
+        self.delayed.earlier(&held).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
-        let (delayed, compressed) = (self.delayed.expired(now), self.compressed.expired(now));
-        if let Some(rules) = self.quick_acks.as_mut().filter(|_| delayed) {
-            rules.on_delay_over();
-        }
-        if delayed || compressed {
+        let delayed = self.delayed.expired(now);
+        let held = self.quick_acks.as_mut().is_some_and(|rules| rules.on_deadline(delayed, now));
+        if delayed || held {
             self.acknowledge(now);
         }
     }
@@ -370,7 +365,6 @@ impl TcpReceiver {
     fn acknowledge(&mut self, now: Time) {
         self.queue_bare_ack();
         self.delayed.stop();
-        self.compressed.stop();
         if let Some(rules) = &mut self.quick_acks {
             rules.on_ack();
         }

@@ -14,11 +14,11 @@ const RTTVAR_SHIFT: u32 = 2;
 /// rttvar before the first measurement, BSD's 12 s (ns-2 `rttvar_init_`): only ever seen in a trace.
 const INITIAL_RTTVAR: Duration = Duration::from_secs(12);
 /// Above this factor ticks forget srtt, so that the next measurement starts afresh (BSD).
-const BACKOFF_CLOBBER: u64 = 8;
+const BACKOFF_CLOBBER: u32 = 8;
 /// Longer measurements count as this many ticks: what is made of one is shifted and added in 64 bits.
 const LONGEST_TICKS: u64 = 1 << 48;
 /// BSD's largest factor.
-const BSD_BACKOFF_LIMIT: u64 = 64;
+const BSD_BACKOFF_LIMIT: u32 = 64;
 /// The least RTO of the first data, if the SYN had to be sent again (RFC 6298 §5.7).
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
@@ -32,7 +32,7 @@ pub(crate) struct RttEstimator {
     backoff_rule: Backoff,
     /// The RTO before floor, backoff and ceiling.
     base_rto: Duration,
-    backoff: u64,
+    backoff: u32,
     /// The RTO; every ACK asks for it, and few change it.
     rto: Duration,
 }
@@ -41,7 +41,8 @@ pub(crate) struct RttEstimator {
 enum Averages {
     Ticks(TickAverages),
     Rfc6298(Rfc6298Averages),
-    Linux(LinuxAverages),
+    /// In a box, an estimator of another kind is not larger for it.
+    Linux(Box<LinuxAverages>),
 }
 
 impl RttEstimator {
@@ -58,7 +59,7 @@ impl RttEstimator {
         let averages = match (params.ns2_ticks(), params.rto_rule) {
             (true, _) => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
             (false, RtoRule::Rfc6298) => Averages::Rfc6298(Rfc6298Averages::default()),
-            (false, RtoRule::Linux) => Averages::Linux(LinuxAverages::new(params.min_rto)),
+            (false, RtoRule::Linux) => Averages::Linux(Box::new(LinuxAverages::new(params.min_rto))),
         };
         let mut estimator = RttEstimator {
             averages,
@@ -137,8 +138,8 @@ impl RttEstimator {
 
     fn update_rto(&mut self) {
         let backed_off = match self.backoff_rule {
-            Backoff::Rfc2988 => self.base_rto.max(self.min_rto) * self.backoff,
-            Backoff::Bsd => (self.base_rto * self.backoff).max(self.min_rto),
+            Backoff::Rfc2988 => self.base_rto.max(self.min_rto) * u64::from(self.backoff),
+            Backoff::Bsd => (self.base_rto * u64::from(self.backoff)).max(self.min_rto),
         };
         let rto = backed_off.min(self.max_rto);
         self.rto = match self.averages {
@@ -148,7 +149,7 @@ impl RttEstimator {
     }
 
     /// The factor on the RTO.
-    pub fn backoff(&self) -> u64 {
+    pub fn backoff(&self) -> u32 {
         self.backoff
     }
 

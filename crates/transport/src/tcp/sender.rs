@@ -338,9 +338,9 @@ impl TcpSender {
             srtt: state.rtt.srtt(),
             rttvar: state.rtt.rttvar(),
             rto: state.rtt.rto(),
-            backoff: state.rtt.backoff(),
-            timeouts: state.timeouts,
-            reductions: state.reductions,
+            backoff: u64::from(state.rtt.backoff()),
+            timeouts: u64::from(state.timeouts),
+            reductions: u64::from(state.reductions),
         }
     }
 }

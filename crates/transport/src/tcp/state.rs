@@ -110,8 +110,8 @@ pub(crate) struct SendState {
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
-    pub timeouts: u64,
-    pub reductions: u64,
+    pub timeouts: u32,
+    pub reductions: u32,
     facts: VecDeque<TcpFact>,
 }
 

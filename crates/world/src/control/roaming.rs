@@ -112,6 +112,7 @@ impl Agents {
     }
 
     /// A base station does not take data from a host that it has not associated, and says so (§11.3).
+    #[inline(never)]
     pub fn refuse(&mut self, uplink: LinkId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((cell, host, cause)) = net.refuse(uplink, packet, cx) else { return };
         let frame = ManagementFrame { kind: Management::Deauthentication, host, cell };

@@ -139,6 +139,8 @@ struct HotLink {
     busy: Duration,
     /// Packets that entered its queue so far; signalling that overtakes is not among them.
     offered: u64,
+    /// Packets that pending events hold: arrivals of a link that does not list them, and late entries.
+    pending: u32,
     /// The node where it ends.
     to: u32,
     /// Transmission time of a byte, if that is a whole number of nanoseconds and the same for all packets; else 0.
@@ -196,8 +198,6 @@ pub struct Links {
     media: Vec<SharedMedium>,
     /// Signalling overtakes data that waits for a link.
     signalling_priority: bool,
-    /// Packets that pending arrivals hold.
-    in_flight: u64,
 }
 
 impl Index<LinkId> for Links {
@@ -230,19 +230,8 @@ impl Links {
         }
         link.offered += 1;
         match link.is_idle(cx) {
-            true => _ = self.transmit(id, packet, Start::FromIdle, cx),
-            false => self.wait(id, packet, cx),
-        }
-    }
-
-    /// Passes a packet to the queue of a busy link.
-    #[inline(always)]
-    fn wait(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
-        queue.enqueue(id, packet, *rate, cx);
-        let link = &mut self.hot[id.0 as usize];
-        if link.transmitter == Transmitter::Busy {
-            link.schedule_end_if(queue.packets() > 0, id, cx);
+            true => link.transmit(&mut self.cold, id, packet, Start::FromIdle, cx),
+            false => link.wait(&mut self.cold, id, packet, cx),
         }
     }
 
@@ -250,63 +239,76 @@ impl Links {
     #[inline(always)]
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Context) -> bool {
         let link = &mut self.hot[id.0 as usize];
-        link.transmitter = Transmitter::Idle;
-        let first = match link.flags & (flag::TRACE | flag::PRIORITY) {
-            0 => None,
-            _ => self.tx_done_slow(id, cx),
-        };
-        let (next, waiting) = match first {
-            None => self.next(id, cx.now, cx),
-            first => (first, self.cold[id.0 as usize].queue.packets()),
-        };
-        let Some(packet) = next else { return false };
-        let link = self.transmit(id, packet, Start::FromQueue, cx);
-        link.schedule_end_if(waiting > 0, id, cx);
-        true
+        if link.flags & (flag::TRACE | flag::PRIORITY) != 0 {
+            return self.tx_done_slow(id, cx);
+        }
+        link.start_next(&mut self.cold, id, cx)
     }
 
     /// The packet of a pending arrival has arrived: the node where it is.
     #[inline(always)]
     pub fn landed(&mut self, id: LinkId) -> NodeId {
-        self.in_flight -= 1;
-        NodeId(self.hot[id.0 as usize].to)
-    }
-
-    /// Puts a packet on the wire of the link, which it returns.
-    #[inline(always)]
-    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Context) -> &mut HotLink {
         let link = &mut self.hot[id.0 as usize];
-        let transmission = match link.ns_per_byte {
-            0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
-            ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
-        };
-        link.busy += transmission;
-        link.end = cx.now + transmission;
-        link.transmitter = Transmitter::Busy;
-        // The arrival's place comes before the end's, as in ns-2: over no distance at all, a packet arrives and only then is
-        // its transmitter free.
-        let [insertion, end] = cx.scheduler.reserve_two();
-        link.insertion = end;
-        if link.flags & flag::TRACKED != 0 {
-            self.cold[id.0 as usize].track_sent(link, id, packet, insertion, cx);
-            return link;
-        }
-        self.in_flight += 1;
-        let arrival = Event::Arrival { link: id, packet: packet.park() };
-        cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
-        link
-    }
-
-    /// The next packet from the queue, and the number of packets that wait then. Asked also when nothing waits and the link
-    /// falls idle at `now`.
-    #[inline(always)]
-    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> (Option<PacketId>, usize) {
-        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
-        queue.dequeue(id, now, *rate, cx)
+        link.pending -= 1;
+        NodeId(link.to)
     }
 }
 
+/// The steps of a plain packet. `cold` has the rest of all links: it is looked into only where a step needs it.
+#[expect(clippy::ptr_arg, reason = "a slice of all links would be made for each packet, and few need it")]
 impl HotLink {
+    /// Passes a packet to the queue of a busy link.
+    #[inline(always)]
+    fn wait(&mut self, cold: &mut Vec<Link>, id: LinkId, packet: PacketId, cx: &mut Context) {
+        let Link { queue, rate, .. } = &mut cold[id.0 as usize];
+        queue.enqueue(id, packet, *rate, cx);
+        if self.transmitter == Transmitter::Busy {
+            self.schedule_end_if(queue.packets() > 0, id, cx);
+        }
+    }
+
+    /// The transmission is over: the next packet starts, if one waits. Whether one did.
+    #[inline(always)]
+    fn start_next(&mut self, cold: &mut Vec<Link>, id: LinkId, cx: &mut Context) -> bool {
+        let (next, waiting) = cold[id.0 as usize].next(id, cx.now, cx);
+        let Some(packet) = next else {
+            self.transmitter = Transmitter::Idle;
+            return false;
+        };
+        self.transmit(cold, id, packet, Start::FromQueue, cx);
+        self.schedule_end_if(waiting > 0, id, cx);
+        true
+    }
+
+    /// Puts a packet on the wire.
+    #[inline(always)]
+    fn transmit(
+        &mut self,
+        cold: &mut Vec<Link>,
+        id: LinkId,
+        packet: PacketId,
+        start: Start,
+        cx: &mut Context,
+    ) {
+        let transmission = match self.ns_per_byte {
+            0 => cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
+            ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
+        };
+        self.busy += transmission;
+        self.end = cx.now + transmission;
+        self.transmitter = Transmitter::Busy;
+        // The arrival's place comes before the end's, as in ns-2: over no distance at all, a packet arrives and only then is
+        // its transmitter free.
+        let [insertion, end] = cx.scheduler.reserve_two();
+        self.insertion = end;
+        if self.flags & flag::TRACKED != 0 {
+            return cold[id.0 as usize].track_sent(self, id, packet, insertion, cx);
+        }
+        self.pending += 1;
+        let arrival = Event::Arrival { link: id, packet: packet.park() };
+        cx.scheduler.push_at(self.end + self.delay, insertion, arrival);
+    }
+
     /// Whether nothing is being sent any more.
     #[inline(always)]
     fn is_idle(&self, cx: &Context) -> bool {
@@ -332,6 +334,15 @@ impl HotLink {
             self.transmitter = Transmitter::BusyWithEvent;
             cx.scheduler.push_at(self.end, self.insertion, Event::LinkTxDone { link: id });
         }
+    }
+}
+
+impl Link {
+    /// The next packet from the queue, and the number of packets that wait then. Asked also when nothing waits and the link
+    /// falls idle at `now`.
+    #[inline(always)]
+    fn next(&mut self, id: LinkId, now: Time, cx: &mut Context) -> (Option<PacketId>, usize) {
+        self.queue.dequeue(id, now, self.rate, cx)
     }
 }
 

@@ -516,7 +516,7 @@ impl<'a> Builder<'a> {
         network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
         let size = Part::network(&NetworkSize::of(scenario));
-        let world = World { flows, planes, names, events: 0, packet_hops: 0, size };
+        let world = World { flows, planes, names, events: 0, rare: None, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }
 }

@@ -26,6 +26,8 @@ pub struct World {
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
     /// may ask for it.
     pub(crate) events: u64,
+    /// The event for [`dispatch_other`](Self::dispatch_other). As a parameter it would be in memory, and with it each event.
+    pub(crate) rare: Option<Event>,
     /// Packets handed over by links.
     pub(crate) packet_hops: u64,
     /// What the network takes in memory, estimated.
@@ -125,18 +127,20 @@ impl World {
 
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
     fn run_events(&mut self, end: Time) -> Result<u64, LawViolation> {
-        for happened in 0..EVENTS_BETWEEN_LOOKS {
-            let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else {
-                return self.intact(happened);
-            };
+        let mut left = EVENTS_BETWEEN_LOOKS;
+        // Counted together: those that are left are subtracted.
+        self.events += left;
+        while left > 0 && self.planes.cx.scheduler.is_due(end) {
+            left -= 1;
+            let (time, event) = self.planes.cx.scheduler.pop_due();
             self.planes.cx.now = time;
-            self.events += 1;
             self.dispatch(event);
             if cfg!(debug_assertions) {
                 self.check_conservation()?;
             }
         }
-        self.intact(EVENTS_BETWEEN_LOOKS)
+        self.events -= left;
+        self.intact(EVENTS_BETWEEN_LOOKS - left)
     }
 
     /// So many events have happened; unless an agent has violated a law meanwhile. What happened after that is of no account.
@@ -161,8 +165,9 @@ impl World {
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::LinkTxDone { link } => {
-                let started = self.planes.network.tx_done(link, &mut self.planes.cx);
-                self.events -= u64::from(!started);
+                if !self.planes.network.tx_done(link, &mut self.planes.cx) {
+                    self.events -= 1;
+                }
             }
             Event::Arrival { link, packet } => {
                 self.packet_hops += 1;
@@ -171,14 +176,18 @@ impl World {
                 self.deliver_locally(local);
             }
             Event::TrackedArrival { link } => self.arrive_tracked(link),
-            other => self.dispatch_other(other),
+            other => {
+                self.rare = Some(other);
+                self.dispatch_other();
+            }
         }
     }
 
     /// The events that a plain network has rarely, in a function of their own: the loop over the events is a third shorter
     /// without them.
     #[inline(never)]
-    fn dispatch_other(&mut self, event: Event) {
+    fn dispatch_other(&mut self) {
+        let Some(event) = self.rare.take() else { return };
         let Planes { cx, network, agents } = &mut self.planes;
         match event {
             Event::LinkTxDone { .. } | Event::Arrival { .. } | Event::TrackedArrival { .. } => {
@@ -241,19 +250,10 @@ impl World {
     /// Passes what an arrival delivers to the part that it is for.
     #[inline(always)]
     fn deliver_locally(&mut self, local: LocalDelivery) {
+        let Planes { cx, network, agents } = &mut self.planes;
         match local {
             LocalDelivery::Nothing => {}
             LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
-            signalling => self.deliver_signalling(signalling),
-        }
-    }
-
-    /// Passes signalling to the agents. It is a separate function because data is delivered far more often.
-    #[inline(never)]
-    fn deliver_signalling(&mut self, local: LocalDelivery) {
-        let Planes { cx, network, agents } = &mut self.planes;
-        match local {
-            LocalDelivery::Nothing | LocalDelivery::Data(..) => unreachable!("delivered already"),
             LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
             LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
             LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),

@@ -431,6 +431,16 @@ macro_rules! storage {
 congestion_controls!(storage!);
 
 impl CongestionControlSpec {
+    /// The same with Linux's arithmetic, if it has one.
+    pub(crate) fn as_in_linux(self) -> CongestionControlSpec {
+        match self {
+            CongestionControlSpec::Cubic(params) => {
+                CongestionControlSpec::Cubic(cubic::Params { as_linux: true, ..params })
+            }
+            other => other,
+        }
+    }
+
     /// Whether it has a reaction of its own to echoes of congestion (RFC 8511).
     pub(crate) fn takes_abe(&self) -> bool {
         match self {
@@ -438,6 +448,13 @@ impl CongestionControlSpec {
             CongestionControlSpec::Cubic(params) => !params.as_linux,
             _ => false,
         }
+    }
+}
+
+impl CongestionControlSpec {
+    /// CUBIC with Linux's arithmetic.
+    pub(crate) fn linux_cubic() -> CongestionControlSpec {
+        CongestionControlSpec::Cubic(cubic::Params { as_linux: true, ..Default::default() })
     }
 }
 

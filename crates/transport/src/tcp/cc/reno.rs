@@ -39,13 +39,13 @@ impl Algorithm for Reno {
         let halving = loss.params.halving;
         let half = match halving {
             Halving::Real | Halving::TruncatedSsthresh => loss.in_use / 2.0,
-            Halving::Integer => f64::from(loss.in_use as u32 / 2),
+            Halving::Integer | Halving::Whole => f64::from(loss.in_use as u32 / 2),
         };
         let ssthresh = if halving == Halving::Real { half } else { f64::from(half as u32) };
         let ssthresh = ssthresh.max(MIN_SSTHRESH);
         let cwnd = match (loss.kind, halving) {
             (Loss::Echo, Halving::Real) => half.max(1.0), // RFC 3168 §6.1.2: bounded by a segment
-            (_, Halving::Real) => ssthresh,
+            (_, Halving::Real | Halving::Whole) => ssthresh,
             // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor, even below a segment.
             (_, _) => half,
         };

@@ -74,7 +74,7 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
 fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
-    let by_rack = profile == Profile::Linux6 && variant == "sack";
+    let by_rack = profile == Profile::Linux6 && ["sack", "cubic", "bbr"].contains(&variant);
     let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
     let spec = TcpSpec {
         variant: Some(serde_json::from_value(variant.into()).unwrap()),

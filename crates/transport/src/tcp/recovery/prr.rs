@@ -1,6 +1,6 @@
 //! Proportional rate reduction: RFC 9937 (RFC 6937 before it).
 //!
-//! A recovery does not cut cwnd at once. Each ACK permits as many segments as bring what is in flight to ssthresh over
+//! A recovery does not cut cwnd immediately. Each ACK permits as many segments as bring what is in flight to ssthresh over
 //! one round trip: ssthresh / RecoverFS of what is delivered. Below ssthresh it permits what was delivered, and one more
 //! where the ACK advances and reports no further loss.
 

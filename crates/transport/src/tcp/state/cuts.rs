@@ -92,7 +92,7 @@ impl SendState {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
         let idle = self.flight_size() == 0;
-        self.timeouts += u64::from(!idle);
+        self.timeouts += u32::from(!idle);
         self.reduce(Loss::Timeout, already_reduced, 0.0, now);
         self.recovery_point = self.snd_max;
         self.timed_out = Some(self.una);

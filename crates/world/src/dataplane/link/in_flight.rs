@@ -91,11 +91,11 @@ impl Links {
 
     /// Packets inside all links: waiting, in service and in flight.
     pub fn packets_inside(&self) -> u64 {
-        let inside = |link: &Link| {
+        let inside = |(hot, link): (&HotLink, &Link)| {
             let listed = link.queue.packets() + link.overtaking.len() + link.in_flight.len();
-            listed as u64 + u64::from(link.offers())
+            listed as u64 + u64::from(hot.pending) + u64::from(link.offers())
         };
-        self.in_flight + self.cold.iter().map(inside).sum::<u64>()
+        self.hot.iter().zip(&self.cold).map(inside).sum()
     }
 
     /// The packet whose transmission was the last, unless it was taken off the air.

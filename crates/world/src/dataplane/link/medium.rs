@@ -89,7 +89,7 @@ impl Links {
     pub(super) fn offer(&mut self, id: LinkId, cx: &mut Context) {
         let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
         let urgent = self[id].overtaking.pop_front().map(Waiting::take);
-        let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx).0) else { return };
+        let Some(packet) = urgent.or_else(|| self[id].next(id, cx.now, cx).0) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
         let (management, broadcast) = (cx.pool[&packet].is_management(), cx.pool[&packet].is_for_all());

@@ -29,6 +29,7 @@ impl Links {
             delay,
             busy: Duration::ZERO,
             offered: 0,
+            pending: 0,
             to: to_node,
             ns_per_byte: ns_per_byte(rate, &queue),
             transmitter: Transmitter::Idle,

@@ -22,7 +22,7 @@ impl Links {
                     return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
                 }
                 Some(ForcedEvent::Delay(delay)) => {
-                    self.in_flight += 1;
+                    self.hot[id.0 as usize].pending += 1;
                     let entry = Event::LateEntry { link: id, packet: packet.park() };
                     return cx.scheduler.push(cx.now + delay, entry);
                 }
@@ -33,7 +33,7 @@ impl Links {
 
     /// A packet that was held back on entering a link enters it.
     pub fn enter_late(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        self.in_flight -= 1;
+        self.hot[id.0 as usize].pending -= 1;
         self.enter(id, packet, cx);
     }
 
@@ -62,15 +62,16 @@ impl Links {
             queue.enqueue(id, packet, *rate, cx);
             return self.offer(id, cx);
         }
-        if !self.hot(id).is_idle(cx) {
-            return self.wait(id, packet, cx);
+        let link = &mut self.hot[id.0 as usize];
+        if !link.is_idle(cx) {
+            return link.wait(&mut self.cold, id, packet, cx);
         }
         let next = match self.hot(id).flags & flag::QUEUE {
             0 => Some(packet),
             _ => self.pass_queue(id, packet, cx),
         };
         if let Some(packet) = next {
-            self.transmit(id, packet, Start::FromIdle, cx);
+            self.hot[id.0 as usize].transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
         }
     }
 
@@ -78,7 +79,7 @@ impl Links {
     fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         if self.hot(id).flags & flag::STATION == 0 && self.hot(id).is_idle(cx) {
             self.fall_idle(id, cx);
-            self.transmit(id, packet, Start::FromIdle, cx);
+            self.hot[id.0 as usize].transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
         } else {
             self[id].overtaking.push_back(packet.into());
             self.let_overtake(id, cx);
@@ -127,21 +128,26 @@ impl Links {
         queue.dequeue(id, cx.now, *rate, cx).0
     }
 
-    /// A transmission has ended that is traced, or for which signalling waits: the first packet that overtakes.
+    /// A transmission has ended that is traced, or for which signalling waits. The signalling is next.
     #[inline(never)]
-    pub(super) fn tx_done_slow(&mut self, id: LinkId, cx: &mut Context) -> Option<PacketId> {
+    pub(super) fn tx_done_slow(&mut self, id: LinkId, cx: &mut Context) -> bool {
         // The packet may have been removed meanwhile.
         if self.hot(id).flags & flag::TRACE != 0
             && let Some(sent) = self.sent_last(id)
         {
             cx.trace_sent(&sent.packet, sent.started, Location::Link(id));
         }
-        let overtaking = &mut self[id].overtaking;
-        let first = overtaking.pop_front().map(Waiting::take);
+        let Links { hot, cold, .. } = self;
+        let link = &mut hot[id.0 as usize];
+        let Link { overtaking, queue, .. } = &mut cold[id.0 as usize];
+        let (first, waiting) = (overtaking.pop_front().map(Waiting::take), queue.packets());
         if overtaking.is_empty() {
-            self.hot[id.0 as usize].flags &= !flag::PRIORITY;
+            link.flags &= !flag::PRIORITY;
         }
-        first
+        let Some(packet) = first else { return link.start_next(cold, id, cx) };
+        link.transmit(cold, id, packet, Start::FromQueue, cx);
+        link.schedule_end_if(waiting > 0, id, cx);
+        true
     }
 
     /// If a transmission has ended with nothing waiting: the queue learns that the link fell idle then.
@@ -153,7 +159,7 @@ impl Links {
         }
         link.transmitter = Transmitter::Idle;
         let end = link.end;
-        let (waiting, _) = self.next(id, end, cx);
+        let (waiting, _) = self[id].next(id, end, cx);
         debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
     }
 }

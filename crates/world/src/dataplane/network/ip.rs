@@ -49,7 +49,7 @@ pub(super) enum NextHop {
 impl Network {
     /// A packet arrives at a node over a link. Every packet enters a node here.
     ///
-    /// There are two short cuts. A packet with a direct link is forwarded over it. A plain packet at its destination is
+    /// There are two short cuts. A packet with a direct link is forwarded over it. Plain data at its destination is
     /// delivered: it needs neither policing nor a notice to agents, except where an agent inspects packets.
     #[inline(always)]
     pub(super) fn ip_input(
@@ -70,10 +70,10 @@ impl Network {
                 self.links.enqueue(next, packet, cx);
                 return LocalDelivery::Nothing;
             }
-        } else if arriving.tunnels() == 0 {
-            let inspects = || !arriving.is_plain() || self.nodes[node].inspects_packets;
+        } else if arriving.tunnels() == 0 && !arriving.is_signal() {
+            let inspects = || arriving.has_code_point() || self.nodes[node].inspects_packets;
             if self.routes.is_plain(node) || !inspects() {
-                return LocalDelivery::of(node, packet, cx);
+                return LocalDelivery::Data(node, packet);
             }
         }
         self.ip_input_slow(node, packet, link, listener, cx)

@@ -365,3 +365,42 @@ fn linux_takes_no_sample_in_the_first_second_and_counts_no_idle_time() {
     flow.cubic.on_resume(&mut flow.window, Duration::from_secs(5), flow.now);
     assert_eq!(flow.linux().epoch_start.unwrap(), start + 5000);
 }
+
+/// The window of §4.2 and §4.3 in closed form, so many seconds after a loss at `w_max`, for a flow that always uses its
+/// window: the larger of the cubic function and of a line of 9/17 segments per round trip, of one above `w_max`.
+fn closed_form(w_max: f64, seconds: f64, rtt: f64) -> f64 {
+    let k = libm::cbrt((w_max - 0.7 * w_max) / 0.4);
+    let cubic = 0.4 * (seconds - k) * (seconds - k) * (seconds - k) + w_max;
+    let alpha = 9.0 / 17.0;
+    let reached = 0.3 * w_max / alpha * rtt; // when the line reaches w_max
+    let line = match seconds < reached {
+        true => 0.7 * w_max + alpha * seconds / rtt,
+        false => w_max + (seconds - reached) / rtt,
+    };
+    cubic.max(line)
+}
+
+#[test]
+fn the_window_is_that_of_the_closed_form_within_a_segment() {
+    let mut rng = roamlab_engine::Rng::named(1, 1, "cubic");
+    let (mut acks, mut worst) = (0_u32, 0.0_f64);
+    while acks < 100_000 {
+        let w_max = 20.0 + 400.0 * rng.uniform();
+        let rtt = 0.01 + 0.2 * rng.uniform();
+        let mut flow = Flow::new(false, w_max);
+        flow.rtt = Duration::from_nanos((1e9 * rtt) as u64);
+        flow.loss(Loss::DupAcks, w_max);
+        let start = flow.now;
+        for _ in 0..2000 {
+            flow.now += Duration::from_nanos((1e9 * rtt / flow.window.cwnd) as u64);
+            flow.ack();
+            let seconds = flow.now.since(start).as_secs_f64();
+            // The cubic target is a round trip ahead, and the window follows it by a round trip.
+            let [least, most] = [0.0, 2.0 * rtt].map(|ahead| closed_form(w_max, seconds + ahead - rtt, rtt));
+            let off = (least - flow.window.cwnd).max(flow.window.cwnd - most);
+            worst = worst.max(off);
+            acks += 1;
+        }
+    }
+    assert!(worst < 1.0, "off by {worst} segments");
+}

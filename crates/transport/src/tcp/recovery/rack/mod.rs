@@ -3,7 +3,7 @@
 //! A segment is lost if one sent later has been delivered, and the time since its transmission is more than a round trip
 //! and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A timer
 //! ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
-//! retransmission timer goes off. What is in flight is computed from the scoreboard. The window comes down at once or by
+//! retransmission timer expires. What is in flight is computed from the scoreboard. The window comes down immediately or by
 //! [proportional rate reduction](super::prr).
 
 mod min_rtt;
@@ -54,7 +54,7 @@ pub(crate) struct Rack {
     probe: Probe,
     waits_for: Wait,
     prr: Prr,
-    undo: Undo,
+    undo: Box<Undo>,
     /// F-RTO: what goes out on this ACK is new data.
     new_first: bool,
 }
@@ -76,6 +76,14 @@ impl LossRecovery for Rack {
         self.on_ack(state, header, &news, false, now);
     }
 
+    fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        // Its blocks may be news all the same.
+        let news = self.record.on_ack(state, header, now);
+        if news.delivered > 0 {
+            self.on_ack(state, header, &news, false, now);
+        }
+    }
+
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let in_recovery = self.window.length(true, self.record.min_rtt(), state.rtt.srtt());
         let lateness = if state.params.follows_linux() { Duration::ZERO } else { in_recovery };
@@ -87,13 +95,13 @@ impl LossRecovery for Rack {
         self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
         self.new_first = false;
         state.timeout(now);
-        (state.nxt, state.retransmit) = (state.snd_max, None);
+        // As in Linux the first segment goes out whatever is in flight.
+        (state.nxt, state.retransmit) = (state.snd_max, Some(state.una));
         state.recovery_timer.stop();
         self.phase = Phase::Timeout;
         self.probe = Probe::default();
         // §6.3: the first segment is lost, and every one whose time is over.
         self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
-        // As in Linux what counts as in flight does not hold up the first retransmission.
         let in_flight = self.record.in_flight(state);
         state.recovery_step(RecoveryStep::SlowStart(f64::from(in_flight) + 1.0));
     }
@@ -180,6 +188,7 @@ impl Rack {
             state.tail_loss(now);
         }
         self.new_first = false;
+        state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
         let mut exits = false;
         if self.phase != Phase::Open && state.una >= state.recovery_point {
@@ -219,7 +228,7 @@ impl Rack {
             _ => flight.min(state.flight_size()),
         });
         self.reduce(state, delivered, false);
-        if state.params.reduction == Reduction::AtOnce {
+        if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
         }
     }
@@ -263,7 +272,7 @@ impl Rack {
 
     /// The window of an ACK in a recovery.
     fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
-        if state.params.reduction != Reduction::AtOnce && delivered > 0 {
+        if state.params.reduction != Reduction::Immediate && delivered > 0 {
             let (in_flight, ssthresh) = (self.record.in_flight(state), state.window.ssthresh());
             let cwnd = self.prr.on_ack(delivered, in_flight, ssthresh, safe);
             state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
@@ -272,7 +281,7 @@ impl Rack {
 
     fn exit(&mut self, state: &mut SendState, now: Time) {
         if self.phase == Phase::Recovery {
-            if state.params.reduction != Reduction::AtOnce {
+            if state.params.reduction != Reduction::Immediate {
                 state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
             }
             state.record(TcpFactKind::RecoveryExit, state.una, now);

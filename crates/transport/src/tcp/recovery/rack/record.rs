@@ -138,6 +138,7 @@ impl Record {
     /// An ACK arrived, which the state is yet to take in.
     pub fn on_ack(&mut self, state: &SendState, header: &TcpHeader, now: Time) -> News {
         let mut news = News::default();
+        let ack = header.ack.max(self.base); // others may have overtaken it
         let fack = self.board.highest_end();
         let mut blocks = [(0, 0); 4];
         let count = header.sacks.as_slice().len();
@@ -148,7 +149,7 @@ impl Record {
         }
         blocks.sort_unstable();
         for &(start, end) in blocks.iter() {
-            if start < header.ack || end > state.snd_max || start >= end {
+            if start < ack || end > state.snd_max || start >= end {
                 continue;
             }
             let mut seq = self.board.next_hole(start);
@@ -158,14 +159,14 @@ impl Record {
             }
             self.board.insert(start, end);
         }
-        for seq in self.base..header.ack {
+        for seq in self.base..ack {
             if !self.board.contains(seq) {
                 self.deliver(seq, fack, state, &mut news, now);
             }
         }
-        let gone = header.ack.saturating_sub(self.base) as usize;
+        let gone = (ack - self.base) as usize;
         self.sent.drain(..gone.min(self.sent.len()));
-        self.base = self.base.max(header.ack);
+        self.base = ack;
         self.board.advance(self.base);
         if self.repeats.is_empty() {
             self.queue.clear();
