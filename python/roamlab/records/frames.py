@@ -60,7 +60,7 @@ class Frames:
 
     @property
     def tcp(self) -> pl.DataFrame:
-        """Events of each TCP sender, with their causes.
+        """Events of each sender with a window (TCP, QUIC), with their causes.
 
         Recorded if `record.tcp` is on, which is the default.
         """
@@ -68,7 +68,7 @@ class Frames:
 
     @property
     def variables(self) -> pl.DataFrame:
-        """The variables of TCP senders, a row for each change.
+        """The variables of senders with a window (TCP, QUIC), a row for each change.
 
         Recorded if `record.variables` is on.
         """
