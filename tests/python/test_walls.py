@@ -208,10 +208,12 @@ _PARENT_AND_CHILD = {
     "radio": [{"handover", "handover::hard", "handover::soft", "handover::wifi"}],
     "transport": [
         {"tcp::recovery"}
-        | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "reno", "rfc6675")}
-        | {"tcp::recovery::tahoe", "tcp::recovery::vegas"},
+        | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "rack", "reno")}
+        | {"tcp::recovery::rfc6675", "tcp::recovery::tahoe", "tcp::recovery::vegas"},
         # The parameters of a connection contain those of its congestion control, whose events refer to the former.
-        {"params", "spec", "tcp::cc"},
+        # A profile may take the arithmetic of Linux, which is a parameter of CUBIC.
+        {"params", "spec"}
+        | {f"tcp::cc{module}" for module in ("", "::cubic", "::cubic::linux", "::slow_start")},
     ],
     "world": [
         {"control", "control::motion"},
