@@ -469,7 +469,7 @@ impl Bbr {
     }
 
     fn check_probe_rtt_end(&mut self, window: &mut Window, now: Time) {
-        if !self.probe_rtt_end.is_some_and(|end| now > end) {
+        if self.probe_rtt_end.is_none_or(|end| now <= end) {
             return;
         }
         self.min_rtt_at = now;

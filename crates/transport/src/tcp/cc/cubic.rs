@@ -210,7 +210,7 @@ impl Rfc {
     /// The epoch's clock stood still since the latest event.
     fn stand_still(&mut self, now: Time) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.start = epoch.start + now.since(self.latest);
+            epoch.start += now.since(self.latest);
         }
         self.latest = now;
     }
