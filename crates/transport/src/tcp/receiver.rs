@@ -55,7 +55,7 @@ pub struct TcpReceiver {
     /// The rules of Linux, if the receiver acknowledges by them.
     quick_acks: Option<Box<QuickAcks>>,
     /// Window scale (RFC 7323 §2.2).
-    shift: Option<u32>,
+    shift: Option<u8>,
     syn_due: bool,
     fin: Option<u32>,
     echoes: bool,
@@ -64,7 +64,7 @@ pub struct TcpReceiver {
     repeated: Option<u32>,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
-    sack_blocks: usize,
+    sack_blocks: u8,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
     reported: VecDeque<u32>,
 }
@@ -87,7 +87,7 @@ impl TcpReceiver {
             unread: 0,
             reads_at_once: true,
             quick_acks: (params.ack_rule == AckRule::Linux).then(|| Box::new(QuickAcks::new(&params))),
-            shift: window_shift(&params),
+            shift: window_shift(&params).map(|shift| shift as u8),
             syn_due: false,
             fin: None,
             echoes: false,
@@ -95,7 +95,7 @@ impl TcpReceiver {
             repeated: None,
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
-            sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as usize,
+            sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
             reported: VecDeque::new(),
             params,
         };
@@ -316,7 +316,7 @@ impl TcpReceiver {
 
     /// The window scale that it advertises with; 0: none.
     pub fn window_shift(&self) -> u32 {
-        self.shift.unwrap_or(0)
+        u32::from(self.shift.unwrap_or(0))
     }
 
     /// The next ACK to send; call until `None`.
@@ -373,8 +373,8 @@ impl TcpReceiver {
         if let Some(seq) = self.repeated.take() {
             sacks.push(seq, seq + 1); // RFC 2883 §4
         }
-        for &seq in self.reported.iter().take(self.sack_blocks - sacks.as_slice().len().min(self.sack_blocks))
-        {
+        let most = usize::from(self.sack_blocks).saturating_sub(sacks.as_slice().len());
+        for &seq in self.reported.iter().take(most) {
             sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
         }
         let blocks = sacks.as_slice().len() as u64;
@@ -414,7 +414,7 @@ impl TcpReceiver {
         if seq >= base {
             self.reported.push_front(seq);
         }
-        self.reported.truncate(self.sack_blocks);
+        self.reported.truncate(usize::from(self.sack_blocks));
     }
 }
 

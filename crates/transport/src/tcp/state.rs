@@ -74,8 +74,10 @@ pub(crate) struct SendState {
     pub recovery_timer: Timer,
     /// Goes off to probe a closed window.
     pub persist: Timer,
-    /// The segment that is timed, and when it was sent.
-    timed: Option<(u32, Time)>,
+    /// The segment that is timed.
+    timed: Option<u32>,
+    /// When it was sent.
+    timed_at: Time,
     /// When an ACK on the fast path changed cwnd, if no fact has been made of that yet.
     grown: Option<Time>,
     pub rtt: RttEstimator,
@@ -138,6 +140,7 @@ impl SendState {
             recovery_timer: Timer::default(),
             persist: Timer::default(),
             timed: None,
+            timed_at: Time::ZERO,
             grown: None,
             rtt: RttEstimator::new(&params, tick_phase),
             recovery_point: u32::from(params.ns2_first_segment_recovers()),
@@ -297,12 +300,14 @@ impl SendState {
             self.lost += 1;
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
-            if !self.params.ns2_ticks() && self.timed.is_some_and(|(timed, _)| timed == seq) {
+            if !self.params.ns2_ticks() && self.timed == Some(seq) {
                 self.timed = None;
             }
         } else {
             self.snd_max = seq + 1;
-            self.timed.get_or_insert((seq, now));
+            if self.timed.is_none() {
+                (self.timed, self.timed_at) = (Some(seq), now);
+            }
         }
         retransmission
     }
@@ -327,7 +332,7 @@ impl SendState {
         if let Some(echo) = self.echo {
             delivered.rtt = Some(now.since(echo));
             self.measure_echo(echo, ack, now);
-        } else if let Some((seq, sent)) = self.timed
+        } else if let Some(seq) = self.timed
             && ack > seq
         {
             self.timed = None;
@@ -336,8 +341,8 @@ impl SendState {
                 self.rtt.end_backoff();
                 self.ecn_backoff = false;
             }
-            delivered.rtt = Some(now.since(sent));
-            self.rtt.sample(sent, now);
+            delivered.rtt = Some(now.since(self.timed_at));
+            self.rtt.sample(self.timed_at, now);
         }
         if self.ecn_backoff && self.params.recovery != RecoveryKind::Ns2Fack {
             self.ecn_backoff = self.ece || self.answers_syn(ack);
@@ -397,7 +402,7 @@ impl SendState {
 
     /// A timed segment that an ACK covers is not measured; it only ends the backoff.
     pub fn forget_timed_below(&mut self, ack: u32) {
-        if self.timed.is_some_and(|(seq, _)| ack > seq) {
+        if self.timed.is_some_and(|seq| ack > seq) {
             self.timed = None;
             self.rtt.end_backoff();
         }
