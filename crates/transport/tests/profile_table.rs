@@ -4,9 +4,10 @@ use roamlab_transport::{Profile, TcpSpec, VARIANTS};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-const PROFILES: [(&str, Profile); 5] = [
+const PROFILES: [(&str, Profile); 6] = [
     ("rfc", Profile::Rfc),
     ("linux-6", Profile::Linux6),
+    ("linux-6-bbr", Profile::Linux6Bbr),
     ("ns2-2009", Profile::Ns2_2009),
     ("ns2-2003", Profile::Ns2_2003),
     ("ns2-2001", Profile::Ns2_2001),
@@ -30,7 +31,7 @@ fn cell(value: &Value) -> String {
 fn table() -> String {
     let columns = PROFILES.map(|(_, profile)| knobs(profile, "reno"));
     let mut text = String::from(
-        "| knob | rfc | linux-6 | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|\n",
+        "| knob | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
     );
     for knob in columns[0].keys() {
         let cells = columns.each_ref().map(|column| cell(&column[knob]));
