@@ -211,9 +211,7 @@ _PARENT_AND_CHILD = {
         | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "rack", "reno")}
         | {"tcp::recovery::rfc6675", "tcp::recovery::tahoe", "tcp::recovery::vegas"},
         # The parameters of a connection contain those of its congestion control, whose events refer to the former.
-        # A profile may take the arithmetic of Linux, which is a parameter of CUBIC.
-        {"params", "spec"}
-        | {f"tcp::cc{module}" for module in ("", "::cubic", "::cubic::linux", "::slow_start")},
+        {"params", "spec", "tcp::cc"},
     ],
     "world": [
         {"control", "control::motion"},

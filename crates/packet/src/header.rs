@@ -234,7 +234,7 @@ pub struct QuicHeader {
     pub payload: u32,
     /// A packet of the handshake.
     pub handshake: bool,
-    /// It has a PING frame: beside an ACK frame alone, it asks for an ACK.
+    /// It has a PING frame: a packet without data asks for an ACK by that.
     pub ping: bool,
     /// The ACK frame, if there is one.
     pub ack: Option<Box<QuicAck>>,
@@ -244,7 +244,8 @@ pub struct QuicHeader {
     pub path_challenge: bool,
     /// It has a PATH_RESPONSE frame.
     pub path_response: bool,
-    /// Ground truth for the record, not on the wire: the first segment that has not arrived, beside an ACK frame alone.
+    /// Ground truth for the record, not on the wire: the first segment that has not arrived, if the packet
+    /// has no data.
     pub expected: u32,
     /// Ground truth for the record, not on the wire: the segment was sent before.
     pub retransmission: bool,

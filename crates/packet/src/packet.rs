@@ -301,7 +301,7 @@ impl Packet {
         self.seq
     }
 
-    /// (TCP) the acknowledgement number; (QUIC) the first segment that has not arrived, beside an ACK frame.
+    /// (TCP) the acknowledgement number; (QUIC) the first segment that has not arrived, of a packet without data.
     pub fn ack(&self) -> u32 {
         self.ack
     }

@@ -4,7 +4,6 @@ use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario, Way};
 use roamlab_engine::{Bytes, Duration};
 use roamlab_traffic::AppSpec;
-use roamlab_transport::TransportSpec;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -165,7 +164,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
         let fits = load.demand * share * load.seconds / load.packet_bits;
         let packets = fits.min(file(load.flow, load.packet_bits));
         let queues = load.path.iter().filter(|edge| graph[edge.0][edge.1].recorded).count() as f64;
-        let tcp = !matches!(load.flow.transport, TransportSpec::Udp(_));
+        let tcp = load.flow.transport.has_connection();
         let ways = if tcp { 2.0 } else { 1.0 };
         events += packets * load.path.len() as f64 * EVENTS_PER_HOP * ways;
         let record = &scenario.record;

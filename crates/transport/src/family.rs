@@ -68,6 +68,11 @@ impl TransportSpec {
         }
     }
 
+    /// Whether it is a connection, with acknowledgements.
+    pub fn has_connection(&self) -> bool {
+        !matches!(self, TransportSpec::Udp(_))
+    }
+
     /// The parameters of QUIC, if it is that.
     pub fn quic(&self) -> Option<&QuicSpec> {
         match self {

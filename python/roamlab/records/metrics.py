@@ -62,6 +62,12 @@ def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
     return count(arrivals(results, flow), start, end) * 8.0 * payload / (end - start)
 
 
+def has_connection(results: Results, flow: str) -> bool:
+    """Whether `flow` has a connection with acknowledgements (TCP, QUIC)."""
+    flows = results.columns("flows")
+    return bool(flows.where("kind", "tcp", "quic")[flows.where("flow", flow)].any())
+
+
 def losses(results: Results, flow: str) -> Values:
     """When data packets of `flow` were lost, in s: for each packet of which no copy arrived, when the last was lost.
 
@@ -69,8 +75,7 @@ def losses(results: Results, flow: str) -> Values:
     """
     drops, deliveries = results.columns("drops"), results.columns("deliveries")
     is_data = drops.where("flow", flow) & ~drops.where("reason", *NO_LOSS)
-    flows = results.columns("flows")
-    if flows.where("kind", "tcp", "quic")[flows.where("flow", flow)].any():
+    if has_connection(results, flow):
         is_data &= drops["seq"] > 0  # an acknowledgement is no data
     arrived = deliveries.where("flow", flow)
     came = set(zip(deliveries["seq"][arrived].tolist(), deliveries["sent_ns"][arrived].tolist(), strict=True))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.records.experience import application
-from roamlab.records.metrics import total
+from roamlab.records.metrics import has_connection, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ def slow_periods(results: Results, flow: str) -> list[SlowPeriod]:
     """
     if not is_defined(results, flow):
         return []
-    is_udp = not _has_connection(results, flow)
+    is_udp = not has_connection(results, flow)
     rows = results.columns("deliveries")
     fresh = rows.where("flow", flow) & rows["fresh"].astype(bool)
     times = rows["time_ns"][fresh].astype(np.int64)
@@ -111,14 +111,9 @@ def slow_s(results: Results, flow: str) -> float:
 def is_defined(results: Results, flow: str) -> bool:
     """Whether slow periods of a flow can be told: it is a file or of datagrams, and its records are there."""
     recorded = results.manifest.outline.recorded
-    if _has_connection(results, flow):
+    if has_connection(results, flow):
         return "deliveries" in recorded and application(results, flow).get("kind") == "ftp"
     return "deliveries" in recorded and "packets" in recorded
-
-
-def _has_connection(results: Results, flow: str) -> bool:
-    flows = results.columns("flows")
-    return bool(flows.where("kind", "tcp", "quic")[flows.where("flow", flow)].any())
 
 
 def _sent(results: Results, flow: str, delay: int) -> _Course:

@@ -8,7 +8,6 @@ use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
-use roamlab_transport::TransportSpec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -252,13 +251,12 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 }
 
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
-    let over_connection = !matches!(flow.transport, TransportSpec::Udp(_));
     if let Some(quic) = flow.transport.quic().filter(|_| !flow.app.is_datagrams()) {
         quic.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
         return check_file(&flow.app, quic.segment());
     }
     match (flow.transport.tcp(), &flow.app) {
-        (_, app) if over_connection && app.is_datagrams() => {
+        (_, app) if flow.transport.has_connection() && app.is_datagrams() => {
             let message = "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"";
             Err(("app.kind".into(), message.into()))
         }

@@ -11,7 +11,7 @@ use crate::tcp::{
 use roamlab_engine::{Duration, Time};
 use std::sync::Arc;
 
-/// What is known of an ACK beside its packets.
+/// What is known of an ACK apart from the packets that it acknowledges.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct AckContext {
     pub now: Time,
@@ -53,7 +53,7 @@ impl Congestion {
     }
 
     /// The state of a new path. What was counted goes on.
-    pub fn anew(&self, spec: &QuicSpec) -> Congestion {
+    pub fn for_new_path(&self, spec: &QuicSpec) -> Congestion {
         Congestion { reductions: self.reductions, ..Congestion::new(spec, Arc::clone(&self.params)) }
     }
 
@@ -62,7 +62,7 @@ impl Congestion {
         self.window.sizes()
     }
 
-    /// Whether a packet may be sent beside so many in flight.
+    /// Whether a packet may be sent with so many in flight.
     pub fn permits(&self, in_flight: u32) -> bool {
         self.window.usable(0, u32::MAX) > in_flight
     }

@@ -84,7 +84,7 @@ impl RttEstimator {
     }
 
     /// The estimator of a new path.
-    pub fn anew(&self) -> RttEstimator {
+    pub fn for_new_path(&self) -> RttEstimator {
         RttEstimator::new(self.initial, self.granularity, self.max_ack_delay)
     }
 

@@ -195,7 +195,7 @@ impl QuicSender {
         self.heard = self.heard.max(Some(header.number));
         if header.path > self.path && is_latest {
             self.path = header.path;
-            let timeouts = (self.rtt.pto(), self.rtt.anew().pto());
+            let timeouts = (self.rtt.pto(), self.rtt.for_new_path().pto());
             self.validation = Some(Validation::new(bytes, timeouts, now));
             if migration.resets_unvalidated() == Some(true) {
                 self.begin_path(migration, now);
@@ -228,8 +228,8 @@ impl QuicSender {
 
     /// Window and round-trip times are those of a new path.
     fn begin_path(&mut self, migration: Migration, now: Time) {
-        self.rtt = self.rtt.anew();
-        self.congestion = self.congestion.anew(&self.spec);
+        self.rtt = self.rtt.for_new_path();
+        self.congestion = self.congestion.for_new_path(&self.spec);
         self.pacer = Pacer::new(self.spec.burst());
         self.pto_count = 0;
         self.sent.leave_path(migration.frees_old_path());
@@ -407,7 +407,7 @@ impl QuicSender {
         }
         self.set_timer();
         let payload = self.spec.segment().0 as u32;
-        // ASSUMPTION: the rare ACK frame beside data waits for the next packet, and takes no room.
+        // ASSUMPTION: the rare ACK frame in a packet with data waits for the next packet, and takes no room.
         let (path, ack) = (self.path, self.ack());
         self.asked = None;
         let header =

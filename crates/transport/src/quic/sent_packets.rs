@@ -2,7 +2,7 @@
 //!
 //! Packet numbers never repeat, so every acknowledged packet tells when it was sent.
 
-use crate::tcp::DeliveryRate;
+use crate::tcp::{DeliveryRate, DeliverySampler, Stamp};
 use roamlab_engine::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -13,19 +13,15 @@ enum State {
     Lost,
 }
 
-/// A packet, and the delivery when it was sent (draft-ietf-ccwg-bbr §4.1).
+/// A packet that was sent.
 #[derive(Copy, Clone, Debug)]
 struct Record {
     segment: u32,
-    sent: Time,
     state: State,
-    first_sent: Time,
-    delivered: u32,
-    delivered_at: Time,
-    app_limited: bool,
+    stamp: Stamp,
 }
 
-/// A packet whose fate is known.
+/// A packet that is acknowledged or lost.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Packet {
     pub number: u32,
@@ -70,11 +66,7 @@ pub(crate) struct SentPackets {
     largest_acknowledged: Option<u32>,
     /// When the last packet was sent.
     last_sent: Time,
-    delivered: u32,
-    delivered_at: Time,
-    first_sent: Time,
-    /// The sender had too little data until so many packets are delivered.
-    app_limited_until: u32,
+    delivery: DeliverySampler,
 }
 
 impl SentPackets {
@@ -129,8 +121,8 @@ impl SentPackets {
         (self.in_flight, self.last_sent) = (in_flight, last_sent);
     }
 
-    /// A packet is in flight no more.
-    fn landed(in_flight: &mut u32, foreign: &mut u32, is_own: bool) {
+    /// A packet is no longer in flight.
+    fn remove(in_flight: &mut u32, foreign: &mut u32, is_own: bool) {
         *if is_own { in_flight } else { foreign } -= 1;
     }
 
@@ -146,25 +138,15 @@ impl SentPackets {
 
     /// A packet with a segment goes out.
     pub fn sent(&mut self, segment: u32, now: Time) {
-        if self.in_flight == 0 {
-            (self.first_sent, self.delivered_at) = (now, now);
-        }
+        let stamp = self.delivery.stamp(self.in_flight == 0, now);
         self.in_flight += 1;
         self.last_sent = now;
-        self.records.push_back(Record {
-            segment,
-            sent: now,
-            state: State::InFlight,
-            first_sent: self.first_sent,
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            app_limited: self.delivered < self.app_limited_until,
-        });
+        self.records.push_back(Record { segment, state: State::InFlight, stamp });
     }
 
     /// The window permits more than the application has.
     pub fn note_app_limited(&mut self) {
-        self.app_limited_until = self.delivered + self.in_flight.max(1);
+        self.delivery.note_app_limited(self.in_flight);
     }
 
     /// An ACK arrived, with the ranges `[start, end)`, the largest first.
@@ -176,7 +158,7 @@ impl SentPackets {
             return acknowledged; // RFC 9000 §13.1: nothing was sent with this number
         }
         self.largest_acknowledged = self.largest_acknowledged.max(Some(largest));
-        let mut newest: Option<Record> = None;
+        let mut newest: Option<Stamp> = None;
         for &(start, end) in ranges.iter().rev() {
             for number in start.max(self.first)..end {
                 let record = &mut self.records[(number - self.first) as usize];
@@ -189,31 +171,21 @@ impl SentPackets {
                     }
                     State::InFlight => {
                         let is_own = number >= self.own_from;
-                        SentPackets::landed(&mut self.in_flight, &mut self.foreign, is_own);
+                        SentPackets::remove(&mut self.in_flight, &mut self.foreign, is_own);
                     }
                 }
-                let Record { segment, sent, .. } = *record;
-                newest = Some(*record);
-                self.delivered += 1;
+                let Record { segment, stamp, .. } = *record;
+                let sent = stamp.sent;
+                newest = Some(stamp);
+                self.delivery.deliver();
                 acknowledged.packets.push(Packet { number, segment, sent });
                 if number == largest && number >= self.sampled_from {
                     acknowledged.latest_rtt = Some(now.since(sent));
                 }
             }
         }
-        acknowledged.rate = newest.and_then(|newest| self.rate(&newest, now));
+        acknowledged.rate = newest.and_then(|newest| self.delivery.rate(&newest, now));
         acknowledged
-    }
-
-    fn rate(&mut self, newest: &Record, now: Time) -> Option<DeliveryRate> {
-        (self.delivered_at, self.first_sent) = (now, newest.sent);
-        let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
-        (interval > Duration::ZERO).then_some(DeliveryRate {
-            delivered: self.delivered - newest.delivered,
-            interval,
-            prior_delivered: newest.delivered,
-            app_limited: newest.app_limited,
-        })
     }
 
     /// Declares packets lost (RFC 9002 §A.10): them, and when the next one will be if no ACK arrives.
@@ -227,12 +199,12 @@ impl SentPackets {
             if record.state != State::InFlight {
                 continue;
             }
-            let due = record.sent + thresholds.time;
+            let due = record.stamp.sent + thresholds.time;
             if due <= now || largest - number >= thresholds.packets {
                 record.state = State::Lost;
                 let is_own = number >= self.own_from;
-                SentPackets::landed(&mut self.in_flight, &mut self.foreign, is_own);
-                lost.push(Packet { number, segment: record.segment, sent: record.sent });
+                SentPackets::remove(&mut self.in_flight, &mut self.foreign, is_own);
+                lost.push(Packet { number, segment: record.segment, sent: record.stamp.sent });
             } else {
                 loss_time = Some(loss_time.map_or(due, |earliest: Time| earliest.min(due)));
             }
@@ -251,9 +223,9 @@ impl SentPackets {
             let is_lost_now = lost.next_if(|packet| packet.number == number).is_some();
             if record.state == State::Acknowledged {
                 since = None;
-            } else if is_lost_now && record.sent > first_sample {
-                let start = *since.get_or_insert(record.sent);
-                if record.sent.since(start) > period {
+            } else if is_lost_now && record.stamp.sent > first_sample {
+                let start = *since.get_or_insert(record.stamp.sent);
+                if record.stamp.sent.since(start) > period {
                     return true;
                 }
             }
@@ -269,7 +241,7 @@ impl SentPackets {
         let is_done = |record: &Record| match record.state {
             State::InFlight => false,
             State::Acknowledged => true,
-            State::Lost => record.sent + memory <= now,
+            State::Lost => record.stamp.sent + memory <= now,
         };
         while self.records.front().is_some_and(is_done) {
             self.records.pop_front();

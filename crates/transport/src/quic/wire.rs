@@ -47,7 +47,7 @@ fn ack_frame(ack: &QuicAck) -> u64 {
     let mut size = 1 + varint(largest) + varint(delay) + varint(count) + varint(u64::from(end - start) - 1);
     let mut smallest = start;
     for &(start, end) in ranges {
-        // A gap is written as two less than the distance of the numbers beside it.
+        // A gap is written as two less than the distance of the numbers next to it.
         size += varint(u64::from(smallest - end) - 1) + varint(u64::from(end - start) - 1);
         smallest = start;
     }

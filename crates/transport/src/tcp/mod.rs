@@ -1,6 +1,7 @@
 //! TCP: a sender and a receiver; each loss recovery and congestion control has a file.
 
 mod cc;
+mod delivery_rate;
 mod episode;
 mod fact;
 mod fast_path;
@@ -16,13 +17,14 @@ mod seq_set;
 mod spurious;
 mod state;
 mod timers;
+mod windowed_best;
 
 pub(crate) use cc::{AckEvent, CongestionControl, Loss, LossEvent, RecoveryStep, SsthreshRule, Window};
 pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
+pub(crate) use delivery_rate::{DeliveryRate, DeliverySampler, Stamp};
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;
-pub(crate) use sent_segments::DeliveryRate;
 pub(crate) use seq_set::SeqSet;
 
 use roamlab_engine::Bytes;

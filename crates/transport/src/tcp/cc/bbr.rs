@@ -13,7 +13,7 @@
 mod max_filter;
 
 use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, RecoveryStep, Undo, Window};
-use crate::tcp::sent_segments::DeliveryRate;
+use crate::tcp::delivery_rate::DeliveryRate;
 use max_filter::MaxFilter;
 use roamlab_engine::{Duration, Time};
 

@@ -5,7 +5,7 @@ use super::{
     AckEvent, AckSource, CONGESTION_CONTROLS, CongestionControl, CongestionControlSpec, Loss, LossEvent,
     RecoveryStep, SsthreshRule, Undo, Window,
 };
-use crate::tcp::sent_segments::DeliveryRate;
+use crate::tcp::delivery_rate::DeliveryRate;
 use crate::{Profile, TcpParams, TcpSpec};
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use serde_json::{Value, json};

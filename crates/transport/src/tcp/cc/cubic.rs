@@ -7,7 +7,9 @@ mod linux;
 
 use crate::spec::SpecError;
 use crate::tcp::cc::slow_start::{SlowStart, Watch};
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, SsthreshRule, Undo, Window};
+use crate::tcp::cc::{
+    AckEvent, Algorithm, CongestionControlSpec, Loss, LossEvent, SsthreshRule, Undo, Window,
+};
 use linux::Linux;
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
@@ -50,6 +52,18 @@ impl Params {
     }
 }
 
+impl CongestionControlSpec {
+    /// The same with Linux's arithmetic, if it has one.
+    pub(crate) fn as_in_linux(self) -> CongestionControlSpec {
+        match self {
+            CongestionControlSpec::Cubic(params) => {
+                CongestionControlSpec::Cubic(Params { as_linux: true, ..params })
+            }
+            other => other,
+        }
+    }
+}
+
 /// CUBIC's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
@@ -73,6 +87,10 @@ impl Cubic {
 }
 
 impl Algorithm for Cubic {
+    fn takes_abe(&self) -> bool {
+        matches!(self.law, Law::Rfc(_))
+    }
+
     fn records_segments(&self, window: &Window) -> bool {
         self.watch.needs_samples(window)
     }

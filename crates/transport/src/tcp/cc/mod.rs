@@ -12,7 +12,7 @@ mod vegas;
 
 use crate::params::TcpParams;
 use crate::spec::SpecError;
-use crate::tcp::sent_segments::DeliveryRate;
+use crate::tcp::delivery_rate::DeliveryRate;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
@@ -253,6 +253,11 @@ pub(crate) trait Algorithm {
         false
     }
 
+    /// Whether it has a reaction of its own to echoes of congestion (RFC 8511).
+    fn takes_abe(&self) -> bool {
+        false
+    }
+
     /// Whether the sender's fast path is exact for it. There `on_ack` is called as always, but nothing is paced.
     fn allows_fast_path(&self) -> bool {
         !self.paces()
@@ -431,23 +436,9 @@ macro_rules! storage {
 congestion_controls!(storage!);
 
 impl CongestionControlSpec {
-    /// The same with Linux's arithmetic, if it has one.
-    pub(crate) fn as_in_linux(self) -> CongestionControlSpec {
-        match self {
-            CongestionControlSpec::Cubic(params) => {
-                CongestionControlSpec::Cubic(cubic::Params { as_linux: true, ..params })
-            }
-            other => other,
-        }
-    }
-
-    /// Whether it has a reaction of its own to echoes of congestion (RFC 8511).
+    /// As [`Algorithm::takes_abe`].
     pub(crate) fn takes_abe(&self) -> bool {
-        match self {
-            CongestionControlSpec::Reno(_) => true,
-            CongestionControlSpec::Cubic(params) => !params.as_linux,
-            _ => false,
-        }
+        CongestionControl::new(self).algorithm().takes_abe()
     }
 }
 

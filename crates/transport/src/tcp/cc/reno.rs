@@ -22,6 +22,10 @@ impl Reno {
 }
 
 impl Algorithm for Reno {
+    fn takes_abe(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn on_ack(&mut self, window: &mut Window, _ack: &AckEvent) {
         if window.cwnd < window.ssthresh {

@@ -1,46 +1,20 @@
-//! The highest value of a sliding window, from three samples: Nichols' filter, as in Linux (`lib/win_minmax.c`).
+//! The highest value of a window of rounds.
 
-/// A value and its time; here in rounds.
-#[derive(Copy, Clone, PartialEq, Debug, Default)]
-struct Sample {
-    time: u32,
-    value: f64,
-}
+use crate::tcp::windowed_best::WindowedBest;
 
-/// The best, second-best and third-best samples, each later than the one before.
+/// The highest value; zero before the first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MaxFilter([Sample; 3]);
+pub(super) struct MaxFilter(WindowedBest<f64>);
 
 impl MaxFilter {
     /// The highest value.
     pub fn get(&self) -> f64 {
-        self.0[0].value
+        self.0.get().unwrap_or_default()
     }
 
-    /// A value at a time, in a window of so long.
-    pub fn update(&mut self, window: u32, time: u32, value: f64) {
-        let new = Sample { time, value };
-        let [best, second, third] = &mut self.0;
-        if value >= best.value || time - third.time > window {
-            self.0 = [new; 3];
-            return;
-        }
-        if value >= second.value {
-            (*second, *third) = (new, new);
-        } else if value >= third.value {
-            *third = new;
-        }
-        let age = time - best.time;
-        if age > window {
-            (*best, *second, *third) = (*second, *third, new);
-            if time - best.time > window {
-                (*best, *second) = (*second, *third);
-            }
-        } else if second.time == best.time && age > window / 4 {
-            (*second, *third) = (new, new);
-        } else if third.time == second.time && age > window / 2 {
-            *third = new;
-        }
+    /// A value at a round, in a window of so many.
+    pub fn update(&mut self, window: u32, round: u32, value: f64) {
+        self.0.note(value, round.into(), window.into(), |new, old| new >= old);
     }
 }
 

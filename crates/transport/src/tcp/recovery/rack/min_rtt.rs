@@ -1,14 +1,11 @@
 //! The least round-trip time of a connection, which bounds the reordering window.
 
+use crate::tcp::windowed_best::WindowedBest;
 use roamlab_engine::{Duration, Time};
 
-/// The least value of a window of time, from three candidates of which each is the least since the one before (as in
-/// Linux, lib/win_minmax.c; Nichols).
+/// The least round-trip time of a window of time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WindowedMin {
-    /// The best one first.
-    candidates: Option<[(Time, Duration); 3]>,
-}
+pub(super) struct WindowedMin(WindowedBest<Duration>);
 
 /// Linux tcp_min_rtt_wlen.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
@@ -16,38 +13,13 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 impl WindowedMin {
     /// The least round-trip time of the last five minutes; zero before the first.
     pub fn least(&self) -> Duration {
-        self.candidates.map_or(Duration::ZERO, |candidates| candidates[0].1)
+        self.0.get().unwrap_or_default()
     }
 
     /// A segment sent once took so long to be acknowledged.
     #[inline(always)]
     pub fn note(&mut self, rtt: Duration, now: Time) {
-        match &mut self.candidates {
-            Some([best, second, third]) if rtt > best.1 && now.since(third.0) <= MIN_RTT_WINDOW => {
-                if rtt <= second.1 {
-                    (*second, *third) = ((now, rtt), (now, rtt));
-                } else if rtt <= third.1 {
-                    *third = (now, rtt);
-                }
-                self.age(rtt, now);
-            }
-            _ => self.candidates = Some([(now, rtt); 3]), // a new least one, or nothing left in the window
-        }
-    }
-
-    fn age(&mut self, rtt: Duration, now: Time) {
-        let Some([best, second, third]) = &mut self.candidates else { return };
-        let age = now.since(best.0);
-        if age > MIN_RTT_WINDOW {
-            (*best, *second, *third) = (*second, *third, (now, rtt));
-            if now.since(best.0) > MIN_RTT_WINDOW {
-                (*best, *second, *third) = (*second, *third, (now, rtt));
-            }
-        } else if second.0 == best.0 && age > MIN_RTT_WINDOW / 4 {
-            (*second, *third) = ((now, rtt), (now, rtt));
-        } else if third.0 == second.0 && age > MIN_RTT_WINDOW / 2 {
-            *third = (now, rtt);
-        }
+        self.0.note(rtt, now.as_nanos(), MIN_RTT_WINDOW.as_nanos(), |new, old| new <= old);
     }
 }
 

@@ -1,0 +1,83 @@
+//! The delivery rate (draft-ietf-ccwg-bbr-05 §4.1): the segments delivered while one was in flight, by the time that this
+//! took. TCP measures it by its record of segments, QUIC by that of packets.
+
+use roamlab_engine::{Duration, Time};
+
+/// A measurement of the delivery rate.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) struct DeliveryRate {
+    /// Segments delivered in the interval.
+    pub delivered: u32,
+    /// The longer of the times that sending and acknowledging them took.
+    pub interval: Duration,
+    /// Segments delivered when the newest of them was sent: a round trip ends when this exceeds an earlier total.
+    pub prior_delivered: u32,
+    /// The application had too little data for all that the path could carry.
+    pub app_limited: bool,
+}
+
+/// The delivery when a segment was sent.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Stamp {
+    /// When it was sent.
+    pub sent: Time,
+    /// When the segment was sent whose delivery was the latest then.
+    first_sent: Time,
+    delivered: u32,
+    delivered_at: Time,
+    app_limited: bool,
+}
+
+/// Counts what is delivered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeliverySampler {
+    /// Segments delivered so far.
+    delivered: u32,
+    delivered_at: Time,
+    first_sent: Time,
+    /// The sender had too little data until so many segments are delivered.
+    app_limited_until: u32,
+}
+
+impl DeliverySampler {
+    /// A segment goes out. `alone`: no other one is in flight.
+    pub fn stamp(&mut self, alone: bool, now: Time) -> Stamp {
+        if alone {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        Stamp {
+            sent: now,
+            first_sent: self.first_sent,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            app_limited: self.delivered < self.app_limited_until,
+        }
+    }
+
+    /// The window permits more than the application has, with so many segments in flight.
+    pub fn note_app_limited(&mut self, in_flight: u32) {
+        self.app_limited_until = self.delivered + in_flight.max(1);
+    }
+
+    /// One more segment is delivered.
+    pub fn deliver(&mut self) {
+        self.delivered += 1;
+    }
+
+    /// Segments delivered so far.
+    pub fn delivered(&self) -> u32 {
+        self.delivered
+    }
+
+    /// The rate that an ACK measures, of whose segments the newest has this stamp.
+    pub fn rate(&mut self, newest: &Stamp, now: Time) -> Option<DeliveryRate> {
+        (self.delivered_at, self.first_sent) = (now, newest.sent);
+        let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
+        (interval > Duration::ZERO).then_some(DeliveryRate {
+            delivered: self.delivered - newest.delivered,
+            interval,
+            prior_delivered: newest.delivered,
+            app_limited: newest.app_limited,
+        })
+    }
+}
