@@ -76,8 +76,9 @@ test:
 # Unit tests of all crates, whole runs, and runs held against recorded ones. Clippy and Python are left to `make test`.
 quick:
 	cargo fmt --all --check
-	MAKEFLAGS= cargo test --quiet --locked --workspace --lib --test conformance --test simulation --test determinism \
-	  --test forced --test causes --test recovery
+	MAKEFLAGS= cargo test --quiet --locked --workspace --lib --test conformance
+	MAKEFLAGS= cargo test --quiet --locked --package roamlab-world --test runs -- \
+	  simulation:: determinism:: forced:: causes:: recovery::
 
 # Random inputs, kills, planted bugs and causes: as many as are asked for once, not at each change.
 deep: mutate mutants crash planted links
@@ -120,7 +121,7 @@ fuzz-engine:
 	MAKEFLAGS= cargo build --locked --profile $(FUZZ_PROFILE) $(FUZZ_PACKAGES)
 	for target in tcp queues scenarios; do $(FUZZ_BIN) $$target $(SECONDS) $(SEED); done
 	MAKEFLAGS= ROAMLAB_WALKS=$$((100 * $(SECONDS))) \
-	  cargo test --locked --workspace --test handoff --test lte --test micro reached_again
+	  cargo test --locked --workspace --test runs reached_again
 
 fuzz-readers: .venv/.dev .venv/.extension
 	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
@@ -201,7 +202,7 @@ mutants:
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
 differential: .venv/.dev .venv/.extension
-	cargo test --locked --workspace --test ns2
+	cargo test --locked --workspace --test runs ns2::
 	$(BIN)/pytest -n auto tests/differential
 
 # Kills at every call that changes a file, and at 300 random moments, of each command that writes.

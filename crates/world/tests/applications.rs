@@ -1,8 +1,6 @@
 //! What applications offer and await, through a network.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Scenario, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };

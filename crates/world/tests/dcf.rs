@@ -1,12 +1,10 @@
 //! 802.11's contention in whole runs: saturation, what frames cost, and frames for a host that has left.
 
-mod lab;
-
 #[path = "../../radio/src/medium/dcf/bianchi.rs"]
 mod bianchi;
 
 use bianchi::Saturated;
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 
 const SECONDS: u64 = 20;

@@ -1,9 +1,7 @@
 //! A run is a function of its scenario, seed and number: twins are equal bit by bit, on any thread, traced or not,
 //! and what has nothing to do with a host changes nothing for it.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 use std::fmt::Write;
 

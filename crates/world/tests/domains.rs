@@ -1,8 +1,6 @@
 //! Several agents at a node, and several mobility protocols in a run.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Scenario, Table};
 
 /// A correspondent, a home agent and two access routers, each with two cells.

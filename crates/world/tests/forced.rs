@@ -1,8 +1,6 @@
 //! Losses by ordinal, links that change in mid-run, files that end, and the verdicts on timeouts.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };

@@ -1,8 +1,6 @@
 //! A medium that both directions of all links of a cell share, through whole runs.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 
 /// Two hosts in a cell of 2 Mbit/s, and flows as told.

@@ -1,8 +1,6 @@
 //! Random loss on wired links, backhauls and air links: how much, in which bursts, and what it leaves alone.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Scenario, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };

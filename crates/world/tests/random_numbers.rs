@@ -1,8 +1,6 @@
 //! ns-2's one stream of random numbers in a whole world.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Scenario};
 
 /// Three senders whose clocks start where ns-2's do. A round trip is measured in whole ticks of 10 ms, how many depends

@@ -1,10 +1,8 @@
 //! Links that are driven by a recording, and hosts that are.
 
-mod lab;
-#[path = "recorded/schedule.rs"]
 mod schedule;
 
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_scenario::Located;
 use roamlab_world::{Conduct, Replication, Scenario, run};
 

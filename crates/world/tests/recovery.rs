@@ -1,8 +1,6 @@
 //! TCP by the RFCs, in whole runs: what recoveries send again, the window behind one that fails, and behind idleness.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };

@@ -1,8 +1,6 @@
 //! Whole runs with a queue for each host behind an air-link scheduler.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,6 @@
 //! A run that is driven from outside: one half of a flow lives there, and everything else is as if it did not.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Dscp, Tos};
 use roamlab_transport::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};

@@ -1,8 +1,6 @@
 //! Soft handover: a host in two cells for a while, through whole runs.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 
 /// Datagrams each 10 ms, both ways, to and from a host that changes cells at 3 s and at 6 s.

@@ -1,8 +1,6 @@
 //! Closed forms: what queueing theory and a pencil say, against what the world does.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::Replication;
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };

@@ -1,9 +1,7 @@
 //! The way of a packet, stop by stop, as `docs/follow-a-packet.md` tells it. The traces are goldens, so that the
 //! page cannot go stale.
 
-mod lab;
-
-use lab::{results, rows};
+use crate::lab::{results, rows};
 use roamlab_world::Replication;
 use std::path::Path;
 

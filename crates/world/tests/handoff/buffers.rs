@@ -1,6 +1,6 @@
 //! What the parameters of the base station's buffer do to a handoff.
 
-use crate::lab::{LEAVES, Lab, MS, PROBE, Record};
+use super::lab::{LEAVES, Lab, MS, PROBE, Record};
 
 /// Probes, one each millisecond, in a handoff with this buffer.
 fn handoff(buffer: &str) -> Record {

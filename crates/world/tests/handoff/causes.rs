@@ -1,10 +1,10 @@
 //! Random walks with TCP, losses by force, links that change and signalling in trouble: whatever happens has a cause, and
 //! each chain of causes reaches a root.
 
-use crate::lab::{Lab, MS};
-use crate::reached::walk;
-use crate::record::{Dice, walks};
-use crate::tables::results;
+use super::lab::{Lab, MS};
+use super::reached::walk;
+use crate::lab::record::{Dice, walks};
+use crate::lab::results;
 use roamlab_world::Replication;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -68,7 +68,7 @@ fn every_chain_reaches_a_root() {
     walks(60, |number| {
         let (lab, text) = text(number);
         let tables = results(&text, Replication { seed: number, run: 0, trace: None });
-        let stalls = crate::causes_of::check(&tables).map_err(|problem| format!("{problem}\n{text}"))?;
+        let stalls = crate::lab::causes::check(&tables).map_err(|problem| format!("{problem}\n{text}"))?;
         seen.fetch_add(stalls, Ordering::Relaxed);
         Ok(lab.duration_ms * MS)
     });

@@ -2,7 +2,7 @@
 //!
 //! Buffers never fill and no queue drops early, so whatever is lost is lost by the handoff.
 
-pub use crate::record::{Delivery, Loss, MS, Record, Signal, Trouble};
+pub use crate::lab::record::{Delivery, Loss, MS, Record, Signal, Trouble};
 use std::fmt::Write;
 
 /// When the host leaves its first cell in all scenarios with one handoff.

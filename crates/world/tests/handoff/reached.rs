@@ -1,10 +1,10 @@
 //! Random walks with up to six signalling messages lost or late: the host is reached again within the bound that
 //! docs/models/mobile-ip.md states.
 //!
-//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test handoff reached` runs more than 300.
+//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test runs handoff::reached` runs more than 300.
 
-use crate::lab::{Lab, MS, Trouble};
-use crate::record::{Dice, walks};
+use super::lab::{Lab, MS, Trouble};
+use crate::lab::record::{Dice, walks};
 use std::fmt::Write;
 
 /// From the last entry of a cell to the first datagram that comes through it: what six requests take whose repetitions

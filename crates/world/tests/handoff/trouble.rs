@@ -4,7 +4,7 @@
 //! Each run must end with its laws intact, every flow resumes, every datagram is delivered or lost for a reason, and the
 //! host ends registered and is reached on the shortest way.
 
-use crate::lab::{Delivery, LEAVES, Lab, Loss, MS, Record, Signal, Trouble};
+use super::lab::{Delivery, LEAVES, Lab, Loss, MS, Record, Signal, Trouble};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

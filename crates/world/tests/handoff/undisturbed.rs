@@ -1,6 +1,6 @@
 //! The undisturbed handoff: closed forms of \[mblue\] eq. 1 and table I from messages, and what buffering promises.
 
-use crate::lab::{LEAVES, Lab, MS, PROBE, Record, TCP, Trouble};
+use super::lab::{LEAVES, Lab, MS, PROBE, Record, TCP, Trouble};
 use std::collections::BTreeSet;
 
 const NO_BUFFER: &str = "at = \"none\"";

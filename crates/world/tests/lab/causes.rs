@@ -1,6 +1,6 @@
 //! Chains of causes, walked and checked.
 
-use crate::tables::rows;
+use super::rows;
 use roamlab_world::Table;
 use std::collections::BTreeSet;
 

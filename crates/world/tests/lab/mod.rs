@@ -1,5 +1,8 @@
 //! What the tests of whole runs share.
 
+pub mod causes;
+pub mod record;
+
 use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
 
 /// The tables of one run of a scenario text.

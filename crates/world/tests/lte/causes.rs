@@ -1,10 +1,10 @@
 //! Random walks with TCP, buffers that overflow and signalling in trouble: whatever happens has a cause, and each chain of
 //! causes reaches a root.
 
-use crate::lab::MS;
-use crate::reached::walk;
-use crate::record::{Dice, walks};
-use crate::tables::results;
+use super::lab::MS;
+use super::reached::walk;
+use crate::lab::record::{Dice, walks};
+use crate::lab::results;
 use roamlab_world::Replication;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -39,7 +39,7 @@ fn every_chain_reaches_a_root() {
         let limit = format!("buffer_limit = \"{} pkt\"", dice.one_of(&[5, 30, 1000]));
         let text = lab.text().replacen("buffer_limit = \"1000 pkt\"", &limit, 1);
         let tables = results(&text, Replication { seed: number, run: 0, trace: None });
-        let stalls = crate::causes_of::check(&tables).map_err(|problem| format!("{problem}\n{text}"))?;
+        let stalls = crate::lab::causes::check(&tables).map_err(|problem| format!("{problem}\n{text}"))?;
         seen.fetch_add(stalls, Ordering::Relaxed);
         Ok(lab.duration_ms * MS)
     });

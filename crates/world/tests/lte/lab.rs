@@ -1,7 +1,7 @@
 //! The laboratory of the LTE tests: the network of \[lte\] fig. 1 without other users, so that whatever is lost or late is
 //! so by the handover.
 
-pub use crate::record::{Loss, MS, Record, Signal, Trouble};
+pub use crate::lab::record::{Loss, MS, Record, Signal, Trouble};
 use std::fmt::Write;
 
 /// When the second cell becomes the better one in all scenarios with one handover.

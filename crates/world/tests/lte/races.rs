@@ -5,8 +5,8 @@
 //! is an effect of the earlier one and sets out behind its arrival or never, or the earlier one comes too late to be
 //! heard.
 
-use crate::lab::{Lab, MS, Record, Signal, TURNS, Trouble};
-use crate::trouble::{OTHERS, SCHEMES, Variant, judge, nothing_wrong};
+use super::lab::{Lab, MS, Record, Signal, TURNS, Trouble};
+use super::trouble::{OTHERS, SCHEMES, Variant, judge, nothing_wrong};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two messages race if the later one sets out this long after the earlier one has come at most: its rivals in the
@@ -159,8 +159,8 @@ pub const SITUATIONS: [Situation; 12] = [
 
 /// A lab for many runs: the packets of a small window and of a datagram stream.
 pub fn lab(mobility: &str) -> Lab {
-    let tcp = crate::lab::TCP.replace("16 pkt", "4 pkt");
-    Lab { duration_ms: 6_200, flows: format!("{tcp}{}", crate::lab::UDP), ..Lab::with(mobility) }
+    let tcp = super::lab::TCP.replace("16 pkt", "4 pkt");
+    Lab { duration_ms: 6_200, flows: format!("{tcp}{}", super::lab::UDP), ..Lab::with(mobility) }
 }
 
 /// Predictions that are wrong.

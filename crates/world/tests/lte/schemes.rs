@@ -1,6 +1,6 @@
 //! The three schemes of path switch, and predictions that are right, wrong and late.
 
-use crate::lab::{Lab, MS, Record, TURNS, UDP, assert_flawless};
+use super::lab::{Lab, MS, Record, TURNS, UDP, assert_flawless};
 
 fn run(mobility: &str) -> Record {
     Lab { flows: UDP.into(), ..Lab::with(mobility) }.run()
@@ -62,12 +62,12 @@ fn a_predicted_handover_has_its_end_marker_before_the_command() {
     // Its segments wait for the wire to the target's cell.
     let resident =
         "[[hosts]]\nname = \"other\"\nhome = \"gw\"\nvisits = [{ cell = \"enb2\", at = \"0 s\" }]\n";
-    let load = crate::lab::TCP
+    let load = super::lab::TCP
         .replace("name = \"tcp\"", "name = \"load\"")
         .replace("\"ue\"", "\"other\"")
         .replace("16 pkt", "40 pkt");
     let run = |mobility: &str| {
-        let flows = format!("{resident}{load}{}{UDP}", crate::lab::TCP);
+        let flows = format!("{resident}{load}{}{UDP}", super::lab::TCP);
         Lab { flows, ..Lab::with(mobility) }.run()
     };
     let predictive = run(PREDICTIVE);

@@ -4,8 +4,8 @@
 //! Each run must end with its laws intact, every flow goes on, every datagram is delivered or lost for a reason, and
 //! nothing is forwarded any more. A host that keeps its connection loses nothing.
 
-use crate::lab::{Lab, Loss, MS, Record, TURNS, Trouble};
-use crate::races::{self, COMMAND_LATE, SITUATIONS};
+use super::lab::{Lab, Loss, MS, Record, TURNS, Trouble};
+use super::races::{self, COMMAND_LATE, SITUATIONS};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! The standard handover without trouble: the message chart, and what becomes of packets.
 
-use crate::lab::{Lab, Loss, MS, Record, TCP, TURNS, Trouble, UDP, assert_flawless};
+use super::lab::{Lab, Loss, MS, Record, TCP, TURNS, Trouble, UDP, assert_flawless};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! BCMP: what planned and unplanned handovers lose, and what follows when the host does not do what was prepared.
 
-use crate::lab::{GAP, HARD, Lab, MS, SOFT, TURNS, Trouble, lost_and_again};
-use crate::record::Record;
+use super::lab::{GAP, HARD, Lab, MS, SOFT, TURNS, Trouble, lost_and_again};
+use crate::lab::record::Record;
 
 const PLANNED: &str = "trigger = { by = \"source\" }\nbuffer = { limit = \"500 pkt\" }";
 const UNBUFFERED: &str = "trigger = { by = \"source\" }\nbuffer = { limit = \"0 pkt\" }";
@@ -114,7 +114,7 @@ fn a_host_that_stays_is_served_again_when_the_preparation_is_over() {
     let fields = PLANNED.replace("\" }\nbuffer", "\", false_alarms = 1.0, missing = 1.0 }\nbuffer");
     for (unused, lost) in [("dropped", true), ("returned", false)] {
         let lab = lab(&format!("{fields}\nunused = \"{unused}\""), HARD);
-        let lab = Lab { visits: vec![("bs1", 0), ("bs2", 6_000)], flows: crate::lab::DOWN.into(), ..lab };
+        let lab = Lab { visits: vec![("bs1", 0), ("bs2", 6_000)], flows: super::lab::DOWN.into(), ..lab };
         let record = lab.run();
         // The alarm comes in the middle of the stay; the acknowledge 27 ms later, and the preparation ends 1 s after that.
         let stays = record.phases.iter().filter(|phase| &*phase.phase == "preparation-expired").count();

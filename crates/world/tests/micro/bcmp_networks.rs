@@ -1,6 +1,6 @@
 //! BCMP on the tree and the mesh of its paper: what each handover loses, by hand.
 
-use crate::record::{MS, Record};
+use crate::lab::record::{MS, Record};
 
 const TREE: [&str; 2] = [
     include_str!("../../../../python/roamlab/papers/bcmp/tree-planned.toml"),

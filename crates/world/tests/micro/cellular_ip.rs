@@ -1,7 +1,7 @@
 //! Cellular IP: what a hard and a semisoft handoff lose, what the delay equaliser is for, and paging.
 
-use crate::lab::{GAP, HARD, Lab, MS, SOFT, TURNS, lost_and_again};
-use crate::record::{Record, Signal, Trouble};
+use super::lab::{GAP, HARD, Lab, MS, SOFT, TURNS, lost_and_again};
+use crate::lab::record::{Record, Signal, Trouble};
 
 const SEMISOFT: &str = "handoff = \"semisoft\"";
 const TRIGGERED: &str = "handoff = \"semisoft\"\ntrigger = { by = \"source\" }";

@@ -1,6 +1,6 @@
 //! The message charts, undisturbed: who says what to whom, and when.
 
-use crate::lab::{HARD, Lab, MS, SOFT, TURNS};
+use super::lab::{HARD, Lab, MS, SOFT, TURNS};
 
 /// Messages about the host around its handover: sent so many ms after it turned to its new cell, rounded down.
 fn said(mobility: &str, radio: &str) -> Vec<String> {

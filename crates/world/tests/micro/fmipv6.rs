@@ -1,7 +1,7 @@
 //! FMIPv6: what predictive and reactive handovers lose, and what follows when the host does not do what was predicted.
 
-use crate::lab::{GAP, HARD, Lab, MS, SOFT, TURNS, Trouble, lost_and_again};
-use crate::record::Record;
+use super::lab::{GAP, HARD, Lab, MS, SOFT, TURNS, Trouble, lost_and_again};
+use crate::lab::record::Record;
 
 const PREDICTIVE: &str = "trigger = { by = \"source\" }\nbuffer = { limit = \"500 pkt\" }";
 const UNBUFFERED: &str = "trigger = { by = \"source\" }\nbuffer = { limit = \"0 pkt\" }";

@@ -1,7 +1,7 @@
 //! HAWAII: what each scheme of path set-up loses, delivers twice and puts out of order.
 
-use crate::lab::{GAP, HARD, Lab, MS, PROBE, SOFT, TURNS, Trouble, lost_and_again};
-use crate::record::{Record, Signal};
+use super::lab::{GAP, HARD, Lab, MS, PROBE, SOFT, TURNS, Trouble, lost_and_again};
+use crate::lab::record::{Record, Signal};
 
 const UNF: &str = "scheme = \"unf\"";
 const MNF: &str = "scheme = \"mnf\"";

@@ -6,7 +6,7 @@
 //!            `--5- r2 -5- ar3 -1- bs3       (one-way delays in ms; air: 3)
 //! ```
 
-pub use crate::record::{Dice, MS, Record, Trouble, walks};
+pub use crate::lab::record::{Dice, MS, Record, Trouble, walks};
 use std::fmt::Write;
 
 /// When the host turns to its second cell in all scenarios with one handover.

@@ -1,7 +1,7 @@
 //! M&M: what the schemes that it composes lose and deliver twice.
 
-use crate::lab::{GAP, HARD, Lab, MS, OVERLAP, SOFT, TURNS, Trouble, lost_and_again};
-use crate::record::Record;
+use super::lab::{GAP, HARD, Lab, MS, OVERLAP, SOFT, TURNS, Trouble, lost_and_again};
+use crate::lab::record::Record;
 
 /// The schemes of \[ripple\], as compositions.
 const NO_BUFFER: &str = "trigger = { by = \"source\" }\nbuffer = { limit = \"0 pkt\" }";

@@ -1,10 +1,10 @@
 //! Random walks with up to six signalling messages lost or late: the host is reached again within the bound that the
 //! protocol's page states.
 //!
-//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test micro reached` runs more than the 300 of each protocol.
+//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test runs micro::reached` runs more than the 300 of each protocol.
 
-use crate::lab::{Dice, Lab, MS, Trouble, walks};
-use crate::trouble::{BCMP, BCMP_PAGING, CELLULAR_IP, FMIPV6, HAWAII, MANDM, Variant, lab, problems};
+use super::lab::{Dice, Lab, MS, Trouble, walks};
+use super::trouble::{BCMP, BCMP_PAGING, CELLULAR_IP, FMIPV6, HAWAII, MANDM, Variant, lab, problems};
 
 const MANDM_MESSAGES: [&str; 7] =
     ["attach", "attach-acknowledge", "join", "join-acknowledge", "prune", "trigger", "moved"];

@@ -3,8 +3,8 @@
 //!
 //! Each run ends with its laws intact and nothing left inside, no packet circles, and the host is reached to the end.
 
-use crate::lab::{DOWN, Lab, MS, TURNS, Trouble};
-use crate::record::Record;
+use super::lab::{DOWN, Lab, MS, TURNS, Trouble};
+use crate::lab::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A protocol as it is tried: its name, lines of `[mobility]`, lines of `[radio]`.

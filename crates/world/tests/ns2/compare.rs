@@ -1,8 +1,8 @@
 //! How a run is compared with its recording.
 
-use crate::golden::{Clock, Counters, Line, Run};
-use crate::product::{FlowOutcome, Outcome, Row, Variables};
-use crate::ties::Tie;
+use super::golden::{Clock, Counters, Line, Run};
+use super::product::{FlowOutcome, Outcome, Row, Variables};
+use super::ties::Tie;
 use roamlab_transport::RecoveryKind;
 use std::cmp::Ordering;
 

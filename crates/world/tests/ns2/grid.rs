@@ -4,7 +4,7 @@
 //! by kind, flow and, of variables, name, which stand in a line of their own, as steps from the row before: nanoseconds,
 //! number, the value as it is, and at a queue the flow. A run ends with an empty line.
 
-use crate::golden::{Clock, Line, Params, Run, own_folder};
+use super::golden::{Clock, Line, Params, Run, own_folder};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;

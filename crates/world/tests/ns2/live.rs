@@ -1,7 +1,7 @@
 //! Runs the installed ns-2 on one of the recorded Tcl scenarios and reads what it did.
 
-use crate::golden::{Clock, Counters, Line, Params, Run, own_folder};
-use crate::ties::Traffic;
+use super::golden::{Clock, Counters, Line, Params, Run, own_folder};
+use super::ties::Traffic;
 use roamlab_transport::TcpSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

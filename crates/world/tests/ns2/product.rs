@@ -1,8 +1,8 @@
 //! What a run of ours leaves behind, in the form of the recordings.
 
-use crate::golden::Run;
-use crate::scenario::{Twin, twin};
-use crate::ties::Traffic;
+use super::golden::Run;
+use super::scenario::{Twin, twin};
+use super::ties::Traffic;
 use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,6 +1,6 @@
 //! The networks that the Tcl files build, as scenarios of ours.
 
-use crate::golden::{Clock, Params, Red, Run};
+use super::golden::{Clock, Params, Red, Run};
 use serde_json::{Value, json};
 
 /// A scenario's text, and the queue that is recorded.

@@ -5,7 +5,7 @@
 //! that it compares differ in their last digits. The arrival finds one packet more or less. RED has a tie of the same
 //! kind with the end of a packet that was not there: it counts how many could have been sent while the link was idle.
 
-use crate::golden::own_folder;
+use super::golden::own_folder;
 use std::collections::BTreeMap;
 
 /// What came to a queue and what left it for the link: nanoseconds and bytes.

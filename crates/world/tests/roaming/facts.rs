@@ -1,7 +1,7 @@
 //! What roaming leaves in the record, is the same again, and asks of a scenario.
 
-use crate::lab::{DOWN, Dice, LEAVES, Lab, MS, Trouble, UP, walks};
-use crate::tables::rows;
+use super::lab::{DOWN, Dice, LEAVES, Lab, MS, Trouble, UP, walks};
+use crate::lab::rows;
 use roamlab_world::{Scenario, Table};
 
 /// A transfer to the host and one from it, over TCP.
@@ -62,7 +62,7 @@ fn every_chain_of_causes_reaches_a_root_and_a_run_is_the_same_again() {
             }
         }
         let tables = lab.tables();
-        crate::causes_of::check(&tables).map_err(|problem| format!("{problem}\n{}", lab.text()))?;
+        crate::lab::causes::check(&tables).map_err(|problem| format!("{problem}\n{}", lab.text()))?;
         assert!(tables == lab.tables(), "walk {number} is another when it is repeated");
         Ok(0)
     });
@@ -77,7 +77,7 @@ fn phase_at(tables: &[Table], wanted: &str) -> u64 {
 #[test]
 fn the_chain_of_a_loss_leads_to_the_end_of_coverage() {
     let tables = Lab::default().tables();
-    let causes = crate::causes_of::Causes::of(&tables);
+    let causes = crate::lab::causes::Causes::of(&tables);
     let drops = rows(&tables, "drops", ["time_ns", "reason", "place", "cause"]);
     let late = drops.iter().filter(|[time, ..]| time.parse::<u64>().unwrap() > LEAVES);
     let detached: Vec<_> =

@@ -6,7 +6,7 @@
 //!            `--5- r2 -5- ar3 -1- bs3      channel 11    (one-way delays in ms; air: 0)
 //! ```
 
-pub use crate::record::{Dice, MS, Record, Trouble, walks};
+pub use crate::lab::record::{Dice, MS, Record, Trouble, walks};
 use roamlab_world::{Conduct, Replication, Scenario, Table, run};
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! What the phases of a handover take: against sums by hand, and detection against its bounds.
 
-use crate::lab::{DOWN, LEAVES, Lab, MS, Record, UP};
+use super::lab::{DOWN, LEAVES, Lab, MS, Record, UP};
 use std::fmt::Write;
 
 const BEACONS: u64 = 102_400_000;

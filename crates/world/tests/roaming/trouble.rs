@@ -1,7 +1,7 @@
 //! Roaming in trouble, with each mobility protocol: management frames lost or late, pairs of them lost, on a medium that loses
 //! frames; a second handover before the first has ended; random walks. The host is reached again.
 
-use crate::lab::{DOWN, Dice, LEAVES, Lab, MS, Record, Trouble, UP, walks};
+use super::lab::{DOWN, Dice, LEAVES, Lab, MS, Record, Trouble, UP, walks};
 use std::collections::BTreeMap;
 
 /// A protocol as it is tried: its name, lines of `[mobility]`, and how long it may take to reach a host again behind its

@@ -9,7 +9,4 @@ mod hawaii;
 mod lab;
 mod mandm;
 mod reached;
-#[expect(dead_code, reason = "other laboratories ask for more of it")]
-#[path = "../lab/record.rs"]
-mod record;
 mod trouble;

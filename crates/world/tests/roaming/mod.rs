@@ -1,0 +1,6 @@
+//! Roaming with 802.11 in whole runs: its phases against sums by hand, frames lost, holes, and what the old cell suffers.
+
+mod facts;
+mod lab;
+mod phases;
+mod trouble;
