@@ -41,7 +41,7 @@ STEPS = {
 """What cargo is asked for, by the crate that the mutant is in, if it has no `tests`: scripts and unit tests."""
 FAST = "pytest -q -x -n 0 tests/python/test_small_parts.py"
 """What has to find a bug in Python that has no `tests`."""
-WHOLE = "test -p roamlab-world --test runs -- ns2::recorded"
+WHOLE = "test -p roamlab-world --test runs -- ns2::every ns2::recorded"
 """All recorded runs of ns-2."""
 
 
