@@ -35,26 +35,28 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Steps of the demo in seconds, on two idle cores.
-PACKAGES_S := 30
-ENGINE_S := 90
+ENGINE_S := 100
 FIGURE_S := 5
-PAPER_S := 30
+PAPER_S := 25
 # $(call step,NUMBER,NAME): where the demo is, and how long the steps that are not done take.
 define step
-left=$$(($(PAPER_S) + ($(1) < 4) * $(FIGURE_S))); \
+left=$$(($(PAPER_S) + ($(1) < 3) * $(FIGURE_S))); \
 $(MAKE) -qs .venv/.extension 2> /dev/null || left=$$((left + $(ENGINE_S))); \
-$(MAKE) -qs .venv/.packages 2> /dev/null || left=$$((left + $(PACKAGES_S))); \
-printf '\nstep %s of 4: %s (about %s min %s s left on two idle cores)\n' $(1) '$(2)' $$((left / 60)) $$((left % 60))
+printf '\nstep %s of 3: %s (about %s min %s s left on two idle cores)\n' $(1) '$(2)' $$((left / 60)) $$((left % 60))
 endef
 demo:
-	@$(call step,1,packages of Python)
-	@$(MAKE) -s --no-print-directory .venv/.packages
-	@$(call step,2,the engine is compiled)
+	@$(call step,1,packages of Python; the engine is compiled)
+	@$(MAKE) -j2 -s --no-print-directory .venv/.packages .cache/.crates
 	@$(MAKE) -s --no-print-directory .venv/.extension
-	@$(call step,3,a first figure)
+	@$(call step,2,a first figure)
 	$(BIN)/roamlab demo
-	@$(call step,4,the first paper; look at the figure meanwhile)
+	@$(call step,3,the first paper; look at the figure meanwhile)
 	$(BIN)/roamlab reproduce mblue
+
+# What the extension is linked from, compiled while the packages of Python are fetched.
+.cache/.crates: $(RUST_SOURCES)
+	MAKEFLAGS= cargo build --quiet --locked --profile quick --package roamlab-world
+	mkdir -p $(@D) && touch $@
 
 # Programs of Debian packages of the same names, which some tests use. A test whose program is missing is skipped and says so.
 TOOLS := tshark chromium valgrind
