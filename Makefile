@@ -46,17 +46,11 @@ printf '\nstep %s of 3: %s (about %s min %s s left on two idle cores)\n' $(1) '$
 endef
 demo:
 	@$(call step,1,packages of Python; the engine is compiled)
-	@$(MAKE) -j2 -s --no-print-directory .venv/.packages .cache/.crates
-	@$(MAKE) -s --no-print-directory .venv/.extension
+	@$(MAKE) -j2 -s --no-print-directory .venv/.extension
 	@$(call step,2,a first figure)
 	$(BIN)/roamlab demo
 	@$(call step,3,the first paper; look at the figure meanwhile)
 	$(BIN)/roamlab reproduce mblue
-
-# What the extension is linked from, compiled while the packages of Python are fetched.
-.cache/.crates: $(RUST_SOURCES)
-	MAKEFLAGS= cargo build --quiet --locked --profile quick --package roamlab-world
-	mkdir -p $(@D) && touch $@
 
 # Programs of Debian packages of the same names, which some tests use. A test whose program is missing is skipped and says so.
 TOOLS := tshark chromium valgrind
@@ -223,8 +217,14 @@ wheel: .venv/.packages
 clean:
 	rm -rf .venv .cache target dist python/roamlab/_roamlab*.so
 
-.venv/.packages: requirements.lock
+# The builder of extensions alone: with it the engine is compiled while the other packages are fetched.
+.venv/.maturin: requirements.lock
 	$(PYTHON) -m venv .venv
+	sed -n '/^maturin==/,/[^\\]$$/p' $< > .venv/maturin.lock
+	$(BIN)/pip install --quiet --no-deps --require-hashes --requirement .venv/maturin.lock
+	touch $@
+
+.venv/.packages: requirements.lock .venv/.maturin
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
 	touch $@
 
@@ -233,13 +233,17 @@ clean:
 	touch $@
 
 # Without an index: whatever the package needs must come from the lock.
-INSTALL := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
-.venv/.extension: $(RUST_SOURCES) pyproject.toml .venv/.packages
-	$(INSTALL) --profile quick
+MATURIN := MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet
+.venv/.compiled: $(RUST_SOURCES) pyproject.toml .venv/.maturin
+	$(MATURIN) --profile quick --skip-install
+	touch $@
+
+.venv/.extension: .venv/.compiled .venv/.packages
+	$(MATURIN) --profile quick
 	rm -f .venv/.optimised
 	touch $@
 
 # The same, optimised as one program, as in wheels.
 .venv/.optimised: $(RUST_SOURCES) pyproject.toml .venv/.packages
-	$(INSTALL) --release
-	touch .venv/.extension $@
+	$(MATURIN) --release
+	touch .venv/.compiled .venv/.extension $@
