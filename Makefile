@@ -26,6 +26,8 @@ BIN := .venv/bin
 export CARGO_TARGET_DIR := $(CURDIR)/target
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Modules are compiled when they are first imported; most never are.
+export PIP_NO_COMPILE := 1
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 # Compiled modules are kept, whatever the environment says: without them every start of the program takes seconds.
 export PYTHONDONTWRITEBYTECODE :=

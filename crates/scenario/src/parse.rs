@@ -10,9 +10,11 @@ use crate::locate::Source;
 use crate::problem::{Located, Problem};
 use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Bytes, Streams};
+use roamlab_engine::tagged::TAG;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::ops::Range;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 /// A text shorter than this is read at once.
 const LONG: usize = 1_000_000;
@@ -36,13 +38,40 @@ fn read(source: Source<'_>, text: &str) -> Result<Scenario, Box<Located>> {
         let problem = Problem::at("", message).help("write a scenario: its tables are a few levels deep");
         return Err(Box::new(source.locate_offset(at, problem)));
     }
-    let at_once = || toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)));
+    let at_once = || from_toml(text).map_err(|error| Box::new(source.locate_toml(&error)));
     if text.len() < LONG {
         return at_once();
     }
     match read_in_pieces(text, source.file(), PIECE) {
         Err(_) if text.len() <= MOST_AT_ONCE => at_once(),
         read => read,
+    }
+}
+
+/// A value from TOML. In each table `kind` is read first, wherever it is written: it says what the other fields are.
+///
+/// # Errors
+/// The first problem, with its place in the text.
+pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, toml::de::Error> {
+    let mut tree = DeTable::parse(text)?;
+    kind_first(tree.get_mut());
+    T::deserialize(toml::de::Deserializer::from(tree))
+}
+
+fn kind_first(table: &mut DeTable<'_>) {
+    if table.keys().skip(1).any(|key| key.get_ref() == TAG) {
+        let mut fields: Vec<_> = std::mem::take(table).into_iter().collect();
+        fields.sort_by_key(|(key, _)| key.get_ref() != TAG);
+        table.extend(fields);
+    }
+    table.iter_mut().for_each(|(_, value)| kind_first_within(value.get_mut()));
+}
+
+fn kind_first_within(value: &mut DeValue<'_>) {
+    match value {
+        DeValue::Table(table) => kind_first(table),
+        DeValue::Array(items) => items.iter_mut().for_each(|item| kind_first_within(item.get_mut())),
+        _ => {}
     }
 }
 
@@ -236,7 +265,7 @@ impl Pieces<'_> {
             self.rest.push_str(stretch);
             return Ok(());
         }
-        let piece: Lists = toml::from_str(stretch).map_err(|error| {
+        let piece: Lists = from_toml(stretch).map_err(|error| {
             let mut located = Source::new(stretch, self.file).locate_toml(&error);
             located.line += lines(&self.text[..range.start]);
             let Lists { links, hosts, flows } = &self.lists;
@@ -260,7 +289,7 @@ impl Pieces<'_> {
             located.line = lines(&self.text[..in_text]) + 1;
             in_pieces(located)
         };
-        let read: Result<Scenario, _> = toml::from_str(&self.rest);
+        let read: Result<Scenario, _> = from_toml(&self.rest);
         let mut scenario = read.map_err(|error| placed(source.locate_toml(&error)))?;
         // A list is written in one way or in the other.
         let tree = DeTable::parse(&self.rest).ok();
@@ -341,7 +370,7 @@ mod tests {
     fn pieces_make_the_same_scenario() {
         for text in [VALID, MBLUE] {
             for piece in [1, 100, 1_000, 100_000] {
-                assert_eq!(read_in_pieces(text, "x.toml", piece).unwrap(), toml::from_str(text).unwrap());
+                assert_eq!(read_in_pieces(text, "x.toml", piece).unwrap(), from_toml(text).unwrap());
             }
         }
     }
@@ -368,7 +397,7 @@ mod tests {
         );
         let read = read_in_pieces(&split, "x.toml", 1).unwrap();
         assert_eq!(read.links.len(), 3);
-        assert_eq!(read, toml::from_str(&split).unwrap());
+        assert_eq!(read, from_toml(&split).unwrap());
     }
 
     #[test]
