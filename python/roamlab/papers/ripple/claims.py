@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roamlab.papers.deciding import claim, least
-from roamlab.papers.ripple.experiments import HANDOVERS, MECHANISMS, NAMED, TCPS
+from roamlab.papers.ripple.experiments import MECHANISMS, NAMED, TCPS
 from roamlab.statistics.claims import Measure, at_least, at_most, greater, less, within
 from roamlab.statistics.stats import student
 
@@ -68,7 +68,7 @@ def _bps(runs: Sequence[Run]) -> Values:
 
 def timeouts(found: Evidence, tcp: str, mechanism: str, delay_ms: int) -> Values:
     """Timeouts per handover, run by run."""
-    return np.array([run.timeouts / HANDOVERS for run in found.moved[tcp, mechanism, delay_ms]])
+    return np.array([run.timeouts / found.handovers for run in found.moved[tcp, mechanism, delay_ms]])
 
 
 def _best(values: Iterable[Values]) -> Values:

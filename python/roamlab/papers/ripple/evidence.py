@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +11,7 @@ from roamlab.papers.ripple import experiments, measures
 from roamlab.papers.ripple.experiments import (
     DEFAULT,
     DELAYS_MS,
+    HANDOVERS,
     MECHANISMS,
     NAMED,
     RANDOM_TIMES,
@@ -41,6 +42,8 @@ class Evidence:
     """By TCP: the host stays where it is."""
     parts: tuple[dict[Case, list[Run]], ...]
     """What `moved` is put together from, once the runs are made."""
+    handovers: int = HANDOVERS
+    """Of each run."""
 
     @cached_property
     def moved(self) -> dict[Case, list[Run]]:
@@ -85,19 +88,26 @@ def few_runs(runs: int) -> int:
 
 
 def evidence(
-    batch: Batch, reading: Reading, runs: int | range, delays_ms: Sequence[int] = DELAYS_MS
+    batch: Batch,
+    reading: Reading,
+    runs: int | range,
+    delays_ms: Sequence[int] = DELAYS_MS,
+    handovers: int = HANDOVERS,
 ) -> Evidence:
-    """Asks for the runs of figs. 3 to 6: so many, or those with these numbers."""
-    return of_cases(batch, reading, runs, list(product(TCPS, MECHANISMS, delays_ms)))
+    """Asks for the runs of figs. 3 to 6: so many, or those with these numbers, with so many handovers each."""
+    return of_cases(batch, reading, runs, list(product(TCPS, MECHANISMS, delays_ms)), handovers)
 
 
-def of_cases(batch: Batch, reading: Reading, runs: int | range, cases: Sequence[Case]) -> Evidence:
+def of_cases(
+    batch: Batch, reading: Reading, runs: int | range, cases: Sequence[Case], handovers: int = HANDOVERS
+) -> Evidence:
     """Asks for the runs of some cases, and for those without handovers."""
-    still = {tcp: (experiments.still(tcp, reading), runs) for tcp, _, _ in cases}
+    take = partial(measures.of_run, span_s=experiments.span_s(handovers))
+    still = {tcp: (experiments.still(tcp, reading, handovers), runs) for tcp, _, _ in cases}
 
     def part(numbers: int | range, walk: int = 0) -> dict[Case, list[Run]]:
-        wanted = {case: (experiments.handovers(*case, reading, walk), numbers) for case in cases}
-        return batch.each(wanted, measures.of_run)
+        wanted = {case: (experiments.handovers(*case, reading, walk, handovers), numbers) for case in cases}
+        return batch.each(wanted, take)
 
     walks = range(runs) if isinstance(runs, int) else runs
     parts = (
@@ -105,7 +115,7 @@ def of_cases(batch: Batch, reading: Reading, runs: int | range, cases: Sequence[
         if reading.moves == RANDOM_TIMES
         else [part(runs)]
     )
-    return Evidence(reading, batch.each(still, measures.of_run), tuple(parts))
+    return Evidence(reading, batch.each(still, take), tuple(parts), handovers)
 
 
 def named(

@@ -155,9 +155,9 @@ def model() -> Scenario:
     return Scenario(text, "ripple/scenario.toml")
 
 
-def _scenario(name: str, tcp: str, reading: Reading, **tables: Any) -> Scenario:
+def _scenario(name: str, tcp: str, reading: Reading, count: int = HANDOVERS, **tables: Any) -> Scenario:
     data = model().tables
-    data["run"]["profile"] = reading.profile
+    data["run"] |= {"profile": reading.profile, "duration": f"{round(1e3 * span_s(count))} ms"}
     data["links"][0]["delay"] = f"{reading.correspondent_ms} ms"
     data["topology"][0]["cells"] |= {
         "rate": f"{reading.air_mbps:g} Mbit/s",
@@ -172,27 +172,32 @@ def _scenario(name: str, tcp: str, reading: Reading, **tables: Any) -> Scenario:
     return Scenario.from_dict(data | tables, f"ripple/{name}")
 
 
-def _walk(reading: Reading, run: int) -> list[dict[str, Any]]:
+def _walk(reading: Reading, run: int, count: int = HANDOVERS) -> list[dict[str, Any]]:
     host = {name: value for name, value in model().tables["hosts"][0].items() if name != "plan"}
     plan = MOVES[reading.moves]
     if reading.moves != RANDOM_TIMES:
-        moving = host | {"plan": plan | {"dwell": f"{DWELL_NS} ns", "moves": HANDOVERS}}
+        moving = host | {"plan": plan | {"dwell": f"{DWELL_NS} ns", "moves": count}}
     else:
         there_and_back = plan["cells"] + plan["cells"][-2:0:-1]
         visits = [
             {"cell": there_and_back[move % len(there_and_back)], "at": f"{at} ns"}
-            for move, at in enumerate([0, *turns_ns(reading, run)])
+            for move, at in enumerate([0, *turns_ns(reading, run, count)])
         ]
         moving = host | {"visits": visits}
     return [moving, *_others(reading)]
 
 
-def turns_ns(reading: Reading, run: int) -> list[int]:
-    """When the host turns to each of its next cells."""
+def turns_ns(reading: Reading, run: int, count: int = HANDOVERS) -> list[int]:
+    """When the host turns to each of its next cells, `count` times."""
     if reading.moves != RANDOM_TIMES:
-        return [move * DWELL_NS for move in range(1, HANDOVERS + 1)]
+        return [move * DWELL_NS for move in range(1, count + 1)]
     chance = random.Random(run)
-    return [round((move + chance.uniform(-0.25, 0.25)) * DWELL_NS) for move in range(1, HANDOVERS + 1)]
+    return [round((move + chance.uniform(-0.25, 0.25)) * DWELL_NS) for move in range(1, count + 1)]
+
+
+def span_s(count: int) -> float:
+    """How long a run with `count` handovers lasts: 100 s with the paper's 20."""
+    return (count + 1) * 100 / (HANDOVERS + 1)
 
 
 def _along(reading: Reading) -> list[str]:
@@ -220,23 +225,31 @@ def _streams(reading: Reading) -> list[dict[str, Any]]:
 
 
 @cache
-def still(tcp: str, reading: Reading = DEFAULT) -> Scenario:
-    """The run that throughput is normalised by: the host stays in the first cell of its walk."""
+def still(tcp: str, reading: Reading = DEFAULT, count: int = HANDOVERS) -> Scenario:
+    """The run that throughput is normalised by: the host stays in its first cell, as long as with `count` moves."""
     first = _along(reading)[0]
     host = model().tables["hosts"][0] | {"plan": {"kind": "stay", "cells": [first]}}
-    return _scenario(f"{tcp}, no handover", tcp, reading, hosts=[host, *_others(reading)])
+    return _scenario(f"{tcp}, no handover", tcp, reading, count, hosts=[host, *_others(reading)])
 
 
 @cache
-def handovers(tcp: str, mechanism: str, delay_ms: int, reading: Reading = DEFAULT, run: int = 0) -> Scenario:
+def handovers(
+    tcp: str,
+    mechanism: str,
+    delay_ms: int,
+    reading: Reading = DEFAULT,
+    run: int = 0,
+    count: int = HANDOVERS,
+) -> Scenario:
     """A point of figs. 3 to 6. The scenario depends on the run only where moves are at random times."""
     return _scenario(
         f"{tcp}, {mechanism}, {delay_ms:+d} ms",
         tcp,
         reading,
+        count,
         radio=radio(delay_ms, reading),
         mobility=mobility(mechanism, reading),
-        hosts=_walk(reading, run),
+        hosts=_walk(reading, run, count),
     )
 
 

@@ -21,9 +21,13 @@ SEARCHED_MS = tuple(delay for delay in DELAYS_MS if abs(delay) != 400)
 """The points of figs. 3 to 6 that a search runs: those that a claim names, and the ends of its ranges."""
 
 
+SEARCHED_HANDOVERS = 6
+"""Of each run of a search, where the paper has 20: a search makes 540 runs under each setting."""
+
+
 def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that depend on a reading."""
-    return partial(claims.read, evidence.evidence(batch, reading, runs, SEARCHED_MS))
+    return partial(claims.read, evidence.evidence(batch, reading, runs, SEARCHED_MS, SEARCHED_HANDOVERS))
 
 
 def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
@@ -40,5 +44,5 @@ def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
 
 
 SPACE = Space(
-    "Ripple", DEFAULT, axes("ripple"), ask, runs=LEAST, confirm=LEAST, beside=beside, whole=whole, few=1
+    "Ripple", DEFAULT, axes("ripple"), ask, runs=LEAST, confirm=2 * LEAST, beside=beside, whole=whole, few=1
 )
