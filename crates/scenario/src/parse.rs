@@ -9,8 +9,8 @@ use crate::files::{Files, Trouble};
 use crate::locate::Source;
 use crate::problem::{Located, Problem};
 use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
-use roamlab_engine::{Bytes, Streams};
 use roamlab_engine::tagged::TAG;
+use roamlab_engine::{Bytes, Streams};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -365,6 +365,27 @@ mod tests {
 
     const VALID: &str = include_str!("../tests/bad_scenarios/valid.toml");
     const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
+
+    #[test]
+    fn kind_may_be_written_anywhere_and_an_error_before_it_has_its_place() {
+        #[derive(Debug, Deserialize, PartialEq)]
+        struct File {
+            queue: roamlab_qdisc::QueueSpec,
+        }
+        let read = |text: &str| from_toml::<File>(text);
+        let first = r#"queue = { kind = "mblue", limit = "60 pkt", d1 = 1, mark = 7, clamp = false }"#;
+        let last = r#"queue = { limit = "60 pkt", d1 = 1, mark = 7, clamp = false, kind = "mblue" }"#;
+        assert_eq!(read(first).unwrap(), read(last).unwrap());
+        for (text, message, place) in [
+            ("[queue]\nlimit = \"120\"\nkind = \"red\"", "\"120\" has no unit", "\"120\""),
+            (r#"queue = { treshold = "80 pkt", kind = "mblue" }"#, "unknown field `treshold`", "treshold"),
+            (r#"queue = { idle_mode = 3, kind = "blue" }"#, "wanted string or table", "3"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.message().starts_with(message), "{error}");
+            assert_eq!(&text[error.span().unwrap()], place);
+        }
+    }
 
     #[test]
     fn pieces_make_the_same_scenario() {

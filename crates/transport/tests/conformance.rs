@@ -3,7 +3,7 @@
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_transport::{Profile, Segment, TcpFactKind, TcpReceiver, TcpSender, TcpSpec};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What a script talks to.
@@ -50,7 +50,7 @@ fn run(text: &str) -> Outcome {
 }
 
 fn head(lines: &[(usize, &str)]) -> Result<Script, String> {
-    let (mut profile, mut role, mut knobs) = (Profile::Rfc, "sender", Map::new());
+    let (mut profile, mut role, mut knobs) = (Profile::Rfc, "sender", Vec::new());
     for (_, line) in lines {
         match line.split_once(' ').ok_or("a head line has a value")? {
             ("profile", name) => {
@@ -61,13 +61,15 @@ fn head(lines: &[(usize, &str)]) -> Result<Script, String> {
             ("set", assignment) => {
                 let (knob, value) = assignment.split_once('=').ok_or("write: set knob = value")?;
                 let value = value.trim();
-                let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.into()));
-                knobs.insert(knob.trim().into(), value);
+                let is_json = serde_json::from_str::<Value>(value).is_ok();
+                let value = if is_json { value.to_owned() } else { Value::String(value.into()).to_string() };
+                knobs.push(format!("\"{}\": {value}", knob.trim()));
             }
             (other, _) => return Err(format!("unknown head line {other}")),
         }
     }
-    let spec: TcpSpec = serde_json::from_value(Value::Object(knobs)).map_err(|error| error.to_string())?;
+    let spec: TcpSpec =
+        serde_json::from_str(&format!("{{{}}}", knobs.join(","))).map_err(|error| error.to_string())?;
     let params = spec.resolve(profile).map_err(|(field, why)| format!("{field}: {why}"))?;
     let endpoint = match role {
         "sender" => Endpoint::Sender(Box::new(TcpSender::new(&params, Duration::ZERO))),

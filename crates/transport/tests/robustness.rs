@@ -9,7 +9,6 @@ use roamlab_transport::{
     CONGESTION_CONTROLS, CongestionControlSpec, Halving, Profile, RecoveryKind, SpuriousDetection, TcpParams,
     TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
 };
-use serde_json::json;
 
 const PROFILES: [Profile; 5] =
     [Profile::Rfc, Profile::Linux6, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
@@ -84,23 +83,15 @@ impl Dice {
 
     fn congestion_control(&mut self) -> CongestionControlSpec {
         let name = CONGESTION_CONTROLS[self.below(CONGESTION_CONTROLS.len() as u32) as usize].0;
-        let thresholds = json!({
-            "kind": name,
-            "alpha": format!("{} pkt", self.below(5)),
-            "beta": format!("{} pkt", 4 + self.below(5)),
-            "gamma": format!("{} pkt", self.below(5)),
-        });
         let slow_start = ["standard", "hystart", "hystart++"][self.below(3) as usize];
-        let spec = match name {
-            "vegas" => thresholds,
-            "cubic" => json!({
-                "kind": name,
-                "as_linux": self.chance(50),
-                "slow_start": slow_start,
-            }),
-            _ => name.into(),
+        let (alpha, beta, gamma) = (self.below(5), 4 + self.below(5), self.below(5));
+        let as_linux = self.chance(50);
+        let fields = match name {
+            "vegas" => format!(r#", "alpha": "{alpha} pkt", "beta": "{beta} pkt", "gamma": "{gamma} pkt""#),
+            "cubic" => format!(r#", "as_linux": {as_linux}, "slow_start": "{slow_start}""#),
+            _ => String::new(),
         };
-        serde_json::from_value(spec).unwrap()
+        serde_json::from_str(&format!(r#"{{ "kind": "{name}"{fields} }}"#)).unwrap()
     }
 
     fn header(&mut self, near: u32) -> TcpHeader {

@@ -1,9 +1,9 @@
 //! Why something happened: whole chains from a loss, a timeout or a phase to the root.
 
 use crate::lab::causes::{Causes, Row, check};
+use crate::lab::{results, rows};
 use roamlab_world::record::cause::Kind;
 use roamlab_world::{Conduct, Replication, Scenario, Table, run};
-use crate::lab::{results, rows};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");

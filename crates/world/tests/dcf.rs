@@ -3,8 +3,8 @@
 #[path = "../../radio/src/medium/dcf/bianchi.rs"]
 mod bianchi;
 
-use bianchi::Saturated;
 use crate::lab::{results, rows};
+use bianchi::Saturated;
 use roamlab_world::{Replication, Table};
 
 const SECONDS: u64 = 20;

@@ -212,8 +212,7 @@ mod tests {
     }
 
     fn plan(text: &str) -> PlanSpec {
-        let fields: serde_json::Value = serde_json::from_str(text).unwrap();
-        serde_json::from_value(fields).unwrap()
+        serde_json::from_str(text).unwrap()
     }
 
     fn visited(text: &str, first: usize, seconds: u64, rng: Option<&mut Rng>) -> Vec<usize> {

@@ -4,8 +4,8 @@
 //! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test runs lte::reached` runs more than 300.
 
 use super::lab::{Lab, MS, TURNS, Trouble};
-use crate::lab::record::{Dice, walks};
 use super::trouble::{MESSAGES, OTHERS, SCHEMES};
+use crate::lab::record::{Dice, walks};
 
 /// From the last entry of a cell, or the host's last turn, to the first datagram: what six repetitions take (0.2, 0.4,
 /// 0.8, 1.6, 2 and 2 s), and a link that fails in between, with T310, T311, T301 and the source's wait (1 + 3 + 0.3 +

@@ -224,8 +224,9 @@ fn switches() -> Vec<Switch> {
     let none = TcpSpec::default;
     let vegas = |[alpha, beta, gamma]: [u32; 3]| {
         let [alpha, beta, gamma] = [alpha, beta, gamma].map(|value| format!("{value} pkt"));
-        let control = json!({ "kind": "vegas", "alpha": alpha, "beta": beta, "gamma": gamma });
-        TcpSpec { congestion_control: Some(serde_json::from_value(control).unwrap()), ..none() }
+        let control =
+            format!(r#"{{ "kind": "vegas", "alpha": "{alpha}", "beta": "{beta}", "gamma": "{gamma}" }}"#);
+        TcpSpec { congestion_control: Some(serde_json::from_str(&control).unwrap()), ..none() }
     };
     vec![
         switch("no delay", ALL, "set no_delay 1", none()),

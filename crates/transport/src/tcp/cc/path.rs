@@ -1,8 +1,11 @@
 //! A path of the tests: a sender, a bottleneck with a queue, a receiver.
 
-use crate::{Profile, TcpReceiver, TcpSender, TcpSpec};
+use crate::{CongestionControlSpec, Profile, TcpReceiver, TcpSender, TcpSpec};
+use roamlab_engine::tagged::TAG;
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
+use serde::Deserialize;
+use serde::de::value::MapDeserializer;
 use std::collections::VecDeque;
 
 /// A transfer over a bottleneck. What a test changes counts from then on.
@@ -29,12 +32,21 @@ pub(super) struct Path {
     acks: VecDeque<(Time, TcpHeader)>,
 }
 
+/// A congestion control as JSON describes it, of which a value has no order: `kind` is read first.
+pub(super) fn control_of(json: serde_json::Value) -> CongestionControlSpec {
+    let serde_json::Value::Object(fields) = json else { return serde_json::from_value(json).unwrap() };
+    let mut fields: Vec<_> = fields.into_iter().collect();
+    fields.sort_by_key(|(name, _)| name != TAG);
+    CongestionControlSpec::deserialize(MapDeserializer::new(fields.into_iter()))
+        .unwrap_or_else(|error: serde_json::Error| panic!("{error}"))
+}
+
 impl Path {
     /// 10 Mbit/s with segments of 1000 bytes, a round trip of 40 ms: 50 segments, and as many may wait.
     pub fn new(control: serde_json::Value) -> Path {
         let spec = TcpSpec {
             variant: Some(crate::Variant::Sack),
-            congestion_control: Some(serde_json::from_value(control).unwrap()),
+            congestion_control: Some(control_of(control)),
             segment: Some(Bytes(1000)),
             ..TcpSpec::default()
         };
