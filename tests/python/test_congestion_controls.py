@@ -86,7 +86,7 @@ def test_pacing_spreads_a_window() -> None:
         ({"congestion_control": {"kind": "cubic", "slow_start": "never"}}, "hystart"),
         ({"abe": True}, "ecn = true"),
         ({"variant": "bbr", "ecn": True, "abe": True}, "cubic"),
-        ({"variant": "bbr3"}, "the nearest is `bbr`"),
+        ({"variant": "bbr2"}, "the nearest is `bbr3`"),
     ],
 )
 def test_what_does_not_fit_is_refused(values: dict[str, object], expected: str) -> None:

@@ -56,9 +56,9 @@ const ABSENT: &[Absent] = &[
         section: "transports",
     },
     Absent {
-        words: &["bbr2", "bbr3"],
-        nearest: "bbr",
-        how: "BBR version 1; versions 2 and 3 bound what is in flight by losses, and probe for rate by time",
+        words: &["bbr2"],
+        nearest: "bbr3",
+        how: "BBR version 3, which corrects version 2 and replaces it; version 1 is `bbr`",
         section: "transports",
     },
     Absent {

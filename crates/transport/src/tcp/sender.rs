@@ -97,9 +97,18 @@ impl TcpSender {
         }
         self.state.record_growth();
         self.on_any_segment(header, now);
+        self.report_lost(now);
         self.state.pace();
         self.state.record_as_needed();
         self.fast = self.allows_fast_path();
+    }
+
+    /// What the loss recovery has found to be lost.
+    fn report_lost(&mut self, now: Time) {
+        if self.state.sent_segments.is_some() {
+            let lost = self.recovery.algorithm().lost(&self.state);
+            self.state.report_lost(lost, now);
+        }
     }
 
     /// A segment of any kind arrived.
@@ -256,6 +265,7 @@ impl TcpSender {
         }
         if self.state.recovery_timer.expired(now) {
             self.recovery.algorithm().on_timer(&mut self.state, now);
+            self.report_lost(now);
         }
         if !self.state.timer.expired(now) {
             return;
@@ -264,6 +274,7 @@ impl TcpSender {
             self.state.renew_quota();
         } else if self.state.flight_size() > 0 {
             self.recovery.algorithm().on_timeout(&mut self.state, now);
+            self.report_lost(now);
         } else if !self.state.params.ns2_timer_runs_idle() {
             self.state.restart_after_idle(now);
         } else if self.state.params.slow_start_restart {

@@ -4,6 +4,7 @@
 //! change. What an event does not concern is left to the default methods of [`Algorithm`].
 
 mod bbr;
+mod bbr3;
 mod cubic;
 mod pacing;
 mod reno;
@@ -12,7 +13,7 @@ mod vegas;
 
 use crate::params::TcpParams;
 use crate::spec::SpecError;
-use crate::tcp::delivery_rate::DeliveryRate;
+use crate::tcp::delivery_rate::{DeliveryRate, LostSegment};
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
@@ -26,6 +27,7 @@ macro_rules! congestion_controls {
     ($use:ident!) => {
         $use! {
             "bbr" => bbr::Bbr, "By a model of the path's rate and delay, version 1 as in Linux 6 (Cardwell et al. 2016).";
+            "bbr3" => bbr3::Bbr3, "By a model of the path's rate, delay and losses, version 3 (draft-ietf-ccwg-bbr-06).";
             "cubic" => cubic::Cubic, "The window is a cubic function of the time since the latest loss (RFC 9438).";
             "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
             "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
@@ -100,8 +102,18 @@ impl Window {
     #[inline(always)]
     fn is_used(&self, ack: &AckEvent) -> bool {
         let used = f64::from(ack.in_flight + ack.acked);
-        used + f64::from(self.burst.max(2)) >= self.cwnd
-            || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
+        self.is_filled(ack) || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
+    }
+
+    /// Whether the flight before the ACK filled the window.
+    #[inline(always)]
+    fn is_filled(&self, ack: &AckEvent) -> bool {
+        f64::from(ack.in_flight + ack.acked) + f64::from(self.burst.max(2)) >= self.cwnd
+    }
+
+    /// Sets cwnd, to `max_cwnd` at most.
+    fn set(&mut self, cwnd: f64) {
+        self.cwnd = cwnd.min(f64::from(self.max_cwnd));
     }
 
     /// Adds segments to cwnd, up to `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
@@ -153,6 +165,10 @@ pub(crate) struct AckEvent {
     pub rate: Option<DeliveryRate>,
     /// Payload of a segment in bytes.
     pub segment: u32,
+    /// ACKs report what has arrived behind a loss.
+    pub has_sack: bool,
+    /// Of those in flight, segments that are lost and not sent again, if segments are recorded.
+    pub waiting: u32,
 }
 
 /// Makes the event of an ACK.
@@ -276,6 +292,9 @@ pub(crate) trait Algorithm {
 
     /// A loss was found, or congestion was echoed. [`Window::cut`] keeps the bounds of the event.
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent);
+
+    /// A segment is lost, if segments are recorded; the event of its loss came before.
+    fn on_lost_segment(&mut self, _window: &mut Window, _lost: &LostSegment) {}
 
     /// The retransmission timer went off. By default cwnd is one segment, and ssthresh as after another loss.
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {

@@ -2,7 +2,8 @@
 
 use crate::tcp::state::SendQuota;
 use crate::{
-    CONGESTION_CONTROLS, Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS,
+    CONGESTION_CONTROLS, Profile, RecoveryKind, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec,
+    VARIANTS,
 };
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
@@ -74,10 +75,12 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
 fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
-    let by_rack = profile == Profile::Linux6 && ["sack", "cubic", "bbr"].contains(&variant);
+    let plain =
+        TcpSpec { variant: Some(serde_json::from_value(variant.into()).unwrap()), ..TcpSpec::default() };
+    let by_rack = plain.resolve(profile).unwrap().recovery == RecoveryKind::Rack;
     let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
     let spec = TcpSpec {
-        variant: Some(serde_json::from_value(variant.into()).unwrap()),
+        variant: plain.variant,
         congestion_control: control.map(|name| serde_json::from_value(name.into()).unwrap()),
         window: Some(Packets(1 + below(60))),
         delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
