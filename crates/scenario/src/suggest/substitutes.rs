@@ -73,12 +73,7 @@ const ABSENT: &[Absent] = &[
         how: "SACK with Reno's law; a congestion control is one file to add (CONTRIBUTING.md)",
         section: "transports",
     },
-    Absent {
-        words: &["dctcp", "ledbat"],
-        nearest: "vegas",
-        how: "Vegas for low delay; `ecn` of the other variants halves the window once for each round trip with a mark",
-        section: "transports",
-    },
+    Absent { words: &["ledbat"], nearest: "vegas", how: "Vegas for low delay", section: "transports" },
     Absent {
         words: &["linux", "windows", "freebsd"],
         nearest: "rfc",

@@ -19,7 +19,9 @@ mod state;
 mod timers;
 mod windowed_best;
 
-pub(crate) use cc::{AckEvent, CongestionControl, Loss, LossEvent, RecoveryStep, SsthreshRule, Window};
+pub(crate) use cc::{
+    AckEvent, CongestionControl, Feedback, Loss, LossEvent, RecoveryStep, SsthreshRule, Window,
+};
 pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
 pub(crate) use delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};

@@ -6,6 +6,7 @@
 mod bbr;
 mod bbr3;
 mod cubic;
+mod dctcp;
 mod pacing;
 mod reno;
 mod slow_start;
@@ -29,6 +30,7 @@ macro_rules! congestion_controls {
             "bbr" => bbr::Bbr, "By a model of the path's rate and delay, version 1 as in Linux 6 (Cardwell et al. 2016).";
             "bbr3" => bbr3::Bbr3, "By a model of the path's rate, delay and losses, version 3 (draft-ietf-ccwg-bbr-06).";
             "cubic" => cubic::Cubic, "The window is a cubic function of the time since the latest loss (RFC 9438).";
+            "dctcp" => dctcp::Dctcp, "The window falls by the share of segments that were marked (RFC 8257).";
             "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
             "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
             #[cfg(test)]
@@ -171,6 +173,19 @@ pub(crate) struct AckEvent {
     pub waiting: u32,
 }
 
+/// What an ACK says about congestion (ECN), before anything else is done with it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Feedback {
+    /// The segment that it expects.
+    pub ack: u32,
+    /// Segments that it acknowledges; SACK blocks do not count.
+    pub acked: u32,
+    /// It echoes congestion.
+    pub echoes: bool,
+    /// The next segment to be sent.
+    pub nxt: u32,
+}
+
 /// Makes the event of an ACK.
 pub(crate) trait AckSource {
     /// The event, for an algorithm whose window is `window`.
@@ -274,6 +289,12 @@ pub(crate) trait Algorithm {
         false
     }
 
+    /// Whether it goes by echoes of congestion, so that `ecn` is on unless the scenario says otherwise, and the receiver
+    /// reports each change of the marks (RFC 8257 §3.2).
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+
     /// Whether the sender's fast path is exact for it. There `on_ack` is called as always, but nothing is paced.
     fn allows_fast_path(&self) -> bool {
         !self.paces()
@@ -283,6 +304,9 @@ pub(crate) trait Algorithm {
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
         window.cwnd = initial_window;
     }
+
+    /// An ACK arrived with ECN in use, other than that of a SYN.
+    fn on_feedback(&mut self, _feedback: &Feedback) {}
 
     /// An ACK of new data arrived, and the loss recovery lets the window grow.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
@@ -458,6 +482,11 @@ impl CongestionControlSpec {
     /// As [`Algorithm::takes_abe`].
     pub(crate) fn takes_abe(&self) -> bool {
         CongestionControl::new(self).algorithm().takes_abe()
+    }
+
+    /// As [`Algorithm::needs_ecn`].
+    pub(crate) fn needs_ecn(&self) -> bool {
+        CongestionControl::new(self).algorithm().needs_ecn()
     }
 }
 

@@ -75,20 +75,22 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
 fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
-    let plain =
-        TcpSpec { variant: Some(serde_json::from_value(variant.into()).unwrap()), ..TcpSpec::default() };
-    let by_rack = plain.resolve(profile).unwrap().recovery == RecoveryKind::Rack;
+    let plain = TcpSpec {
+        variant: Some(serde_json::from_value(variant.into()).unwrap()),
+        congestion_control: control.map(|name| serde_json::from_value(name.into()).unwrap()),
+        ..TcpSpec::default()
+    };
+    let usual = plain.resolve(profile).unwrap();
+    let by_rack = usual.recovery == RecoveryKind::Rack;
     let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
     let spec = TcpSpec {
-        variant: plain.variant,
-        congestion_control: control.map(|name| serde_json::from_value(name.into()).unwrap()),
         window: Some(Packets(1 + below(60))),
         delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
         timestamps: Some(below(5) == 0),
-        ecn: Some(below(5) == 0),
+        ecn: Some(below(5) == 0 || usual.ecn),
         max_cwnd: Some(Packets(below(2) * 20)),
         spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
-        ..TcpSpec::default()
+        ..plain
     };
     let params = spec.resolve(profile).unwrap();
     let mut sender = Twins::new(TcpSender::new(&params, Duration::ZERO));

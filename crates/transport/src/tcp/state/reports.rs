@@ -171,8 +171,7 @@ impl SendState {
         {
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
-        let has_syn = matches!(self.params.handshake, Handshake::Syn | Handshake::ThreeWay);
-        self.pacing.sent(&self.window, self.snd_max - u32::from(has_syn), now);
+        self.pacing.sent(&self.window, self.snd_max - u32::from(self.params.has_syn()), now);
     }
 
     /// These segments are lost, other than what the receiver holds, and wait to be sent again.
