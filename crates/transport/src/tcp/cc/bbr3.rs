@@ -17,219 +17,27 @@
 
 mod cycle;
 mod losses;
+mod model;
 
-use crate::tcp::cc::bbr::{AckEpoch, FullPipe, MARGIN, MaxFilter, NOMINAL_RTT, PriorWindow, TwoSlots};
+use crate::tcp::cc::bbr::{AckEpoch, MARGIN, NOMINAL_RTT};
 use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, RecoveryStep, Undo, Window};
 use crate::tcp::delivery_rate::LostSegment;
-use losses::{Recovery, Saved};
+pub(crate) use model::Bbr3;
+use model::{LEAST_CWND, Mode, PROBE_RTT, PROBE_RTT_GAIN, Recovery, Sample, in_flight};
 use roamlab_engine::{Duration, Time};
 
 pub use crate::tcp::cc::NoParams as Params;
 
-/// Loss rate above which what is in flight is too much (LossThresh).
-const LOSS_THRESHOLD: f64 = 0.02;
-/// What a round with losses leaves at least (Beta).
-const BETA: f64 = 0.7;
-/// Part of the long-term bound that cruising leaves free (Headroom).
-const HEADROOM: f64 = 0.15;
-/// The least window (MinPipeCwnd).
-const LEAST_CWND: f64 = 4.0;
 /// How long the shortest round-trip time is kept (MinRTTFilterLen), and how long ProbeRTT can wait (ProbeRTTInterval).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
-/// How long ProbeRTT lasts at least (ProbeRTTDuration), and its window (ProbeRTTCwndGain).
-const PROBE_RTT: Duration = Duration::from_millis(200);
-const PROBE_RTT_GAIN: f64 = 0.5;
 /// Rounds that excess ACKs are remembered (ExtraAckedFilterLen), and in Startup.
 const EXCESS_ROUNDS: u32 = 10;
 const STARTUP_EXCESS_ROUNDS: u32 = 1;
 /// Rounds after which Drain ends in any case.
 const DRAIN_ROUNDS: u32 = 3;
-/// Ranges that are lost in a round that ends Startup (BBRStartupFullLossCnt).
-const STARTUP_LOST_RANGES: u32 = 6;
 /// Segments of a burst at least.
 const LEAST_BURST: u32 = 2;
-/// Bursts that the window has room for beside the path (TCP's offload budget, §5.5.8.1).
-const BURSTS: u32 = 3;
-
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Mode {
-    Startup,
-    Drain,
-    /// ProbeBW, in the order of its cycle.
-    Down,
-    Cruise,
-    Refill,
-    Up,
-    ProbeRtt,
-}
-
-impl Mode {
-    /// Gains of the pacing rate and of the window (§5.6.1).
-    fn gains(self) -> (f64, f64) {
-        match self {
-            Mode::Startup => (2.77, 2.0), // 4 ln 2
-            Mode::Drain => (0.5, 2.0),
-            Mode::Down => (0.9, 2.0),
-            Mode::Cruise | Mode::Refill => (1.0, 2.0),
-            Mode::Up => (1.25, 2.25),
-            Mode::ProbeRtt => (1.0, PROBE_RTT_GAIN),
-        }
-    }
-
-    fn is_probe_bw(self) -> bool {
-        matches!(self, Mode::Down | Mode::Cruise | Mode::Refill | Mode::Up)
-    }
-
-    /// `IsProbingBW`.
-    fn accelerates(self) -> bool {
-        matches!(self, Mode::Startup | Mode::Refill | Mode::Up)
-    }
-}
-
-/// What an ACK measures (RS).
-#[derive(Copy, Clone, Debug, Default)]
-struct Sample {
-    /// Zero if there is no reliable one.
-    rate: f64,
-    delivered: u32,
-    /// None if nothing was delivered.
-    prior_delivered: Option<u32>,
-    app_limited: bool,
-    /// In flight when the newest segment acknowledged was sent, and lost since then.
-    in_flight: f64,
-    lost: u32,
-}
-
-impl Sample {
-    /// §4.1.2.3: a rate over less than the shortest round-trip time is not reliable.
-    fn of(ack: &AckEvent, shortest: Option<Duration>) -> Sample {
-        let Some(rate) = ack.rate else { return Sample::default() };
-        let is_reliable = shortest.is_none_or(|shortest| rate.interval >= shortest);
-        let measured = f64::from(rate.delivered) / rate.interval.as_secs_f64();
-        Sample {
-            rate: if is_reliable { measured } else { 0.0 },
-            delivered: rate.delivered,
-            prior_delivered: Some(rate.prior_delivered),
-            app_limited: rate.app_limited,
-            in_flight: f64::from(rate.in_flight),
-            lost: rate.lost,
-        }
-    }
-}
-
-/// The bounds that losses set. Infinity: none.
-#[derive(Copy, Clone, PartialEq, Debug)]
-struct Bounds {
-    rate_short: f64,
-    inflight_short: f64,
-    inflight_long: f64,
-}
-
-/// The best of the latest round (bw_latest, inflight_latest), and where a round with losses ends.
-#[derive(Copy, Clone, Debug, Default)]
-struct Latest {
-    rate: f64,
-    inflight: u32,
-    loss_round_end: u32,
-    loss_round_start: bool,
-    /// A segment was lost in this round.
-    has_loss: bool,
-    /// Ranges that were lost in it, and the segment behind the last one.
-    lost_ranges: u32,
-    lost_end: Option<u32>,
-}
-
-/// The shortest round-trip times, and ProbeRTT.
-#[derive(Copy, Clone, Debug, Default)]
-struct MinRtt {
-    /// The model's, and its time.
-    time: Option<Duration>,
-    at: Time,
-    /// That of the time since the latest ProbeRTT (probe_rtt_min_delay), and its time.
-    recent: Option<Duration>,
-    recent_at: Time,
-    expired: bool,
-    /// Of the connection (C.min_rtt).
-    ever: Option<Duration>,
-    probe_end: Option<Time>,
-    probe_round_done: bool,
-}
-
-/// BBR's congestion control.
-#[derive(Clone, Debug)]
-pub(crate) struct Bbr3 {
-    mode: Mode,
-    max_rate: TwoSlots<f64>,
-    /// The rate in use: the highest one within its bound (BBR.bw).
-    rate: f64,
-    min_rtt: MinRtt,
-    bounds: Bounds,
-    latest: Latest,
-    /// Rounds so far; one ends when what was sent after `round_end` deliveries is delivered.
-    rounds: u32,
-    round_end: u32,
-    round_start: bool,
-    /// Segments delivered so far.
-    delivered: u32,
-    drain_start: u32,
-    full_pipe: FullPipe,
-    /// The pipe is full since the search began (full_bw_now), and was it ever (full_bw_reached).
-    full_now: bool,
-    full: bool,
-    cycle: cycle::Cycle,
-    /// The flight has filled the window in this round, and in the one before.
-    filled: [bool; 2],
-    excess: MaxFilter,
-    epoch: AckEpoch,
-    /// Restarting after idle.
-    resumes: bool,
-    recovery: Recovery,
-    prior: PriorWindow,
-    saved: Saved,
-    /// Congestion was echoed; the ACK that does is yet to be dealt with.
-    echoed: bool,
-    has_sack: bool,
-    initial_window: Option<f64>,
-    /// The first round-trip time.
-    first_rtt: Option<Duration>,
-}
-
-const UNBOUNDED: Bounds =
-    Bounds { rate_short: f64::INFINITY, inflight_short: f64::INFINITY, inflight_long: f64::INFINITY };
-
-impl Bbr3 {
-    pub fn new(_params: &Params) -> Bbr3 {
-        Bbr3 {
-            mode: Mode::Startup,
-            max_rate: TwoSlots::default(),
-            rate: 0.0,
-            min_rtt: MinRtt::default(),
-            bounds: UNBOUNDED,
-            latest: Latest::default(),
-            rounds: 0,
-            round_end: 0,
-            round_start: false,
-            delivered: 0,
-            drain_start: 0,
-            full_pipe: FullPipe::default(),
-            full_now: false,
-            full: false,
-            cycle: cycle::Cycle::default(),
-            filled: [false; 2],
-            excess: MaxFilter::default(),
-            epoch: AckEpoch::default(),
-            resumes: false,
-            recovery: Recovery::None,
-            prior: PriorWindow::default(),
-            saved: Saved::default(),
-            echoed: false,
-            has_sack: false,
-            initial_window: None,
-            first_rtt: None,
-        }
-    }
-}
 
 impl Algorithm for Bbr3 {
     fn records_segments(&self, _window: &Window) -> bool {
@@ -334,43 +142,6 @@ impl Algorithm for Bbr3 {
 }
 
 impl Bbr3 {
-    /// `BDPMultiple`.
-    fn bdp(&self, rate: f64, gain: f64) -> f64 {
-        match self.min_rtt.time {
-            Some(time) => gain * rate * time.as_secs_f64(),
-            None => self.initial_window.unwrap_or(LEAST_CWND),
-        }
-    }
-
-    /// `QuantizationBudget`.
-    fn quantized(&self, segments: f64, window: &Window) -> f64 {
-        let bursts = f64::from(BURSTS.saturating_mul(window.burst));
-        segments.max(bursts).max(LEAST_CWND) + if self.mode == Mode::Up { 2.0 } else { 0.0 }
-    }
-
-    /// `Inflight(1.0)` at a rate.
-    fn inflight(&self, rate: f64, window: &Window) -> f64 {
-        self.quantized(self.bdp(rate, 1.0), window)
-    }
-
-    /// `InflightWithHeadroom`.
-    fn inflight_with_headroom(&self) -> f64 {
-        let long = self.bounds.inflight_long;
-        if long == f64::INFINITY {
-            return long;
-        }
-        (long - (HEADROOM * long).max(1.0)).max(LEAST_CWND)
-    }
-
-    /// `TargetInflight`.
-    fn target_inflight(&self, window: &Window) -> f64 {
-        self.bdp(self.rate, 1.0).min(window.cwnd)
-    }
-
-    fn start_round(&mut self) {
-        self.round_end = self.delivered;
-    }
-
     /// Until the first round-trip time is known the rate is a guess (`InitPacingRate`).
     fn note_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt {
@@ -550,11 +321,6 @@ impl Bbr3 {
         };
         long.min(self.bounds.inflight_short).max(LEAST_CWND)
     }
-}
-
-/// Segments that are not known to have arrived or to be lost (C.inflight).
-fn in_flight(ack: &AckEvent) -> f64 {
-    f64::from(ack.in_flight.saturating_sub(ack.waiting))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::tcp::windowed_best::WindowedBest;
 
 /// The highest value; zero before the first.
 #[derive(Clone, Debug, Default)]
-pub(in crate::tcp::cc) struct MaxFilter(WindowedBest<f64>);
+pub struct MaxFilter(WindowedBest<f64>);
 
 impl MaxFilter {
     /// The highest value.
@@ -20,7 +20,7 @@ impl MaxFilter {
 
 /// The highest value of a slot of time and of the one before.
 #[derive(Copy, Clone, Debug, Default)]
-pub(in crate::tcp::cc) struct TwoSlots<V> {
+pub struct TwoSlots<V> {
     before: V,
     now: V,
 }

@@ -4,9 +4,9 @@ use crate::tcp::cc::AckEvent;
 use roamlab_engine::{Duration, Time};
 
 /// What of the estimated rate is paced.
-pub(in crate::tcp::cc) const MARGIN: f64 = 0.99;
+pub const MARGIN: f64 = 0.99;
 /// The rate before a round-trip time is known is that of so long a round trip.
-pub(in crate::tcp::cc) const NOMINAL_RTT: Duration = Duration::from_millis(1);
+pub const NOMINAL_RTT: Duration = Duration::from_millis(1);
 /// The pipe is full after so many rounds without this growth.
 const FULL_ROUNDS: u32 = 3;
 const FULL_GROWTH: f64 = 1.25;
@@ -15,7 +15,7 @@ const EPOCH: u32 = 1 << 20;
 
 /// The search for the rate that no round exceeds by a quarter.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
-pub(in crate::tcp::cc) struct FullPipe {
+pub struct FullPipe {
     /// The rate to exceed.
     pub rate: f64,
     rounds: u32,
@@ -40,7 +40,7 @@ impl FullPipe {
 
 /// A time in which more is acknowledged than the rate lets expect.
 #[derive(Copy, Clone, Debug, Default)]
-pub(in crate::tcp::cc) struct AckEpoch {
+pub struct AckEpoch {
     pub start: Time,
     pub acked: u32,
 }
@@ -64,7 +64,7 @@ impl AckEpoch {
 
 /// The window before a recovery or ProbeRTT.
 #[derive(Copy, Clone, Debug, Default)]
-pub(in crate::tcp::cc) struct PriorWindow(f64);
+pub struct PriorWindow(f64);
 
 impl PriorWindow {
     /// Saves a window. `is_good`: neither a recovery nor ProbeRTT has reduced it.
@@ -79,7 +79,7 @@ impl PriorWindow {
 }
 
 /// A number that is as good as random, made from a time (the finalizer of SplitMix64: Steele, Lea & Flood 2014).
-pub(in crate::tcp::cc) fn mixed(now: Time) -> u64 {
+pub fn mixed(now: Time) -> u64 {
     let mut mixed = now.as_nanos().wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

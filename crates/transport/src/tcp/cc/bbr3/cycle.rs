@@ -1,6 +1,6 @@
 //! The cycle of ProbeBW (§5.3.3): when to probe, how far, and the bound that results.
 
-use super::{Bbr3, Mode, Sample, in_flight};
+use super::model::{Bbr3, Mode, Sample, in_flight};
 use crate::tcp::cc::bbr::{FullPipe, mixed};
 use crate::tcp::cc::{AckEvent, Window};
 use roamlab_engine::{Duration, Time};
@@ -12,45 +12,6 @@ const RANDOM_WAIT: f64 = 1.0;
 const RENO_ROUNDS: f64 = 63.0;
 /// Most doublings of the growth of the long-term bound.
 const MOST_DOUBLINGS: u32 = 30;
-
-/// Where the flow is in its cycle.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Cycle {
-    start: Time,
-    /// The time until the next probe (bw_probe_wait).
-    wait: Duration,
-    /// Rounds since the latest probe (rounds_since_probe_up).
-    pub rounds_since_up: u32,
-    /// The probe is over, and its feedback is still coming (ACKS_PROBE_STOPPING).
-    pub stops: bool,
-    /// What arrives and is lost was sent while probing (is_bw_probe_sample).
-    pub is_probe_sample: bool,
-    /// The latest probe had too high a loss rate (prev_probe_too_high).
-    pub too_high: bool,
-    /// The latest probe ended at the bound of a probe that was too high (prev_probe_precautionary).
-    pub precautionary: bool,
-    /// Growth of the long-term bound: rounds, segments to be acknowledged for one more, and acknowledged ones.
-    up_rounds: u32,
-    pub acked_per_inc: f64,
-    pub up_acked: f64,
-}
-
-impl Default for Cycle {
-    fn default() -> Cycle {
-        Cycle {
-            start: Time::ZERO,
-            wait: Duration::ZERO,
-            rounds_since_up: 0,
-            stops: false,
-            is_probe_sample: false,
-            too_high: false,
-            precautionary: false,
-            up_rounds: 0,
-            acked_per_inc: f64::INFINITY,
-            up_acked: 0.0,
-        }
-    }
-}
 
 impl Bbr3 {
     /// `StartProbeBW_DOWN` with `PickProbeWait`.

@@ -1,32 +1,17 @@
 //! The bounds that losses set (§5.5.10), and what is taken back if nothing was lost (§5.5.11).
 
-use super::{BETA, Bbr3, Bounds, LOSS_THRESHOLD, Latest, Mode, STARTUP_LOST_RANGES, Sample, UNBOUNDED};
+use super::model::{Bbr3, Bounds, Latest, Mode, Recovery, Sample, Saved, UNBOUNDED};
 use crate::tcp::cc::Window;
 use crate::tcp::cc::bbr::FullPipe;
 use crate::tcp::delivery_rate::LostSegment;
 use roamlab_engine::Time;
 
-/// Whether the loss recovery repairs something, and why.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Recovery {
-    None,
-    Fast,
-    Timeout,
-}
-
-/// What a recovery that was not needed returns to.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub(super) struct Saved {
-    /// The mode that the losses have ended.
-    pub(super) mode: Option<Mode>,
-    bounds: Bounds,
-}
-
-impl Default for Saved {
-    fn default() -> Saved {
-        Saved { mode: None, bounds: Bounds { rate_short: 0.0, inflight_short: 0.0, inflight_long: 0.0 } }
-    }
-}
+/// Loss rate above which what is in flight is too much (LossThresh).
+const LOSS_THRESHOLD: f64 = 0.02;
+/// What a round with losses leaves at least (Beta).
+pub const BETA: f64 = 0.7;
+/// Ranges that are lost in a round that ends Startup (BBRStartupFullLossCnt).
+const STARTUP_LOST_RANGES: u32 = 6;
 
 impl Bbr3 {
     /// `UpdateLatestDeliverySignals`.

@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::tcp::cc::LossEvent;
+use crate::tcp::cc::bbr::FullPipe;
+use crate::tcp::cc::bbr3::losses::BETA;
+use crate::tcp::cc::bbr3::model::{Bounds, UNBOUNDED};
 use crate::tcp::delivery_rate::DeliveryRate;
 
 const NOW: Time = Time::from_nanos(5_000_000_000);
