@@ -11,7 +11,7 @@
 //! DEVIATION: the draft's `NoteLoss` saves the state for an undo with each first loss of a round, also in a recovery, and
 //! what is saved last may be what the loss has made of it. Here, as in its text (§5.5.11.1), the state is saved when a
 //! recovery begins.
-//! DEVIATION: bursts are those of [pacing](super::pacing), which §5.6.3 permits.
+//! DEVIATION: bursts are those of `pacing.rs`, which §5.6.3 permits.
 //! ASSUMPTION: the draft demands that an echo of congestion counts as congestion, and leaves open how much (§3.7). Here it
 //! counts as a loss rate above the threshold.
 
