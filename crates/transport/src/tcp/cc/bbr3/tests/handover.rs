@@ -1,6 +1,7 @@
 //! Gaps, and steps of the round-trip time: the path of a handover. The product is 125 segments: 1250 per second, 100 ms.
 
 use super::*;
+use crate::tcp::cc::bbr3::model::UNBOUNDED;
 
 const RATE: f64 = 1250.0;
 
@@ -105,5 +106,28 @@ fn a_gap_that_loses_all_is_repaired() {
         }
         assert!((least..most).contains(&waited), "{gap} ms: {waited} ms");
         assert!(path.lost > gap.min(125), "{} segments", path.lost); // 1250 per second, and a product at least
+    }
+}
+
+#[test]
+fn a_gap_in_any_mode_leads_back_to_the_cycle() {
+    let modes =
+        [Mode::Startup, Mode::Drain, Mode::Down, Mode::Cruise, Mode::Refill, Mode::Up, Mode::ProbeRtt];
+    for mode in modes {
+        for gap in [30, 60, 300, 900] {
+            let mut path = transfer();
+            (path.one_way, path.buffer) = (MILLISECOND * 50, 4000);
+            path.run_ms(300); // two doublings
+            reach(&mut path, mode);
+            path.held_until = path.now + MILLISECOND * gap;
+            path.run_ms(gap + 6000);
+            // 0.99 of the rate, and in ten seconds one or two ProbeRTTs, each of which leaves out half of the rate for 200 ms
+            // and a round trip: 0.96 to 0.975.
+            let (share, name) = (path.run_ms(10_000) / RATE, format!("{mode:?}, {gap} ms"));
+            assert!((0.955..0.985).contains(&share), "{name}: {share}");
+            assert!(of(&path).full && of(&path).bounds == UNBOUNDED, "{name}: {:?}", of(&path).bounds);
+            near(of(&path).max_rate.get(), RATE, 0.01 * RATE);
+            near(of(&path).min_rtt.time.unwrap().as_secs_f64(), 0.1008, 0.0001);
+        }
     }
 }
