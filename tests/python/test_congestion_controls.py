@@ -69,6 +69,66 @@ def test_bbr_keeps_the_queue_short_and_probes_for_the_round_trip_time() -> None:
     assert 0.2 < end - begin < 0.5, "ProbeRTT lasts 200 ms and a round trip at least"
 
 
+def _median_delay(results: rl.Results, begin: float, end: float) -> float:
+    """Median one-way delay in seconds of what arrived between these times."""
+    arrived = results.deliveries.filter(pl.col("time_ns").is_between(begin * 1e9, end * 1e9))
+    return float(arrived.select((pl.col("time_ns") - pl.col("sent_ns")).median()).item()) / 1e9
+
+
+def test_bbr3_halves_its_window_every_five_seconds() -> None:
+    bbr3, cubic = _tcp(variant="bbr3"), _tcp(variant="cubic")
+    for begin, end in ((2, 5), (14, 19)):
+        assert _goodput(bbr3, begin, end) > 0.9 * RATE
+    assert _median_delay(bbr3, 4, 20) < 0.75 * _median_delay(cubic, 4, 20)
+    # Half of 20 Mbit/s for 48 ms and a segment: some 41 segments.
+    windows = [(time, cwnd) for time, _, cwnd in _windows(bbr3) if 2 < time < 8]
+    begin = next(time for time, cwnd in windows if 35 < cwnd < 45)
+    end = next(time for time, cwnd in windows if time > begin and cwnd > 45)
+    assert 5.5 < begin < 5.6, "the first round trip, 50 ms after the start at 0.5 s, is 5 s old"
+    assert 0.2 < end - begin < 0.4, "ProbeRTT lasts 200 ms and a round trip at least"
+
+
+def test_bbr3_over_quic_fills_the_path() -> None:
+    quic = rl.run(BASE.set(TRANSPORT, {"kind": "quic", "congestion_control": "bbr3", "datagram": "1452 B"}))
+    arrived = quic.deliveries.filter(pl.col("time_ns").is_between(2e9, 7e9)).height
+    assert arrived / 5 > 0.9 * 20e6 / 8 / 1480
+
+
+# All packets are marked that find more than 20 in the queue.
+MARKING = {
+    "kind": "red",
+    "limit": "200 pkt",
+    "min_threshold": "20 pkt",
+    "max_threshold": "21 pkt",
+    "queue_weight": 1.0,
+    "max_p": 1.0,
+    "mark_ecn": True,
+    "use_mark_p": True,
+    "mark_p_max": 2.0,
+}
+
+
+def test_dctcp_gives_up_what_is_marked() -> None:
+    cuts = {}
+    for variant in ("dctcp", "sack"):
+        base = BASE.set("cells.enb1.queue", MARKING)
+        results = rl.run(base.set_all({f"{TRANSPORT}.variant": variant, f"{TRANSPORT}.ecn": True}))
+        cuts[variant] = [
+            after / before
+            for (_, _, before), (time, event, after) in pairwise(_windows(results))
+            if event == "ecn-reduction" and time < 8
+        ]
+        if variant == "dctcp":
+            assert _goodput(results, 3, 8) > 0.95 * RATE
+            assert _median_delay(results, 3, 8) < 0.024 + 30 * 1488 * 8 / 20e6, "20 packets, and a few more"
+            assert results.flows["dropped_pkts"].sum() < 50, "only what the handover loses"
+    assert all(abs(cut - 0.5) < 0.02 for cut in cuts["sack"])
+    # Slow start leaves five to eight windows without a mark: alpha is 15/16 to that power.
+    assert 1 - (15 / 16) ** 5 / 2 < cuts["dctcp"][0] < 1 - (15 / 16) ** 8 / 2
+    assert len(cuts["dctcp"]) > 3 * len(cuts["sack"])
+    assert min(cuts["dctcp"][10:]) > 0.75, "alpha is the share of marks, and not one"
+
+
 def test_pacing_spreads_a_window() -> None:
     fast = BASE.set_all({"cells.enb1.rate": "200 Mbit/s", f"{TRANSPORT}.initial_window": "30 pkt"})
     together, paced = (
@@ -86,7 +146,9 @@ def test_pacing_spreads_a_window() -> None:
         ({"congestion_control": {"kind": "cubic", "slow_start": "never"}}, "hystart"),
         ({"abe": True}, "ecn = true"),
         ({"variant": "bbr", "ecn": True, "abe": True}, "cubic"),
-        ({"variant": "bbr3"}, "the nearest is `bbr`"),
+        ({"variant": "bbr2"}, "the nearest is `bbr3`"),
+        ({"variant": "dctcp", "ecn": False}, "write true, or leave it out"),
+        ({"congestion_control": {"kind": "dctcp", "gain": 0.0}}, "write 0.0625"),
     ],
 )
 def test_what_does_not_fit_is_refused(values: dict[str, object], expected: str) -> None:

@@ -15,7 +15,7 @@ BASE = rl.load(ROOT / "examples/busy-cell.toml")
     [
         ("cells.bs2.queue", {"kind": "codel"}, "`red`", "queues"),
         ("cells.bs2.queue", {"kind": "fq_codel"}, "`droptail`", "queues"),
-        ("flows.download.transport.variant", "bbr3", "`bbr`", "transports"),
+        ("flows.download.transport.variant", "bbr2", "`bbr3`", "transports"),
         ("flows.download.transport", {"kind": "http3"}, "`quic`", "transports"),
         ("mobility", {"kind": "pmipv6"}, "`hawaii`", "mobility-protocols"),
         ("mobility", {"kind": "5G"}, "`lte-x2`", "mobility-protocols"),

@@ -64,6 +64,8 @@ variants! {
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
     "cubic" => Cubic, "SACK, with the window as a cubic function of the time since the latest loss (RFC 9438).", Pipe, Cubic;
     "bbr" => Bbr, "SACK, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
+    "bbr3" => Bbr3, "RACK, with rate and window by a model of the path that minds losses (BBR version 3).", Rack, Bbr3;
+    "dctcp" => Dctcp, "RACK, with Reno's window that falls by the share of marked segments (RFC 8257).", Rack, Dctcp;
     "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 
@@ -554,6 +556,11 @@ impl TcpParams {
             max_rto: Duration::from_secs(120),
             ..base
         }
+    }
+
+    /// Whether segment 0 is a SYN.
+    pub(crate) fn has_syn(&self) -> bool {
+        matches!(self.handshake, Handshake::Syn | Handshake::ThreeWay)
     }
 
     /// Whether the profile is one of Linux: where the RFCs leave a choice, or Linux differs, Linux's way is taken.

@@ -59,6 +59,9 @@ impl TcpSpec {
         if (profile == Profile::Rfc || params.follows_linux()) && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
+        if params.congestion_control.needs_ecn() {
+            params.ecn = self.ecn.unwrap_or(true);
+        }
         if params.recovery == RecoveryKind::Rack {
             // It goes by SACK, and has a detection of spurious retransmissions of its own.
             params.sack_blocks = self.sack_blocks.unwrap_or(4);
@@ -151,6 +154,11 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     params.congestion_control.check()?;
+    if params.congestion_control.needs_ecn() && !params.ecn {
+        let text =
+            "the congestion control \"dctcp\" goes by echoes of congestion; write true, or leave it out";
+        return Err(("ecn", text.into()));
+    }
     if params.abe && !params.ecn {
         return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
     }

@@ -142,6 +142,26 @@ fn written(segment: &Segment, with_size: bool) -> String {
     if with_size { format!("{number}={}", segment.size.0) } else { number }
 }
 
+/// Whether an ACK is the one in these words.
+fn acknowledges(wanted: &[&str], segment: &Segment) -> Outcome {
+    let (words, size) = match wanted {
+        [words @ .., "size", size] => (words, Some(number(size)?)),
+        _ => (wanted, None),
+    };
+    if let Some(size) = size {
+        expect("size", u64::from(size), segment.size.0)?;
+    }
+    let (ack, (wanted, _)) = (&segment.header, header(words)?);
+    expect("ack", wanted.ack, ack.ack)?;
+    expect("flags", wanted.flags, ack.flags)?;
+    expect("SACK blocks", wanted.sacks.as_slice(), ack.sacks.as_slice())?;
+    let echo = |header: &TcpHeader| header.timestamps.map(|timestamps| timestamps.echo);
+    if wanted.timestamps.is_some() {
+        expect("echo", echo(&wanted), echo(ack))?;
+    }
+    if words.contains(&"win") { expect("win", wanted.window, ack.window) } else { Ok(()) }
+}
+
 impl Script {
     fn step(&mut self, line: &str) -> Outcome {
         let mut words = line.split_whitespace();
@@ -217,24 +237,9 @@ impl Script {
                 if nothing {
                     return expect("ACKs", 0, segments.len());
                 }
-                expect("ACKs", 1, segments.len())?;
-                let (rest, size) = match rest {
-                    [words @ .., "size", size] => (words, Some(number(size)?)),
-                    _ => (rest, None),
-                };
-                if let Some(size) = size {
-                    expect("size", u64::from(size), segments[0].size.0)?;
-                }
-                let acks = [segments[0].header];
-                let (wanted, _) = header(rest)?;
-                expect("ack", wanted.ack, acks[0].ack)?;
-                expect("flags", wanted.flags, acks[0].flags)?;
-                expect("SACK blocks", wanted.sacks.as_slice(), acks[0].sacks.as_slice())?;
-                let echo = |header: &TcpHeader| header.timestamps.map(|timestamps| timestamps.echo);
-                if wanted.timestamps.is_some() {
-                    expect("echo", echo(&wanted), echo(&acks[0]))?;
-                }
-                if rest.contains(&"win") { expect("win", wanted.window, acks[0].window) } else { Ok(()) }
+                let wanted: Vec<&[&str]> = rest.split(|&word| word == "|").collect();
+                expect("ACKs", wanted.len(), segments.len())?;
+                wanted.iter().zip(&segments).try_for_each(|(wanted, segment)| acknowledges(wanted, segment))
             }
         }
     }
@@ -319,5 +324,6 @@ fn a_wrong_script_fails() {
     assert!(run("+0 offer 5\n+0 > 0/S=41").is_err());
     assert!(run("role receiver\n+0 < seq 0 syn\n+0 > ack 1 syn size 40").is_ok());
     assert!(run("role receiver\n+0 < seq 0 syn\n+0 > ack 1 syn size 44").is_err());
+    assert!(run("role receiver\n+0 < seq 0 syn\n+0 > ack 1 syn | ack 1").is_err());
     assert!(run("set windoww = 5 pkt\n+0 offer 5").is_err());
 }

@@ -61,7 +61,7 @@ impl Dice {
             _ if is_rack => SpuriousDetection::Linux,
             index => detection[index],
         };
-        let spec = TcpSpec {
+        let mut spec = TcpSpec {
             variant: Some(variant),
             window: Some(Packets(1 + self.below(40))),
             segment: Some(Bytes(1 + u64::from(self.below(3000)))),
@@ -78,6 +78,8 @@ impl Dice {
             congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()
         };
+        let needs_ecn = TcpSpec { ecn: None, ..spec.clone() }.resolve(profile).unwrap().ecn;
+        spec.ecn = spec.ecn.map(|ecn| ecn || needs_ecn);
         spec.resolve(profile).unwrap()
     }
 

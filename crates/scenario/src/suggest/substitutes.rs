@@ -56,9 +56,9 @@ const ABSENT: &[Absent] = &[
         section: "transports",
     },
     Absent {
-        words: &["bbr2", "bbr3"],
-        nearest: "bbr",
-        how: "BBR version 1; versions 2 and 3 bound what is in flight by losses, and probe for rate by time",
+        words: &["bbr2"],
+        nearest: "bbr3",
+        how: "BBR version 3, which corrects version 2 and replaces it; version 1 is `bbr`",
         section: "transports",
     },
     Absent {
@@ -73,12 +73,7 @@ const ABSENT: &[Absent] = &[
         how: "SACK with Reno's law; a congestion control is one file to add (CONTRIBUTING.md)",
         section: "transports",
     },
-    Absent {
-        words: &["dctcp", "ledbat"],
-        nearest: "vegas",
-        how: "Vegas for low delay; `ecn` of the other variants halves the window once for each round trip with a mark",
-        section: "transports",
-    },
+    Absent { words: &["ledbat"], nearest: "vegas", how: "Vegas for low delay", section: "transports" },
     Absent {
         words: &["linux", "windows", "freebsd"],
         nearest: "rfc",

@@ -6,7 +6,8 @@ use crate::TcpParams;
 use crate::quic::params::{MINIMUM_WINDOW, QuicSpec};
 use crate::quic::sent_packets::Packet;
 use crate::tcp::{
-    AckEvent, CongestionControl, DeliveryRate, Loss, LossEvent, RecoveryStep, SsthreshRule, Window,
+    AckEvent, CongestionControl, DeliveryRate, Loss, LossEvent, LostSegment, RecoveryStep, SsthreshRule,
+    Window,
 };
 use roamlab_engine::{Duration, Time};
 use std::sync::Arc;
@@ -98,6 +99,8 @@ impl Congestion {
             marked: 0,
             rate: ack.rate,
             segment: self.params.segment.0 as u32,
+            has_sack: true,
+            waiting: 0,
         };
         let algorithm = self.control.algorithm();
         if growing == 0 || ack.app_limited {
@@ -112,6 +115,11 @@ impl Congestion {
             algorithm.on_ack(&mut self.window, if left == 0 { &one } else { &bare });
         }
         ends
+    }
+
+    /// A packet is lost, one of those of [`on_loss`](Self::on_loss).
+    pub fn on_lost_packet(&mut self, lost: &LostSegment) {
+        self.control.algorithm().on_lost_segment(&mut self.window, lost);
     }
 
     /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). Whether that begins a recovery period.

@@ -220,6 +220,10 @@ impl QuicSpec {
                 "is too long; write \"1 ms\" for granularity, \"333 ms\" for initial_rtt".into(),
             );
         }
+        if self.congestion_control.needs_ecn() {
+            let text = "the congestion control \"dctcp\" goes by ECN, which QUIC has not here; write \"cubic\", or TCP";
+            return refuse("congestion_control", text.into());
+        }
         self.congestion_control.check()
     }
 }

@@ -256,6 +256,9 @@ impl QuicSender {
         let persistent = self.sent.is_persistent(&lost, self.rtt.first_sample(), period);
         let Packet { segment, .. } = *first;
         let begins = self.congestion.on_loss(last.sent, persistent, now);
+        for lost in lost.iter().filter_map(|packet| self.sent.lose(packet, now)) {
+            self.congestion.on_lost_packet(&lost);
+        }
         if persistent {
             self.record(TcpFactKind::PersistentCongestion, segment, now);
         } else if begins {

@@ -2,7 +2,7 @@
 //!
 //! Packet numbers never repeat, so every acknowledged packet tells when it was sent.
 
-use crate::tcp::{DeliveryRate, DeliverySampler, Stamp};
+use crate::tcp::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use roamlab_engine::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -138,8 +138,9 @@ impl SentPackets {
 
     /// A packet with a segment goes out.
     pub fn sent(&mut self, segment: u32, now: Time) {
-        let stamp = self.delivery.stamp(self.in_flight == 0, now);
+        let alone = self.in_flight == 0;
         self.in_flight += 1;
+        let stamp = self.delivery.stamp(alone, self.in_flight, now);
         self.last_sent = now;
         self.records.push_back(Record { segment, state: State::InFlight, stamp });
     }
@@ -210,6 +211,12 @@ impl SentPackets {
             }
         }
         (lost, loss_time)
+    }
+
+    /// A packet that was declared lost, for the congestion control.
+    pub fn lose(&mut self, packet: &Packet, now: Time) -> Option<LostSegment> {
+        let record = self.records.get((packet.number - self.first) as usize)?;
+        Some(self.delivery.lose(packet.number, &record.stamp, now))
     }
 
     /// Whether the packets that are lost now span more than `period`, none sent between the two having arrived, and both

@@ -1,4 +1,4 @@
-//! The delivery rate (draft-ietf-ccwg-bbr-05 §4.1): the segments delivered while one was in flight, by the time that this
+//! The delivery rate (draft-ietf-ccwg-bbr-06 §4.1): the segments delivered while one was in flight, by the time that this
 //! took. TCP measures it by its record of segments, QUIC by that of packets.
 
 use roamlab_engine::{Duration, Time};
@@ -14,6 +14,10 @@ pub(crate) struct DeliveryRate {
     pub prior_delivered: u32,
     /// The application had too little data for all that the path could carry.
     pub app_limited: bool,
+    /// Segments in flight just after the newest of them was sent.
+    pub in_flight: u32,
+    /// Segments found to be lost while it was in flight.
+    pub lost: u32,
 }
 
 /// The delivery when a segment was sent.
@@ -26,6 +30,22 @@ pub(crate) struct Stamp {
     delivered: u32,
     delivered_at: Time,
     app_limited: bool,
+    in_flight: u32,
+    lost: u32,
+}
+
+/// A segment or packet is lost, and what was known of the path when it was sent.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LostSegment {
+    pub now: Time,
+    /// Its number.
+    pub number: u32,
+    /// What was in flight just after it was sent.
+    pub in_flight: u32,
+    /// Segments found to be lost since it was sent, with itself.
+    pub lost: u32,
+    /// The application had too little data.
+    pub app_limited: bool,
 }
 
 /// Counts what is delivered.
@@ -37,11 +57,13 @@ pub(crate) struct DeliverySampler {
     first_sent: Time,
     /// The sender had too little data until so many segments are delivered.
     app_limited_until: u32,
+    /// Segments found to be lost so far.
+    lost: u32,
 }
 
 impl DeliverySampler {
-    /// A segment goes out. `alone`: no other one is in flight.
-    pub fn stamp(&mut self, alone: bool, now: Time) -> Stamp {
+    /// A segment goes out. `alone`: no other one is in flight. `in_flight` counts it too.
+    pub fn stamp(&mut self, alone: bool, in_flight: u32, now: Time) -> Stamp {
         if alone {
             (self.first_sent, self.delivered_at) = (now, now);
         }
@@ -51,7 +73,16 @@ impl DeliverySampler {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             app_limited: self.delivered < self.app_limited_until,
+            in_flight,
+            lost: self.lost,
         }
+    }
+
+    /// The segment of this number, sent with this stamp, is lost.
+    pub fn lose(&mut self, number: u32, sent: &Stamp, now: Time) -> LostSegment {
+        self.lost += 1;
+        let Stamp { in_flight, app_limited, .. } = *sent;
+        LostSegment { now, number, in_flight, lost: self.lost - sent.lost, app_limited }
     }
 
     /// The window permits more than the application has, with so many segments in flight.
@@ -78,6 +109,8 @@ impl DeliverySampler {
             interval,
             prior_delivered: newest.delivered,
             app_limited: newest.app_limited,
+            in_flight: newest.in_flight,
+            lost: self.lost - newest.lost,
         })
     }
 }

@@ -19,9 +19,11 @@ mod state;
 mod timers;
 mod windowed_best;
 
-pub(crate) use cc::{AckEvent, CongestionControl, Loss, LossEvent, RecoveryStep, SsthreshRule, Window};
+pub(crate) use cc::{
+    AckEvent, CongestionControl, Feedback, Loss, LossEvent, RecoveryStep, SsthreshRule, Window,
+};
 pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
-pub(crate) use delivery_rate::{DeliveryRate, DeliverySampler, Stamp};
+pub(crate) use delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;

@@ -59,6 +59,8 @@ pub struct TcpReceiver {
     syn_due: bool,
     fin: Option<u32>,
     echoes: bool,
+    /// Each change of the marks is reported.
+    reports_marks: bool,
     /// The last segment was marked.
     held_mark: bool,
     repeated: Option<u32>,
@@ -91,6 +93,7 @@ impl TcpReceiver {
             syn_due: false,
             fin: None,
             echoes: false,
+            reports_marks: params.congestion_control.needs_ecn(),
             held_mark: false,
             repeated: None,
             recent: None,
@@ -210,7 +213,7 @@ impl TcpReceiver {
         {
             self.recent = Some(timestamps.value);
         }
-        self.note_congestion(header, ecn);
+        let mark_changes = self.note_congestion(header, ecn, now);
         let fresh = self.received.insert(header.seq);
         let advanced = self.received.advance();
         self.remember_block(header.seq);
@@ -234,8 +237,8 @@ impl TcpReceiver {
             let closes_gap = fills_gap && !gap;
             let (expected, last_ack) = (self.received.base(), self.last_ack);
             let arrival = Arrival { in_order, is_copy: !fresh, gap, closes_gap, expected, last_ack };
-            self.acknowledge_by_linux(&arrival, syn || fin, now);
-        } else if delay > Duration::ZERO && in_order && !fills_gap && plain {
+            self.acknowledge_by_linux(&arrival, syn || fin, mark_changes, now);
+        } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
             self.delayed.start(now, delay);
         } else {
             self.acknowledge(now);
@@ -243,10 +246,11 @@ impl TcpReceiver {
         Receipt { fresh, in_order_segments, out_of_order }
     }
 
-    /// Linux's time of the ACK for a segment; that of a SYN or FIN goes at once.
-    fn acknowledge_by_linux(&mut self, arrival: &Arrival, sign: bool, now: Time) {
+    /// Linux's time of the ACK for a segment; that of a SYN or FIN, or of another mark than before, goes at once.
+    fn acknowledge_by_linux(&mut self, arrival: &Arrival, sign: bool, mark_changes: bool, now: Time) {
         let Some(rules) = &mut self.quick_acks else { return };
         let time = if sign { AckTime::Now } else { rules.on_data(arrival, now) };
+        let time = if mark_changes { AckTime::Now } else { time };
         match time {
             AckTime::Now => self.acknowledge(now),
             AckTime::After(delay) => {
@@ -285,9 +289,13 @@ impl TcpReceiver {
     }
 
     /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender reports by CWR that it has cut its window.
-    fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn) {
+    /// Whether the ACK of the segment has to go at once.
+    fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> bool {
         if !self.params.ecn {
-            return;
+            return false;
+        }
+        if self.reports_marks {
+            return self.report_mark(ecn == Ecn::Ce, now);
         }
         if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
             self.echoes = false;
@@ -297,6 +305,18 @@ impl TcpReceiver {
         // RFC 3168 §6.1.5: the mark of a segment outside the window is ignored.
         let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
         self.echoes |= held || (ecn == Ecn::Ce && !is_old);
+        false
+    }
+
+    /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
+    /// that is held back goes first, as in Linux (`dctcp_ece_ack_update`); whether it changes.
+    fn report_mark(&mut self, marked: bool, now: Time) -> bool {
+        let changes = marked != self.echoes;
+        if changes && self.delayed.runs() {
+            self.acknowledge(now);
+        }
+        self.echoes = marked;
+        changes
     }
 
     /// The window to advertise, in whole segments.

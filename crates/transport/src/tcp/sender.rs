@@ -1,10 +1,10 @@
 //! The sending end.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
-use crate::tcp::Segment;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::Recovery;
 use crate::tcp::state::{SendQuota, SendState};
+use crate::tcp::{Feedback, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 use std::sync::Arc;
@@ -58,8 +58,7 @@ impl TcpSender {
         if state.fin.is_some() {
             return;
         }
-        let has_syn = matches!(state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
-        let syn = u64::from(state.end == 0 && has_syn);
+        let syn = u64::from(state.end == 0 && state.params.has_syn());
         let end =
             segments.map_or(u64::MAX, |count| u64::from(state.end).saturating_add(count).saturating_add(syn));
         state.end = u32::try_from(end).unwrap_or(u32::MAX);
@@ -97,9 +96,18 @@ impl TcpSender {
         }
         self.state.record_growth();
         self.on_any_segment(header, now);
+        self.report_lost(now);
         self.state.pace();
         self.state.record_as_needed();
         self.fast = self.allows_fast_path();
+    }
+
+    /// What the loss recovery has found to be lost.
+    fn report_lost(&mut self, now: Time) {
+        if self.state.sent_segments.is_some() {
+            let lost = self.recovery.algorithm().lost(&self.state);
+            self.state.report_lost(lost, now);
+        }
     }
 
     /// A segment of any kind arrived.
@@ -132,6 +140,10 @@ impl TcpSender {
         let agrees = state.answers_syn(header.ack) || state.params.ns2_offers_ecn_on_data() && state.una == 0;
         state.ece = echoes && !agrees;
         let before = state.window.sizes();
+        if state.params.ecn && !(state.una == 0 && state.params.has_syn()) {
+            let (ack, acked, nxt) = (header.ack, header.ack - state.una, state.nxt);
+            state.control.algorithm().on_feedback(&Feedback { ack, acked, echoes, nxt });
+        }
         if echoes {
             state.ecn_echo(header.ack, now);
         }
@@ -200,7 +212,7 @@ impl TcpSender {
         self.state.record_and_pace(seq, retransmission, now);
         self.recovery.algorithm().on_sent(&mut self.state, seq, now);
         self.answer = false;
-        let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
+        let syn = seq == 0 && self.state.params.has_syn();
         let fin = self.state.fin == Some(seq);
         let ecn = self.state.params.ecn;
         let offers = ecn && self.state.params.ns2_offers_ecn_on_data() && seq == 0;
@@ -256,6 +268,7 @@ impl TcpSender {
         }
         if self.state.recovery_timer.expired(now) {
             self.recovery.algorithm().on_timer(&mut self.state, now);
+            self.report_lost(now);
         }
         if !self.state.timer.expired(now) {
             return;
@@ -264,6 +277,7 @@ impl TcpSender {
             self.state.renew_quota();
         } else if self.state.flight_size() > 0 {
             self.recovery.algorithm().on_timeout(&mut self.state, now);
+            self.report_lost(now);
         } else if !self.state.params.ns2_timer_runs_idle() {
             self.state.restart_after_idle(now);
         } else if self.state.params.slow_start_restart {

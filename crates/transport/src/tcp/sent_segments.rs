@@ -3,15 +3,18 @@
 //! From it follow the round-trip time of every segment that was sent once, and the [delivery rate](DeliveryRate).
 
 use crate::tcp::SeqSet;
-use crate::tcp::delivery_rate::{DeliveryRate, DeliverySampler, Stamp};
+use crate::tcp::delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::SackBlocks;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 #[derive(Copy, Clone, Debug)]
 struct Record {
     stamp: Stamp,
     retransmitted: bool,
+    /// It is lost, and was not sent again since.
+    lost: bool,
 }
 
 /// The segments sent and not yet acknowledged.
@@ -23,6 +26,9 @@ pub(crate) struct SentSegments {
     /// `una` of the first record.
     first: u32,
     reported: SeqSet,
+    /// Records that are lost, and the segments of the latest search for them.
+    waiting: u32,
+    searched: (u32, u32),
     delivery: DeliverySampler,
     /// What the latest ACK measured.
     rate: Option<DeliveryRate>,
@@ -43,15 +49,61 @@ impl SentSegments {
         SentSegments { records, una, first: una, ..SentSegments::default() }
     }
 
-    /// A segment goes out.
-    pub fn sent(&mut self, seq: u32, retransmitted: bool, now: Time) {
-        let stamp = self.delivery.stamp(self.records.is_empty(), now);
-        let record = Record { stamp, retransmitted };
-        let Some(index) = seq.checked_sub(self.una) else { return };
-        match self.records.get_mut(index as usize) {
-            Some(earlier) => *earlier = Some(record),
-            None => self.records.push_back(Some(record)),
+    /// A segment goes out, one of `outstanding`. `lost`: it was sent before, and that transmission is lost, of which this
+    /// may be the first sign.
+    pub fn sent(
+        &mut self,
+        seq: u32,
+        retransmitted: bool,
+        lost: bool,
+        outstanding: u32,
+        now: Time,
+    ) -> Option<LostSegment> {
+        let index = seq.checked_sub(self.una).map(|index| index as usize);
+        let earlier = index.and_then(|index| self.records.get(index).copied().flatten());
+        self.waiting -= u32::from(earlier.is_some_and(|earlier| earlier.lost));
+        let earlier = earlier.filter(|earlier| lost && !earlier.lost && !self.reported.contains(seq));
+        let loss = earlier.map(|earlier| self.delivery.lose(seq, &earlier.stamp, now));
+        let in_flight = outstanding.saturating_sub(self.held() + self.waiting);
+        let stamp = self.delivery.stamp(self.records.is_empty(), in_flight, now);
+        let record = Some(Record { stamp, retransmitted, lost: false });
+        match index.map(|index| self.records.get_mut(index)) {
+            Some(Some(earlier)) => *earlier = record,
+            Some(None) => self.records.push_back(record),
+            None => {}
         }
+        loss
+    }
+
+    /// What the receiver does not hold of these segments is lost, and waits to be sent again: those of them that were not
+    /// known to be. No segments: nothing is lost after all.
+    pub fn lose(&mut self, lost: Range<u32>, now: Time) -> Vec<LostSegment> {
+        if lost.is_empty() {
+            if std::mem::take(&mut self.waiting) > 0 {
+                self.records.iter_mut().flatten().for_each(|record| record.lost = false);
+            }
+            self.searched = (0, 0);
+            return Vec::new();
+        }
+        let (from, to) = self.searched;
+        let first = if lost.start < from { lost.start } else { lost.start.max(to) };
+        self.searched = (lost.start, lost.end.max(to));
+        let mut found = Vec::new();
+        for seq in first.max(self.una)..lost.end {
+            let record = self.records.get_mut((seq - self.una) as usize).and_then(Option::as_mut);
+            let Some(record) = record.filter(|record| !record.lost && !self.reported.contains(seq)) else {
+                continue;
+            };
+            record.lost = true;
+            self.waiting += 1;
+            found.push(self.delivery.lose(seq, &record.stamp, now));
+        }
+        found
+    }
+
+    /// Segments that are lost and wait to be sent again.
+    pub fn waiting(&self) -> u32 {
+        self.waiting
     }
 
     /// The window permits more than the application has, with so many segments in flight.
@@ -69,7 +121,11 @@ impl SentSegments {
             while seq < end.min(self.una + self.records.len() as u32) {
                 self.reported.insert(seq);
                 self.delivery.deliver();
-                let record = self.records[(seq - self.una) as usize];
+                let record = &mut self.records[(seq - self.una) as usize];
+                if let Some(record) = record {
+                    self.waiting -= u32::from(std::mem::take(&mut record.lost));
+                }
+                let record = *record;
                 let is_newer =
                     |other: &Record| record.is_none_or(|record| other.stamp.sent > record.stamp.sent);
                 newest = newest.filter(is_newer).or(record);

@@ -101,6 +101,8 @@ pub(crate) struct SendState {
     pub waits_for_timer: bool,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
+    /// What goes out next is a probe for the loss of a tail.
+    pub probes_tail: bool,
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,
@@ -154,6 +156,7 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
+            probes_tail: false,
             control,
             delivered: None,
             lost: 0,

@@ -11,10 +11,12 @@
 //! until then; here the next burst leaves now.
 
 mod max_filter;
+mod parts;
 
 use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, RecoveryStep, Undo, Window};
 use crate::tcp::delivery_rate::DeliveryRate;
-use max_filter::MaxFilter;
+pub(super) use max_filter::{MaxFilter, TwoSlots};
+pub(super) use parts::{AckEpoch, FullPipe, MARGIN, NOMINAL_RTT, PriorWindow, mixed};
 use roamlab_engine::{Duration, Time};
 
 pub use crate::tcp::cc::NoParams as Params;
@@ -27,8 +29,6 @@ const CWND_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The first phase of a cycle is one of so many at random: not the one that drains.
 const FIRST_PHASES: u64 = 7;
-/// What of the estimated rate is paced.
-const MARGIN: f64 = 0.99;
 /// Round trips that the highest rate is kept.
 const RATE_ROUNDS: u32 = 10;
 /// How long the shortest round-trip time is kept.
@@ -36,9 +36,6 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// How long ProbeRTT lasts at least, with so many segments.
 const PROBE_RTT: Duration = Duration::from_millis(200);
 const LEAST_CWND: f64 = 4.0;
-/// The pipe is full after so many rounds without this growth.
-const FULL_ROUNDS: u32 = 3;
-const FULL_GROWTH: f64 = 1.25;
 /// Segments delivered below which the window grows whatever the model says, and window without a round-trip time.
 const INITIAL_WINDOW: f64 = 10.0;
 /// The least burst is one segment below this rate in bits per second, two above.
@@ -46,10 +43,6 @@ const SMALL_RATE: f64 = 1_200_000.0;
 /// Excess ACKs: rounds of a half of the filter, and the longest time that they are for.
 const EXCESS_ROUNDS: u32 = 5;
 const EXCESS_TIME: f64 = 0.1;
-/// An epoch of excess ACKs ends with so many segments.
-const EXCESS_EPOCH: u32 = 1 << 20;
-/// The rate before a round-trip time is known is that of so long a round trip.
-const NOMINAL_RTT: Duration = Duration::from_millis(1);
 /// The policer: rounds of an interval, share of losses, likeness of two rates, and rounds of its use.
 const POLICER_ROUNDS: u32 = 4;
 const POLICER_LOSS: f64 = 50.0 / 256.0;
@@ -108,23 +101,19 @@ pub(crate) struct Bbr {
     cycle_start: Time,
     pacing_gain: f64,
     cwnd_gain: f64,
-    full_rate: f64,
-    full_rounds: u32,
+    full_pipe: FullPipe,
     full: bool,
     /// Restarting after idle.
     resumes: bool,
     recovery: Recovery,
     conserves: bool,
-    /// The window before a recovery or ProbeRTT.
-    prior_cwnd: f64,
+    prior: PriorWindow,
     knows_rtt: bool,
     policer: Policer,
-    /// Excess ACKs: the largest of two halves of the filter, the half in use, and its rounds.
-    excess: [u32; 2],
-    excess_half: usize,
+    /// Excess ACKs, and the rounds of the newer half of their filter.
+    excess: TwoSlots<u32>,
     excess_rounds: u32,
-    epoch_start: Time,
-    epoch_acked: u32,
+    epoch: AckEpoch,
 }
 
 impl Bbr {
@@ -145,20 +134,17 @@ impl Bbr {
             cycle_start: Time::ZERO,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
-            full_rate: 0.0,
-            full_rounds: 0,
+            full_pipe: FullPipe::default(),
             full: false,
             resumes: false,
             recovery: Recovery::None,
             conserves: false,
-            prior_cwnd: 0.0,
+            prior: PriorWindow::default(),
             knows_rtt: false,
             policer: Policer::default(),
-            excess: [0; 2],
-            excess_half: 0,
+            excess: TwoSlots::default(),
             excess_rounds: 0,
-            epoch_start: Time::ZERO,
-            epoch_acked: 0,
+            epoch: AckEpoch::default(),
         }
     }
 }
@@ -207,14 +193,14 @@ impl Algorithm for Bbr {
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
         self.save_cwnd(window);
         self.recovery = Recovery::Runs;
-        self.full_rate = 0.0;
+        self.full_pipe.rate = 0.0;
         self.round_start = true; // as the end of a round
         self.sample_policer(true, false, loss.now, 0);
         window.cwnd = 1.0;
     }
 
     fn on_undo(&mut self, window: &mut Window, _undo: &Undo) {
-        (self.full_rate, self.full_rounds) = (0.0, 0);
+        self.full_pipe = FullPipe::default();
         self.policer = Policer::default();
         self.leave_recovery(window);
     }
@@ -227,7 +213,7 @@ impl Algorithm for Bbr {
             return;
         }
         self.resumes = true;
-        (self.epoch_start, self.epoch_acked) = (now, 0);
+        self.epoch = AckEpoch::beginning_at(now);
         match self.mode {
             Mode::ProbeBw => window.pacing_rate = MARGIN * self.rate(),
             Mode::ProbeRtt => self.check_probe_rtt_end(window, now),
@@ -245,19 +231,15 @@ impl Bbr {
         if self.policer.uses { self.policer.rate } else { self.max_rate.get() }
     }
 
-    fn set(window: &mut Window, cwnd: f64) {
-        window.cwnd = cwnd.min(f64::from(window.max_cwnd));
-    }
-
     fn save_cwnd(&mut self, window: &Window) {
         let is_good = self.recovery == Recovery::None && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if is_good { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
+        self.prior.save(window.cwnd, is_good);
     }
 
     fn leave_recovery(&mut self, window: &mut Window) {
         if self.recovery != Recovery::None {
             (self.recovery, self.conserves) = (Recovery::None, false);
-            Bbr::set(window, window.cwnd.max(self.prior_cwnd));
+            window.set(self.prior.restored(window.cwnd));
         }
     }
 
@@ -358,19 +340,11 @@ impl Bbr {
             self.excess_rounds += 1;
             if self.excess_rounds >= EXCESS_ROUNDS {
                 self.excess_rounds = 0;
-                self.excess_half = 1 - self.excess_half;
-                self.excess[self.excess_half] = 0;
+                self.excess.advance();
             }
         }
-        let expected = |span: Duration| (self.rate() * span.as_secs_f64()) as u32;
-        let mut expected_acked = expected(ack.now.since(self.epoch_start));
-        if self.epoch_acked <= expected_acked || self.epoch_acked + ack.acked >= EXCESS_EPOCH {
-            (self.epoch_acked, self.epoch_start, expected_acked) = (0, ack.now, 0);
-        }
-        self.epoch_acked += ack.acked;
-        let excess = (self.epoch_acked - expected_acked).min(window.cwnd as u32);
-        let largest = &mut self.excess[self.excess_half];
-        *largest = (*largest).max(excess);
+        let excess = self.epoch.excess(ack, self.rate());
+        self.excess.note(excess.min(window.cwnd as u32));
     }
 
     /// `bbr_update_cycle_phase`.
@@ -402,12 +376,7 @@ impl Bbr {
     /// is repeatable.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
-        // The finalizer of SplitMix64 (Steele, Lea & Flood 2014).
-        let mut mixed = now.as_nanos().wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        self.cycle_index = CYCLE.len() - 1 - (mixed % FIRST_PHASES) as usize;
+        self.cycle_index = CYCLE.len() - 1 - (mixed(now) % FIRST_PHASES) as usize;
         self.advance_cycle(now);
     }
 
@@ -416,12 +385,7 @@ impl Bbr {
         if self.full || !self.round_start || ack.rate.is_some_and(|rate| rate.app_limited) {
             return;
         }
-        if self.max_rate.get() >= FULL_GROWTH * self.full_rate {
-            (self.full_rate, self.full_rounds) = (self.max_rate.get(), 0);
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
+        self.full = self.full_pipe.is_full(self.max_rate.get());
     }
 
     fn check_drain(&mut self, window: &mut Window, ack: &AckEvent) {
@@ -473,7 +437,7 @@ impl Bbr {
             return;
         }
         self.min_rtt_at = now;
-        Bbr::set(window, window.cwnd.max(self.prior_cwnd));
+        window.set(self.prior.restored(window.cwnd));
         match self.full {
             true => self.enter_probe_bw(now),
             false => self.mode = Mode::Startup,
@@ -511,7 +475,7 @@ impl Bbr {
             let mut target = self.bdp(self.rate(), self.cwnd_gain);
             if self.full {
                 let most = (self.rate() * EXCESS_TIME).floor();
-                target += f64::from(self.excess[0].max(self.excess[1])).min(most);
+                target += f64::from(self.excess.get()).min(most);
             }
             let target = self.quantized(target, window);
             let cwnd = if self.full {
@@ -521,7 +485,7 @@ impl Bbr {
             } else {
                 window.cwnd
             };
-            Bbr::set(window, cwnd.max(LEAST_CWND));
+            window.set(cwnd.max(LEAST_CWND));
         }
         if self.mode == Mode::ProbeRtt {
             window.cwnd = window.cwnd.min(LEAST_CWND);
@@ -545,7 +509,7 @@ impl Bbr {
             _ => {}
         }
         if self.conserves {
-            Bbr::set(window, window.cwnd.max(outstanding));
+            window.set(window.cwnd.max(outstanding));
         }
         self.conserves
     }

@@ -79,6 +79,8 @@ impl Subject {
                 interval: rtt,
                 prior_delivered: una.saturating_sub(in_flight),
                 app_limited: false,
+                in_flight: in_flight.max(1),
+                lost: 0,
             }),
             ..AckEvent::default()
         };

@@ -4,7 +4,9 @@
 //! change. What an event does not concern is left to the default methods of [`Algorithm`].
 
 mod bbr;
+mod bbr3;
 mod cubic;
+mod dctcp;
 mod pacing;
 mod reno;
 mod slow_start;
@@ -12,7 +14,7 @@ mod vegas;
 
 use crate::params::TcpParams;
 use crate::spec::SpecError;
-use crate::tcp::delivery_rate::DeliveryRate;
+use crate::tcp::delivery_rate::{DeliveryRate, LostSegment};
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
@@ -26,7 +28,9 @@ macro_rules! congestion_controls {
     ($use:ident!) => {
         $use! {
             "bbr" => bbr::Bbr, "By a model of the path's rate and delay, version 1 as in Linux 6 (Cardwell et al. 2016).";
+            "bbr3" => bbr3::Bbr3, "By a model of the path's rate, delay and losses, version 3 (draft-ietf-ccwg-bbr-06).";
             "cubic" => cubic::Cubic, "The window is a cubic function of the time since the latest loss (RFC 9438).";
+            "dctcp" => dctcp::Dctcp, "The window falls by the share of segments that were marked (RFC 8257).";
             "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
             "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
             #[cfg(test)]
@@ -100,8 +104,18 @@ impl Window {
     #[inline(always)]
     fn is_used(&self, ack: &AckEvent) -> bool {
         let used = f64::from(ack.in_flight + ack.acked);
-        used + f64::from(self.burst.max(2)) >= self.cwnd
-            || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
+        self.is_filled(ack) || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
+    }
+
+    /// Whether the flight before the ACK filled the window.
+    #[inline(always)]
+    fn is_filled(&self, ack: &AckEvent) -> bool {
+        f64::from(ack.in_flight + ack.acked) + f64::from(self.burst.max(2)) >= self.cwnd
+    }
+
+    /// Sets cwnd, to `max_cwnd` at most.
+    fn set(&mut self, cwnd: f64) {
+        self.cwnd = cwnd.min(f64::from(self.max_cwnd));
     }
 
     /// Adds segments to cwnd, up to `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
@@ -153,6 +167,23 @@ pub(crate) struct AckEvent {
     pub rate: Option<DeliveryRate>,
     /// Payload of a segment in bytes.
     pub segment: u32,
+    /// ACKs report what has arrived behind a loss.
+    pub has_sack: bool,
+    /// Of those in flight, segments that are lost and not sent again, if segments are recorded.
+    pub waiting: u32,
+}
+
+/// What an ACK says about congestion (ECN), before anything else is done with it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Feedback {
+    /// The segment that it expects.
+    pub ack: u32,
+    /// Segments that it acknowledges; SACK blocks do not count.
+    pub acked: u32,
+    /// It echoes congestion.
+    pub echoes: bool,
+    /// The next segment to be sent.
+    pub nxt: u32,
 }
 
 /// Makes the event of an ACK.
@@ -258,6 +289,12 @@ pub(crate) trait Algorithm {
         false
     }
 
+    /// Whether it goes by echoes of congestion, so that `ecn` is on unless the scenario says otherwise, and the receiver
+    /// reports each change of the marks (RFC 8257 §3.2).
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+
     /// Whether the sender's fast path is exact for it. There `on_ack` is called as always, but nothing is paced.
     fn allows_fast_path(&self) -> bool {
         !self.paces()
@@ -268,6 +305,9 @@ pub(crate) trait Algorithm {
         window.cwnd = initial_window;
     }
 
+    /// An ACK arrived with ECN in use, other than that of a SYN.
+    fn on_feedback(&mut self, _feedback: &Feedback) {}
+
     /// An ACK of new data arrived, and the loss recovery lets the window grow.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
@@ -276,6 +316,9 @@ pub(crate) trait Algorithm {
 
     /// A loss was found, or congestion was echoed. [`Window::cut`] keeps the bounds of the event.
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent);
+
+    /// A segment is lost, if segments are recorded; the event of its loss came before.
+    fn on_lost_segment(&mut self, _window: &mut Window, _lost: &LostSegment) {}
 
     /// The retransmission timer went off. By default cwnd is one segment, and ssthresh as after another loss.
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
@@ -439,6 +482,11 @@ impl CongestionControlSpec {
     /// As [`Algorithm::takes_abe`].
     pub(crate) fn takes_abe(&self) -> bool {
         CongestionControl::new(self).algorithm().takes_abe()
+    }
+
+    /// As [`Algorithm::needs_ecn`].
+    pub(crate) fn needs_ecn(&self) -> bool {
+        CongestionControl::new(self).algorithm().needs_ecn()
     }
 }
 

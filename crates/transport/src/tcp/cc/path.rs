@@ -23,8 +23,20 @@ pub(super) struct Path {
     pub held_until: Time,
     /// Chance that the bottleneck loses a segment.
     pub loss: f64,
+    /// ACKs arrive together, at multiples of this time.
+    pub batch: Duration,
+    /// Segments are late by this time, one of so many.
+    pub late: Option<(u32, Duration)>,
+    /// What the bottleneck lets pass at once at most, at its rate; the rest is lost.
+    pub policer: Option<f64>,
     /// Segments that have arrived, copies not counted.
     delivered: u64,
+    /// Segments that went out, and those that were lost.
+    pub sent: u64,
+    pub lost: u64,
+    tokens: f64,
+    tokens_at: Time,
+    last_arrival: Time,
     rng: Rng,
     free: Time,
     queue: VecDeque<Time>,
@@ -50,7 +62,12 @@ impl Path {
             segment: Some(Bytes(1000)),
             ..TcpSpec::default()
         };
-        let params = spec.resolve(Profile::Rfc).unwrap();
+        Path::of(&spec, Profile::Rfc)
+    }
+
+    /// The same with these parameters.
+    pub fn of(spec: &TcpSpec, profile: Profile) -> Path {
+        let params = spec.resolve(profile).unwrap();
         Path {
             sender: TcpSender::new(&params, Duration::ZERO),
             receiver: TcpReceiver::new(&params),
@@ -60,7 +77,15 @@ impl Path {
             buffer: 50,
             held_until: Time::ZERO,
             loss: 0.0,
+            batch: Duration::ZERO,
+            late: None,
+            policer: None,
             delivered: 0,
+            sent: 0,
+            lost: 0,
+            tokens: f64::INFINITY,
+            tokens_at: Time::ZERO,
+            last_arrival: Time::ZERO,
             rng: Rng::named(1, 1, "path"),
             free: Time::ZERO,
             queue: VecDeque::new(),
@@ -111,18 +136,44 @@ impl Path {
 
     fn send(&mut self) {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
-            if self.queued() > self.buffer || self.rng.uniform() < self.loss {
+            self.sent += 1;
+            if self.queued() > self.buffer || self.rng.uniform() < self.loss || self.is_policed() {
+                self.lost += 1;
                 continue;
             }
             let begins = self.now.max(self.free).max(self.held_until);
             self.free = begins + Duration::from_nanos((1e9 / self.rate) as u64);
             self.queue.push_back(self.free);
-            let last = self.data.back().map_or(Time::ZERO, |last| last.0);
-            self.data.push_back(((self.free + self.one_way).max(last), segment.header));
+            let mut arrival = (self.free + self.one_way).max(self.last_arrival);
+            self.last_arrival = arrival;
+            if let Some((number, late)) = self.late
+                && segment.header.seq.is_multiple_of(number)
+                && !segment.header.retransmission
+            {
+                arrival += late;
+            }
+            let place = self.data.partition_point(|&(time, _)| time <= arrival);
+            self.data.insert(place, (arrival, segment.header));
         }
         while let Some(segment) = self.receiver.poll_transmit(self.now) {
             let last = self.acks.back().map_or(Time::ZERO, |last| last.0);
-            self.acks.push_back(((self.now + self.one_way).max(last), segment.header));
+            let mut arrival = (self.now + self.one_way).max(last);
+            if self.batch > Duration::ZERO {
+                let (time, batch) = (arrival.as_nanos(), self.batch.as_nanos());
+                arrival = Time::from_nanos(time.div_ceil(batch) * batch);
+            }
+            self.acks.push_back((arrival, segment.header));
         }
+    }
+
+    fn is_policed(&mut self) -> bool {
+        let Some(most) = self.policer else { return false };
+        let filled = self.tokens + self.rate * self.now.since(self.tokens_at).as_secs_f64();
+        (self.tokens, self.tokens_at) = (filled.min(most), self.now);
+        if self.tokens < 1.0 {
+            return true;
+        }
+        self.tokens -= 1.0;
+        false
     }
 }

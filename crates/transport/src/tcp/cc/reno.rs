@@ -10,7 +10,7 @@ pub use crate::tcp::cc::NoParams as Params;
 pub(crate) struct Reno;
 
 /// Smallest ssthresh in segments (RFC 5681 §3.1 eq. 4).
-const MIN_SSTHRESH: f64 = 2.0;
+pub(super) const MIN_SSTHRESH: f64 = 2.0;
 
 /// What an echo of congestion leaves with `abe` (RFC 8511 §3.1).
 const ABE_BETA: f64 = 0.8;

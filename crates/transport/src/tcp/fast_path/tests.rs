@@ -2,7 +2,8 @@
 
 use crate::tcp::state::SendQuota;
 use crate::{
-    CONGESTION_CONTROLS, Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS,
+    CONGESTION_CONTROLS, Profile, RecoveryKind, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec,
+    VARIANTS,
 };
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
@@ -74,18 +75,22 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
 fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
-    let by_rack = profile == Profile::Linux6 && ["sack", "cubic", "bbr"].contains(&variant);
-    let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
-    let spec = TcpSpec {
+    let plain = TcpSpec {
         variant: Some(serde_json::from_value(variant.into()).unwrap()),
         congestion_control: control.map(|name| serde_json::from_value(name.into()).unwrap()),
+        ..TcpSpec::default()
+    };
+    let usual = plain.resolve(profile).unwrap();
+    let by_rack = usual.recovery == RecoveryKind::Rack;
+    let watched = if by_rack { SpuriousDetection::Linux } else { SpuriousDetection::FRto };
+    let spec = TcpSpec {
         window: Some(Packets(1 + below(60))),
         delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
         timestamps: Some(below(5) == 0),
-        ecn: Some(below(5) == 0),
+        ecn: Some(below(5) == 0 || usual.ecn),
         max_cwnd: Some(Packets(below(2) * 20)),
         spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
-        ..TcpSpec::default()
+        ..plain
     };
     let params = spec.resolve(profile).unwrap();
     let mut sender = Twins::new(TcpSender::new(&params, Duration::ZERO));

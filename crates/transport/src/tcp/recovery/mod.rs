@@ -15,6 +15,7 @@ use crate::params::{RecoveryKind, TcpParams};
 use crate::tcp::state::SendState;
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
+use std::ops::Range;
 
 /// A loss recovery. It acts on the state it is given: what to retransmit, when to cut, what may be sent.
 pub(crate) trait LossRecovery {
@@ -35,6 +36,11 @@ pub(crate) trait LossRecovery {
 
     /// A segment goes out.
     fn on_sent(&mut self, _state: &mut SendState, _seq: u32, _now: Time) {}
+
+    /// What is lost and waits to be sent again lies between these segments, if the receiver does not hold it.
+    fn lost(&self, state: &SendState) -> Range<u32> {
+        state.nxt..state.snd_max
+    }
 
     /// The next segment to send.
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {

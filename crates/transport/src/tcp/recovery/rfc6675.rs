@@ -10,6 +10,7 @@ use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
+use std::ops::Range;
 
 /// RFC 6675's recovery.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +67,13 @@ impl LossRecovery for Rfc6675 {
         // has thrown away what it held (RFC 2018 §8).
         if self.board.contains(state.una) {
             self.board.clear(state.una);
+        }
+    }
+
+    fn lost(&self, state: &SendState) -> Range<u32> {
+        match self.recovering {
+            true => self.high_rxt.max(state.una)..self.board.lost_below(state.params.dupack_threshold),
+            false => state.nxt..self.resend_below,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, RecoveryStep, Windo
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use roamlab_engine::{Duration, Time};
+use std::ops::Range;
 
 /// What is known of an ACK. The event is made from it for each algorithm, so that what an algorithm does not read costs
 /// nothing.
@@ -45,6 +46,8 @@ impl AckSource for AckReport<'_> {
             marked: if *self.ece { segments } else { 0 },
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
             segment: self.params.segment.0 as u32,
+            has_sack: self.params.sack_blocks > 0,
+            waiting: self.sent_segments.as_ref().map_or(0, |sent| sent.waiting()),
         }
     }
 }
@@ -157,13 +160,26 @@ impl SendState {
         }
     }
 
-    /// Notes a segment that goes out in the record, and when the next one may.
+    /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
+    /// repeated segment of a probe.
     pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
-        if let Some(sent) = &mut self.sent_segments {
-            sent.sent(seq, retransmission, now);
+        let outstanding = self.flight_size();
+        let is_probe = std::mem::take(&mut self.probes_tail);
+        let lost = retransmission && !is_probe;
+        if let Some(sent) = &mut self.sent_segments
+            && let Some(lost) = sent.sent(seq, retransmission, lost, outstanding, now)
+        {
+            self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
-        let has_syn = matches!(self.params.handshake, Handshake::Syn | Handshake::ThreeWay);
-        self.pacing.sent(&self.window, self.snd_max - u32::from(has_syn), now);
+        self.pacing.sent(&self.window, self.snd_max - u32::from(self.params.has_syn()), now);
+    }
+
+    /// These segments are lost, other than what the receiver holds, and wait to be sent again.
+    pub fn report_lost(&mut self, lost: Range<u32>, now: Time) {
+        let Some(sent) = &mut self.sent_segments else { return };
+        for lost in sent.lose(lost, now) {
+            self.control.algorithm().on_lost_segment(&mut self.window, &lost);
+        }
     }
 
     /// Nothing goes out, though the window may permit it: the application may have no data.

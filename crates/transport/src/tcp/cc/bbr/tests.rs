@@ -112,7 +112,9 @@ fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     let mut round = |rate: f64, app_limited: bool| {
         bbr.round_start = true;
         bbr.max_rate.update(RATE_ROUNDS, 0, rate);
-        let sample = DeliveryRate { delivered: 1, interval: MILLISECOND, prior_delivered: 0, app_limited };
+        let (interval, in_flight) = (MILLISECOND, 1);
+        let sample =
+            DeliveryRate { delivered: 1, interval, prior_delivered: 0, app_limited, in_flight, lost: 0 };
         bbr.check_full(&AckEvent { rate: Some(sample), ..AckEvent::default() });
         bbr.full
     };
@@ -173,20 +175,19 @@ fn an_echo_of_congestion_changes_nothing() {
 #[test]
 fn excess_acks_widen_the_window() {
     let (mut bbr, mut window) = model();
-    bbr.epoch_start = Time::from_nanos(4_990_000_000); // 10 ms: 12 segments are expected
-    bbr.epoch_acked = 20;
+    bbr.epoch = AckEpoch { start: Time::from_nanos(4_990_000_000), acked: 20 }; // 10 ms: 12 segments are expected
     bbr.update_excess(&window, true, &ack(30, 60));
-    assert_eq!(bbr.excess[0], 38);
+    assert_eq!(bbr.excess.get(), 38);
     window.cwnd = 200.0;
     bbr.set_cwnd(&mut window, &ack(1, 60));
     assert_eq!(window.cwnd, 144.0, "2 · 50 + 38 + 6");
-    bbr.excess[0] = 500;
+    bbr.excess.note(500);
     window.cwnd = 500.0;
     bbr.set_cwnd(&mut window, &ack(1, 60));
     assert_eq!(window.cwnd, 232.0, "at most 100 ms of the rate: 2 · 50 + 125 + 6, even");
-    bbr.epoch_acked = 3; // fewer than expected: a new epoch
+    bbr.epoch.acked = 3; // fewer than expected: a new epoch
     bbr.update_excess(&window, true, &ack(2, 60));
-    assert_eq!((bbr.epoch_acked, bbr.epoch_start), (2, ack(1, 1).now));
+    assert_eq!((bbr.epoch.acked, bbr.epoch.start), (2, ack(1, 1).now));
 }
 
 #[test]

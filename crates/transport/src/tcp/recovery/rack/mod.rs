@@ -22,6 +22,7 @@ use probe::Probe;
 use record::{Marks, News, Record};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
+use std::ops::Range;
 use undo::{Frto, Undo};
 use window::ReorderingWindow;
 
@@ -152,6 +153,10 @@ impl LossRecovery for Rack {
         let seq = lost.or_else(|| state.next_new())?;
         state.use_quota();
         Some(seq)
+    }
+
+    fn lost(&self, state: &SendState) -> Range<u32> {
+        self.record.waiting(state.una)
     }
 
     fn allows_fast_path(&self, state: &SendState) -> bool {

@@ -74,6 +74,7 @@ impl Probe {
         if !self.due {
             return None;
         }
+        state.probes_tail = true;
         state.next_new().or_else(|| state.snd_max.checked_sub(1))
     }
 

@@ -7,6 +7,7 @@ use crate::tcp::state::SendState;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 /// What an ACK reported.
 #[derive(Copy, Clone, Debug, Default)]
@@ -280,6 +281,11 @@ impl Record {
     /// What is lost and was not sent again is sent again from here on.
     pub fn repeat_from(&mut self, una: u32) {
         self.repeated_below = una;
+    }
+
+    /// Lost segments that were not sent again lie here, other than those lost repeatedly.
+    pub fn waiting(&self, una: u32) -> Range<u32> {
+        self.repeated_below.max(una)..self.over_below
     }
 
     /// Whether a segment is lost, sent again or not.

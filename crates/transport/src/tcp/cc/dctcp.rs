@@ -1,0 +1,192 @@
+//! Data Center TCP: the window falls by the share of segments that were marked (RFC 8257).
+//!
+//! Once per window of data the share of acknowledged segments whose ACKs echo congestion enters an average, alpha. An echo
+//! reduces the window by half of alpha, once per window. Losses, slow start and congestion avoidance are Reno's. The
+//! receiver's part is in `receiver.rs`.
+
+use crate::params::Halving;
+use crate::spec::SpecError;
+use crate::tcp::cc::reno::{self, MIN_SSTHRESH, Reno};
+use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, Window};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Its parameters.
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Weight of the latest window in the average (g, RFC 8257 §4.2; Linux `dctcp_shift_g` 4).
+    pub gain: f64,
+    /// The average before the first window (RFC 8257 §3.3; Linux `dctcp_alpha_on_init`).
+    pub initial_alpha: f64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { gain: 1.0 / 16.0, initial_alpha: 1.0 }
+    }
+}
+
+impl Params {
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        if !(self.gain > 0.0 && self.gain <= 1.0) {
+            let message = format!("gain must be above 0 and at most 1; write 0.0625, not {}", self.gain);
+            return Err(("congestion_control", message));
+        }
+        if !(0.0..=1.0).contains(&self.initial_alpha) {
+            let alpha = self.initial_alpha;
+            let message = format!("initial_alpha must be 0 to 1; write 1.0, not {alpha}");
+            return Err(("congestion_control", message));
+        }
+        Ok(())
+    }
+}
+
+/// DCTCP's congestion control.
+#[derive(Clone, Debug)]
+pub(crate) struct Dctcp {
+    gain: f64,
+    /// The average share of marked segments (DCTCP.Alpha).
+    alpha: f64,
+    /// The window of observation ends behind this segment (DCTCP.WindowEnd).
+    window_end: u32,
+    /// Segments acknowledged in it, and those of them by ACKs that echo congestion.
+    acked: u32,
+    marked: u32,
+    reno: Reno,
+}
+
+impl Dctcp {
+    pub fn new(params: &Params) -> Dctcp {
+        let reno = Reno::new(&reno::Params {});
+        Dctcp { gain: params.gain, alpha: params.initial_alpha, window_end: 0, acked: 0, marked: 0, reno }
+    }
+}
+
+impl Algorithm for Dctcp {
+    fn needs_ecn(&self) -> bool {
+        true
+    }
+
+    /// §3.3, steps 1 to 8. SACK blocks do not count.
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        self.acked += feedback.acked;
+        self.marked += if feedback.echoes { feedback.acked } else { 0 };
+        if feedback.ack <= self.window_end || self.acked == 0 {
+            return;
+        }
+        let share = f64::from(self.marked) / f64::from(self.acked);
+        self.alpha += self.gain * (share - self.alpha);
+        (self.window_end, self.acked, self.marked) = (feedback.nxt, 0, 0);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.reno.on_ack(window, ack);
+    }
+
+    /// §3.3, step 9; §3.5 for losses.
+    fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        if loss.kind != Loss::Echo {
+            return self.reno.on_loss(window, loss);
+        }
+        let left = window.cwnd * (1.0 - self.alpha / 2.0);
+        let (left, least) = match loss.params.halving {
+            Halving::Real => (left, 1.0),
+            Halving::Whole | Halving::Integer | Halving::TruncatedSsthresh => (left.floor(), MIN_SSTHRESH),
+        };
+        window.cut(left.max(least), left.max(MIN_SSTHRESH), loss);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "expected {expected}, found {found}");
+    }
+
+    fn dctcp(initial_alpha: f64) -> Dctcp {
+        Dctcp::new(&Params { initial_alpha, ..Params::default() })
+    }
+
+    /// A window of `acked` segments is acknowledged, of which `marked` are echoed.
+    fn window_of(dctcp: &mut Dctcp, acked: u32, marked: u32) -> f64 {
+        dctcp.window_end = 1000;
+        dctcp.on_feedback(&Feedback { acked: marked, echoes: true, ack: 500, nxt: 2000 });
+        dctcp.on_feedback(&Feedback { acked: acked - marked, echoes: false, ack: 1001, nxt: 2000 });
+        dctcp.alpha
+    }
+
+    #[test]
+    fn alpha_is_an_average_of_the_marked_share() {
+        let mut dctcp = dctcp(1.0);
+        near(window_of(&mut dctcp, 10, 0), 0.9375); // 15/16
+        near(window_of(&mut dctcp, 10, 5), 0.910_156_25); // 15/16 of it, and 0.5/16
+        near(window_of(&mut dctcp, 10, 10), 0.915_771_484_375);
+        near(window_of(&mut dctcp, 20, 0), 0.858_535_766_601_562_5);
+        (0..400).for_each(|_| _ = window_of(&mut dctcp, 20, 5));
+        near(dctcp.alpha, 0.25);
+    }
+
+    #[test]
+    fn a_window_of_observation_ends_behind_its_last_segment() {
+        let mut dctcp = dctcp(1.0);
+        let mut feed = |ack, acked, nxt| {
+            dctcp.on_feedback(&Feedback { acked, echoes: false, ack, nxt });
+            (dctcp.window_end, dctcp.acked)
+        };
+        assert_eq!(feed(1, 1, 11), (11, 0), "the first ACK: WindowEnd was SND.UNA");
+        assert_eq!(feed(6, 5, 16), (11, 5));
+        assert_eq!(feed(11, 5, 21), (11, 10), "less than or equal: it goes on");
+        assert_eq!(feed(12, 1, 22), (22, 0));
+    }
+
+    #[test]
+    fn a_stretch_ack_counts_all_its_segments() {
+        let mut dctcp = dctcp(0.0);
+        dctcp.window_end = 10;
+        dctcp.on_feedback(&Feedback { acked: 8, echoes: true, ack: 8, nxt: 20 });
+        dctcp.on_feedback(&Feedback { acked: 24, echoes: false, ack: 32, nxt: 40 });
+        near(dctcp.alpha, 0.25 / 16.0);
+    }
+
+    #[test]
+    fn an_echo_leaves_all_but_half_of_alpha() {
+        let after = |profile, alpha, cwnd| {
+            let params = TcpSpec::default().resolve(profile).unwrap();
+            let (mut dctcp, mut window) = (dctcp(alpha), Window::new(cwnd, &params));
+            dctcp.on_loss(&mut window, &LossEvent::simple(Loss::Echo, cwnd, &params));
+            (window.cwnd, window.ssthresh)
+        };
+        assert_eq!(after(Profile::Rfc, 1.0, 20.0), (10.0, 10.0));
+        assert_eq!(after(Profile::Rfc, 0.25, 20.0), (17.5, 17.5));
+        assert_eq!(after(Profile::Rfc, 0.0, 20.0), (20.0, 20.0));
+        assert_eq!(after(Profile::Rfc, 1.0, 3.0), (1.5, 2.0));
+        assert_eq!(after(Profile::Linux6, 0.25, 21.0), (18.0, 18.0), "18.375");
+        assert_eq!(after(Profile::Linux6, 1.0, 3.0), (2.0, 2.0));
+    }
+
+    #[test]
+    fn a_loss_halves_whatever_alpha_is() {
+        let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+        let (mut dctcp, mut window) = (dctcp(0.1), Window::new(20.0, &params));
+        dctcp.on_loss(&mut window, &LossEvent::simple(Loss::DupAcks, 20.0, &params));
+        assert_eq!((window.cwnd, dctcp.alpha), (10.0, 0.1));
+        dctcp.on_rto(&mut window, &LossEvent::simple(Loss::Timeout, 10.0, &params));
+        assert_eq!((window.cwnd, window.ssthresh, dctcp.alpha), (1.0, 5.0, 0.1));
+    }
+
+    #[test]
+    fn parameters_outside_their_range_are_refused() {
+        let check = |gain, initial_alpha| Params { gain, initial_alpha }.check();
+        assert!(check(1.0, 0.0).is_ok());
+        for (gain, alpha, word) in
+            [(0.0, 1.0, "gain"), (1.1, 1.0, "gain"), (f64::NAN, 1.0, "gain"), (0.1, 1.5, "initial_alpha")]
+        {
+            let (field, message) = check(gain, alpha).unwrap_err();
+            assert!(field == "congestion_control" && message.contains(word), "{message}");
+        }
+    }
+}
