@@ -157,7 +157,7 @@ def model() -> Scenario:
 
 def _scenario(name: str, tcp: str, reading: Reading, count: int = HANDOVERS, **tables: Any) -> Scenario:
     data = model().tables
-    data["run"] |= {"profile": reading.profile, "duration": f"{round(1e3 * span_s(count))} ms"}
+    data["run"] |= {"profile": reading.profile, "duration": f"{round(span_s(count), 3):g} s"}
     data["links"][0]["delay"] = f"{reading.correspondent_ms} ms"
     data["topology"][0]["cells"] |= {
         "rate": f"{reading.air_mbps:g} Mbit/s",
