@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.float64]
 
-REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction", "persistent-congestion")
+REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction", "persistent-congestion", "safe-retreat")
 """Events of the table `tcp` that cut the window."""
 
 MOVES = ("motion", "measurement", "out-of-range", "on-air", "prediction")

@@ -35,6 +35,8 @@ pub enum Migration {
     PerPath,
     /// quinn's moving client: nothing changes.
     Keep,
+    /// As `rfc`, and then half the window of the old path, which is given up if packets are lost (RFC 9959).
+    CarefulResume,
 }
 
 impl Migration {
@@ -43,7 +45,7 @@ impl Migration {
         match self {
             Migration::Keep => None,
             Migration::Quinn | Migration::PerPath => Some(true),
-            Migration::Rfc | Migration::QuicGo | Migration::Msquic => Some(false),
+            Migration::Rfc | Migration::QuicGo | Migration::Msquic | Migration::CarefulResume => Some(false),
         }
     }
 
@@ -219,6 +221,16 @@ impl QuicSpec {
                 field,
                 "is too long; write \"1 ms\" for granularity, \"333 ms\" for initial_rtt".into(),
             );
+        }
+        let resumes = self.migration == Some(Migration::CarefulResume);
+        let by_loss = matches!(
+            self.congestion_control,
+            CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_)
+        );
+        if resumes && !by_loss {
+            let text = "\"careful-resume\" is for the congestion controls \"reno\" and \"cubic\"; write one of these, or \
+                        migration = \"rfc\"";
+            return refuse("migration", text.into());
         }
         self.congestion_control.check()
     }

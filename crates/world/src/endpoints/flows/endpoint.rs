@@ -373,7 +373,8 @@ impl Flows {
                     TcpFactKind::Timeout
                     | TcpFactKind::FastRetransmit
                     | TcpFactKind::RackMark
-                    | TcpFactKind::PersistentCongestion => {
+                    | TcpFactKind::PersistentCongestion
+                    | TcpFactKind::SafeRetreat => {
                         cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,
