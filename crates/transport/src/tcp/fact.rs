@@ -78,7 +78,7 @@ pub struct TcpFact {
 }
 
 /// A sender's variables.
-#[derive(Copy, Clone, PartialEq, Debug)]
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct TcpVariables {
     /// Congestion window in segments, without inflation.
     pub cwnd: f64,
