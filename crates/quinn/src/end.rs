@@ -54,8 +54,9 @@ pub struct QuinnEnd {
     progress: Progress,
     /// Datagrams sent.
     sent: u32,
-    /// Of a client: how often its address has changed.
+    /// Of a client: how often its address has changed, and how often its host has moved.
     path: u32,
+    moves: u32,
     /// Datagrams of the endpoint itself, and the address to which they go.
     answers: VecDeque<(Vec<u8>, u32)>,
     deadline: Option<Time>,
@@ -154,6 +155,7 @@ impl QuinnEnd {
             progress: Progress::default(),
             sent: 0,
             path: 0,
+            moves: 0,
             answers: VecDeque::new(),
             deadline: None,
             seen: Seen::default(),
@@ -187,11 +189,19 @@ impl QuinnEnd {
 
     /// This end has a new address. quinn has it only at the client.
     pub fn on_path_change(&mut self) {
-        if !self.spec.migration || !self.role.is_client {
-            return;
-        }
-        self.path += 1;
-        if let Some((_, connection)) = &mut self.connection {
+        self.moves += u32::from(self.spec.migration && self.role.is_client);
+        self.take_address();
+    }
+
+    /// A client takes its new address.
+    ///
+    /// ASSUMPTION: not before the handshake is confirmed, as RFC 9000 §9 demands; until then the old address serves.
+    fn take_address(&mut self) {
+        if let Some((_, connection)) = &mut self.connection
+            && self.path != self.moves
+            && connection.stats().frame_rx.handshake_done > 0
+        {
+            self.path = self.moves;
             connection.local_address_changed();
         }
     }
@@ -231,6 +241,7 @@ impl QuinnEnd {
 
     /// Passes events between quinn's parts until there are none, and notes the deadline.
     fn settle(&mut self, now: Time) {
+        self.take_address();
         let Some((handle, connection)) = &mut self.connection else { return };
         loop {
             let mut is_quiet = true;
@@ -385,11 +396,6 @@ impl QuinnEnd {
     /// again after a cut of the window.
     pub fn poll_fact(&mut self) -> Option<TcpFact> {
         self.facts.pop_front()
-    }
-
-    /// Whether the connection is lost or closed.
-    pub fn is_closed(&self) -> bool {
-        self.connection.as_ref().is_some_and(|(_, connection)| connection.is_closed())
     }
 
     /// Whether a segment has arrived.

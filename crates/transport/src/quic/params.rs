@@ -222,17 +222,19 @@ impl QuicSpec {
                 "is too long; write \"1 ms\" for granularity, \"333 ms\" for initial_rtt".into(),
             );
         }
-        let resumes = self.migration == Some(Migration::CarefulResume);
-        let by_loss = matches!(
-            self.congestion_control,
-            CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_)
-        );
-        if resumes && !by_loss {
-            let text = "\"careful-resume\" is for the congestion controls \"reno\" and \"cubic\"; write one of these, or \
-                        migration = \"rfc\"";
-            return refuse("migration", text.into());
-        }
+        self.check_migration()?;
         self.congestion_control.check()
+    }
+
+    fn check_migration(&self) -> Result<(), SpecError> {
+        let resumes = self.migration == Some(Migration::CarefulResume);
+        let control = &self.congestion_control;
+        if !resumes || matches!(control, CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_)) {
+            return Ok(());
+        }
+        let text = "\"careful-resume\" is for the congestion controls \"reno\" and \"cubic\"; write one of these, or \
+                    migration = \"rfc\"";
+        Err(("migration", text.into()))
     }
 }
 
