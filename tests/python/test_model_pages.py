@@ -26,6 +26,7 @@ _PAGES = {
     "crates/mobility/src/event_a3": "measurement.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/transport/src/quic/": "quic.md",
+    "crates/quinn/src/": "quinn.md",
     "crates/transport/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
     "crates/radio/src/scheduler": "scheduler.md",
@@ -208,6 +209,9 @@ def defaults() -> dict[str, dict[str, Any]]:
         "quic.md default": Scenario(
             _SMALLEST.replace('transport = { kind = "tcp" }', 'transport = { kind = "quic" }')
         ).parameters["flows"][0]["transport"],
+        "quinn.md default": Scenario(
+            _SMALLEST.replace('transport = { kind = "tcp" }', 'transport = { kind = "quinn" }')
+        ).parameters["flows"][0]["transport"],
         "applications.md ftp": ftp,
         "applications.md cbr": cbr,
         "red.md floyd-1993": queues["red"],
@@ -261,6 +265,7 @@ def _says(cell: str, value: Any) -> bool:
         ("scheduler.md", "default"),
         ("base-station-buffer.md", "default"),
         ("quic.md", "default"),
+        ("quinn.md", "default"),
         ("applications.md", "ftp"),
         ("applications.md", "cbr"),
     ],

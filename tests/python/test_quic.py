@@ -173,3 +173,24 @@ def test_bad_parameters_are_refused_with_advice(
         scenario.set(f"flows.download.transport.{field}", value).check()
     assert field in str(told.value)
     assert advice in str(told.value)
+
+
+def test_quinn_itself_carries_the_same_download(scenario: rl.Scenario) -> None:
+    run = rl.run(scenario.set("flows.download.transport", {"kind": "quinn", "migration": True}), seed=1)
+    row = run.flows.row(0, named=True)
+    assert row["kind"] == "quinn"
+    assert row["delivered_bytes"] * 8 / 12e6 > 8.5
+    # The server, which sends, sees the phone's new address half a round trip after 6.3 s.
+    assert [time / _S for time in _migrations(run)["time_ns"]] == [pytest.approx(6.32, abs=0.01)]
+    sizes = run.packets.filter(pl.col("event").cast(pl.String) == "send")["wire_bytes"]
+    assert sizes.max() == 1228
+
+
+def test_a_resumed_window_is_told(scenario: rl.Scenario) -> None:
+    resumes = scenario.set("flows.download.transport.migration", "careful-resume")
+    run = rl.run(resumes.set("radio.gap", "700 ms"), seed=1)
+    jump = _events(run).filter(pl.col("event") == "jump")
+    assert jump.height == 1
+    assert 30.0 < jump["cwnd"][0] < 40.0
+    told = "\n".join(why.lines(run, "tcp", _row(run, "jump")))
+    assert "motion" in told

@@ -29,11 +29,13 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-packet": {"roamlab-engine", "serde"},
     "roamlab-qdisc": {"libm", "roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-transport": {"libm", "roamlab-engine", "roamlab-packet"} | _RECORDS,
+    # A QUIC stack as a library, and the type of its buffers.
+    "roamlab-quinn": {"bytes", "quinn-proto", "roamlab-engine", "roamlab-packet", "roamlab-transport"},
     "roamlab-traffic": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
-    "roamlab-world": {"roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
+    "roamlab-world": {"roamlab-quinn", "roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
     "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-scenario", "roamlab-world"},
     # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
     "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},

@@ -249,6 +249,8 @@ pub struct QuicHeader {
     pub expected: u32,
     /// Ground truth for the record, not on the wire: the segment was sent before.
     pub retransmission: bool,
+    /// The UDP payload itself, of a stack that writes it. What is above is then for the record, but for the address.
+    pub datagram: Option<Box<[u8]>>,
 }
 
 /// A UDP header with the application's sequence number.

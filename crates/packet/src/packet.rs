@@ -84,6 +84,8 @@ pub(crate) struct Side {
     pub(crate) timestamps: Option<Timestamps>,
     /// The ACK frame of a QUIC packet, until it is taken out.
     pub(crate) quic_ack: Option<Box<QuicAck>>,
+    /// The bytes of a QUIC packet whose stack writes them, until they are taken out.
+    pub(crate) datagram: Option<Box<[u8]>>,
     /// The headers inside the outermost one, innermost first.
     pub(crate) covered: [IpHeader; MAX_TUNNELS],
     /// The packet that this one is a copy of, or its own serial number.
@@ -94,7 +96,7 @@ impl Side {
     pub(crate) fn of(packet: &Packet) -> Side {
         let covered = [packet.header; MAX_TUNNELS];
         let (sacks, original) = (SackBlocks::default(), packet.serial);
-        Side { sacks, timestamps: None, quic_ack: None, covered, original }
+        Side { sacks, timestamps: None, quic_ack: None, datagram: None, covered, original }
     }
 }
 
@@ -108,7 +110,7 @@ impl Packet {
                 let mut packet = packet(tcp.seq, 0);
                 let TcpHeader { sacks, timestamps, .. } = tcp;
                 packet.set_tcp(&tcp.without_options());
-                NewPacket { packet, sacks, timestamps, quic_ack: None }
+                NewPacket { sacks, timestamps, ..NewPacket::plain(packet) }
             }
             Body::Udp(udp) => NewPacket::plain(packet(udp.seq, bit::UDP)),
             Body::Signal(MessageId(id)) => NewPacket::plain(packet(id, bit::SIGNAL)),
@@ -136,7 +138,7 @@ impl Packet {
         let tests_path = flag(quic.path_challenge, CHALLENGE).with(flag(quic.path_response, RESPONSE));
         let asks = flag(quic.ping, PING).with(tests_path);
         packet.flags = flag(quic.handshake, TcpFlags::SYN).with(acknowledges).with(asks);
-        NewPacket { quic_ack: quic.ack, ..NewPacket::plain(packet) }
+        NewPacket { quic_ack: quic.ack, datagram: quic.datagram, ..NewPacket::plain(packet) }
     }
 
     #[inline(always)]
@@ -183,7 +185,7 @@ impl Packet {
         BareTcpHeader { seq, ack, flags, payload, window, retransmission: self.is_retransmission() }
     }
 
-    /// The QUIC header, but for its ACK frame.
+    /// The QUIC header, but for its ACK frame and its bytes.
     pub(crate) fn quic(&self) -> QuicHeader {
         let (segment, path, expected) = match self.payload {
             0 => (0, self.seq, self.ack),
@@ -201,6 +203,7 @@ impl Packet {
             path_response: self.flags.has(RESPONSE),
             expected,
             retransmission: self.is_retransmission(),
+            datagram: None,
         }
     }
 
@@ -329,11 +332,13 @@ pub struct NewPacket {
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
     pub(crate) quic_ack: Option<Box<QuicAck>>,
+    pub(crate) datagram: Option<Box<[u8]>>,
 }
 
 impl NewPacket {
     fn plain(packet: Packet) -> NewPacket {
-        NewPacket { packet, sacks: SackBlocks::default(), timestamps: None, quic_ack: None }
+        let sacks = SackBlocks::default();
+        NewPacket { packet, sacks, timestamps: None, quic_ack: None, datagram: None }
     }
 
     /// Signalling that travels with data, waits with them and overtakes none.

@@ -112,11 +112,12 @@ impl Default for PacketPool {
 impl PacketPool {
     /// Takes a new packet in and gives it its serial number.
     pub fn create(&mut self, new: NewPacket) -> PacketId {
-        let NewPacket { mut packet, sacks, timestamps, quic_ack } = new;
+        let NewPacket { mut packet, sacks, timestamps, quic_ack, datagram } = new;
         self.census.created += 1;
         packet.serial = self.last_serial();
-        if !sacks.is_empty() || timestamps.is_some() || quic_ack.is_some() {
-            let side = Side { sacks, timestamps, quic_ack, ..Side::of(&packet) };
+        let has_options = !sacks.is_empty() || timestamps.is_some();
+        if has_options || quic_ack.is_some() || datagram.is_some() {
+            let side = Side { sacks, timestamps, quic_ack, datagram, ..Side::of(&packet) };
             packet.side = self.place_side(side);
         }
         self.place(packet)
@@ -196,13 +197,13 @@ impl PacketPool {
         }
     }
 
-    /// The header of a QUIC packet that has reached its end. Its ACK frame is taken out of the packet.
+    /// The header of a QUIC packet that has reached its end. Its ACK frame and its bytes are taken out of the packet.
     pub fn take_quic_header(&mut self, id: &PacketId) -> QuicHeader {
         let packet = &self[id];
         let header = packet.quic();
         let side = packet.side;
-        let ack = self.sides.get_mut(side as usize).and_then(|side| side.quic_ack.take());
-        QuicHeader { ack, ..header }
+        let Some(side) = self.sides.get_mut(side as usize) else { return header };
+        QuicHeader { ack: side.quic_ack.take(), datagram: side.datagram.take(), ..header }
     }
 
     /// Whether the packet is a copy of another.
@@ -332,7 +333,8 @@ impl PacketPool {
         match self.free_sides.pop() {
             Some(slot) => {
                 let side = &mut self.sides[slot as usize];
-                (side.sacks, side.timestamps, side.quic_ack) = (SackBlocks::default(), None, None);
+                (side.sacks, side.timestamps) = (SackBlocks::default(), None);
+                (side.quic_ack, side.datagram) = (None, None);
                 side.original = self.slots[id.0 as usize].serial;
                 slot
             }
@@ -504,6 +506,7 @@ mod tests {
             QuicHeader { number: 1, handshake: true, ..QuicHeader::default() },
             QuicHeader { number: 4, ack: ack(), expected: 6, path: 1, ping: true, ..QuicHeader::default() },
             QuicHeader { path_challenge: true, path_response: true, ..QuicHeader::default() },
+            QuicHeader { datagram: Some([1, 2, 3].into()), ..QuicHeader::default() },
         ];
         for quic in headers {
             let new = Packet::make_quic(FlowId(0), header, Bytes(1228), Time::ZERO, quic.clone());

@@ -4,6 +4,7 @@ use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario, Way};
 use roamlab_engine::{Bytes, Duration};
 use roamlab_traffic::AppSpec;
+use roamlab_transport::{QuicSpec, QuinnSpec};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -257,9 +258,11 @@ fn load<'a>(
     let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
     let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
     let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
+    let quic = flow.transport.quic().map(QuicSpec::packet_size);
+    let quic = quic.or_else(|| flow.transport.quinn().map(QuinnSpec::packet_size));
     let (demand, packet_bits) = match (flow.app.load(), tcp) {
         (Some(load), _) => load,
-        (None, None) => (f64::INFINITY, 8.0 * flow.transport.quic()?.packet_size().0 as f64),
+        (None, None) => (f64::INFINITY, 8.0 * quic?.0 as f64),
         (None, tcp) => {
             let tcp = tcp?;
             let bits = 8.0 * (tcp.segment.0 + tcp.header.0) as f64;

@@ -502,6 +502,34 @@ fn a_file_has_no_more_segments_than_there_are_numbers() {
     }
 }
 
+/// The report on the valid scenario over quinn, with these changes of the application.
+fn report_on_quinn(transport: &str, app: &str) -> Option<String> {
+    let tcp = "{ kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }";
+    assert!(VALID.contains(tcp));
+    let text = VALID.replace(tcp, transport).replace("kind = \"ftp\"", app);
+    Scenario::parse(&text, "lab.toml").err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_build_with_or_without_quinn_says_what_it_has() {
+    let [whole, small, voice] = [
+        ("{ kind = \"quinn\" }", "kind = \"ftp\""),
+        ("{ kind = \"quinn\", datagram = \"1199 B\" }", "kind = \"ftp\""),
+        ("{ kind = \"quinn\" }", "kind = \"cbr\", rate = \"64 kbit/s\", size = \"160 B\""),
+    ]
+    .map(|(transport, app)| report_on_quinn(transport, app));
+    if !cfg!(feature = "quinn") {
+        let report = whole.unwrap();
+        assert!(report.contains("this build of the engine has no quinn"), "{report}");
+        assert!(report.starts_with("lab.toml:46:22: ") && report.contains("help: write kind"), "{report}");
+        return;
+    }
+    assert_eq!(whole, None);
+    let (small, voice) = (small.unwrap(), voice.unwrap());
+    assert!(small.contains("must be \"1200 B\" to \"1472 B\"") && small.contains("datagram"), "{small}");
+    assert!(voice.contains("files alone"), "{voice}");
+}
+
 #[test]
 fn reports_on_dcf() {
     insta::assert_snapshot!(reports(DCF));

@@ -1,6 +1,6 @@
 //! The transport of a flow's data in a scenario: a family of kinds, one row each.
 
-use crate::{QuicSpec, TcpSpec};
+use crate::{QuicSpec, QuinnSpec, TcpSpec};
 use roamlab_engine::tagged::{self, Family};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -44,6 +44,7 @@ macro_rules! transports {
 transports! {
     "tcp" => Tcp(Box<TcpSpec>): "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
     "quic" => Quic(Box<QuicSpec>): "A stream over UDP with the recovery, pacing and congestion control of RFC 9002",
+    "quinn" => Quinn(QuinnSpec): "The QUIC stack quinn-proto itself, in a build with the feature `quinn`",
     "udp" => Udp(UdpSpec): "Datagrams as the application offers them",
 }
 
@@ -64,7 +65,7 @@ impl TransportSpec {
     pub fn tcp(&self) -> Option<&TcpSpec> {
         match self {
             TransportSpec::Tcp(spec) => Some(spec),
-            TransportSpec::Quic(_) | TransportSpec::Udp(_) => None,
+            TransportSpec::Quic(_) | TransportSpec::Quinn(_) | TransportSpec::Udp(_) => None,
         }
     }
 
@@ -77,7 +78,15 @@ impl TransportSpec {
     pub fn quic(&self) -> Option<&QuicSpec> {
         match self {
             TransportSpec::Quic(spec) => Some(spec),
-            TransportSpec::Tcp(_) | TransportSpec::Udp(_) => None,
+            TransportSpec::Tcp(_) | TransportSpec::Quinn(_) | TransportSpec::Udp(_) => None,
+        }
+    }
+
+    /// The parameters of quinn, if it is that.
+    pub fn quinn(&self) -> Option<&QuinnSpec> {
+        match self {
+            TransportSpec::Quinn(spec) => Some(spec),
+            TransportSpec::Tcp(_) | TransportSpec::Quic(_) | TransportSpec::Udp(_) => None,
         }
     }
 }

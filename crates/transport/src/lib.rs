@@ -13,6 +13,7 @@
 mod family;
 mod params;
 mod quic;
+mod quinn;
 mod spec;
 mod tcp;
 mod udp;
@@ -23,6 +24,7 @@ pub use params::{
     RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
+pub use quinn::{QuinnControl, QuinnSpec};
 pub use spec::TcpSpec;
 pub use tcp::{
     CONGESTION_CONTROLS, CongestionControlSpec, Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver,

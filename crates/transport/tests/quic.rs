@@ -305,11 +305,125 @@ fn each_policy_has_its_own_window_after_a_migration() {
     assert_eq!(after(Migration::Rfc), (10.0, 10, 0));
     assert_eq!(after(Migration::Quinn), (10.0, 10, 0));
     assert_eq!(after(Migration::PerPath), (10.0, 10, 0));
+    assert_eq!(after(Migration::CarefulResume), (10.0, 10, 0));
     // Everything in flight is sent again, though it may arrive.
     assert_eq!(after(Migration::QuicGo), (10.0, 10, 10));
     // The 20 packets of the old path fill the new window.
     assert_eq!(after(Migration::Msquic), (10.0, 0, 0));
     assert_eq!(after(Migration::Keep), (20.0, 0, 0));
+}
+
+/// A sender whose old path had a window of 160 in slow start and round trips of 100 ms. The new path is validated at
+/// 500 ms; at 580 ms its first ten packets, 311 to 320, are acknowledged, and all of the old path's are lost.
+fn resuming(control: &str) -> QuicSender {
+    let control: CongestionControlSpec = serde_json::from_value(control.into()).unwrap();
+    let migration = Some(Migration::CarefulResume);
+    let mut sender = sender(QuicSpec { migration, congestion_control: control, ..bare() });
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    for (round, end) in [(1, 10), (2, 30), (3, 70), (4, 150)] {
+        ack(&mut sender, &[(0, end)], at(100 * round));
+        sent(&mut sender, at(100 * round));
+    }
+    assert_eq!((sender.in_flight(), sender.variables().cwnd), (160, 160.0));
+    let from_new = |number, ping, path_response| {
+        let ack = Some(Box::new(QuicAck { ranges: vec![(0, 150)], delay: Duration::ZERO }));
+        QuicHeader { number, ack, ping, path_response, path: 1, ..QuicHeader::default() }
+    };
+    sender.on_packet(&from_new(5, true, false), at(450));
+    sent(&mut sender, at(450));
+    sender.on_packet(&from_new(6, false, true), at(500));
+    assert_eq!(sent(&mut sender, at(500)).len(), 10, "the initial window");
+    facts(&mut sender);
+    ack(&mut sender, &[(311, 321), (0, 150)], at(580));
+    sender
+}
+
+/// What goes out until `end`, by the sender's deadlines: times and numbers.
+fn sent_until(sender: &mut QuicSender, end: Time) -> Vec<(Time, u32)> {
+    let mut log = Vec::new();
+    while let Some(now) = sender.next_deadline().filter(|&now| now <= end) {
+        sender.on_deadline(now);
+        log.extend(sent(sender, now).into_iter().map(|(number, _)| (now, number)));
+    }
+    log
+}
+
+#[test]
+fn a_resumed_path_jumps_to_half_of_what_the_old_one_carried() {
+    let mut sender = resuming("reno");
+    // The window of the reconnaissance is 20. Half of 160 was validated, and half of that is the jump.
+    assert_eq!(sent(&mut sender, at(580)).len(), 20);
+    let jump = facts(&mut sender).pop().unwrap();
+    assert_eq!((jump.kind, jump.cwnd, sender.in_flight()), (TcpFactKind::Jump, 40.0, 20));
+    // Without pacing otherwise, the jump has the rhythm of 80 ms / 40.
+    let unvalidated: Vec<(Time, u32)> =
+        (0..20).map(|place| (at(582 + 2 * place), 341 + place as u32)).collect();
+    assert_eq!(sent_until(&mut sender, at(640)), unvalidated);
+    assert_eq!((sender.in_flight(), sender.variables().cwnd), (40, 40.0));
+    // The jump is spent, so what is acknowledged grows the window, and the last one ends it.
+    ack(&mut sender, &[(311, 341), (0, 150)], at(660));
+    assert_eq!((sender.variables().cwnd, sent(&mut sender, at(660)).len()), (60.0, 40));
+    ack(&mut sender, &[(311, 361), (0, 150)], at(700));
+    assert_eq!(sender.variables().cwnd, 80.0);
+    // A loss is an ordinary one from now on: packet 361.
+    sent(&mut sender, at(700));
+    facts(&mut sender);
+    ack(&mut sender, &[(362, 365), (311, 361), (0, 150)], at(740));
+    let fact = facts(&mut sender)[0];
+    assert_eq!((fact.kind, fact.cwnd), (TcpFactKind::FastRetransmit, 40.0));
+}
+
+#[test]
+fn a_jump_that_loses_packets_is_taken_back() {
+    let mut sender = resuming("reno");
+    sent(&mut sender, at(580));
+    sent_until(&mut sender, at(640));
+    ack(&mut sender, &[(311, 341), (0, 150)], at(660));
+    sent(&mut sender, at(660));
+    facts(&mut sender);
+    // Packet 341 is lost: 20 and 3 have arrived, of which a half is the window.
+    ack(&mut sender, &[(342, 345), (311, 341), (0, 150)], at(662));
+    let fact = facts(&mut sender)[0];
+    assert_eq!((fact.kind, fact.cwnd, sender.variables().reductions), (TcpFactKind::SafeRetreat, 11.5, 1));
+    // The window stays until the last unvalidated packet, 360. Then 20 + 19 leave a threshold of 19.5.
+    ack(&mut sender, &[(342, 360), (311, 341), (0, 150)], at(698));
+    assert_eq!(sender.variables().cwnd, 11.5);
+    ack(&mut sender, &[(342, 361), (311, 341), (0, 150)], at(700));
+    assert_eq!((sender.variables().cwnd, sender.variables().ssthresh), (11.5, 19.5));
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Window]);
+}
+
+#[test]
+fn cubic_resumes_too_and_others_are_refused() {
+    let mut sender = resuming("cubic");
+    sent(&mut sender, at(580));
+    assert_eq!(sender.variables().cwnd, 40.0);
+    for (name, is_accepted) in [("reno", true), ("cubic", true), ("vegas", false), ("bbr", false)] {
+        let control: CongestionControlSpec = serde_json::from_value(name.into()).unwrap();
+        let migration = Some(Migration::CarefulResume);
+        let spec = QuicSpec { migration, congestion_control: control, ..QuicSpec::default() };
+        assert_eq!(
+            spec.check().err().map(|(field, _)| field),
+            (!is_accepted).then_some("migration"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_second_change_of_paths_resumes_what_the_first_new_path_showed() {
+    let mut sender = resuming("reno");
+    sent(&mut sender, at(580));
+    // Within the jump: 20 packets are the pipe, and half of them are not more than the window of the next path.
+    sender.on_path_change(at(590));
+    assert_eq!(sender.variables().cwnd, 10.0);
+    let first = sent(&mut sender, at(590));
+    assert_eq!(first.len(), 10);
+    let (start, end) = (first[0].0, first[9].0 + 1);
+    ack(&mut sender, &[(start, end), (0, 150)], at(670));
+    sent(&mut sender, at(670));
+    assert_eq!((sender.variables().cwnd, sender.in_flight()), (20.0, 20), "no jump");
 }
 
 #[test]

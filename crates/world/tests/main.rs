@@ -18,6 +18,9 @@ mod micro;
 mod moves;
 mod mutated_scenarios;
 mod ns2;
+mod quic_gap;
+#[cfg(feature = "quinn")]
+mod quinn;
 mod random_loss;
 mod random_numbers;
 mod recorded;

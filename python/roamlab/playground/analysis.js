@@ -148,7 +148,7 @@ class Course {
 /** The slow periods of a file transfer or of a flow of datagrams: it gets less than half of what it did, or of what is sent. */
 function slowPeriods(record, flow) {
   const { deliveries, packets, flows } = record.tables;
-  const connects = ["tcp", "quic"].includes(flows.word("kind", rowsOf(flows, { flow })[0]));
+  const connects = ["tcp", "quic", "quinn"].includes(flows.word("kind", rowsOf(flows, { flow })[0]));
   if (connects && flowTable(record, flow).app?.kind !== "ftp") return [];
   const { fresh, delay } = arrivalsOf(record, flow);
   if (fresh.length < LEAST_PKTS) return [];

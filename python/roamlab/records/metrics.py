@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.float64]
 
-REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction", "persistent-congestion")
+REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction", "persistent-congestion", "safe-retreat")
 """Events of the table `tcp` that cut the window."""
 
 MOVES = ("motion", "measurement", "out-of-range", "on-air", "prediction")
@@ -65,7 +65,7 @@ def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
 def has_connection(results: Results, flow: str) -> bool:
     """Whether `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
-    return bool(flows.where("kind", "tcp", "quic")[flows.where("flow", flow)].any())
+    return bool(flows.where("kind", "tcp", "quic", "quinn")[flows.where("flow", flow)].any())
 
 
 def losses(results: Results, flow: str) -> Values:

@@ -8,6 +8,7 @@ use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
+use roamlab_transport::QuinnSpec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -250,7 +251,25 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
+/// quinn itself: the build has it, and the flow is a file.
+fn check_quinn(quinn: &QuinnSpec, flow: &FlowSpec) -> Result<(), (String, String)> {
+    if !cfg!(feature = "quinn") {
+        let message = "this build of the engine has no quinn: write kind = \"quic\" for our own model, or build the engine with \
+                       the feature `quinn`";
+        return Err(("transport.kind".into(), message.into()));
+    }
+    if !matches!(flow.app, AppSpec::Ftp(_)) {
+        let message = "over quinn there are files alone: write kind = \"ftp\", or the transport \"quic\"";
+        return Err(("app.kind".into(), message.into()));
+    }
+    quinn.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
+    check_file(&flow.app, quinn.segment())
+}
+
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
+    if let Some(quinn) = flow.transport.quinn() {
+        return check_quinn(quinn, flow);
+    }
     if let Some(quic) = flow.transport.quic().filter(|_| !flow.app.is_datagrams()) {
         quic.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
         return check_file(&flow.app, quic.segment());

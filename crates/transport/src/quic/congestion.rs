@@ -24,6 +24,8 @@ pub(crate) struct AckContext {
     /// Packets in flight after it.
     pub in_flight: u32,
     pub app_limited: bool,
+    /// The window stays as it is.
+    pub held: bool,
     pub rate: Option<DeliveryRate>,
 }
 
@@ -103,7 +105,7 @@ impl Congestion {
             waiting: 0,
         };
         let algorithm = self.control.algorithm();
-        if growing == 0 || ack.app_limited {
+        if growing == 0 || ack.app_limited || ack.held {
             algorithm.on_other_ack(&mut self.window, &event); // §7.8: the window is not used
             return ends;
         }
@@ -120,6 +122,30 @@ impl Congestion {
     /// A packet is lost, one of those of [`on_loss`](Self::on_loss).
     pub fn on_lost_packet(&mut self, lost: &LostSegment) {
         self.control.algorithm().on_lost_segment(&mut self.window, lost);
+    }
+
+    /// The capacity of the path in packets: in slow start the window is twice what is acknowledged (RFC 9959 §4.1).
+    pub fn capacity(&self) -> f64 {
+        let (cwnd, ssthresh) = self.sizes();
+        if cwnd < ssthresh { cwnd / 2.0 } else { cwnd }
+    }
+
+    /// cwnd becomes so many packets (RFC 9959 §3.3).
+    pub fn set_cwnd(&mut self, cwnd: f64) {
+        self.control.algorithm().on_recovery_step(&mut self.window, RecoveryStep::SlowStart(cwnd));
+    }
+
+    /// ssthresh becomes so many packets (RFC 9959 §3.5).
+    pub fn set_ssthresh(&mut self, ssthresh: f64) {
+        self.control.algorithm().on_recovery_step(&mut self.window, RecoveryStep::Threshold(ssthresh));
+    }
+
+    /// A jump was too much: a recovery period begins with this window (RFC 9959 §3.5). The algorithm does not learn of
+    /// it, because the window was none that it found.
+    pub fn retreat(&mut self, cwnd: f64, now: Time) {
+        self.set_cwnd(cwnd);
+        (self.recovery_start, self.in_recovery) = (Some(now), true);
+        self.reductions += 1;
     }
 
     /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). Whether that begins a recovery period.
@@ -179,6 +205,7 @@ mod tests {
             srtt: Duration::from_millis(50),
             in_flight: 0,
             app_limited,
+            held: false,
             rate: None,
         };
         congestion.on_ack(&packets, &ack)

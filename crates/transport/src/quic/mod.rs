@@ -2,6 +2,7 @@
 //!
 //! Sizes are those of the wire; bytes are not made. The data is counted in segments, each the payload of a full packet.
 
+mod careful_resume;
 mod congestion;
 mod pacer;
 mod params;

@@ -20,6 +20,11 @@ impl Pacer {
         Pacer { burst, packets: burst, filled: Time::ZERO }
     }
 
+    /// An empty bucket for `burst` packets, from `now` on.
+    pub fn empty(burst: f64, now: Time) -> Pacer {
+        Pacer { burst, packets: 0.0, filled: now }
+    }
+
     /// When the next packet may leave, with `interval` between packets: `None` if it may now.
     pub fn blocked_until(&mut self, interval: Duration, now: Time) -> Option<Time> {
         let per_packet = interval.as_nanos().max(1) as f64;

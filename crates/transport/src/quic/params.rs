@@ -35,6 +35,8 @@ pub enum Migration {
     PerPath,
     /// quinn's moving client: nothing changes.
     Keep,
+    /// As `rfc`, and then half the window of the old path, which is given up if packets are lost (RFC 9959).
+    CarefulResume,
 }
 
 impl Migration {
@@ -43,7 +45,7 @@ impl Migration {
         match self {
             Migration::Keep => None,
             Migration::Quinn | Migration::PerPath => Some(true),
-            Migration::Rfc | Migration::QuicGo | Migration::Msquic => Some(false),
+            Migration::Rfc | Migration::QuicGo | Migration::Msquic | Migration::CarefulResume => Some(false),
         }
     }
 
@@ -224,7 +226,19 @@ impl QuicSpec {
             let text = "the congestion control \"dctcp\" goes by ECN, which QUIC has not here; write \"cubic\", or TCP";
             return refuse("congestion_control", text.into());
         }
+        self.check_migration()?;
         self.congestion_control.check()
+    }
+
+    fn check_migration(&self) -> Result<(), SpecError> {
+        let resumes = self.migration == Some(Migration::CarefulResume);
+        let control = &self.congestion_control;
+        if !resumes || matches!(control, CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_)) {
+            return Ok(());
+        }
+        let text = "\"careful-resume\" is for the congestion controls \"reno\" and \"cubic\"; write one of these, or \
+                    migration = \"rfc\"";
+        Err(("migration", text.into()))
     }
 }
 

@@ -53,6 +53,11 @@ impl RttEstimator {
         self.latest
     }
 
+    /// The least sample; zero before the first.
+    pub fn min(&self) -> Duration {
+        self.min
+    }
+
     /// The smoothed round-trip time; the initial one before the first sample.
     pub fn smoothed(&self) -> Duration {
         self.smoothed

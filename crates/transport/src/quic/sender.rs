@@ -2,6 +2,7 @@
 
 use crate::TcpParams;
 use crate::quic::QuicPacket;
+use crate::quic::careful_resume::{CarefulResume, Change, Rtts, Saved};
 use crate::quic::congestion::{AckContext, Congestion};
 use crate::quic::pacer::{self, Pacer};
 use crate::quic::params::{Migration, QuicHandshake, QuicSpec};
@@ -64,6 +65,8 @@ pub struct QuicSender {
     path: u32,
     validated: u32,
     validation: Option<Validation>,
+    /// With Careful Resume, after the first change of paths.
+    resume: Option<CarefulResume>,
     /// Packets declared lost since the last ACK.
     lost: u32,
     timeouts: u64,
@@ -103,6 +106,7 @@ impl QuicSender {
             path: 0,
             validated: 0,
             validation: None,
+            resume: None,
             lost: 0,
             timeouts: 0,
             facts: VecDeque::new(),
@@ -149,23 +153,28 @@ impl QuicSender {
         }
         let mut own = report.packets;
         own.retain(|packet| self.sent.is_own(packet.number));
+        if let Some(resume) = &mut self.resume {
+            resume.count(&own);
+        }
         self.detect_lost(now);
+        let largest = self.sent.largest_acknowledged();
         let context = AckContext {
             now,
-            numbers: (
-                self.sent.largest_acknowledged().map_or(0, |number| number + 1),
-                self.sent.next_number(),
-            ),
+            numbers: (largest.map_or(0, |number| number + 1), self.sent.next_number()),
             lost: std::mem::take(&mut self.lost),
             rtt: report.latest_rtt,
             srtt: self.rtt.measured().unwrap_or_default(),
             in_flight: self.sent.in_flight(),
             app_limited,
+            held: self.resume.as_ref().is_some_and(CarefulResume::holds_window),
             rate: report.rate,
         };
         self.pto_count = 0;
         let before = self.congestion.sizes();
         let ends = self.congestion.on_ack(&own, &context);
+        if let Some(largest) = largest {
+            self.follow_resume(largest, now);
+        }
         if ends {
             self.record(TcpFactKind::RecoveryExit, self.stream.first_outstanding(), now);
         } else if self.congestion.sizes() != before {
@@ -173,6 +182,47 @@ impl QuicSender {
         }
         self.sent.forget(self.rtt.pto() * MEMORY, now);
         self.set_timer();
+    }
+
+    /// An ACK may end a phase of Careful Resume.
+    fn follow_resume(&mut self, largest: u32, now: Time) {
+        let (sent, rtts) = ((self.sent.next_number(), self.sent.in_flight()), self.rtts());
+        let Some(resume) = &mut self.resume else { return };
+        match resume.on_ack(largest, sent, rtts, now) {
+            Change::None => {}
+            Change::Window(cwnd) => self.congestion.set_cwnd(cwnd),
+            Change::Threshold(ssthresh) => self.congestion.set_ssthresh(ssthresh),
+            Change::Retreat(cwnd) => {
+                self.congestion.retreat(cwnd, now);
+                self.record(TcpFactKind::SafeRetreat, self.stream.first_outstanding(), now);
+            }
+        }
+    }
+
+    /// The window is full, and data waits: with Careful Resume it may jump. Whether a packet may go then.
+    fn jumps(&mut self, now: Time) -> bool {
+        let window = (self.congestion.sizes().0, self.sent.in_flight());
+        let (next, rtts) = (self.sent.next_number(), self.rtts());
+        let jump = self.resume.as_mut().and_then(|resume| resume.jump(window, next, rtts, now));
+        let Some(cwnd) = jump else { return false };
+        self.congestion.set_cwnd(cwnd);
+        self.pacer = Pacer::empty(self.spec.burst(), now);
+        self.record(TcpFactKind::Jump, self.stream.first_outstanding(), now);
+        true
+    }
+
+    fn rtts(&self) -> Rtts {
+        Rtts { min: self.rtt.min(), latest: self.rtt.latest() }
+    }
+
+    /// What Careful Resume saves of the path that is left, and where it begins on the new one.
+    fn resume_later(&self) -> Option<CarefulResume> {
+        let own = Saved { cwnd: self.congestion.capacity(), rtt: self.rtt.min() };
+        let saved = match &self.resume {
+            Some(resume) => resume.observed(own),
+            None => self.rtt.measured().map(|_| own)?,
+        };
+        Some(CarefulResume::new(saved, self.spec.initial_cwnd()))
     }
 
     /// The other end answers the handshake.
@@ -228,6 +278,9 @@ impl QuicSender {
 
     /// Window and round-trip times are those of a new path.
     fn begin_path(&mut self, migration: Migration, now: Time) {
+        if migration == Migration::CarefulResume {
+            self.resume = self.resume_later();
+        }
         self.rtt = self.rtt.for_new_path();
         self.congestion = self.congestion.for_new_path(&self.spec);
         self.pacer = Pacer::new(self.spec.burst());
@@ -255,6 +308,11 @@ impl QuicSender {
         let period = self.rtt.pto() * u64::from(self.spec.persistent_congestion_threshold);
         let persistent = self.sent.is_persistent(&lost, self.rtt.first_sample(), period);
         let Packet { segment, .. } = *first;
+        let next = self.sent.next_number();
+        if let Some(cwnd) = self.resume.as_mut().and_then(|resume| resume.on_loss(persistent, next)) {
+            self.congestion.retreat(cwnd, now);
+            return self.record(TcpFactKind::SafeRetreat, segment, now);
+        }
         let begins = self.congestion.on_loss(last.sent, persistent, now);
         for lost in lost.iter().filter_map(|packet| self.sent.lose(packet, now)) {
             self.congestion.on_lost_packet(&lost);
@@ -344,11 +402,14 @@ impl QuicSender {
             let (segment, again) = self.stream.take_probe()?;
             return Some(self.data(segment, again, now));
         }
-        if !self.congestion.permits(self.sent.in_flight()) {
+        let permitted = self.congestion.permits(self.sent.in_flight());
+        if self.stream.is_empty() {
+            if permitted {
+                self.sent.note_app_limited();
+            }
             return None;
         }
-        if self.stream.is_empty() {
-            self.sent.note_app_limited();
+        if !permitted && !self.jumps(now) {
             return None;
         }
         if let Some(interval) = self.pacing_interval() {
@@ -366,6 +427,9 @@ impl QuicSender {
     fn pacing_interval(&self) -> Option<Duration> {
         let by_window =
             || pacer::interval(self.rtt.smoothed(), self.congestion.sizes().0, self.spec.pacing_gain);
+        if let Some(jump) = self.resume.as_ref().and_then(CarefulResume::paced_jump) {
+            return Some(pacer::interval(self.rtt.latest(), jump, 1.0)); // RFC 9959 §4.3.2
+        }
         self.congestion.pacing_interval().or_else(|| self.spec.pacing.then(by_window))
     }
 
@@ -407,6 +471,12 @@ impl QuicSender {
         self.sent.sent(segment, now);
         if let Some(validation) = &mut self.validation {
             validation.sent(self.spec.datagram.0);
+        }
+        let (in_flight, latest) = (self.sent.in_flight(), self.rtt.latest());
+        if let Some(resume) = &mut self.resume
+            && let Some(cwnd) = resume.on_sent(number, in_flight, latest, now)
+        {
+            self.congestion.set_cwnd(cwnd);
         }
         self.set_timer();
         let payload = self.spec.segment().0 as u32;

@@ -51,6 +51,11 @@ kinds! {
     /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
     /// `seq` is the first segment outstanding.
     "migration" => Migration,
+    /// QUIC: the window jumps to half of that of the former path (RFC 9959 §3.3). `seq` is the first segment outstanding.
+    "jump" => Jump,
+    /// QUIC: that window was too much, and what has arrived counts (RFC 9959 §3.5). `seq` is the first segment lost, or the
+    /// first one outstanding if only the round-trip time says so.
+    "safe-retreat" => SafeRetreat,
 }
 
 /// One fact, with the sender's state just after it.
@@ -73,7 +78,7 @@ pub struct TcpFact {
 }
 
 /// A sender's variables.
-#[derive(Copy, Clone, PartialEq, Debug)]
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct TcpVariables {
     /// Congestion window in segments, without inflation.
     pub cwnd: f64,

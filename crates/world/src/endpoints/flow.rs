@@ -6,6 +6,8 @@ use crate::ids::{NodeId, Side};
 use crate::record::cause::CauseId;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
+#[cfg(feature = "quinn")]
+use roamlab_quinn::QuinnEnd;
 use roamlab_traffic::App;
 use roamlab_transport::{
     QuicReceiver, QuicSender, TcpFact, TcpReceiver, TcpSender, TcpVariables, UdpReceiver, UdpSender,
@@ -32,6 +34,16 @@ pub enum Transport {
         /// Payload of a full packet.
         segment: Bytes,
     },
+    /// quinn, a QUIC stack.
+    #[cfg(feature = "quinn")]
+    Quinn {
+        /// The sending end.
+        sender: Box<QuinnEnd>,
+        /// The receiving end.
+        receiver: Box<QuinnEnd>,
+        /// The unit in which data is offered and numbered.
+        segment: Bytes,
+    },
     /// UDP.
     Udp {
         /// The sending end.
@@ -46,6 +58,8 @@ impl Transport {
     pub fn segment(&self) -> Option<Bytes> {
         match self {
             Transport::Tcp { segment, .. } | Transport::Quic { segment, .. } => Some(*segment),
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { segment, .. } => Some(*segment),
             Transport::Udp { .. } => None,
         }
     }
@@ -55,6 +69,12 @@ impl Transport {
         match self {
             Transport::Tcp { sender, .. } => sender.offer(segments),
             Transport::Quic { sender, .. } => sender.offer(segments),
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { sender, receiver, .. } => {
+                sender.offer(segments);
+                sender.open();
+                receiver.open();
+            }
             Transport::Udp { .. } => {}
         }
     }
@@ -64,8 +84,19 @@ impl Transport {
         match self {
             Transport::Tcp { sender, .. } => sender.stop(),
             Transport::Quic { sender, .. } => sender.stop(),
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { sender, .. } => sender.stop(),
             Transport::Udp { .. } => {}
         }
+    }
+
+    /// Whether a packet with data has one segment.
+    pub fn counts_segments(&self) -> bool {
+        #[cfg(feature = "quinn")]
+        if matches!(self, Transport::Quinn { .. }) {
+            return false;
+        }
+        true
     }
 
     /// When the end on this side has to be woken.
@@ -75,6 +106,10 @@ impl Transport {
             (Transport::Tcp { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
             (Transport::Quic { sender, .. }, Side::Sender) => sender.next_deadline(),
             (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { sender, .. }, Side::Sender) => sender.next_deadline(),
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
             (Transport::Udp { .. }, _) => None,
         }
     }
@@ -86,6 +121,10 @@ impl Transport {
             (Transport::Tcp { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
             (Transport::Quic { sender, .. }, Side::Sender) => sender.on_deadline(now),
             (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { sender, .. }, Side::Sender) => sender.on_deadline(now),
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
             (Transport::Udp { .. }, _) => {}
         }
     }
@@ -95,6 +134,8 @@ impl Transport {
         match self {
             Transport::Tcp { sender, .. } => sender.poll_fact(),
             Transport::Quic { sender, .. } => sender.poll_fact(),
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { sender, .. } => sender.poll_fact(),
             Transport::Udp { .. } => None,
         }
     }
@@ -104,6 +145,8 @@ impl Transport {
         match self {
             Transport::Tcp { sender, .. } => Some((sender.variables(), sender.acknowledged())),
             Transport::Quic { sender, .. } => Some((sender.variables(), sender.acknowledged())),
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { sender, receiver, .. } => Some((sender.variables(), receiver.next_segment())),
             Transport::Udp { .. } => None,
         }
     }
@@ -113,13 +156,20 @@ impl Transport {
         match self {
             Transport::Tcp { receiver, .. } => receiver.has(seq),
             Transport::Quic { receiver, .. } => receiver.has(seq),
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { receiver, .. } => receiver.has(seq),
             Transport::Udp { .. } => false,
         }
     }
 
     /// Whether an end of the connection may get a new address.
     pub fn migrates(&self) -> bool {
-        matches!(self, Transport::Quic { receiver, .. } if receiver.spec().migration.is_some())
+        match self {
+            Transport::Quic { receiver, .. } => receiver.spec().migration.is_some(),
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { receiver, .. } => receiver.spec().migration,
+            Transport::Tcp { .. } | Transport::Udp { .. } => false,
+        }
     }
 
     /// The end on this side has a new address.
@@ -127,6 +177,10 @@ impl Transport {
         match (self, side) {
             (Transport::Quic { sender, .. }, Side::Sender) => sender.on_path_change(now),
             (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.on_path_change(now),
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { sender, .. }, Side::Sender) => sender.on_path_change(),
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.on_path_change(),
             (Transport::Tcp { .. } | Transport::Udp { .. }, _) => {}
         }
     }
@@ -140,6 +194,9 @@ impl Transport {
             Transport::Quic { sender, receiver, .. } => {
                 (**sender, **receiver) = (sender.anew(), receiver.anew());
             }
+            // It carries files alone, in one connection.
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { .. } => {}
             Transport::Udp { .. } => {}
         }
     }
@@ -338,15 +395,23 @@ impl Flow {
 
     /// When the whole of a file had been delivered.
     pub fn completed(&self) -> Option<Time> {
-        let whole = matches!(self.app, App::Ftp(_)) && self.stats.total == Some(self.stats.delivered);
+        let delivered = match &self.transport {
+            // Its packets are no segments.
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { segment, .. } => self.stats.delivered_bytes / segment.0,
+            _ => self.stats.delivered,
+        };
+        let whole = matches!(self.app, App::Ftp(_)) && self.stats.total == Some(delivered);
         self.stats.last_fresh.filter(|_| whole)
     }
 
-    /// "tcp", "quic" or "udp".
+    /// "tcp", "quic", "quinn" or "udp".
     pub fn kind(&self) -> &'static str {
         match &self.transport {
             Transport::Tcp { .. } => "tcp",
             Transport::Quic { .. } => "quic",
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { .. } => "quinn",
             Transport::Udp { .. } => "udp",
         }
     }

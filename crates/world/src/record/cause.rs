@@ -106,6 +106,9 @@ vocabulary! {
         /// everything that a QUIC sender sent over several probe timeouts was lost; its cause is the loss of the first of
         /// it
         PersistentCongestion => "persistent-congestion";
+        /// a QUIC sender with Careful Resume has jumped to a window that was too much; its cause is the loss, or the delay
+        /// of the segment
+        SafeRetreat => "safe-retreat";
     }
 }
 

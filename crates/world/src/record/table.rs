@@ -502,7 +502,7 @@ mod tests {
         check(DropReason::ALL, DropReason::name);
         check(TcpFactKind::ALL, TcpFactKind::name);
         check(UnitKind::ALL, UnitKind::name);
-        assert_eq!(TcpFactKind::ALL.len(), TcpFactKind::Migration as usize + 1);
+        assert_eq!(TcpFactKind::ALL.len(), TcpFactKind::SafeRetreat as usize + 1);
         assert_eq!(UnitKind::ALL.len(), UnitKind::Segment as usize + 1);
     }
 

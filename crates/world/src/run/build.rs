@@ -25,6 +25,8 @@ use crate::run::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
+#[cfg(feature = "quinn")]
+use roamlab_quinn::{EndRole, QuinnEnd};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
     SignalSpec, Visit,
@@ -427,7 +429,7 @@ impl<'a> Builder<'a> {
                 sender: Box::new(TcpSender::new(Arc::clone(params), phase)),
                 receiver: Box::new(TcpReceiver::new(Arc::clone(params))),
             },
-            None => self.quic(spec).unwrap_or_else(|| Transport::Udp {
+            None => self.quic(spec).or_else(|| self.quinn(spec)).unwrap_or_else(|| Transport::Udp {
                 sender: UdpSender::default(),
                 receiver: UdpReceiver::default(),
             }),
@@ -455,6 +457,27 @@ impl<'a> Builder<'a> {
             receiver: Box::new(QuicReceiver::new(params)),
             segment,
         })
+    }
+
+    /// The ends of a flow over quinn. The client is the end at a host that moves, else the one that gets the data.
+    #[cfg(feature = "quinn")]
+    fn quinn(&self, spec: &FlowSpec) -> Option<Transport> {
+        let params = spec.transport.quinn()?;
+        let (segment, params) = (params.segment(), Arc::new(params.clone()));
+        let moves = |node: &String| self.scenario.hosts.iter().any(|host| host.name == *node);
+        let [from, to] = &spec.path;
+        let uploads = moves(from) && !moves(to);
+        let drawn = self.streams.named(&format!("{}/quinn", spec.name)).uniform();
+        let seed = (drawn * (1u64 << 53) as f64) as u64;
+        let end = |is_client, sends| QuinnEnd::new(Arc::clone(&params), EndRole { is_client, sends }, seed);
+        let (sender, receiver) = (Box::new(end(uploads, true)), Box::new(end(!uploads, false)));
+        Some(Transport::Quinn { sender, receiver, segment })
+    }
+
+    /// The check refuses such flows in a build without quinn.
+    #[cfg(not(feature = "quinn"))]
+    fn quinn(&self, _spec: &FlowSpec) -> Option<Transport> {
+        None
     }
 
     fn faults(&self) -> Vec<Fault> {

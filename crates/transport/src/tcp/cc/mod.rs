@@ -269,6 +269,8 @@ pub(crate) enum RecoveryStep {
     RaiseSsthresh(f64),
     /// Slow start sent twice what the path carries (Mathis & Mahdavi 1996 §4.5).
     Overshoot,
+    /// ssthresh is so many segments: what a path carried while too much was sent (RFC 9959 §3.5).
+    Threshold(f64),
 }
 
 /// A congestion control. Its file also has `Params`, its parameters in scenarios, and `new(&Params)`.
@@ -354,6 +356,7 @@ pub(crate) trait Algorithm {
             RecoveryStep::ExitAtMost(segments) => window.cwnd = window.ssthresh.min(segments),
             RecoveryStep::RaiseSsthresh(segments) => window.ssthresh = window.ssthresh.max(segments),
             RecoveryStep::Overshoot => window.cwnd /= 2.0,
+            RecoveryStep::Threshold(segments) => window.ssthresh = segments,
         }
     }
 }

@@ -44,10 +44,11 @@ impl Flows {
                 Offer::Unlimited | Offer::Segments(_) | Offer::Stop | Offer::Request { .. },
             ) => {}
             (transport, Offer::Unlimited) => transport.offer(None),
-            (Transport::Tcp { segment, .. } | Transport::Quic { segment, .. }, Offer::Bytes(bytes)) => {
+            (transport, Offer::Bytes(bytes)) => {
+                let Some(segment) = transport.segment() else { return };
                 let segments = bytes.0.div_ceil(segment.0);
                 *state.stats.total.get_or_insert(0) += segments;
-                state.transport.offer(Some(segments));
+                transport.offer(Some(segments));
             }
             (transport, Offer::Segments(segments)) => {
                 let segments = u64::from(segments.0);
@@ -55,13 +56,19 @@ impl Flows {
                 transport.offer(Some(segments));
             }
             (transport, Offer::Stop) => {
-                state.stats.total = Some(state.stats.sent - state.stats.retransmitted);
+                // quinn's packets are no segments: whether such a file is whole is not known.
+                let counts = transport.counts_segments();
+                state.stats.total = counts.then_some(state.stats.sent - state.stats.retransmitted);
                 transport.stop();
             }
             // A request goes out on another flow.
-            (Transport::Tcp { .. } | Transport::Quic { .. }, Offer::Request { .. }) => {}
+            (_, Offer::Request { .. }) => {}
         }
         self.pump(flow, Side::Sender, net);
+        #[cfg(feature = "quinn")]
+        if matches!(self.flows[flow as usize].transport, Transport::Quinn { .. }) {
+            self.pump(flow, Side::Receiver, net); // it may be the one that opens the connection
+        }
     }
 
     /// An endpoint's deadline may have come. A wake-up that an earlier one has replaced is none: it must not set
@@ -179,9 +186,14 @@ impl Flows {
                 cx.pool.deliver(packet);
                 sender.on_packet(&header, cx.now);
             }
-            Transport::Tcp { .. } | Transport::Quic { .. } | Transport::Udp { .. } => {
-                cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { sender, .. } if cx.pool[&packet].is_quic() => {
+                cx.trace(&packet, Stop::QuicOnPacket, Location::Node(node));
+                let header = cx.pool.take_quic_header(&packet);
+                cx.pool.deliver(packet);
+                sender.on_packet(&header, cx.now);
             }
+            _ => cx.lose(packet, DropReason::NoEndpoint, Location::Node(node)),
         }
     }
 
@@ -200,14 +212,18 @@ impl Flows {
                 let quic = cx.pool.take_quic_header(&packet);
                 (receiver.on_packet(&quic, now), u64::from(quic.payload), Stop::QuicOnPacket)
             }
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { receiver, .. } if cx.pool[&packet].is_quic() => {
+                let quic = cx.pool.take_quic_header(&packet);
+                let (receipt, fresh_bytes) = receiver.on_packet(&quic, now);
+                (receipt, if receipt.fresh { fresh_bytes } else { quic.payload.into() }, Stop::QuicOnPacket)
+            }
             Transport::Udp { receiver, .. } if cx.pool[&packet].is_udp() => {
                 let payload = size.0 - u64::from(UDP_HEADERS);
                 let seq = cx.pool[&packet].seq();
                 (receiver.on_datagram(&UdpHeader { seq }), payload, Stop::UdpOnDatagram)
             }
-            Transport::Tcp { .. } | Transport::Quic { .. } | Transport::Udp { .. } => {
-                return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
-            }
+            _ => return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node)),
         };
         let is_data = stop == Stop::UdpOnDatagram || payload > 0; // a SYN is not
         let deliverable = receipt.in_order_segments > 0;
@@ -275,10 +291,14 @@ impl Flows {
 
     fn poll_quic(&mut self, flow: u32, side: Side, cx: &mut Context) -> Option<QuicPacket> {
         let state = &mut self.flows[flow as usize];
-        let Transport::Quic { sender, receiver, .. } = &mut state.transport else { return None };
-        let packet = match side {
-            Side::Sender => sender.poll_transmit(cx.now)?,
-            Side::Receiver => return receiver.poll_transmit(cx.now),
+        let packet = match (&mut state.transport, side) {
+            (Transport::Quic { sender, .. }, Side::Sender) => sender.poll_transmit(cx.now)?,
+            (Transport::Quic { receiver, .. }, Side::Receiver) => return receiver.poll_transmit(cx.now),
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { sender, .. }, Side::Sender) => sender.poll_transmit(cx.now)?,
+            #[cfg(feature = "quinn")]
+            (Transport::Quinn { receiver, .. }, Side::Receiver) => return receiver.poll_transmit(cx.now),
+            (Transport::Tcp { .. } | Transport::Udp { .. }, _) => return None,
         };
         if packet.header.payload > 0 {
             state.stats.sent += 1;
@@ -373,7 +393,8 @@ impl Flows {
                     TcpFactKind::Timeout
                     | TcpFactKind::FastRetransmit
                     | TcpFactKind::RackMark
-                    | TcpFactKind::PersistentCongestion => {
+                    | TcpFactKind::PersistentCongestion
+                    | TcpFactKind::SafeRetreat => {
                         cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,

@@ -17,6 +17,7 @@ impl Flows {
             TcpFactKind::FastRetransmit => Kind::FastRetransmit,
             TcpFactKind::EcnReduction => Kind::CongestionMark,
             TcpFactKind::PersistentCongestion => Kind::PersistentCongestion,
+            TcpFactKind::SafeRetreat => Kind::SafeRetreat,
             TcpFactKind::IdleRestart => Kind::Idle,
             TcpFactKind::RackMark => Kind::RackMark,
             TcpFactKind::TailLossProbe => Kind::TailLossProbe,
@@ -25,7 +26,8 @@ impl Flows {
             TcpFactKind::Window
             | TcpFactKind::RecoveryExit
             | TcpFactKind::Spurious
-            | TcpFactKind::Migration => {
+            | TcpFactKind::Migration
+            | TcpFactKind::Jump => {
                 return self.flows[flow as usize].cause;
             }
         };
@@ -37,9 +39,11 @@ impl Flows {
             Kind::FastRetransmit if self.follows(flow, Kind::RackMark, net) => {
                 self.flows[flow as usize].cause
             }
-            Kind::Timeout | Kind::FastRetransmit | Kind::RackMark | Kind::PersistentCongestion => {
-                self.why_sent_again(flow, fact, net)
-            }
+            Kind::Timeout
+            | Kind::FastRetransmit
+            | Kind::RackMark
+            | Kind::PersistentCongestion
+            | Kind::SafeRetreat => self.why_sent_again(flow, fact, net),
             Kind::TailLossProbe => {
                 let awaited = TcpFact { seq: self.acknowledged(flow), ..*fact };
                 self.why_sent_again(flow, &awaited, net)
