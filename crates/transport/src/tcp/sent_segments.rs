@@ -154,3 +154,70 @@ impl SentSegments {
         self.rate
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// Segments 0 to 9 were sent a millisecond apart, and 3 to 5 have arrived.
+    fn reported() -> SentSegments {
+        let mut sent = SentSegments::default();
+        (0..10).for_each(|seq| assert_eq!(sent.sent(seq, false, false, seq + 1, at(seq.into())), None));
+        let mut blocks = SackBlocks::default();
+        blocks.push(3, 6);
+        assert_eq!(sent.on_ack(0, &blocks, at(50)).segments, 3);
+        sent
+    }
+
+    fn numbers(lost: &[LostSegment]) -> Vec<(u32, u32, u32)> {
+        lost.iter().map(|lost| (lost.number, lost.in_flight, lost.lost)).collect()
+    }
+
+    #[test]
+    fn each_loss_is_found_once_with_the_flight_and_the_losses_since_it_was_sent() {
+        let mut sent = reported();
+        assert_eq!(numbers(&sent.lose(0..2, at(50))), [(0, 1, 1), (1, 2, 2)]);
+        assert_eq!(numbers(&sent.lose(0..7, at(51))), [(2, 3, 3), (6, 7, 4)], "3 to 5 have arrived");
+        assert_eq!((sent.lose(0..7, at(52)), sent.waiting()), (vec![], 4));
+        // Sent again it is no news, and not one of those that wait: 10 outstanding, 3 held, 3 waiting.
+        assert_eq!((sent.sent(0, true, true, 10, at(60)), sent.waiting()), (None, 3));
+        sent.on_ack(1, &SackBlocks::default(), at(100));
+        let rate = sent.rate().unwrap();
+        assert_eq!((rate.in_flight, rate.lost, rate.delivered), (4, 0, 1));
+        assert_eq!(numbers(&sent.lose(0..9, at(100))), [(7, 8, 5), (8, 9, 6)]);
+        sent.on_ack(9, &SackBlocks::default(), at(110));
+        assert_eq!(sent.waiting(), 0, "all have arrived after all");
+    }
+
+    #[test]
+    fn what_goes_out_again_is_lost_unless_it_is_a_probe() {
+        let mut sent = reported();
+        assert_eq!(sent.sent(9, true, false, 10, at(60)), None);
+        let lost = sent.sent(0, true, true, 10, at(61)).unwrap();
+        assert_eq!((lost.number, lost.in_flight, lost.lost), (0, 1, 1));
+        assert_eq!(sent.sent(4, true, true, 10, at(62)), None, "it has arrived");
+    }
+
+    #[test]
+    fn losses_that_are_taken_back_do_not_wait() {
+        let mut sent = reported();
+        assert_eq!(sent.lose(0..3, at(50)).len(), 3);
+        assert_eq!((sent.lose(0..0, at(51)), sent.waiting()), (vec![], 0));
+        assert_eq!(numbers(&sent.lose(0..1, at(60))), [(0, 1, 4)], "C.lost is not taken back");
+    }
+
+    #[test]
+    fn a_timeout_goes_back_to_what_was_sent_again() {
+        let mut sent = reported();
+        assert_eq!(sent.lose(0..3, at(50)).len(), 3);
+        (0..3).for_each(|seq| assert_eq!(sent.sent(seq, true, true, 10, at(51)), None));
+        assert_eq!(sent.lose(3..3, at(51)), []);
+        let found = sent.lose(0..10, at(1000));
+        assert_eq!(found.iter().map(|lost| lost.number).collect::<Vec<_>>(), [0, 1, 2, 6, 7, 8, 9]);
+        assert_eq!(sent.waiting(), 7);
+    }
+}
