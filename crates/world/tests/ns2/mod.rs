@@ -21,7 +21,6 @@ use golden::{Clock, Run};
 use live::Asked;
 use roamlab_engine::{Bytes, Packets};
 use roamlab_transport::{Handshake, PartialDeflation, TcpSpec};
-use serde_json::json;
 use std::collections::BTreeMap;
 use ties::Tie;
 
