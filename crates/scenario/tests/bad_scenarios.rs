@@ -515,7 +515,7 @@ fn a_build_with_or_without_quinn_says_what_it_has() {
     let [whole, small, voice] = [
         ("{ kind = \"quinn\" }", "kind = \"ftp\""),
         ("{ kind = \"quinn\", datagram = \"1199 B\" }", "kind = \"ftp\""),
-        ("{ kind = \"quinn\" }", "kind = \"cbr\", rate = \"64 kbit/s\", size = \"160 B\""),
+        ("{ kind = \"quinn\" }", "kind = \"cbr\", rate = \"64 kbit/s\", packet = \"160 B\""),
     ]
     .map(|(transport, app)| report_on_quinn(transport, app));
     if !cfg!(feature = "quinn") {
