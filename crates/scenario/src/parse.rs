@@ -52,7 +52,7 @@ fn read(source: Source<'_>, text: &str) -> Result<Scenario, Box<Located>> {
 ///
 /// # Errors
 /// The first problem, with its place in the text.
-pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, toml::de::Error> {
+fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, toml::de::Error> {
     let mut tree = DeTable::parse(text)?;
     kind_first(tree.get_mut());
     T::deserialize(toml::de::Deserializer::from(tree))
