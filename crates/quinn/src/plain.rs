@@ -264,7 +264,7 @@ impl ServerConfig for PlainConfig {
 pub(crate) struct PlainKey;
 
 impl HmacKey for PlainKey {
-    /// The sum of the bytes by place, so that each connection ID has a token of its own.
+    /// Adds the bytes up, each to the output byte at its index modulo the length: different connection IDs get different tokens.
     fn sign(&self, data: &[u8], signature_out: &mut [u8]) {
         let places = signature_out.len().max(1);
         signature_out.fill(0);

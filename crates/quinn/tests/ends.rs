@@ -21,7 +21,8 @@ struct Outcome {
     end: Time,
 }
 
-/// A file of so many segments over a wire of 20 ms that loses packets at random. The client's address changes at these times.
+/// Transfers a file of `segments` segments over a link of 20 ms that loses packets at random. The client's address changes at
+/// the times `moves`, in ms.
 fn transfer(
     spec: &QuinnSpec,
     uploads: bool,

@@ -6,6 +6,7 @@ pub mod conduct;
 mod install;
 mod ns2;
 pub(crate) mod simulation;
+mod transports;
 pub(crate) mod world;
 
 use crate::context::Context;

@@ -12,7 +12,7 @@ use roamlab_engine::{Duration, Time};
 
 /// A round-trip time of a new path of this part of the saved one is too small (§4.2.1).
 const SMALLEST_RTT: u64 = 2;
-/// A round-trip time of so many saved ones is that of another path (§4.2.1).
+/// A round-trip time of more than this multiple of the saved one belongs to another path (§4.2.1).
 const LARGEST_RTT: u64 = 10;
 /// What is left of the pipe as threshold after a retreat (§3.5, Beta).
 const BETA: f64 = 0.5;
@@ -35,7 +35,7 @@ pub(crate) struct Rtts {
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Phase {
-    /// §3.2. So many packets of the path are acknowledged.
+    /// §3.2. `acked` is the number of acknowledged packets of the path.
     Reconnaissance { acked: u32 },
     /// §3.3. `first` is the first unvalidated packet.
     Unvalidated { since: Time, first: u32, pipe: u32 },
@@ -52,11 +52,11 @@ enum Phase {
 pub(crate) enum Change {
     /// Nothing.
     None,
-    /// cwnd is so many packets.
+    /// The new cwnd in packets.
     Window(f64),
-    /// The path is another one: retreat to a cwnd of so many packets.
+    /// The path has changed: the cwnd in packets to retreat to.
     Retreat(f64),
-    /// The retreat is over: ssthresh is so many packets.
+    /// The retreat is over: the new ssthresh in packets.
     Threshold(f64),
 }
 

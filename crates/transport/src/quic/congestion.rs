@@ -130,12 +130,12 @@ impl Congestion {
         if cwnd < ssthresh { cwnd / 2.0 } else { cwnd }
     }
 
-    /// cwnd becomes so many packets (RFC 9959 §3.3).
+    /// Sets cwnd, in packets (RFC 9959 §3.3).
     pub fn set_cwnd(&mut self, cwnd: f64) {
         self.control.algorithm().on_recovery_step(&mut self.window, RecoveryStep::SlowStart(cwnd));
     }
 
-    /// ssthresh becomes so many packets (RFC 9959 §3.5).
+    /// Sets ssthresh, in packets (RFC 9959 §3.5).
     pub fn set_ssthresh(&mut self, ssthresh: f64) {
         self.control.algorithm().on_recovery_step(&mut self.window, RecoveryStep::Threshold(ssthresh));
     }

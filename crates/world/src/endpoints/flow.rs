@@ -395,10 +395,8 @@ impl Flow {
 
     /// When the whole of a file had been delivered.
     pub fn completed(&self) -> Option<Time> {
-        let delivered = match &self.transport {
-            // Its packets are no segments.
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { segment, .. } => self.stats.delivered_bytes / segment.0,
+        let delivered = match self.transport.segment() {
+            Some(segment) if !self.transport.counts_segments() => self.stats.delivered_bytes / segment.0,
             _ => self.stats.delivered,
         };
         let whole = matches!(self.app, App::Ftp(_)) && self.stats.total == Some(delivered);

@@ -9,7 +9,7 @@ use crate::dataplane::network::{Network, Policer, Rules};
 use crate::dataplane::node::{Node, Nodes};
 use crate::dataplane::route::{Edge, StaticRoutes, shortest_paths};
 use crate::dataplane::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
-use crate::endpoints::flow::{Flow, Transport};
+use crate::endpoints::flow::Flow;
 use crate::endpoints::flows::Flows;
 use crate::endpoints::units::Units;
 use crate::event::Event;
@@ -21,12 +21,11 @@ use crate::record::table::Names;
 use crate::run::conduct::{Conduct, Part, Replication};
 use crate::run::install;
 use crate::run::ns2;
+use crate::run::transports;
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
-#[cfg(feature = "quinn")]
-use roamlab_quinn::{EndRole, QuinnEnd};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
     SignalSpec, Visit,
@@ -36,10 +35,7 @@ use roamlab_scenario::{
     Scenario, Way,
 };
 use roamlab_traffic::{App, AppSpec};
-use roamlab_transport::{
-    Handshake, QuicHandshake, QuicReceiver, QuicSender, RecoveryKind, TcpParams, TcpReceiver, TcpSender,
-    UdpReceiver, UdpSender,
-};
+use roamlab_transport::{Handshake, RecoveryKind, TcpParams};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -424,15 +420,8 @@ impl<'a> Builder<'a> {
 
     fn flow(&self, spec: &FlowSpec, app: App, tcp: Option<&Arc<TcpParams>>, phase: Duration) -> Flow {
         let transport = match tcp {
-            Some(params) => Transport::Tcp {
-                segment: params.segment,
-                sender: Box::new(TcpSender::new(Arc::clone(params), phase)),
-                receiver: Box::new(TcpReceiver::new(Arc::clone(params))),
-            },
-            None => self.quic(spec).or_else(|| self.quinn(spec)).unwrap_or_else(|| Transport::Udp {
-                sender: UdpSender::default(),
-                receiver: UdpReceiver::default(),
-            }),
+            Some(params) => transports::tcp(params, phase),
+            None => transports::other(spec, self.scenario, &self.streams),
         };
         let end = |name: &String| {
             let node = self.ids[name.as_str()];
@@ -442,42 +431,6 @@ impl<'a> Builder<'a> {
         let mut flow = Flow::new(spec.name.clone(), ends, app, transport);
         flow.dscp = spec.dscp;
         flow
-    }
-
-    /// The ends of a flow over QUIC.
-    fn quic(&self, spec: &FlowSpec) -> Option<Transport> {
-        let mut params = spec.transport.quic()?.clone();
-        // As of TCP: the handshake is that of the requests.
-        if spec.app.asks() {
-            params.handshake = QuicHandshake::None;
-        }
-        let (segment, params) = (params.segment(), Arc::new(params));
-        Some(Transport::Quic {
-            sender: Box::new(QuicSender::new(Arc::clone(&params))),
-            receiver: Box::new(QuicReceiver::new(params)),
-            segment,
-        })
-    }
-
-    /// The ends of a flow over quinn. The client is the end at a host that moves, else the one that gets the data.
-    #[cfg(feature = "quinn")]
-    fn quinn(&self, spec: &FlowSpec) -> Option<Transport> {
-        let params = spec.transport.quinn()?;
-        let (segment, params) = (params.segment(), Arc::new(params.clone()));
-        let moves = |node: &String| self.scenario.hosts.iter().any(|host| host.name == *node);
-        let [from, to] = &spec.path;
-        let uploads = moves(from) && !moves(to);
-        let drawn = self.streams.named(&format!("{}/quinn", spec.name)).uniform();
-        let seed = (drawn * (1u64 << 53) as f64) as u64;
-        let end = |is_client, sends| QuinnEnd::new(Arc::clone(&params), EndRole { is_client, sends }, seed);
-        let (sender, receiver) = (Box::new(end(uploads, true)), Box::new(end(!uploads, false)));
-        Some(Transport::Quinn { sender, receiver, segment })
-    }
-
-    /// The check refuses such flows in a build without quinn.
-    #[cfg(not(feature = "quinn"))]
-    fn quinn(&self, _spec: &FlowSpec) -> Option<Transport> {
-        None
     }
 
     fn faults(&self) -> Vec<Fault> {

@@ -97,10 +97,9 @@ impl Flows {
             return None;
         }
         let state = &self.flows[flow as usize];
-        let (packets, first_seq) = match (&state.transport, state.transport.segment()) {
-            (_, Some(segment)) => (unit.bytes.0.div_ceil(segment.0) as u32, 0),
-            (Transport::Udp { sender, .. }, _) => (unit.packets, sender.next_number()),
-            (_, None) => (unit.packets, 0),
+        let (packets, first_seq) = match &state.transport {
+            Transport::Udp { sender, .. } => (unit.packets, sender.next_number()),
+            connection => (unit.bytes.0.div_ceil(connection.segment()?.0) as u32, 0),
         };
         let Unit { kind, group, number, bytes: Bytes(bytes), .. } = unit;
         let row = cx.probes.units.time_ns.len();

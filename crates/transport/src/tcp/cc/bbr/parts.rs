@@ -5,12 +5,12 @@ use roamlab_engine::{Duration, Time};
 
 /// What of the estimated rate is paced.
 pub const MARGIN: f64 = 0.99;
-/// The rate before a round-trip time is known is that of so long a round trip.
+/// The round-trip time that the rate is computed with before one is measured.
 pub const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// The pipe is full after so many rounds without this growth.
+/// The pipe is full after this number of rounds without this growth.
 const FULL_ROUNDS: u32 = 3;
 const FULL_GROWTH: f64 = 1.25;
-/// An epoch of excess ACKs ends with so many segments.
+/// An epoch of excess ACKs ends when this number of segments is acknowledged.
 const EPOCH: u32 = 1 << 20;
 
 /// The search for the rate that no round exceeds by a quarter.
