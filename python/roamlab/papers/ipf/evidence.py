@@ -16,6 +16,7 @@ from roamlab.papers.ipf.experiments import (
     GAPS_S,
     HOST_COUNTS,
     HOSTS,
+    PLAN_SPAN_S,
     QUEUES,
     SPAN_S,
     VISIT_COUNTS,
@@ -148,8 +149,9 @@ def swept(
     visits: Sequence[int] = VISIT_COUNTS,
     hosts: Sequence[int] = HOST_COUNTS,
     gaps: Sequence[float] = GAPS_S,
+    plan_span_s: float = PLAN_SPAN_S,
 ) -> Sweep:
-    """Asks for the runs of figs. 12, 13, 16 and 17, at these points.
+    """Asks for the runs of figs. 12, 13, 16 and 17, at these points; of the plan the first `plan_span_s`.
 
     The first `POINT_RUNS` or `PLAN_RUNS` of so many, or of those with these numbers.
     """
@@ -164,9 +166,11 @@ def swept(
     planned: dict[tuple[float, str], list[Planned]] = {}
     for gap in gaps:
         scenarios = {
-            (gap, queue): (experiments.plan(gap, queue, reading), numbers[:PLAN_RUNS]) for queue in QUEUES
+            (gap, queue): (experiments.plan(gap, queue, reading, plan_span_s), numbers[:PLAN_RUNS])
+            for queue in QUEUES
         }
-        planned |= batch.each(scenarios, partial(measures.planned, moves=planned_moves(gap)))
+        take = partial(measures.planned, moves=planned_moves(gap), span_s=plan_span_s)
+        planned |= batch.each(scenarios, take)
     return Sweep(reading, batch.each(points, measures.point), planned)
 
 

@@ -259,15 +259,15 @@ def handoffs(count: int, hosts: int, queue: str, reading: Reading = DEFAULT) -> 
 
 
 @cache
-def plan(gap_s: float, queue: str, reading: Reading = DEFAULT) -> Scenario:
-    """Figs. 15 to 17: four hosts, three visits each within 300 s, `gap_s` apart."""
+def plan(gap_s: float, queue: str, reading: Reading = DEFAULT, span_s: float = PLAN_SPAN_S) -> Scenario:
+    """Figs. 15 to 17: four hosts, three visits each within 300 s, `gap_s` apart; the first `span_s` of it."""
     return _scenario(
         f"{gap_s:g} s apart, {queue}",
         planned(gap_s, reading.stay),
         reading.residents,
         _queue(queue, reading.thresholds, reading),
         reading,
-        span_s=PLAN_SPAN_S,
+        span_s=span_s,
         record={"deliveries": True},
     )
 

@@ -302,8 +302,8 @@ PLAN_WINDOWS_S = np.arange(0.0, PLAN_SPAN_S, WINDOW_S)
 
 
 @reads(deliveries="time_ns flow fresh", drops="time_ns place", flows="flow")
-def planned(results: Results, moves: Sequence[float]) -> Planned:
-    """Measures a run of 300 s with handoffs into the cell at `moves`."""
+def planned(results: Results, moves: Sequence[float], span_s: float = PLAN_SPAN_S) -> Planned:
+    """Measures the first `span_s` of a run with handoffs into the cell at `moves`."""
     names = sorted(name for name in results.columns("flows").words("flow") if name.startswith("resident"))
     residents = [arrivals(results, name) for name in names]
     drops = results.columns("drops")
@@ -313,19 +313,20 @@ def planned(results: Results, moves: Sequence[float]) -> Planned:
         soon |= (lost >= at) & (lost < at + JUMP_S + 1.0)
     start = min(moves)
     return Planned(
-        means_bps=tuple(throughput(times, start, PLAN_SPAN_S) for times in residents),
+        means_bps=tuple(throughput(times, start, span_s) for times in residents),
         deviations_bps=tuple(
-            tuple(deviation(times, start, window) for window in DEVIATION_WINDOWS_S) for times in residents
+            tuple(deviation(times, start, span_s, window) for window in DEVIATION_WINDOWS_S)
+            for times in residents
         ),
-        curve=_mean_curve([curve(times, PLAN_WINDOWS_S) for times in residents]),
+        curve=_mean_curve([curve(times, np.arange(0.0, span_s, WINDOW_S)) for times in residents]),
         lost=lost.size,
         lost_at_arrivals=int(soon.sum()),
     )
 
 
-def deviation(times: NDArray[np.float64], start: float, window_s: float) -> float:
-    """Standard deviation of the throughput over the whole windows from `start` to the plan's end, in bit/s."""
-    edges = np.arange(start, PLAN_SPAN_S + 1e-9, window_s)
+def deviation(times: NDArray[np.float64], start: float, end: float, window_s: float) -> float:
+    """Standard deviation of the throughput over the whole windows from `start` to `end`, in bit/s."""
+    edges = np.arange(start, end + 1e-9, window_s)
     return float(np.diff(np.searchsorted(times, edges)).std()) * SEGMENT_BITS / window_s
 
 

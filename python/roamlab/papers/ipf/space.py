@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.ipf import claims, evidence
-from roamlab.papers.ipf.experiments import DEFAULT, Reading
+from roamlab.papers.ipf.experiments import DEFAULT, PLAN_S, Reading
 from roamlab.papers.spaces import Space, axes
 
 if TYPE_CHECKING:
@@ -20,11 +20,16 @@ VISITS, HOSTS, GAPS_S = (3, 5, 8), (3, 5, 7), (20.0, 0.0)
 """Points of figs. 12, 13, 16 and 17 that decide under a setting: the ends, and of hosts and visits
 the middle."""
 
+SEARCHED_PLAN_S = PLAN_S[2]
+"""Of figs. 16 and 17 a search runs the first two of three visits."""
+
 
 def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that depend on a reading."""
     found = evidence.evidence(batch, reading, runs)
-    return partial(claims.read, found, evidence.swept(batch, reading, runs, VISITS, HOSTS, GAPS_S))
+    return partial(
+        claims.read, found, evidence.swept(batch, reading, runs, VISITS, HOSTS, GAPS_S, SEARCHED_PLAN_S)
+    )
 
 
 def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
