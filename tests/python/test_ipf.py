@@ -158,9 +158,9 @@ def test_throughput_counts_segments_in_windows() -> None:
 def test_the_deviation_depends_on_the_window_and_is_taken_over_whole_windows() -> None:
     # From 290 s on: 100 segments in each even second and none in each odd one.
     times = np.concatenate([at + np.arange(100) / 100 for at in range(290, 300, 2)])
-    assert measures.deviation(times, 290.0, 1.0) == pytest.approx(50 * 4096)
-    assert measures.deviation(times, 290.0, 2.0) == 0.0
-    assert measures.deviation(times, 290.0, 4.0) == 0.0, "the last two seconds are no whole window"
+    assert measures.deviation(times, 290.0, 300.0, 1.0) == pytest.approx(50 * 4096)
+    assert measures.deviation(times, 290.0, 300.0, 2.0) == 0.0
+    assert measures.deviation(times, 290.0, 300.0, 4.0) == 0.0, "the last two seconds are no whole window"
 
 
 def test_the_schedule_is_that_of_the_run_and_not_of_the_plan() -> None:
