@@ -31,6 +31,8 @@ export PIP_NO_COMPILE := 1
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 # Compiled modules are kept, whatever the environment says: without them every start of the program takes seconds.
 export PYTHONDONTWRITEBYTECODE :=
+# Tests run side by side, and their matrices are small.
+export OPENBLAS_NUM_THREADS := 1
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 

@@ -4,6 +4,9 @@ import os
 import signal
 import sys
 
+# Matrices are small. The threads of numpy's library take more processor time than they save, and runs want it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 _interrupted = False
 
 

@@ -90,7 +90,7 @@ def reproduced(paper: str, out: Path) -> dict[str, dict[str, Any]]:
         low, high = claim["interval"]
         assert low is None or low <= claim["effect"]
         assert high is None or claim["effect"] <= high
-        assert {"unit", "runs", "reading"} <= claim.keys()
+        assert {"unit", "runs", "interpretation"} <= claim.keys()
         assert claim["why"], name
         assert name in done.stdout
     page = Page((out / "report.html").read_text())

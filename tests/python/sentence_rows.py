@@ -32,7 +32,7 @@ def rows(of: Sequence[Sentence]) -> str:
 
 
 def problems(of: Sequence[Sentence], default: Any, tables: dict[str, Any]) -> list[str]:
-    """Fields of the reading without a sentence, and values that are not ours or that the text rules out."""
+    """Fields of the interpretation without a sentence, and values that are not ours or that the text rules out."""
     ours = {field.name: plain(getattr(default, field.name)) for field in fields(default)}
     found = [f"{name}: no sentence" for name in ours if name not in {each.field for each in of}]
     for each in of:

@@ -11,7 +11,7 @@ import pytest
 from conftest import check_figures, reproduced
 from roamlab.papers.bcmp import RUNS, claims, experiments, measures
 from roamlab.papers.bcmp.evidence import Evidence
-from roamlab.papers.bcmp.experiments import DEFAULT, HIGH, LOW, TCPS, TOPOLOGIES, WAYS, Reading
+from roamlab.papers.bcmp.experiments import DEFAULT, HIGH, LOW, TCPS, TOPOLOGIES, WAYS, Interpretation
 from roamlab.papers.bcmp.measures import STEPS_MS, Download, Streams
 from roamlab.papers.bcmp.space import SPACE
 from roamlab.running.run import run
@@ -132,18 +132,22 @@ def test_planned_handovers_lose_nothing_and_unplanned_ones_do(topology: str) -> 
 
 
 def test_anchors_that_stay_make_the_way_longer() -> None:
-    found = measures.of_streams(run(experiments.streams("tree", "planned", Reading(anchor_change=False))))
+    found = measures.of_streams(
+        run(experiments.streams("tree", "planned", Interpretation(anchor_change=False)))
+    )
     assert found.forwarding_s > 0.016
 
 
 def test_at_a_fixed_time_packets_wait_as_long_as_the_preparation_is_ahead() -> None:
-    found = measures.of_streams(run(experiments.streams("mesh", "planned", Reading(when_prepared=False))))
+    found = measures.of_streams(
+        run(experiments.streams("mesh", "planned", Interpretation(when_prepared=False)))
+    )
     assert (sum(found.lost), found.largest_variance_s > 0.03) == (0, True)
 
 
 @pytest.mark.parametrize(("dwell_ms", "total"), [(DEFAULT.dwell_ms, 100), (1003, 200)])
 def test_the_total_of_handovers_is_that_of_both_hosts(dwell_ms: int, total: int) -> None:
-    scenario = experiments.streams("tree", "unplanned", Reading(dwell_ms=dwell_ms))
+    scenario = experiments.streams("tree", "unplanned", Interpretation(dwell_ms=dwell_ms))
     walkers = [host for host in scenario.expanded()["hosts"] if host["name"].startswith("walker")]
     moves_ms = sorted(
         float(visit["at"].removesuffix(" ms")) for host in walkers for visit in host["visits"][1:]
@@ -155,7 +159,9 @@ def test_the_total_of_handovers_is_that_of_both_hosts(dwell_ms: int, total: int)
 
 def test_a_host_with_air_of_its_own_shares_it_with_no_one() -> None:
     own, cell = (
-        measures.of_download(run(experiments.downloads("mesh", "none", "sack", HIGH, Reading(air=air))))
+        measures.of_download(
+            run(experiments.downloads("mesh", "none", "sack", HIGH, Interpretation(air=air)))
+        )
         for air in ("of each host", "of a cell")
     )
     assert own.throughput_bps > 0.99 * claims.LINK_BPS
@@ -165,20 +171,23 @@ def test_a_host_with_air_of_its_own_shares_it_with_no_one() -> None:
 def test_a_download_that_is_cut_half_as_often_is_nearer_to_the_link() -> None:
     """The mechanism of fig. 7: how often the window is cut."""
     each, total = (
-        measures.of_download(run(experiments.downloads("tree", "unplanned", "fack", HIGH, reading)))
-        for reading in (Reading(dwell_ms=1003), DEFAULT)
+        measures.of_download(run(experiments.downloads("tree", "unplanned", "fack", HIGH, interpretation)))
+        for interpretation in (Interpretation(dwell_ms=1003), DEFAULT)
     )
     assert each.throughput_bps / claims.LINK_BPS < 0.96
     assert total.throughput_bps / claims.LINK_BPS > 0.97
 
 
 def test_the_floor_of_the_timer_may_be_the_profiles_own() -> None:
-    for reading, floor in ((DEFAULT, None), (Reading(min_rto="200 ms"), "200 ms")):
-        flow, *_ = experiments.downloads("tree", "none", "reno", LOW, reading).tables["flows"]
+    for interpretation, floor in ((DEFAULT, None), (Interpretation(min_rto="200 ms"), "200 ms")):
+        flow, *_ = experiments.downloads("tree", "none", "reno", LOW, interpretation).tables["flows"]
         assert flow["transport"].get("min_rto") == floor
     old, later = (
-        measures.of_download(run(experiments.downloads("tree", "unplanned", "reno", HIGH, reading)))
-        for reading in (Reading(beside="nothing", profile="ns2-2001"), Reading(beside="nothing"))
+        measures.of_download(run(experiments.downloads("tree", "unplanned", "reno", HIGH, interpretation)))
+        for interpretation in (
+            Interpretation(beside="nothing", profile="ns2-2001"),
+            Interpretation(beside="nothing"),
+        )
     )
     assert old.throughput_bps > 2 * later.throughput_bps, "two ticks of 100 ms, and 1 s"
 
@@ -204,18 +213,20 @@ def test_reno_waits_for_its_timer_and_fack_does_not() -> None:
 
 
 def test_every_value_of_an_axis_changes_a_scenario() -> None:
-    def texts(reading: Reading) -> tuple[str, ...]:
-        cases = [experiments.streams("tree", way, reading).text for way in WAYS]
-        download = experiments.downloads("tree", "unplanned", "reno", reading.window, reading)
-        return (*cases, download.text, str(reading.window))
+    def texts(interpretation: Interpretation) -> tuple[str, ...]:
+        cases = [experiments.streams("tree", way, interpretation).text for way in WAYS]
+        download = experiments.downloads("tree", "unplanned", "reno", interpretation.window, interpretation)
+        return (*cases, download.text, str(interpretation.window))
 
     settings = [
         tuple(value if at == place else 0 for at in range(len(SPACE.axes)))
         for place, axis in enumerate(SPACE.axes)
         for value in range(1, len(axis.values))
     ]
-    assert len({texts(SPACE.reading(setting)) for setting in settings} - {texts(DEFAULT)}) == len(settings)
-    assert SPACE.reading((0,) * len(SPACE.axes)) == DEFAULT
+    assert len({texts(SPACE.interpretation(setting)) for setting in settings} - {texts(DEFAULT)}) == len(
+        settings
+    )
+    assert SPACE.interpretation((0,) * len(SPACE.axes)) == DEFAULT
 
 
 def test_reproduction_end_to_end(tmp_path: Path) -> None:

@@ -212,7 +212,8 @@ def test_json_has_the_fields_of_the_deciding_measure(tmp_path: Path) -> None:
     claims.write_json([_claim(_GOOD, _BAD), _claim(stats.student([1.0]))], path)
     first, second = json.loads(path.read_text(encoding="utf-8"))
     shown = {
-        key: first[key] for key in ("id", "verdict", "effect", "unit", "interval", "runs", "reading", "why")
+        key: first[key]
+        for key in ("id", "verdict", "effect", "unit", "interval", "runs", "interpretation", "why")
     }
     assert shown == {
         "id": "mblue.fig12",
@@ -221,7 +222,7 @@ def test_json_has_the_fields_of_the_deciding_measure(tmp_path: Path) -> None:
         "unit": "pkt",
         "interval": [-3, -1],
         "runs": 30,
-        "reading": "buffer 120",
+        "interpretation": "buffer 120",
         "why": "the burst is kept",
     }
     assert second["interval"] == [None, None]

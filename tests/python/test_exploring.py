@@ -1,4 +1,4 @@
-"""`reproduce --explore` on a planted paper: a queue overflows under two of its readings together, and only then."""
+"""`reproduce --explore` on a planted paper: a queue overflows under two interpretations together, and only then."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """What is open."""
 
     limit_pkts: int = 40
@@ -39,7 +39,7 @@ class Reading:
     delay_ms: int = 10
 
 
-def _scenario(reading: Reading) -> Scenario:
+def _scenario(interpretation: Interpretation) -> Scenario:
     return Scenario(
         f"""
 [run]
@@ -47,12 +47,12 @@ duration = "3 s"
 [[links]]
 between = ["a", "b"]
 rate = "1 Mbit/s"
-delay = "{reading.delay_ms} ms"
-queue = {{ kind = "droptail", limit = "{reading.limit_pkts} pkt" }}
+delay = "{interpretation.delay_ms} ms"
+queue = {{ kind = "droptail", limit = "{interpretation.limit_pkts} pkt" }}
 [[flows]]
 name = "f"
 path = ["a", "b"]
-transport = {{ kind = "tcp", variant = "reno", window = "{reading.window_pkts} pkt" }}
+transport = {{ kind = "tcp", variant = "reno", window = "{interpretation.window_pkts} pkt" }}
 app = {{ kind = "ftp", start_within = "1 s" }}
 """
     )
@@ -63,8 +63,8 @@ def lost(results: Results) -> int:
     return int(results.columns("flows")["dropped_pkts"].sum())
 
 
-def _ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    found = batch.each({"only": (_scenario(reading), runs)}, lost)
+def _ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+    found = batch.each({"only": (_scenario(interpretation), runs)}, lost)
     return partial(_decide, found["only"])
 
 
@@ -75,7 +75,7 @@ def _decide(losses: list[int]) -> list[Claim]:
 
 SPACE = Space(
     "Planted",
-    Reading(),
+    Interpretation(),
     (
         Axis("limit_pkts", "queue", (Value("40", 40), Value("8", 8)), "planted"),
         Axis("window_pkts", "window", (Value("16", 16), Value("4", 4)), "planted"),
@@ -143,11 +143,11 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     assert told in [row[1] for row in page.tables[0].rows]
 
 
-def _beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+def _beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     assert list(runs) in ([0], list(range(11, 17))), (
         "few runs of each setting, and fresh ones where a verdict turns"
     )
-    found = batch.each({"only": (_scenario(reading), runs)}, lost)
+    found = batch.each({"only": (_scenario(interpretation), runs)}, lost)
 
     def decide() -> list[Claim]:
         measure = Measure("lost", largest([float(each) for each in found["only"]]), "pkt", at_most(0))
@@ -198,8 +198,8 @@ def test_an_interrupted_search_goes_on_and_ends_alike(
     assert again == whole
 
 
-def _ask_two(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    losses = batch.each({"only": (_scenario(reading), runs)}, lost)["only"]
+def _ask_two(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+    losses = batch.each({"only": (_scenario(interpretation), runs)}, lost)["only"]
 
     def decide() -> list[Claim]:
         values = [float(each) for each in losses]
@@ -244,8 +244,8 @@ def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
 def test_a_fit_counts_claims_that_did_not_steer_the_search(tmp_path: Path) -> None:
     """It is decided in a part of the settings of the search, and in all of those of the fit."""
 
-    def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-        decide = _ask(batch, reading, runs)
+    def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+        decide = _ask(batch, interpretation, runs)
         return lambda: [replace(claim, id="planted.again") for claim in decide()]
 
     of_space = replace(SPACE, ask=_ask_two, beside=beside)
@@ -260,9 +260,9 @@ def test_a_fit_counts_claims_that_did_not_steer_the_search(tmp_path: Path) -> No
     assert (data["holds"], data["results"]) == ({"fit": 2, "default": 0}, 3)
 
 
-def _ask_even(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+def _ask_even(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """A verdict that is the same in every block, and one of the first run's number alone."""
-    losses = batch.each({"only": (_scenario(reading), runs)}, lost)["only"]
+    losses = batch.each({"only": (_scenario(interpretation), runs)}, lost)["only"]
 
     def decide() -> list[Claim]:
         turning = exact(1.0 if runs[0] % 10 else -1.0)
@@ -338,9 +338,9 @@ def test_what_a_run_draws_outside_the_engine_is_its_own(tmp_path: Path) -> None:
     batch = Batch()
     found = batch.each(
         {
-            "drawn": (lambda run: _scenario(Reading(limit_pkts=8 if run % 2 else 40)), range(4)),
-            "8": (_scenario(Reading(limit_pkts=8)), range(4)),
-            "40": (_scenario(Reading(limit_pkts=40)), range(4)),
+            "drawn": (lambda run: _scenario(Interpretation(limit_pkts=8 if run % 2 else 40)), range(4)),
+            "8": (_scenario(Interpretation(limit_pkts=8)), range(4)),
+            "40": (_scenario(Interpretation(limit_pkts=40)), range(4)),
         },
         lost,
     )
@@ -357,11 +357,11 @@ def test_a_space_with_too_few_runs_for_a_verdict_is_refused(changes: dict[str, i
 
 @pytest.mark.parametrize("name", papers.names())
 def test_each_paper_has_its_axes(name: str) -> None:
-    """Each value is one that the paper's reading takes, and the first is the default."""
+    """Each value is one that the paper's interpretation takes, and the first is the default."""
     space = papers.space(name)
-    assert space.reading((0,) * len(space.axes)) == space.default
+    assert space.interpretation((0,) * len(space.axes)) == space.default
     assert len({axis.field for axis in space.axes}) == len(space.axes)
     for at, axis in enumerate(space.axes):
         for value in range(len(axis.values)):
             setting = tuple(value if one == at else 0 for one in range(len(space.axes)))
-            assert getattr(space.reading(setting), axis.field) == axis.values[value].value
+            assert getattr(space.interpretation(setting), axis.field) == axis.values[value].value

@@ -39,14 +39,14 @@ def _short(scenario: Scenario, seconds: int) -> Scenario:
     return scenario.set("run.duration", f"{seconds} s")
 
 
-def test_all_hosts_visit_together_unless_a_reading_spreads_them() -> None:
+def test_all_hosts_visit_together_unless_a_interpretation_spreads_them() -> None:
     stay = 200 / 11
     for of_host in evidence.visits():
         assert of_host == pytest.approx([stay * part for part in (1, 3, 5, 7, 9)])
     evenly = experiments.visits(5, 5, 200.0, None)
     assert all(leaves - comes == pytest.approx(stay) for mover in evenly for comes, leaves in mover.visits)
     comes = sorted(
-        at for of_host in evidence.visits(experiments.Reading(gap="evenly apart")) for at in of_host
+        at for of_host in evidence.visits(experiments.Interpretation(gap="evenly apart")) for at in of_host
     )
     assert np.diff(comes) == pytest.approx(np.full(24, 2 * stay / 5))
     short, *_ = experiments.visits(5, 5, 200.0, stay=0.25)
@@ -55,16 +55,16 @@ def test_all_hosts_visit_together_unless_a_reading_spreads_them() -> None:
 
 
 def test_hosts_come_from_one_old_cell_or_each_from_its_own() -> None:
-    def old_cells(reading: experiments.Reading) -> set[str]:
-        hosts = experiments.handoffs(5, 5, "red", reading).tables["hosts"]
+    def old_cells(interpretation: experiments.Interpretation) -> set[str]:
+        hosts = experiments.handoffs(5, 5, "red", interpretation).tables["hosts"]
         return {host["visits"][0]["cell"] for host in hosts if host["name"].startswith("mh")}
 
     assert old_cells(experiments.DEFAULT) == {"bs1"}
-    own = experiments.Reading(old_cell="own")
+    own = experiments.Interpretation(old_cell="own")
     assert old_cells(own) == {"bs1", "bs1-2", "bs1-3", "bs1-4", "bs1-5"}
     one, five = (
-        measures.point(run(_short(experiments.handoffs(5, 5, "red", reading), 30))).priority
-        for reading in (experiments.DEFAULT, own)
+        measures.point(run(_short(experiments.handoffs(5, 5, "red", interpretation), 30))).priority
+        for interpretation in (experiments.DEFAULT, own)
     )
     assert one > 100 < five, "windows are forwarded from each"
 
@@ -104,13 +104,13 @@ def test_round_trips_are_those_of_section_iv() -> None:
 
 
 def test_every_value_of_an_axis_changes_a_scenario() -> None:
-    def texts(reading: experiments.Reading) -> tuple[str, ...]:
+    def texts(interpretation: experiments.Interpretation) -> tuple[str, ...]:
         return tuple(
             scenario.text
             for kind in experiments.QUEUES
             for scenario in (
-                experiments.arrival(2, kind, reading),
-                experiments.handoffs(5, 5, kind, reading),
+                experiments.arrival(2, kind, interpretation),
+                experiments.handoffs(5, 5, kind, interpretation),
             )
         )
 
@@ -122,13 +122,13 @@ def test_every_value_of_an_axis_changes_a_scenario() -> None:
         if not any(at and axis.field in of_measures for at, axis in zip(setting, SPACE.axes, strict=True))
     ]
     assert len(settings) - len(changing) == 5, "what is measured in the default's runs"
-    assert len({texts(SPACE.reading(setting)) for setting in changing}) == len(changing)
+    assert len({texts(SPACE.interpretation(setting)) for setting in changing}) == len(changing)
 
     def queue(kind: str, **changed: object) -> dict[str, object]:
-        reading = experiments.Reading(**changed)  # type: ignore[arg-type]
-        found: dict[str, object] = experiments.handoffs(5, 5, kind, reading).parameters["cells"]["bs2"][
-            "queue"
-        ]
+        interpretation = experiments.Interpretation(**changed)  # type: ignore[arg-type]
+        found: dict[str, object] = experiments.handoffs(5, 5, kind, interpretation).parameters["cells"][
+            "bs2"
+        ]["queue"]
         return found
 
     assert queue("red", gentle=True)["gentle"] is True
@@ -229,10 +229,10 @@ def test_half_of_the_flows_back_off_together_for_as_long_as_their_cuts_are_recen
     assert period((25.0, "resident1"), (25.1, "resident2")) == 0.0, "long after the handoff"
 
 
-def test_a_connection_already_present_is_all_of_them_unless_a_reading_picks_one() -> None:
+def test_a_connection_already_present_is_all_of_them_unless_a_interpretation_picks_one() -> None:
     of_residents = (10.0, 20.0, 60.0)
     picked = {
-        which: claims_plan.chosen(experiments.Reading(measured=which), of_residents)
+        which: claims_plan.chosen(experiments.Interpretation(measured=which), of_residents)
         for which in ("all", "first", "last")
     }
     assert picked == {"all": 30.0, "first": 10.0, "last": 60.0}
@@ -248,10 +248,10 @@ def test_the_deviation_over_cases_is_that_of_each_resident() -> None:
     assert claims_plan.deviations(sweep, "red") == [pytest.approx(np.std(range(7), ddof=1))]
 
 
-def _decided(reading: experiments.Reading, store: Path, *ids: str) -> dict[str, claims.Claim]:
+def _decided(interpretation: experiments.Interpretation, store: Path, *ids: str) -> dict[str, claims.Claim]:
     """Claims on the standard case, from five runs."""
     batch = Batch()
-    found = evidence.evidence(batch, reading, 5)
+    found = evidence.evidence(batch, interpretation, 5)
     batch.make(store, threads=2)
     point = claims._gain(found, "utilisation", lambda run: run.point.utilisation * 100, "%", greater())
     decided = {
@@ -264,21 +264,21 @@ def _decided(reading: experiments.Reading, store: Path, *ids: str) -> dict[str, 
 
 def test_the_gain_needs_hosts_that_come_together(tmp_path: Path) -> None:
     together = _decided(experiments.DEFAULT, tmp_path, "period")
-    apart = _decided(experiments.Reading(gap="1 s apart"), tmp_path, "period")
+    apart = _decided(experiments.Interpretation(gap="1 s apart"), tmp_path, "period")
     assert together["gain"].verdict == together["period"].verdict == "holds"
     assert apart["gain"].verdict == apart["period"].verdict == "undecided"
     assert abs(apart["gain"].measures[0].measured.effect) < 0.05
 
 
 def test_fig_11_holds_where_red_is_gentle(tmp_path: Path) -> None:
-    gentle = _decided(experiments.Reading(gentle=True), tmp_path, "fig11")
+    gentle = _decided(experiments.Interpretation(gentle=True), tmp_path, "fig11")
     assert {measure.verdict for measure in gentle["fig11"].measures} == {"holds"}
     assert gentle["gain"].verdict == "holds"
 
 
 def test_fig_9_holds_with_a_p_max_of_0_1_and_drops_of_1993(tmp_path: Path) -> None:
-    reading = experiments.Reading(max_p=0.1, wait=False)
-    assert _decided(reading, tmp_path, "fig9")["fig9"].verdict == "holds"
+    interpretation = experiments.Interpretation(max_p=0.1, wait=False)
+    assert _decided(interpretation, tmp_path, "fig9")["fig9"].verdict == "holds"
 
 
 def test_one_run_is_drawn_though_its_interval_has_no_end(tmp_path: Path) -> None:

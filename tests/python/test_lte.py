@@ -11,7 +11,7 @@ import pytest
 from conftest import check_figures, reproduced
 from hand_made import FakeResults
 from roamlab.papers.lte import claims, experiments, measures, model, modelfit
-from roamlab.papers.lte.experiments import Reading
+from roamlab.papers.lte.experiments import Interpretation
 from roamlab.papers.runs import Batch
 from roamlab.running.run import run
 
@@ -99,9 +99,9 @@ def test_the_chart_is_in_order_only_if_each_message_follows_its_cause() -> None:
     assert measures.chart_in_order(_signalling(late="ue-context-release")), "nothing follows it"
 
 
-def test_a_reading_changes_the_scenario_it_is_about() -> None:
+def test_a_interpretation_changes_the_scenario_it_is_about() -> None:
     def parameters(**changed: Any) -> dict[str, Any]:
-        return experiments.active_queue("predictive", "red", Reading(**changed)).parameters
+        return experiments.active_queue("predictive", "red", Interpretation(**changed)).parameters
 
     default = parameters()
     assert default["flows"][0]["transport"]["min_rto"] == "200 ms"
@@ -119,13 +119,13 @@ def test_a_reading_changes_the_scenario_it_is_about() -> None:
     for cross in (0, 1, 2):
         ends = [flow["path"][1] for flow in parameters(cross=cross)["flows"]]
         assert ends.count("enb1") == cross
-    others = experiments.forwarding("standard", 5, Reading(window_others=1000)).parameters
+    others = experiments.forwarding("standard", 5, Interpretation(window_others=1000)).parameters
     assert [flow["transport"]["window"] for flow in others["flows"]] == ["44 pkt"] + ["1000 pkt"] * 6
 
 
 @pytest.mark.parametrize(("detach", "gap_ms"), [("in all", 30), ("before random access", 45)])
 def test_the_detach_time_includes_random_access_by_default(detach: str, gap_ms: int) -> None:
-    results = run(experiments.forwarding("standard", 2, Reading(detach=detach)))
+    results = run(experiments.forwarding("standard", 2, Interpretation(detach=detach)))
     left, attached = (float(measures.phases(results, phase)[-1]) for phase in ("link-down", "link-up"))
     confirmed = float(measures.phases(results, "access-granted")[-1])
     assert attached - left == pytest.approx((gap_ms - 15) / 1e3, abs=1e-3)
@@ -151,7 +151,9 @@ def test_scenarios_have_the_mobiles_of_the_tables() -> None:
 def test_at_the_peak_equation_3_takes_more_than_the_areas_of_figure_3() -> None:
     """One round trip is left there, in which a timed-out flow cannot lose k rounds of slow start."""
     most = experiments.WINDOW_PKTS
-    printed, area = (model.delivered(most, most, reading) for reading in ("literal", "trajectory"))
+    printed, area = (
+        model.delivered(most, most, interpretation) for interpretation in ("literal", "trajectory")
+    )
     assert [float(value) for value in (printed.timeout, area.timeout, area.halving)] == [683, 716, 737]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roamlab.papers.lte.model import CASES, READINGS, Reading, delivered, slow_start_rounds
+from roamlab.papers.lte.model import CASES, READINGS, Interpretation, delivered, slow_start_rounds
 
 
 @pytest.mark.parametrize(("cwnd_ho", "halving", "timeout"), [(44, 737, 683), (33, 561, 474), (22, 506, 382)])
@@ -36,7 +36,7 @@ def test_slow_start_takes_a_round_for_each_doubling_and_one_more() -> None:
     assert slow_start_rounds(Fraction(33, 2)) == 6
 
 
-def test_negative_terms_do_not_count_in_the_clamped_reading() -> None:
+def test_negative_terms_do_not_count_in_the_clamped_interpretation() -> None:
     """At 44 only the last term, 22 - 6 + 5 - 32 = -11, is negative."""
     assert delivered(44, 44, "clamped").timeout == 683 - 11
 
@@ -48,15 +48,15 @@ def test_the_trajectory_ends_with_the_interval() -> None:
     assert delivered(44, 22, "trajectory").timeout == sum(sent)
 
 
-@given(half=st.integers(2, 500), share=st.fractions(0, 1), reading=st.sampled_from(READINGS))
+@given(half=st.integers(2, 500), share=st.fractions(0, 1), interpretation=st.sampled_from(READINGS))
 def test_a_halving_costs_and_a_timeout_costs_more_on_the_trajectory(
-    half: int, share: Fraction, reading: Reading
+    half: int, share: Fraction, interpretation: Interpretation
 ) -> None:
-    found = delivered(2 * half, half + share * half, reading)
+    found = delivered(2 * half, half + share * half, interpretation)
     assert found.halving < found.ideal
-    if reading == "trajectory":
+    if interpretation == "trajectory":
         assert 0 < found.timeout <= found.halving
-    if reading == "clamped":
+    if interpretation == "clamped":
         assert found.timeout < found.halving
 
 

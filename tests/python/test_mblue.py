@@ -155,7 +155,7 @@ def test_overall_fails_where_the_residents_starve() -> None:
 
 
 @pytest.mark.parametrize("stable", claims.DEVIATIONS)
-def test_the_queue_is_stable_by_what_the_reading_says(stable: str) -> None:
+def test_the_queue_is_stable_by_what_the_interpretation_says(stable: str) -> None:
     """RED's queue deviates by 10 packets of 20, and by 5 in the visits. MBLUE differs in one value."""
 
     def measured(**changes: float) -> float:
@@ -164,8 +164,8 @@ def test_the_queue_is_stable_by_what_the_reading_says(stable: str) -> None:
             "red": [_three(**red) for _ in range(5)],
             "mblue": [_three(**red | changes) for _ in range(5)],
         }
-        reading = replace(experiments.DEFAULT, stable=stable)
-        *_, measure = claims._overall(evidence.Evidence(reading, {}, three, [])).measures
+        interpretation = replace(experiments.DEFAULT, stable=stable)
+        *_, measure = claims._overall(evidence.Evidence(interpretation, {}, three, [])).measures
         return measure.measured.effect
 
     found = [measured(deviation=9.0), measured(mean_queue=40.0), measured(visit_deviation=3.0)]
@@ -203,12 +203,12 @@ def test_a_buffer_overtaken_only_at_the_switch_is_in_order() -> None:
 
 def test_what_fig_12_says_of_the_papers_axis_is_that_of_runs(tmp_path: Path) -> None:
     names = ("default", "nearest")
-    readings = dict(zip(names, (experiments.DEFAULT, mblue._NEAREST), strict=True))
+    interpretations = dict(zip(names, (experiments.DEFAULT, mblue._NEAREST), strict=True))
     batch = Batch()
     runs = {
         name: batch.each(
             {
-                queue: (experiments.one_handoff(queue, readings[name]), 30)
+                queue: (experiments.one_handoff(queue, interpretations[name]), 30)
                 for queue in ("mblue", "red", "blue")
             },
             measures.one_handoff,
@@ -216,7 +216,7 @@ def test_what_fig_12_says_of_the_papers_axis_is_that_of_runs(tmp_path: Path) -> 
         for name in names
     }
     batch.make(tmp_path, threads=2)
-    found = {name: evidence.Evidence(readings[name], one, {}, []) for name, one in runs.items()}
+    found = {name: evidence.Evidence(interpretations[name], one, {}, []) for name, one in runs.items()}
 
     def after(name: str, queue: str) -> float:
         return float(np.mean([run.received_after for run in found[name].one[queue]]))
@@ -234,7 +234,7 @@ def test_what_fig_12_says_of_the_papers_axis_is_that_of_runs(tmp_path: Path) -> 
 def test_mblue_starves_the_residents_unless_the_freeze_time_is_a_round_trip(tmp_path: Path) -> None:
     batch = Batch()
     found = {
-        freeze: evidence.evidence(batch, experiments.Reading(freeze_time=freeze), 12)
+        freeze: evidence.evidence(batch, experiments.Interpretation(freeze_time=freeze), 12)
         for freeze in ("1 ms", "90 ms")
     }
     batch.make(tmp_path, threads=2)
@@ -284,11 +284,11 @@ def test_windows_in_step_correlate_and_constant_ones_do_not() -> None:
     assert measures.window_correlation(FakeResults(tcp=one_moves), 10.0) == 0.0  # type: ignore[arg-type]
 
 
-def test_a_reading_changes_the_scenario_it_is_about() -> None:
+def test_a_interpretation_changes_the_scenario_it_is_about() -> None:
     default = experiments.one_handoff("mblue").parameters
 
     def changed(**fields: Any) -> dict[str, Any]:
-        return experiments.one_handoff("mblue", experiments.Reading(**fields)).parameters
+        return experiments.one_handoff("mblue", experiments.Interpretation(**fields)).parameters
 
     assert changed(beacon="uniform")["mobility"]["tb_mode"] == "uniform" != default["mobility"]["tb_mode"]
     assert [link["delay"] for link in changed(rtt="88/90/92 ms")["links"][2:5]] == [
@@ -302,8 +302,8 @@ def test_a_reading_changes_the_scenario_it_is_about() -> None:
     assert {cell["queue"]["kind"] for cell in changed(both=True)["cells"].values()} == {"mblue"}
     assert {cell["queue"]["kind"] for cell in default["cells"].values()} == {"mblue", "droptail"}
 
-    def queue(kind: str, **reading: object) -> dict[str, object]:
-        chosen = experiments.Reading(**reading)  # type: ignore[arg-type]
+    def queue(kind: str, **interpretation: object) -> dict[str, object]:
+        chosen = experiments.Interpretation(**interpretation)  # type: ignore[arg-type]
         found: dict[str, object] = experiments.one_handoff(kind, chosen).parameters["cells"]["bs2"]["queue"]
         return found
 
@@ -311,7 +311,9 @@ def test_a_reading_changes_the_scenario_it_is_about() -> None:
     assert queue("blue", blue_random=True)["update_on_random_drop"] is True
     assert queue("blue", freeze_time="90 ms")["freeze_time"] == "90 ms"
     assert (queue("red", gentle=True)["gentle"], queue("red", max_p=0.1)["max_p"]) == (True, 0.1)
-    short = experiments.three_handoffs("red", experiments.Reading(stay=0.25)).tables["hosts"][0]["visits"]
+    short = experiments.three_handoffs("red", experiments.Interpretation(stay=0.25)).tables["hosts"][0][
+        "visits"
+    ]
     assert [visit["at"] for visit in short[1:3]] == ["5714285714 ns", "8571428571 ns"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import check_figures, reproduced
 from roamlab.papers.ripple import claims, evidence, experiments, explanations, measures
-from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, MECHANISMS, TCPS, Reading
+from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, MECHANISMS, TCPS, Interpretation
 from roamlab.papers.ripple.handover import KINDS, median_handover
 from roamlab.papers.ripple.measures import Run
 from roamlab.papers.ripple.space import SPACE
@@ -46,7 +46,7 @@ IDS = [
 def _made(
     throughput: Callable[[str, str, int], float],
     timeouts: Callable[[str, str, int], int] = lambda *_: 0,
-    reading: Reading = DEFAULT,
+    interpretation: Interpretation = DEFAULT,
 ) -> Evidence:
     """Five runs of each case, with a little noise that is the same in all; 1 Mbit/s without handovers."""
     cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
@@ -58,7 +58,7 @@ def _made(
         for case in cases
     }
     still = {tcp: [Run(1e6, 0, 0, 100.0, 0)] * 5 for tcp in TCPS}
-    return evidence.Evidence(reading, still, (moved,))
+    return evidence.Evidence(interpretation, still, (moved,))
 
 
 def _decided(found: Evidence) -> dict[str, Claim]:
@@ -75,7 +75,7 @@ def test_the_network_has_the_papers_counts() -> None:
 
 @pytest.mark.parametrize("moves", experiments.MOVES)
 def test_the_host_changes_cells_twenty_times(moves: str) -> None:
-    (host,) = experiments.handovers("reno", "Buffer", -500, Reading(moves=moves)).expanded()["hosts"]
+    (host,) = experiments.handovers("reno", "Buffer", -500, Interpretation(moves=moves)).expanded()["hosts"]
     cells = [int(visit["cell"].removeprefix("an-bs-")) for visit in host["visits"]]
     assert len(cells) == experiments.HANDOVERS + 1
     routers = [cell // 3 for cell in cells]
@@ -95,7 +95,9 @@ def test_random_times_are_others_in_each_run_and_the_same_again() -> None:
         assert len(of_run) == experiments.HANDOVERS
         assert all(after - before > experiments.DWELL_NS / 2 for before, after in pairwise(of_run))
     assert turns[0] != turns[1]
-    assert all(at % experiments.DWELL_NS == 0 for at in experiments.turns_ns(Reading(moves="evenly"), 0))
+    assert all(
+        at % experiments.DWELL_NS == 0 for at in experiments.turns_ns(Interpretation(moves="evenly"), 0)
+    )
 
 
 def test_runs_at_random_times_differ_in_their_starts_too(tmp_path: Path) -> None:
@@ -107,49 +109,53 @@ def test_runs_at_random_times_differ_in_their_starts_too(tmp_path: Path) -> None
 
 
 def test_every_value_of_an_axis_changes_a_scenario() -> None:
-    def texts(reading: Reading) -> tuple[str, ...]:
+    def texts(interpretation: Interpretation) -> tuple[str, ...]:
         full = [
-            experiments.handovers("reno", way, delay, reading).text
+            experiments.handovers("reno", way, delay, interpretation).text
             for way in MECHANISMS
             for delay in (-100, 100)
         ]
-        return (*full, reading.normalised_by)
+        return (*full, interpretation.normalised_by)
 
     settings = [
         tuple(value if at == place else 0 for at in range(len(SPACE.axes)))
         for place, axis in enumerate(SPACE.axes)
         for value in range(1, len(axis.values))
     ]
-    assert len({texts(SPACE.reading(setting)) for setting in settings} - {texts(DEFAULT)}) == len(settings)
-    assert SPACE.reading((0,) * len(SPACE.axes)) == DEFAULT
+    assert len({texts(SPACE.interpretation(setting)) for setting in settings} - {texts(DEFAULT)}) == len(
+        settings
+    )
+    assert SPACE.interpretation((0,) * len(SPACE.axes)) == DEFAULT
 
 
 def test_the_space_contains_the_set_up_that_gives_figure_3() -> None:
     """Measured by independent scripts of ns-2: Buffer is worst where candidates are filled all the time."""
-    wanted = Reading(trigger="no-path", drop="newest")
+    wanted = Interpretation(trigger="no-path", drop="newest")
     at = tuple(
         next(place for place, value in enumerate(axis.values) if value.value == getattr(wanted, axis.field))
         for axis in SPACE.axes
     )
-    assert SPACE.reading(at) == wanted
+    assert SPACE.interpretation(at) == wanted
 
 
 def test_layer_3_is_late_apart_for_proactive_and_reactive_mechanisms() -> None:
-    reading = Reading(detection_ms=20, reactive_ms=300)
-    delays = {way: experiments.mobility(way, reading)["detection"]["delay"] for way in MECHANISMS}
+    interpretation = Interpretation(detection_ms=20, reactive_ms=300)
+    delays = {way: experiments.mobility(way, interpretation)["detection"]["delay"] for way in MECHANISMS}
     assert delays == {"Buffer": "20 ms", "noBuffer": "20 ms", "biCast": "300 ms"}
 
 
 def test_other_hosts_take_air() -> None:
     alone, beside = (
-        measures.of_run(run(experiments.still("sack", Reading(others=others)).set("run.duration", "20 s")))
+        measures.of_run(
+            run(experiments.still("sack", Interpretation(others=others)).set("run.duration", "20 s"))
+        )
         for others in (0, 1)
     )
     assert beside.throughput_bps < 0.9 * alone.throughput_bps
 
 
 def test_a_buffer_spares_the_timeout_of_a_gap_and_sends_duplicates() -> None:
-    slow = Reading(min_rto_ms=1000, medium="dedicated", moves="to the next access router, evenly")
+    slow = Interpretation(min_rto_ms=1000, medium="dedicated", moves="to the next access router, evenly")
     kept, lost, twice = (
         measures.of_run(run(experiments.handovers("sack", way, -300, slow).set("run.duration", "20 s")))
         for way in MECHANISMS
@@ -165,7 +171,7 @@ def test_a_floor_below_the_gap_lets_the_timer_expire_before_the_buffer_is_emptie
     slow, fast = (
         measures.of_run(
             run(
-                experiments.handovers("newreno", "Buffer", -500, Reading(min_rto_ms=floor)).set(
+                experiments.handovers("newreno", "Buffer", -500, Interpretation(min_rto_ms=floor)).set(
                     "run.duration", "20 s"
                 )
             )
@@ -178,7 +184,7 @@ def test_a_floor_below_the_gap_lets_the_timer_expire_before_the_buffer_is_emptie
 
 @pytest.mark.parametrize("protocol", experiments.NAMED)
 def test_named_protocols_lose_nothing_with_an_overlap(protocol: str) -> None:
-    slow = Reading(min_rto_ms=1000)
+    slow = Interpretation(min_rto_ms=1000)
     found = measures.of_run(run(experiments.named("sack", protocol, 100, slow).set("run.duration", "20 s")))
     assert found.timeouts == 0
     assert found.finish_s > 19.9
@@ -186,7 +192,9 @@ def test_named_protocols_lose_nothing_with_an_overlap(protocol: str) -> None:
 
 def test_the_air_may_be_802_11s() -> None:
     plain, contended = (
-        measures.of_run(run(experiments.still("sack", Reading(medium=medium)).set("run.duration", "20 s")))
+        measures.of_run(
+            run(experiments.still("sack", Interpretation(medium=medium)).set("run.duration", "20 s"))
+        )
         for medium in ("dedicated", "dcf")
     )
     # A segment's exchange takes 5.7 ms instead of 4.2, and each acknowledgement some 1.5 ms.
@@ -211,11 +219,11 @@ def test_an_effect_is_there_and_goes_with_its_cause(
     }
     assert found[""] > 0.03
     assert all(found[taken] < 0.4 * found[""] for taken in effect.without)
-    if effect.reading != DEFAULT:
-        assert found["default"] < 0, "it is there under this reading only"
+    if effect.interpretation != DEFAULT:
+        assert found["default"] < 0, "it is there under this interpretation only"
 
 
-_EVENLY = Reading(
+_EVENLY = Interpretation(
     moves="to the next access router, evenly", medium="dedicated", detection_ms=0, reactive_ms=0
 )
 
@@ -255,7 +263,7 @@ def test_the_buffer_is_told_apart_from_the_way() -> None:
 
 
 def test_what_the_paper_says_holds_where_it_is_so() -> None:
-    """Hand-made runs in which every claim on a reading is true."""
+    """Hand-made runs in which every claim on an interpretation is true."""
 
     def throughput(tcp: str, way: str, delay: int) -> float:
         of_tcp = {"tahoe": 0.04, "reno": 0.0, "newreno": 0.045, "sack": 0.05}[tcp]
@@ -330,7 +338,7 @@ def test_normalisation_by_a_maximum() -> None:
     for by, reno in (("own maximum", 1.0), ("common maximum", 0.5)):
         found = _made(
             lambda tcp, _, delay: (0.5 if delay <= 0 else 0.8) / (1 + (tcp == "reno")),
-            reading=Reading(normalised_by=by),
+            interpretation=Interpretation(normalised_by=by),
         )
         for delay in (-100, 100):
             assert claims.throughput(found, "reno", "Buffer", delay) == pytest.approx(reno, abs=1e-4)

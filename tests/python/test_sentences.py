@@ -19,7 +19,7 @@ _PAPERS = Path(os.environ.get("ROAMLAB_DATA", ""), "papers")
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """Planted."""
 
     air: str = "802.11"
@@ -58,7 +58,7 @@ SCENARIO = {"hosts": [{"duration": "100 s"}]}
 
 
 def test_a_complete_table_has_no_problems() -> None:
-    assert sentence_rows.problems(sentences.read(TEXT, "planted"), Reading(), SCENARIO) == []
+    assert sentence_rows.problems(sentences.read(TEXT, "planted"), Interpretation(), SCENARIO) == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_complete_table_has_no_problems() -> None:
 def test_what_does_not_agree_is_found(before: str, after: str, problem: str) -> None:
     assert before in TEXT
     found = sentences.read(TEXT.replace(before, after), "planted")
-    assert problem in sentence_rows.problems(found, Reading(), SCENARIO)
+    assert problem in sentence_rows.problems(found, Interpretation(), SCENARIO)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_schemes_of_lte(family: str) -> None:
     _compare(LTE[family])
 
 
-def test_readings_of_bcmp() -> None:
+def test_interpretations_of_bcmp() -> None:
     """Hosts move from the beginning on: hardly anything is common, and nothing may be mixed up."""
     base = bcmp.procedures("tree", "unplanned").set("run.duration", "3 s")
     _compare([base, *(base.set("mobility.update_retransmit", value) for value in ("70 ms", "90 ms"))])

@@ -1,4 +1,4 @@
-"""The search through a space of readings, on spaces in which it is known where a claim is true."""
+"""The search through a space of interpretations, on spaces in which it is known where a claim is true."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ macro_rules! drop_reasons {
 drop_reasons! {
     /// A queue was physically full.
     QueueOverflow => "queue-overflow",
-    /// A priority or marked packet met a physically full queue (MBLUE reading M2, M-RED reading R5).
+    /// A priority or marked packet met a physically full queue (MBLUE interpretation M2, M-RED interpretation R5).
     ForwardedOverflow => "forwarded-overflow",
     /// Active queue management discarded it before the queue was full.
     EarlyDrop => "early-drop",

@@ -50,7 +50,7 @@ def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, di
         space,
         session,
         f"the verdicts in {blocks} blocks of runs",
-        "Each block decides all claims under the default reading from runs that no other block has.",
+        "Each block decides all claims under the default interpretation from runs that no other block has.",
         summary(data).splitlines()[0],
         {"blocks": _table(data), "each": _each(found)},
         {"blocks": blocks, "runs in a block": session.runs},

@@ -104,7 +104,7 @@ class Decider:
     def claims(self, settings: Sequence[Setting], numbers: range, ask: Ask) -> list[list[Claim]]:
         """Those that `ask` decides, under each setting, from the runs with these numbers."""
         batch = Batch()
-        decide = [ask(batch, self.space.reading(setting), numbers) for setting in settings]
+        decide = [ask(batch, self.space.interpretation(setting), numbers) for setting in settings]
         batch.make(self.session.store, self.session.threads, say_found=False)
         return [list(each()) for each in decide]
 
@@ -236,7 +236,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     page = search_report(
         space,
         session,
-        "the space of readings",
+        "the space of interpretations",
         f"What the paper leaves open, as {len(space.axes)} axes. Each setting has one value on each.",
         _headline(found),
         {

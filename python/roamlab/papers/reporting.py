@@ -70,7 +70,7 @@ def report(
             ("seed", str(SEED)),
             ("runs of each random experiment of the paper", str(session.runs)),
             ("runs of what varies little or is not in the paper", str(few)),
-            ("default reading", str(default)),
+            ("default interpretation", str(default)),
         ),
     )
 

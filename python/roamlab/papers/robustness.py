@@ -152,11 +152,11 @@ class Known:
                 at += len(values)
                 axes.axhline(at - 0.5, color="black", linewidth=0.6)
             axes.set_xlabel("claim")
-            axes.set_ylabel("reading")
+            axes.set_ylabel("interpretation")
             axes.grid(visible=False)
             caption = (
-                f"Of the settings with the reading in the row, {self.settings} in all, the share [%] in which the "
-                "claim in the column holds."
+                f"Of the settings with the interpretation in the row, {self.settings} in all, the share [%] in which "
+                "the claim in the column holds."
             )
             return figures.save(figure, folder, "map", caption)
 

@@ -40,7 +40,7 @@ _COLUMNS = {"value": pl.String}
 class Batch:
     """Runs that experiments ask for one by one and that are made together: no processor waits in between.
 
-    Readings that do not touch a queue leave its scenario as it is: equal scenarios are run once.
+    Interpretations that do not touch a queue leave its scenario as it is: equal scenarios are run once.
     """
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 A paper's package has it as data, `sentences.toml`: a list `sentence`, each with
 
 * `quote`, a short quotation of the paper's own words, and `where` it is; both empty if the paper says nothing;
-* `field`, a field of the paper's reading, or `setup`, the path of a key in the example's scenario, such as
+* `field`, a field of the paper's interpretation, or `setup`, the path of a key in the example's scenario, such as
   "flows.0.transport.window"; a number in a path counts list entries from 0;
 * `value`, ours: the default of the field, or the value in the scenario;
 * `text`: "fixed" if the sentence gives the value, "excludes" if it rules out others, "open" if it leaves the choice;
@@ -38,7 +38,7 @@ class Sentence:
     quote: str
     where: str
     field: str
-    """The field of the reading that the sentence is about; empty if it is about the set-up."""
+    """The field of the interpretation that the sentence is about; empty if it is about the set-up."""
     setup: str
     """The path in the example's scenario; empty if it is about a field."""
     value: Any

@@ -30,10 +30,10 @@ class Space(Generic[R]):
 
     title: str
     default: R
-    """The reading with the first value on each axis; a dataclass."""
+    """The interpretation with the first value on each axis; a dataclass."""
     axes: Sequence[Axis]
     ask: Callable[[Batch, R, range], Callable[[], Sequence[Claim]]]
-    """Asks for the runs of these numbers under a reading; decides the claims once the batch is made."""
+    """Asks for the runs of these numbers under an interpretation; decides the claims once the batch is made."""
     runs: int
     """Runs of each experiment under each setting."""
     confirm: int
@@ -56,8 +56,8 @@ class Space(Generic[R]):
         """The name of the paper's package."""
         return self.ask.__module__.split(".")[-2] if "." in self.ask.__module__ else ""
 
-    def reading(self, setting: Setting) -> R:
-        """The reading that a setting stands for."""
+    def interpretation(self, setting: Setting) -> R:
+        """The interpretation that a setting stands for."""
         chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
         return replace(self.default, **chosen)  # type: ignore[type-var]
 

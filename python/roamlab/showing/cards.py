@@ -97,12 +97,16 @@ def card(
     measures = page.table(
         f"measures of {claim.id}", _HEADINGS, [_row(each, stands) for each in claim.measures]
     )
-    reading = f"<p>Reading of the paper: {escape(claim.reading)}</p>" if claim.reading else ""
-    several = f"all {count} measures and the reading" if count > 1 else "the measure and the reading"
+    interpretation = (
+        f"<p>Interpretation of the paper: {escape(claim.interpretation)}</p>" if claim.interpretation else ""
+    )
+    several = (
+        f"all {count} measures and the interpretation" if count > 1 else "the measure and the interpretation"
+    )
     return (
         f'<article class="card {claim.verdict}" id="{escape(claim.id)}"><header><h3>{escape(claim.id)}</h3>'
         f'{_kind(claim)}{verdict(claim.verdict)}</header><p class="statement">{escape(claim.statement)}</p>'
-        f"{_facts(told)}{shown}{figures}{page.folded(several, measures + reading)}</article>"
+        f"{_facts(told)}{shown}{figures}{page.folded(several, measures + interpretation)}</article>"
     )
 
 

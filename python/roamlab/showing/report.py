@@ -33,10 +33,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Assumption:
-    """An open point of the paper, the reading chosen for it, and why."""
+    """An open point of the paper, the interpretation chosen for it, and why."""
 
     point: str
-    reading: str
+    interpretation: str
     reason: str
 
 
@@ -195,7 +195,7 @@ def _body(report: Report) -> str:
         "What was found": "".join(_finding(each, report.explorer) for each in report.findings),
         "Message by message": charts,
         "More figures": figures.rest(),
-        "Methods and readings": _methods(report),
+        "Methods and interpretations": _methods(report),
         "Tables": "".join(_folded(each) for each in report.tables if each.rows),
         "Scenario": page.folded("as it was written", source) if source else "",
         "Origin": page.table("origin", ("what", "value"), report.origin),
@@ -271,9 +271,9 @@ def _methods(report: Report) -> str:
             ("parameter", "value", "source"),
             [(row.name, row.value, row.source) for row in report.parameters],
         ),
-        "Readings of open points": (
-            ("open point", "reading", "why"),
-            [(row.point, row.reading, row.reason) for row in report.assumptions],
+        "Interpretations of open points": (
+            ("open point", "interpretation", "why"),
+            [(row.point, row.interpretation, row.reason) for row in report.assumptions],
         ),
     }
     return "".join(
@@ -295,7 +295,7 @@ class Chapter:
     headline: str
     claims: Sequence[Claim]
     robustness: Mapping[str, str]
-    """What a search through the paper's readings found of each claim, if one was made."""
+    """What a search through the paper's interpretations found of each claim, if one was made."""
     searched: str
     """What that is from."""
     lead: SavedFigure | None = None

@@ -31,7 +31,7 @@ class Axis:
     """One choice that a paper leaves open; the first value is the default."""
 
     field: str
-    """The field of the paper's reading."""
+    """The field of the paper's interpretation."""
     what: str
     values: tuple[Value, ...]
     source: str

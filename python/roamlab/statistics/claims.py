@@ -175,8 +175,8 @@ class Claim:
     id: str
     statement: str
     measures: tuple[Measure, ...]
-    reading: str
-    """The readings of the paper's open points under which it was measured."""
+    interpretation: str
+    """The interpretations of the paper's open points under which it was measured."""
     why: str
     """The mechanism behind the outcome."""
     kind: Kind = "result"
@@ -231,7 +231,7 @@ class Claim:
             "statement": self.statement,
             "verdict": self.verdict,
             **_measure_dict(self.deciding),
-            "reading": self.reading,
+            "interpretation": self.interpretation,
             "why": self.why,
             "measures": [_measure_dict(measure) | {"verdict": measure.verdict} for measure in self.measures],
         }

@@ -111,7 +111,7 @@ fn after_idling(idle_mode: IdleMode) -> (f64, f64) {
 }
 
 #[test]
-fn b3_the_buffer_is_empty_by_one_of_four_readings() {
+fn b3_the_buffer_is_empty_by_one_of_four_interpretations() {
     let steps = |(event, arrival): (f64, f64)| ((1.0 - event) / 0.015625, (1.0 - arrival) / 0.015625);
     assert_eq!(steps(after_idling(IdleMode::Event)), (1.0, 1.0));
     assert_eq!(steps(after_idling(IdleMode::Arrival)), (0.0, 1.0));

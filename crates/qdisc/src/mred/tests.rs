@@ -205,7 +205,7 @@ fn bytes_are_counted_by_kind_too() {
 }
 
 #[test]
-fn other_readings_keep_the_contract_too() {
+fn other_interpretations_keep_the_contract_too() {
     let eager = Params { queue_weight: 0.5, limit: Packets(30), min_threshold: Packets(2), ..params() };
     check::<Mred>(&Params {
         forwarded_at_full: ForwardedAtFull::PushOut,
@@ -222,7 +222,7 @@ fn other_readings_keep_the_contract_too() {
     check::<Mred>(&Params { priority_overflow_resets_count: true, ..Params::of(Rules::Ns2) });
 }
 
-/// M-RED's parameters, anything that RED allows and any reading.
+/// M-RED's parameters, anything that RED allows and any interpretation.
 fn any_params() -> impl Strategy<Value = Params> {
     let sizes = (1u32..40, 1u32..20, 1u32..20);
     let numbers = (0.001f64..1.0, prop_oneof![Just(0.002), Just(1.0), 0.001f64..1.0], 100u64..1500);
@@ -281,7 +281,7 @@ fn perform<D: QueueDisc>(bench: &mut Bench<D>, step: &Step) -> (Option<u64>, Vec
 
 proptest! {
     /// [ipf] section III: "identical to that of the RED buffer algorithm when there are no arriving priority
-    /// packets", under every reading.
+    /// packets", under every interpretation.
     #[test]
     fn without_priority_packets_every_decision_is_reds(params in any_params(), steps in steps()) {
         let mut mred = Bench::<Mred>::new(&params);

@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InFlightAtBreak {
-    /// They still arrive (the default reading: the packet in transmission finishes).
+    /// They still arrive (the default interpretation: the packet in transmission finishes).
     #[default]
     Delivered,
     /// They are lost on the air.

@@ -123,7 +123,7 @@ fn duplicate_acks(record: &Record) -> usize {
     duplicates
 }
 
-/// mblue.reorder, ipf.arq. Reading A6: the last packets on the old way and the first that the correspondent sends to
+/// mblue.reorder, ipf.arq. Interpretation A6: the last packets on the old way and the first that the correspondent sends to
 /// the new agent itself meet there. The old way is longer by three wires of 1 ms: to the old base station, back, and to
 /// the new agent. So packets of the last 3 ms before the correspondent switches, plus serialisation on these wires, may
 /// be overtaken by as many of the first after it. Nothing else is out of order.
@@ -149,7 +149,7 @@ fn a_buffered_handoff_loses_nothing_twice_and_keeps_the_order_until_the_correspo
     assert_eq!((record.total("tcp", "timeouts"), record.total("tcp", "fast_retransmits")), (0, 0));
 }
 
-/// The same with the wait that closes reading A6: no packet is lost, duplicated or reordered in a buffered handoff.
+/// The same with the wait that closes interpretation A6: no packet is lost, duplicated or reordered in a buffered handoff.
 #[test]
 fn with_the_wait_a_buffered_handoff_keeps_the_order_to_the_end() {
     let record = busy("limit = \"1000 pkt\", in_order_wait = \"10 ms\"");

@@ -111,7 +111,9 @@ def _losing(found: Evidence, case: Case, what: str, claimed: Claimed, *counts: i
 
 
 def _lost(name: str, found: Evidence, measures: Iterable[Measure]) -> Claim:
-    return claim(name, measures, found.reading, streams=", ".join(STREAMS), likely=LIKELY, rarely=RARELY)
+    return claim(
+        name, measures, found.interpretation, streams=", ".join(STREAMS), likely=LIKELY, rarely=RARELY
+    )
 
 
 def _planned(found: Evidence) -> Claim:
@@ -166,7 +168,7 @@ def _delay(found: Evidence) -> Claim:
         _share(longest, more("tree", "planned", 4.0), at_most(RARELY)),
         apart("tree", greater()),
     )
-    return claim("bcmp.delay", measures, found.reading)
+    return claim("bcmp.delay", measures, found.interpretation)
 
 
 def _fig5(found: Evidence) -> Claim:
@@ -182,10 +184,10 @@ def _fig5(found: Evidence) -> Claim:
         apart("tree", "planned", "none", greater()),
         apart("tree", "planned", "unplanned", greater()),
     )
-    return claim("bcmp.fig5", measures, found.reading, jitter_ms=JITTER_MS, alike=ALIKE)
+    return claim("bcmp.fig5", measures, found.interpretation, jitter_ms=JITTER_MS, alike=ALIKE)
 
 
-def nomove(found: dict[Point, list[Download]], reading: str) -> Claim:
+def nomove(found: dict[Point, list[Download]], interpretation: str) -> Claim:
     """Decided in the networks and with the variants that were run."""
     networks, _, tcps, _ = (list(dict.fromkeys(values)) for values in zip(*found, strict=True))
 
@@ -200,7 +202,7 @@ def nomove(found: dict[Point, list[Download]], reading: str) -> Claim:
         return _share(f"{', '.join(case)}: throughput at window {HIGH}, worst variant", worst, at_least(0.98))
 
     cases = list(product(networks, ("none", "planned")))
-    return claim("bcmp.nomove", (*map(spread, cases), *map(full, cases)), reading, alike=ALIKE)
+    return claim("bcmp.nomove", (*map(spread, cases), *map(full, cases)), interpretation, alike=ALIKE)
 
 
 def _fig6(found: Evidence) -> Claim:
@@ -214,7 +216,7 @@ def _fig6(found: Evidence) -> Claim:
         *(gap(last, "sack", at_least(-CLOSELY)) for last in ("newreno", "tahoe")),
         *(gap(middle, low, greater()) for middle in ("newreno", "tahoe") for low in ("reno", "vegas")),
     )
-    return claim("bcmp.fig6", measures, found.reading, closely=CLOSELY)
+    return claim("bcmp.fig6", measures, found.interpretation, closely=CLOSELY)
 
 
 def _fig7(found: Evidence) -> Claim:
@@ -223,17 +225,19 @@ def _fig7(found: Evidence) -> Claim:
     ranges |= dict.fromkeys(("newreno", "tahoe"), within(0.93, 0.97))
     ranges |= dict.fromkeys(("reno", "vegas"), within(0.63, 0.72))
     measures = (_share(f"{NAMES[tcp]}: throughput", at[tcp], claimed) for tcp, claimed in ranges.items())
-    return claim("bcmp.fig7", measures, found.reading, link_mbps=LINK_BPS / 1e6)
+    return claim("bcmp.fig7", measures, found.interpretation, link_mbps=LINK_BPS / 1e6)
 
 
 def _unplanned(found: Evidence, topology: str) -> dict[str, Values]:
-    return {tcp: share(found.downloads[topology, "unplanned", tcp, found.reading.window]) for tcp in TCPS}
+    return {
+        tcp: share(found.downloads[topology, "unplanned", tcp, found.interpretation.window]) for tcp in TCPS
+    }
 
 
-OF_READING = (_planned, _fig4_tree, _fig4_mesh, _delay, _fig5, _fig6, _fig7)
-"""The claims that depend on a reading."""
+OF_INTERPRETATION = (_planned, _fig4_tree, _fig4_mesh, _delay, _fig5, _fig6, _fig7)
+"""The claims that depend on an interpretation."""
 
 
 def read(found: Evidence) -> list[Claim]:
-    """Those that depend on a reading, under one."""
-    return [decide(found) for decide in OF_READING]
+    """Those that depend on an interpretation, under one."""
+    return [decide(found) for decide in OF_INTERPRETATION]

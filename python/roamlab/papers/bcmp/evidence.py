@@ -15,7 +15,7 @@ from roamlab.papers.bcmp.experiments import (
     TOPOLOGIES,
     WAYS,
     WINDOWS,
-    Reading,
+    Interpretation,
 )
 from roamlab.papers.runs import further
 from roamlab.statistics.stats import LEAST
@@ -33,10 +33,10 @@ Point: TypeAlias = tuple[str, str, str, int]
 
 
 OTHER_RULES = {
-    "RTO floor 200 ms": Reading(min_rto="200 ms"),
-    "ns-2 of 2001": Reading(profile="ns2-2001"),
-    "TCP by the RFCs": Reading(profile="rfc"),
-    "download alone, ns-2 of 2001": Reading(beside="nothing", profile="ns2-2001"),
+    "RTO floor 200 ms": Interpretation(min_rto="200 ms"),
+    "ns-2 of 2001": Interpretation(profile="ns2-2001"),
+    "TCP by the RFCs": Interpretation(profile="rfc"),
+    "download alone, ns-2 of 2001": Interpretation(beside="nothing", profile="ns2-2001"),
 }
 """Rules of TCP other than those of ns-2 of 2003, and what comes nearest to the printed shares of fig. 7."""
 
@@ -48,12 +48,12 @@ MORE_NEAR = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims are decided from under one reading.
+    """What the claims are decided from under one interpretation.
 
     Lists have one entry per run; run n draws from the same streams in every case.
     """
 
-    reading: Reading
+    interpretation: Interpretation
     downloads: dict[Point, list[Download]]
     streams: dict[Case, list[Streams]]
     more_streams: dict[Case, list[Streams]] = field(default_factory=dict)
@@ -70,28 +70,32 @@ def few_runs(runs: int) -> int:
     return min(runs, LEAST)
 
 
-def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
-    """Asks for the runs that the claims on a reading need: so many, or those with these numbers."""
-    points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [reading.window]))
-    more = further(runs, MORE_STREAMS) if reading == DEFAULT else range(0)
+def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
+    """Asks for the runs that the claims on an interpretation need: so many, or those with these numbers."""
+    points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [interpretation.window]))
+    more = further(runs, MORE_STREAMS) if interpretation == DEFAULT else range(0)
 
     def streams(numbers: int | range) -> dict[Case, list[Streams]]:
-        of = {case: (experiments.streams(*case, reading), numbers) for case in product(TOPOLOGIES, WAYS)}
+        of = {
+            case: (experiments.streams(*case, interpretation), numbers) for case in product(TOPOLOGIES, WAYS)
+        }
         return batch.each(of, measures.of_streams)
 
-    return Evidence(reading, downloads(batch, reading, runs, points), streams(runs), streams(more))
+    return Evidence(
+        interpretation, downloads(batch, interpretation, runs, points), streams(runs), streams(more)
+    )
 
 
 def downloads(
-    batch: Batch, reading: Reading, runs: int | Sequence[int], points: list[Point]
+    batch: Batch, interpretation: Interpretation, runs: int | Sequence[int], points: list[Point]
 ) -> dict[Point, list[Download]]:
     """Asks for points of figs. 6 and 7."""
-    wanted = {point: (experiments.downloads(*point, reading), runs) for point in points}
+    wanted = {point: (experiments.downloads(*point, interpretation), runs) for point in points}
     return batch.each(wanted, measures.of_download)
 
 
 def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
-    """Figs. 6 and 7 under the default reading, and beside them no and planned handovers at two windows."""
+    """Figs. 6 and 7 under the default interpretation, and beside them no and planned handovers at two windows."""
     points = list(product(TOPOLOGIES, ["unplanned"], TCPS, WINDOWS))
     return downloads(batch, DEFAULT, runs, points) | still(batch, runs, DEFAULT)
 
@@ -99,13 +103,15 @@ def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
 def other_rules(batch: Batch, runs: int) -> dict[str, dict[Point, list[Download]]]:
     """Unplanned handovers at the largest window under `OTHER_RULES`."""
     points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [HIGH]))
-    return {name: downloads(batch, reading, runs, points) for name, reading in OTHER_RULES.items()}
+    return {
+        name: downloads(batch, interpretation, runs, points) for name, interpretation in OTHER_RULES.items()
+    }
 
 
 def still(
     batch: Batch,
     runs: int | range,
-    reading: Reading,
+    interpretation: Interpretation,
     networks: Sequence[str] = TOPOLOGIES,
     tcps: Sequence[str] = TCPS,
 ) -> dict[Point, list[Download]]:
@@ -116,18 +122,18 @@ def still(
     """
     numbers = range(runs) if isinstance(runs, int) else runs
     points = list(product(networks, ["none", "planned"], tcps, (LOW, HIGH)))
-    found = downloads(batch, reading, numbers[: few_runs(len(numbers))], points)
-    if reading == DEFAULT and NEAR in found:
-        found |= downloads(batch, reading, [*numbers, *further(runs, MORE_NEAR)], [NEAR])
+    found = downloads(batch, interpretation, numbers[: few_runs(len(numbers))], points)
+    if interpretation == DEFAULT and NEAR in found:
+        found |= downloads(batch, interpretation, [*numbers, *further(runs, MORE_NEAR)], [NEAR])
     return found
 
 
 def procedures(
-    batch: Batch, runs: int | range, reading: Reading = DEFAULT
+    batch: Batch, runs: int | range, interpretation: Interpretation = DEFAULT
 ) -> dict[Case, list[dict[str, int]]]:
     """All that the protocol does, in each network with either handover."""
     wanted = {
-        case: (experiments.procedures(*case, reading), runs)
+        case: (experiments.procedures(*case, interpretation), runs)
         for case in product(TOPOLOGIES, ("planned", "unplanned"))
     }
     return batch.each(wanted, measures.of_procedures)

@@ -1,6 +1,6 @@
 """The scenarios of the paper: its tree and its mesh, with a way of handover, what people send, and a download.
 
-A `Reading` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
+A `Interpretation` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
 evaluated under each.
 """
 
@@ -52,7 +52,7 @@ The first one begins at 19."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     profile: str = "ns2-2003"
@@ -95,7 +95,7 @@ class Reading:
         )
 
 
-DEFAULT = Reading()
+DEFAULT = Interpretation()
 
 
 @cache
@@ -105,12 +105,12 @@ def network(topology: str, way: str) -> Scenario:
     return Scenario(Path(__file__).with_name(name).read_text(encoding="utf-8"), f"bcmp/{name}")
 
 
-def _residents(reading: Reading) -> list[dict[str, Any]]:
+def _residents(interpretation: Interpretation) -> list[dict[str, Any]]:
     """Calls, films, conferences and web sessions of those who stay."""
-    frames = {"packets": {"spacing": reading.spacing}}
+    frames = {"packets": {"spacing": interpretation.spacing}}
     kinds: list[tuple[str, range, str, dict[str, Any]]] = [
         ("phone", range(3), "3", {"kind": "voip"}),
-        ("cinema", range(3, 4), "4", {"kind": "video", "encoding": reading.film} | frames),
+        ("cinema", range(3, 4), "4", {"kind": "video", "encoding": interpretation.film} | frames),
         ("meeting", range(4, 6), "4", {"kind": "conference"} | frames),
         ("pages", range(6, 22), "5", {"kind": "web"}),
     ]
@@ -123,16 +123,16 @@ def _residents(reading: Reading) -> list[dict[str, Any]]:
                 "app": app | {"start": "1 s", "start_within": "1 s"},
             }
             if name == "pages":
-                flow["transport"] = _tcp("newreno", 20, reading)
+                flow["transport"] = _tcp("newreno", 20, interpretation)
             flows.append(flow | ({"two_way": True} if name == "phone" else {}))
     return flows
 
 
-def _streams(reading: Reading) -> list[dict[str, Any]]:
-    frames = {"packets": {"spacing": reading.spacing}}
+def _streams(interpretation: Interpretation) -> list[dict[str, Any]]:
+    frames = {"packets": {"spacing": interpretation.spacing}}
     apps: dict[str, dict[str, Any]] = {
         "call": {"kind": "voip"},
-        "film": {"kind": "video", "encoding": reading.film} | frames,
+        "film": {"kind": "video", "encoding": interpretation.film} | frames,
         "conference": {"kind": "conference"} | frames,
     }
     return [
@@ -146,51 +146,56 @@ def _streams(reading: Reading) -> list[dict[str, Any]]:
     ]
 
 
-def _tcp(variant: str, window: int, reading: Reading) -> dict[str, Any]:
-    floor = {} if reading.min_rto == "of the profile" else {"min_rto": reading.min_rto}
+def _tcp(variant: str, window: int, interpretation: Interpretation) -> dict[str, Any]:
+    floor = {} if interpretation.min_rto == "of the profile" else {"min_rto": interpretation.min_rto}
     return floor | {
         "kind": "tcp",
         "variant": variant,
         "window": f"{window} pkt",
         "segment": f"{PACKET_BYTES} B",
-        "header": f"{reading.header_bytes} B",
+        "header": f"{interpretation.header_bytes} B",
     }
 
 
-def _download(variant: str, window: int, reading: Reading) -> dict[str, Any]:
+def _download(variant: str, window: int, interpretation: Interpretation) -> dict[str, Any]:
     return {
         "name": DOWNLOAD,
         "path": ["0", "walker-1"],
-        "transport": _tcp(variant, window, reading),
+        "transport": _tcp(variant, window, interpretation),
         "app": {"kind": "ftp", "start": "1 s", "start_within": "1 s"},
     }
 
 
 def _scenario(
-    name: str, topology: str, way: str, reading: Reading, flows: list[dict[str, Any]], streamed: bool
+    name: str,
+    topology: str,
+    way: str,
+    interpretation: Interpretation,
+    flows: list[dict[str, Any]],
+    streamed: bool,
 ) -> Scenario:
     data = network(topology, way).tables
-    data["run"] |= {"duration": DURATION, "profile": reading.profile}
-    data["network"] = {"queue": {"kind": "droptail", "limit": f"{reading.queue_pkts} pkt"}}
-    data["radio"]["in_flight_at_break"] = reading.in_flight
-    if reading.overlap_ms:
-        data["radio"] |= {"kind": "soft", "overlap": f"{reading.overlap_ms} ms"}
-    data["mobility"]["anchor_change"] = reading.anchor_change
+    data["run"] |= {"duration": DURATION, "profile": interpretation.profile}
+    data["network"] = {"queue": {"kind": "droptail", "limit": f"{interpretation.queue_pkts} pkt"}}
+    data["radio"]["in_flight_at_break"] = interpretation.in_flight
+    if interpretation.overlap_ms:
+        data["radio"] |= {"kind": "soft", "overlap": f"{interpretation.overlap_ms} ms"}
+    data["mobility"]["anchor_change"] = interpretation.anchor_change
     if way == "planned":
-        data["mobility"]["trigger"]["lead"] = f"{reading.lead_ms} ms"
-        data["mobility"]["move_when_prepared"] = reading.when_prepared
+        data["mobility"]["trigger"]["lead"] = f"{interpretation.lead_ms} ms"
+        data["mobility"]["move_when_prepared"] = interpretation.when_prepared
     if way == "unplanned":
-        data["mobility"]["forward_after_notify"] = reading.forwarding
-    data["hosts"] = [*(_walker(number, way, reading, data) for number in range(2)), _resident(data)]
+        data["mobility"]["forward_after_notify"] = interpretation.forwarding
+    data["hosts"] = [*(_walker(number, way, interpretation, data) for number in range(2)), _resident(data)]
     data["record"] = {"queues": [], "deliveries": streamed}
     return Scenario.from_dict(data | {"flows": flows}, f"bcmp/{name}")
 
 
-def _walker(number: int, way: str, reading: Reading, data: dict[str, Any]) -> dict[str, Any]:
+def _walker(number: int, way: str, interpretation: Interpretation, data: dict[str, Any]) -> dict[str, Any]:
     """A host that moves, or stands. With air of its own it has a cell of its own at each access router."""
-    begins = ["19", WALKERS[reading.walkers][1]]
+    begins = ["19", WALKERS[interpretation.walkers][1]]
     cells = ROUTERS
-    if reading.air == "of each host":
+    if interpretation.air == "of each host":
         cells = [f"{router}-{number}" for router in ROUTERS]
         data["cells"] |= {f"{router}-{number}": data["cells"][router] for router in ROUTERS}
     elif way == "none":
@@ -199,9 +204,14 @@ def _walker(number: int, way: str, reading: Reading, data: dict[str, Any]) -> di
     begin = cells[ROUTERS.index(begins[number])]
     if way == "none":
         return host | {"plan": {"kind": "stay", "cells": [begin]}}
-    kind, _, later = WALKERS[reading.walkers]
-    plan = {"cells": cells, "begin": begin, "dwell": f"{reading.dwell_ms} ms", "moves": reading.moves}
-    return host | {"plan": kind | plan | {"at": f"{round(number * later * reading.dwell_ms)} ms"}}
+    kind, _, later = WALKERS[interpretation.walkers]
+    plan = {
+        "cells": cells,
+        "begin": begin,
+        "dwell": f"{interpretation.dwell_ms} ms",
+        "moves": interpretation.moves,
+    }
+    return host | {"plan": kind | plan | {"at": f"{round(number * later * interpretation.dwell_ms)} ms"}}
 
 
 def _resident(data: dict[str, Any]) -> dict[str, Any]:
@@ -211,28 +221,32 @@ def _resident(data: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def downloads(topology: str, way: str, tcp: str, window: int, reading: Reading = DEFAULT) -> Scenario:
+def downloads(
+    topology: str, way: str, tcp: str, window: int, interpretation: Interpretation = DEFAULT
+) -> Scenario:
     """A point of figs. 6 and 7, or the same planned or without handovers."""
-    flows = [_download(tcp, window, reading)]
-    if reading.beside == "everything":
-        flows += _streams(reading)
-    if reading.beside != "nothing":
-        flows += _residents(reading)
-    return _scenario(f"{topology}, {way}, {tcp}, window {window}", topology, way, reading, flows, False)
+    flows = [_download(tcp, window, interpretation)]
+    if interpretation.beside == "everything":
+        flows += _streams(interpretation)
+    if interpretation.beside != "nothing":
+        flows += _residents(interpretation)
+    return _scenario(
+        f"{topology}, {way}, {tcp}, window {window}", topology, way, interpretation, flows, False
+    )
 
 
 @cache
-def streams(topology: str, way: str, reading: Reading = DEFAULT) -> Scenario:
+def streams(topology: str, way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """The call, film and conference of figs. 4 and 5."""
-    beside = [_download("newreno", 20, reading)] if reading.load == "with the download" else []
-    flows = [*_streams(reading), *beside, *_residents(reading)]
-    return _scenario(f"{topology}, {way}, streams", topology, way, reading, flows, True)
+    beside = [_download("newreno", 20, interpretation)] if interpretation.load == "with the download" else []
+    flows = [*_streams(interpretation), *beside, *_residents(interpretation)]
+    return _scenario(f"{topology}, {way}, streams", topology, way, interpretation, flows, True)
 
 
 @cache
-def procedures(topology: str, way: str, reading: Reading = DEFAULT) -> Scenario:
+def procedures(topology: str, way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """All that the protocol does in one run: logins, logouts, changes of the anchor, paging by a packet each 5 s."""
-    data = streams(topology, way, replace(reading, anchor_change=True)).tables
+    data = streams(topology, way, replace(interpretation, anchor_change=True)).tables
     rare = {"kind": "cbr", "start": "10 s", "rate": "320 bit/s", "packet": "200 B"}
     data["flows"].append({"name": "rare", "path": ["5", "resident-21"], "app": rare})
     data["mobility"] |= {

@@ -92,7 +92,7 @@ def _losses(found: Evidence, folder: Path) -> SavedFigure:
             "fig4",
             streams=", ".join(STREAMS),
             runs=len(found.streams["tree", "planned"]),
-            moves=found.reading.moves,
+            moves=found.interpretation.moves,
         )
 
 

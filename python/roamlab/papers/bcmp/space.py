@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.bcmp import claims, evidence
-from roamlab.papers.bcmp.experiments import DEFAULT, Reading
+from roamlab.papers.bcmp.experiments import DEFAULT, Interpretation
 from roamlab.papers.spaces import Space, axes
 from roamlab.statistics.stats import LEAST
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 
-def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    """The claims that depend on a reading."""
-    return partial(claims.read, evidence.evidence(batch, reading, runs))
+def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that depend on an interpretation."""
+    return partial(claims.read, evidence.evidence(batch, interpretation, runs))
 
 
-def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """One run of all procedures; no and planned handovers in the tree, with a variant of each kind."""
-    procedures = evidence.procedures(batch, runs[:1], reading)
-    still = evidence.still(batch, runs, reading, ["tree"], ["reno", "sack", "vegas"])
-    return lambda: [claims.login(procedures, reading.moves), claims.nomove(still, str(reading))]
+    procedures = evidence.procedures(batch, runs[:1], interpretation)
+    still = evidence.still(batch, runs, interpretation, ["tree"], ["reno", "sack", "vegas"])
+    return lambda: [claims.login(procedures, interpretation.moves), claims.nomove(still, str(interpretation))]
 
 
 def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:

@@ -102,18 +102,18 @@ def _fig9(found: Evidence) -> Claim:
         difference(f"{shortest}, case 2 minus case 1", second, first, "lowest", "pkt", less()),
         mean(f"case 2: {shortest}", second, "lowest", "pkt", at_most(1)),
     )
-    return claim("ipf.fig9", measures, found.reading)
+    return claim("ipf.fig9", measures, found.interpretation)
 
 
 def _fig10(found: Evidence) -> Claim:
     red = found.standard["red"]
     what = "rise within 0.5 s of a handoff, minus that half way between handoffs"
     rise = mean(what, red, lambda run: run.jump - run.calm_jump, "pkt", greater())
-    return claim("ipf.fig10", (rise,), found.reading)
+    return claim("ipf.fig10", (rise,), found.interpretation)
 
 
 def _fig11(found: Evidence) -> Claim:
-    top = float(found.reading.thresholds[1])
+    top = float(found.interpretation.thresholds[1])
     red, mred = found.standard["red"], found.standard["mred"]
     alike = within(-WINDOW_PKTS / 2, WINDOW_PKTS / 2)
     shortest = "shortest queue of the 3 s after B"
@@ -124,7 +124,7 @@ def _fig11(found: Evidence) -> Claim:
         mean(f"RED: {shortest}", red, "lowest_after", "pkt", at_most(1)),
         _gain(found, shortest, "lowest_after", "pkt", greater()),
     )
-    return claim("ipf.fig11", measures, found.reading)
+    return claim("ipf.fig11", measures, found.interpretation)
 
 
 def _points(sweep: Sweep, points: Sequence[tuple[int, int]], what: str) -> Iterator[Measure]:
@@ -142,17 +142,17 @@ def _points(sweep: Sweep, points: Sequence[tuple[int, int]], what: str) -> Itera
 
 def _fig12(sweep: Sweep) -> Claim:
     points = [(count, HOSTS) for count in sweep.visits]
-    return claim("ipf.fig12", _points(sweep, points, "visits"), sweep.reading)
+    return claim("ipf.fig12", _points(sweep, points, "visits"), sweep.interpretation)
 
 
 def _fig13(sweep: Sweep) -> Claim:
     points = [(VISITS, hosts) for hosts in sweep.hosts]
-    return claim("ipf.fig13", _points(sweep, points, "hosts"), sweep.reading)
+    return claim("ipf.fig13", _points(sweep, points, "hosts"), sweep.interpretation)
 
 
 def _fig14(found: Evidence) -> Claim:
     def resident(run: Standard) -> float:
-        return chosen(found.reading, run.residents_after_bps) / 1e3
+        return chosen(found.interpretation, run.residents_after_bps) / 1e3
 
     def moving(run: Standard) -> float:
         return run.moving_bps / 1e3
@@ -162,7 +162,7 @@ def _fig14(found: Evidence) -> Claim:
         more("(a) a resident, 10 s after each handoff", resident),
         more("(b) a moving host, 10 s after each of its handoffs", moving),
     )
-    return claim("ipf.fig14", measures, found.reading)
+    return claim("ipf.fig14", measures, found.interpretation)
 
 
 def _period(found: Evidence) -> Claim:
@@ -171,11 +171,11 @@ def _period(found: Evidence) -> Claim:
         _gain(found, what.format("residents"), "resident_period_s", "s", less()),
         _gain(found, what.format("moving hosts"), "moving_period_s", "s", less()),
     )
-    return claim("ipf.period", measures, found.reading)
+    return claim("ipf.period", measures, found.interpretation)
 
 
 def read(found: Evidence, sweep: Sweep) -> list[Claim]:
-    """Those that depend on a reading, under one."""
+    """Those that depend on an interpretation, under one."""
     of_evidence = [of(found) for of in (_fig9, _fig10, _fig11, _fig14, _period)]
     return of_evidence + [of(sweep) for of in (_fig12, _fig13, fig16, fig17)]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from roamlab.papers.ipf.evidence import Sweep
-    from roamlab.papers.ipf.experiments import Reading
+    from roamlab.papers.ipf.experiments import Interpretation
     from roamlab.papers.ipf.measures import Schedule
     from roamlab.statistics.claims import Claim, Claimed
     from roamlab.statistics.stats import Interval
@@ -68,16 +68,16 @@ def fig15(schedules: dict[float, list[Schedule]]) -> Claim:
     return claim("ipf.fig15", measures)
 
 
-def chosen(reading: Reading, of_residents: Sequence[float]) -> float:
-    """What a reading takes for "a TCP connection already present": the mean of all residents, the first or the last."""
+def chosen(interpretation: Interpretation, of_residents: Sequence[float]) -> float:
+    """By interpretation "a TCP connection already present" is the mean of all residents, the first, or the last."""
     picks = {"all": float(np.mean(of_residents)), "first": of_residents[0], "last": of_residents[-1]}
-    return picks[reading.measured]
+    return picks[interpretation.measured]
 
 
 def throughputs(sweep: Sweep, queue: str) -> dict[float, list[float]]:
     """By the time between hosts: the throughput of a connection already present in each run, in kbit/s."""
     return {
-        gap: [chosen(sweep.reading, run.means_bps) / 1e3 for run in sweep.planned[gap, queue]]
+        gap: [chosen(sweep.interpretation, run.means_bps) / 1e3 for run in sweep.planned[gap, queue]]
         for gap in sweep.gaps
     }
 
@@ -92,7 +92,7 @@ def over_cases(sweep: Sweep, queue: str) -> list[float]:
     """Run by run: the standard deviation over the cases of a resident's throughput, in kbit/s."""
     cases = [[run.means_bps for run in sweep.planned[gap, queue]] for gap in sweep.gaps]
     deviations = np.std(np.array(cases) / 1e3, axis=0, ddof=1)
-    return [chosen(sweep.reading, of_run) for of_run in deviations.tolist()]
+    return [chosen(sweep.interpretation, of_run) for of_run in deviations.tolist()]
 
 
 def over_time(sweep: Sweep, queue: str, window_s: float) -> list[float]:
@@ -100,7 +100,7 @@ def over_time(sweep: Sweep, queue: str, window_s: float) -> list[float]:
     at = DEVIATION_WINDOWS_S.index(window_s)
     cases = [
         [
-            chosen(sweep.reading, [each[at] for each in run.deviations_bps]) / 1e3
+            chosen(sweep.interpretation, [each[at] for each in run.deviations_bps]) / 1e3
             for run in sweep.planned[gap, queue]
         ]
         for gap in sweep.gaps
@@ -109,8 +109,8 @@ def over_time(sweep: Sweep, queue: str, window_s: float) -> list[float]:
 
 
 def deviations(sweep: Sweep, queue: str) -> list[float]:
-    """Run by run: the standard deviation of a resident's throughput, taken over what the reading says, in kbit/s."""
-    over = sweep.reading.deviation
+    """Run by run: the standard deviation of a resident's throughput, over what the interpretation says, in kbit/s."""
+    over = sweep.interpretation.deviation
     return (
         over_cases(sweep, queue)
         if over == "cases"
@@ -126,8 +126,8 @@ def _by_window(sweep: Sweep, queue: str) -> str:
     return f"Over time the deviation depends on the window: {', '.join(means)} [kbit/s]."
 
 
-def _over(reading: Reading) -> str:
-    return "the cases" if reading.deviation == "cases" else f"windows of {reading.deviation}"
+def _over(interpretation: Interpretation) -> str:
+    return "the cases" if interpretation.deviation == "cases" else f"windows of {interpretation.deviation}"
 
 
 def _kbps(what: str, values: Interval, claimed: Claimed) -> Measure:
@@ -136,7 +136,9 @@ def _kbps(what: str, values: Interval, claimed: Claimed) -> Measure:
 
 def _about(kbps: float, sweep: Sweep, queue: str) -> Measure:
     near = within(kbps * (1 - NEAR), kbps * (1 + NEAR))
-    return _kbps(f"standard deviation over {_over(sweep.reading)}", student(deviations(sweep, queue)), near)
+    return _kbps(
+        f"standard deviation over {_over(sweep.interpretation)}", student(deviations(sweep, queue)), near
+    )
 
 
 def fig16(sweep: Sweep) -> Claim:
@@ -147,7 +149,7 @@ def fig16(sweep: Sweep) -> Claim:
         _kbps("throughput, uniform minus mean of the bursts", apart, less()),
         _about(60, sweep, "red"),
     )
-    return claim("ipf.fig16", measures, sweep.reading, by_window=_by_window(sweep, "red"))
+    return claim("ipf.fig16", measures, sweep.interpretation, by_window=_by_window(sweep, "red"))
 
 
 def fig17(sweep: Sweep) -> Claim:
@@ -161,11 +163,11 @@ def fig17(sweep: Sweep) -> Claim:
         pairs = zip(by_gap[UNIFORM_S], _bursts(by_gap), strict=True)
         return [abs(uniform - burst) for uniform, burst in pairs]
 
-    deviation = f"standard deviation over {_over(sweep.reading)}"
+    deviation = f"standard deviation over {_over(sweep.interpretation)}"
     measures = (
         *(gain(f"throughput, {gap:g} s apart", mred[gap], red[gap], greater()) for gap in sweep.gaps),
         _about(37, sweep, "mred"),
         gain(deviation, deviations(sweep, "mred"), deviations(sweep, "red"), less()),
         gain("distance between uniform and bursts", uneven(mred), uneven(red), less()),
     )
-    return claim("ipf.fig17", measures, sweep.reading, by_window=_by_window(sweep, "mred"))
+    return claim("ipf.fig17", measures, sweep.interpretation, by_window=_by_window(sweep, "mred"))

@@ -21,7 +21,7 @@ from roamlab.papers.ipf.experiments import (
     SPAN_S,
     VISIT_COUNTS,
     VISITS,
-    Reading,
+    Interpretation,
 )
 from roamlab.papers.records import queue_trace, reads
 from roamlab.papers.runs import further
@@ -52,12 +52,12 @@ PLAN_RUNS = 12
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims that depend on a reading are decided from.
+    """What the claims that depend on an interpretation are decided from.
 
     Lists have one entry per run; run n of both queues draws from the same streams.
     """
 
-    reading: Reading
+    interpretation: Interpretation
     arrival: dict[int, list[Arrival]]
     """Fig. 9: RED, by case."""
     standard: dict[str, list[Standard]]
@@ -71,7 +71,7 @@ class Evidence:
 class Sweep:
     """Figs. 12, 13, 16 and 17."""
 
-    reading: Reading
+    interpretation: Interpretation
     points: dict[tuple[int, int, str], list[Point]]
     """By visits, hosts and queue."""
     planned: dict[tuple[float, str], list[Planned]]
@@ -114,9 +114,9 @@ def few_runs(runs: int) -> int:
     return min(runs, 10)
 
 
-def visits(reading: Reading = DEFAULT) -> list[list[float]]:
+def visits(interpretation: Interpretation = DEFAULT) -> list[list[float]]:
     """When each host comes to the cell in the standard case, in s."""
-    movers = experiments.visits(VISITS, HOSTS, SPAN_S, GAPS[reading.gap], reading.stay)
+    movers = experiments.visits(VISITS, HOSTS, SPAN_S, GAPS[interpretation.gap], interpretation.stay)
     return [[comes for comes, _ in mover.visits] for mover in movers]
 
 
@@ -125,17 +125,19 @@ def planned_moves(gap_s: float) -> list[float]:
     return sorted(comes for mover in experiments.planned(gap_s) for comes, _ in mover.visits)
 
 
-def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 9 to 11 and 14: so many, or those with these numbers."""
-    arrivals = {case: (experiments.arrival(case, "red", reading), runs) for case in (1, 2)}
-    more = further(runs, MORE_STANDARD) if reading == DEFAULT else range(0)
+    arrivals = {case: (experiments.arrival(case, "red", interpretation), runs) for case in (1, 2)}
+    more = further(runs, MORE_STANDARD) if interpretation == DEFAULT else range(0)
 
     def standard(numbers: int | range) -> dict[str, list[Standard]]:
-        of = {queue: (experiments.handoffs(VISITS, HOSTS, queue, reading), numbers) for queue in QUEUES}
-        return batch.each(of, partial(measures.standard, visits=visits(reading)))
+        of = {
+            queue: (experiments.handoffs(VISITS, HOSTS, queue, interpretation), numbers) for queue in QUEUES
+        }
+        return batch.each(of, partial(measures.standard, visits=visits(interpretation)))
 
     return Evidence(
-        reading,
+        interpretation,
         arrival=batch.each(arrivals, measures.arrival),
         standard=standard(runs),
         more_standard=standard(more),
@@ -144,7 +146,7 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
 
 def swept(
     batch: Batch,
-    reading: Reading,
+    interpretation: Interpretation,
     runs: int | range,
     visits: Sequence[int] = VISIT_COUNTS,
     hosts: Sequence[int] = HOST_COUNTS,
@@ -159,25 +161,28 @@ def swept(
     cases = [(count, HOSTS) for count in visits if count != VISITS]
     cases += [(VISITS, count) for count in hosts if count != HOSTS] + [(VISITS, HOSTS)]
     points = {
-        (count, number, queue): (experiments.handoffs(count, number, queue, reading), numbers[:POINT_RUNS])
+        (count, number, queue): (
+            experiments.handoffs(count, number, queue, interpretation),
+            numbers[:POINT_RUNS],
+        )
         for count, number in cases
         for queue in QUEUES
     }
     planned: dict[tuple[float, str], list[Planned]] = {}
     for gap in gaps:
         scenarios = {
-            (gap, queue): (experiments.plan(gap, queue, reading, plan_span_s), numbers[:PLAN_RUNS])
+            (gap, queue): (experiments.plan(gap, queue, interpretation, plan_span_s), numbers[:PLAN_RUNS])
             for queue in QUEUES
         }
         take = partial(measures.planned, moves=planned_moves(gap), span_s=plan_span_s)
         planned |= batch.each(scenarios, take)
-    return Sweep(reading, batch.each(points, measures.point), planned)
+    return Sweep(interpretation, batch.each(points, measures.point), planned)
 
 
 def anatomy(
     batch: Batch,
     runs: int | range,
-    reading: Reading = DEFAULT,
+    interpretation: Interpretation = DEFAULT,
     gaps: Sequence[float] = GAPS_S,
 ) -> Anatomy:
     """Fig. 6, sections II-A and III, and the plan of fig. 15 at these points: a few of so many runs are enough.
@@ -185,13 +190,13 @@ def anatomy(
     Of a range of runs the first, where each run shows all that is asked.
     """
     few, some = (min(runs, 2), few_runs(runs)) if isinstance(runs, int) else (runs[:1], runs)
-    unmarked = {queue: (experiments.unmarked(queue, reading), few) for queue in QUEUES}
-    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred", reading), few)}
-    ways = {on: (experiments.transfer(on, reading), some) for on in (True, False)}
+    unmarked = {queue: (experiments.unmarked(queue, interpretation), few) for queue in QUEUES}
+    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred", interpretation), few)}
+    ways = {on: (experiments.transfer(on, interpretation), some) for on in (True, False)}
     policies = {
-        policy: (experiments.spoofed(policy, reading), some) for policy in ("clear", "drop", "honour")
+        policy: (experiments.spoofed(policy, interpretation), some) for policy in ("clear", "drop", "honour")
     }
-    plans = {gap: (experiments.plan(gap, "mred", reading), few) for gap in gaps}
+    plans = {gap: (experiments.plan(gap, "mred", interpretation), few) for gap in gaps}
     return Anatomy(
         unmarked=batch.each(unmarked, measures.fingerprint),
         transfer=batch.each(ways, measures.transfer),

@@ -1,6 +1,6 @@
 """The scenarios of the paper: its one model, filled with hosts and flows for each of its figures.
 
-A `Reading` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
+A `Interpretation` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
 evaluated under each.
 """
 
@@ -19,7 +19,7 @@ AIR = f"{NEW}/air"
 
 QUEUES = ("red", "mred")
 RTTS_MS = (86, 88, 90, 92, 94, 96, 98, 100, 102)
-"""Round trips of the residents, section IV-A; fewer residents are taken from the top of the list (reading A11)."""
+"""Round trips of the residents, section IV-A; fewer residents are the first of the list (interpretation A11)."""
 
 WINDOW_PKTS = 64
 LIMIT_PKTS = 300
@@ -28,7 +28,7 @@ QUEUE_WEIGHT = 0.002
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     residents: int = 7
@@ -55,7 +55,7 @@ class Reading:
         mred = ", ".join(
             f"{name} = {str(getattr(self, name)).lower()}"
             for name in MRED
-            if getattr(self, name) != Reading.__dataclass_fields__[name].default
+            if getattr(self, name) != Interpretation.__dataclass_fields__[name].default
         )
         return (
             f"{self.residents} residents ({self.residents_fig9} in fig. 9), {self.measured} measured; thresholds "
@@ -68,12 +68,12 @@ class Reading:
 
 
 GAPS: dict[str, float | None] = {"together": 0.0, "1 s apart": 1.0, "evenly apart": None}
-"""The time between hosts in s, by its name in a reading; None: the time between two visits over the hosts."""
+"""The time between hosts in s, by its name in an interpretation; None: the time between two visits over the hosts."""
 
 MRED = ("average_on_priority", "np_idle", "count_priority", "priority_passes_max", "forwarded_at_full")
-"""M-RED's parameters in a reading (R1 to R5)."""
+"""M-RED's parameters in an interpretation (R1 to R5)."""
 
-DEFAULT = Reading()
+DEFAULT = Interpretation()
 
 VISIT_COUNTS = (3, 4, 5, 6, 7, 8)
 """Fig. 12, with `HOSTS` hosts."""
@@ -106,7 +106,7 @@ class Mover:
     """When it comes to the new cell, and when it leaves."""
     rtt_ms: int = 88
     start: str | None = None
-    """When its connection begins; None: with the others, uniform in 0.5 to 1.5 s (reading A12)."""
+    """When its connection begins; None: with the others, uniform in 0.5 to 1.5 s (interpretation A12)."""
 
 
 def visits(
@@ -145,25 +145,27 @@ def model() -> Scenario:
     return Scenario(text, "ipf/scenario.toml")
 
 
-def _queue(kind: str, thresholds: tuple[int, int], reading: Reading) -> dict[str, Any]:
-    """The new cell's queue: RED takes all that it shares with M-RED from it (reading R10)."""
+def _queue(kind: str, thresholds: tuple[int, int], interpretation: Interpretation) -> dict[str, Any]:
+    """The new cell's queue: RED takes all that it shares with M-RED from it (interpretation R10)."""
     low, high = thresholds
     queue: dict[str, Any] = model().tables["cells"]["bs2"]["queue"] | {
         "kind": kind,
         "min_threshold": f"{low} pkt",
         "max_threshold": f"{high} pkt",
-        "max_p": reading.max_p,
-        "wait": reading.wait,
-        "gentle": reading.gentle,
+        "max_p": interpretation.max_p,
+        "wait": interpretation.wait,
+        "gentle": interpretation.gentle,
     }
-    return queue | ({name: getattr(reading, name) for name in MRED} if kind == "mred" else {})
+    return queue | ({name: getattr(interpretation, name) for name in MRED} if kind == "mred" else {})
 
 
 def _link(left: str, right: str, delay_ms: float) -> dict[str, Any]:
     return {"between": [left, right], "rate": "10 Mbit/s", "delay": f"{round(delay_ms * 1000)} us"}
 
 
-def _flow(name: str, path: tuple[str, str], reading: Reading, start: str | None = None) -> dict[str, Any]:
+def _flow(
+    name: str, path: tuple[str, str], interpretation: Interpretation, start: str | None = None
+) -> dict[str, Any]:
     begins = {"start": "0.5 s", "start_within": "1 s"} if start is None else {"start": start}
     return {
         "name": name,
@@ -174,7 +176,7 @@ def _flow(name: str, path: tuple[str, str], reading: Reading, start: str | None 
             "window": f"{WINDOW_PKTS} pkt",
             "segment": "512 B",
             "header": "0 B",
-            "min_rto": reading.min_rto,
+            "min_rto": interpretation.min_rto,
         },
         "app": {"kind": "ftp", **begins},
     }
@@ -193,7 +195,7 @@ def _scenario(
     movers: list[Mover],
     residents: int,
     queue: dict[str, Any],
-    reading: Reading,
+    interpretation: Interpretation,
     *,
     span_s: float,
     record: dict[str, Any] | None = None,
@@ -205,18 +207,18 @@ def _scenario(
     for at, rtt in enumerate(RTTS_MS[:residents], start=1):
         data["links"].append(_link(f"ch-r{at}", "fa2", rtt / 2 - 4))
         hosts.append({"name": f"r{at}", "home": "ha", "visits": [{"cell": "bs2", "at": "0 s"}]})
-        flows.append(_flow(f"resident{at}", (f"ch-r{at}", f"r{at}"), reading))
+        flows.append(_flow(f"resident{at}", (f"ch-r{at}", f"r{at}"), interpretation))
     for rtt in sorted({mover.rtt_ms for mover in movers} - {88}):
         data["links"] += [_link(f"ch-{rtt}", agent, rtt / 2 - 4) for agent in ("fa1", "fa2")]
         data["links"].append(_link("ha", f"ch-{rtt}", 60))
     for at, mover in enumerate(movers, start=1):
         peer = "ch" if mover.rtt_ms == 88 else f"ch-{mover.rtt_ms}"
-        old = "bs1" if reading.old_cell == "shared" or at == 1 else f"bs1-{at}"
+        old = "bs1" if interpretation.old_cell == "shared" or at == 1 else f"bs1-{at}"
         data["cells"].setdefault(old, data["cells"]["bs1"])
         hosts.append({"name": f"mh{at}", "home": "ha", "visits": _stays(mover, old, span_s)})
-        flows.append(_flow(f"moving{at}", (peer, f"mh{at}"), reading, mover.start))
+        flows.append(_flow(f"moving{at}", (peer, f"mh{at}"), interpretation, mover.start))
     data |= {"hosts": hosts, "flows": flows}
-    data["run"] |= {"duration": f"{round(span_s)} s", "profile": reading.profile}
+    data["run"] |= {"duration": f"{round(span_s)} s", "profile": interpretation.profile}
     # Section IV-A prints the beacons' period; the phase in which a host meets them is drawn.
     data["mobility"]["tb_mode"] = "uniform"
     data["cells"][NEW]["queue"] = queue
@@ -225,23 +227,23 @@ def _scenario(
 
 
 @cache
-def arrival(case: int, queue: str, reading: Reading = DEFAULT) -> Scenario:
+def arrival(case: int, queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Fig. 9: at 10 s a connection begins in the new cell (case 1), or one is handed off into it (case 2)."""
     leaves = BURST_S - _ON_THE_WAY_S
     mover = Mover(((0.0, 14.0),), start=f"{BURST_S:g} s") if case == 1 else Mover(((leaves, 14.0),))
     return _scenario(
         f"case {case}, {queue}",
         [mover],
-        reading.residents_fig9,
-        _queue(queue, reading.thresholds_fig9, reading),
-        reading,
+        interpretation.residents_fig9,
+        _queue(queue, interpretation.thresholds_fig9, interpretation),
+        interpretation,
         span_s=14.0,
         record={"queues": [AIR]},
     )
 
 
 @cache
-def handoffs(count: int, hosts: int, queue: str, reading: Reading = DEFAULT) -> Scenario:
+def handoffs(count: int, hosts: int, queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Figs. 10 to 14: `hosts` hosts visit the congested cell `count` times within 200 s.
 
     Only the paper's standard case is recorded in detail.
@@ -249,38 +251,40 @@ def handoffs(count: int, hosts: int, queue: str, reading: Reading = DEFAULT) -> 
     detailed = (count, hosts) == (VISITS, HOSTS)
     return _scenario(
         f"{hosts} hosts, {count} visits, {queue}",
-        visits(count, hosts, SPAN_S, GAPS[reading.gap], reading.stay),
-        reading.residents,
-        _queue(queue, reading.thresholds, reading),
-        reading,
+        visits(count, hosts, SPAN_S, GAPS[interpretation.gap], interpretation.stay),
+        interpretation.residents,
+        _queue(queue, interpretation.thresholds, interpretation),
+        interpretation,
         span_s=SPAN_S,
         record={"deliveries": True, "queues": [AIR], "tcp": True} if detailed else None,
     )
 
 
 @cache
-def plan(gap_s: float, queue: str, reading: Reading = DEFAULT, span_s: float = PLAN_SPAN_S) -> Scenario:
+def plan(
+    gap_s: float, queue: str, interpretation: Interpretation = DEFAULT, span_s: float = PLAN_SPAN_S
+) -> Scenario:
     """Figs. 15 to 17: four hosts, three visits each within 300 s, `gap_s` apart; the first `span_s` of it."""
     return _scenario(
         f"{gap_s:g} s apart, {queue}",
-        planned(gap_s, reading.stay),
-        reading.residents,
-        _queue(queue, reading.thresholds, reading),
-        reading,
+        planned(gap_s, interpretation.stay),
+        interpretation.residents,
+        _queue(queue, interpretation.thresholds, interpretation),
+        interpretation,
         span_s=span_s,
         record={"deliveries": True},
     )
 
 
 @cache
-def unmarked(queue: str, reading: Reading = DEFAULT) -> Scenario:
+def unmarked(queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Fig. 6 against fig. 5: the handoffs of fig. 10 with nothing marked, so that no packet has priority."""
     return _scenario(
         f"nothing marked, {queue}",
-        visits(VISITS, HOSTS, SPAN_S, GAPS[reading.gap], reading.stay),
-        reading.residents,
-        _queue(queue, reading.thresholds, reading),
-        reading,
+        visits(VISITS, HOSTS, SPAN_S, GAPS[interpretation.gap], interpretation.stay),
+        interpretation.residents,
+        _queue(queue, interpretation.thresholds, interpretation),
+        interpretation,
         span_s=SPAN_S,
         record={"queues": [AIR]},
         **{"mobility.buffer.mark_forwarded": False},
@@ -292,14 +296,14 @@ ALONE_S = 5.0
 
 
 @cache
-def transfer(layer2_ack: bool, reading: Reading = DEFAULT) -> Scenario:
+def transfer(layer2_ack: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Section II-A: one transfer alone is handed off, with layer-2 acknowledgement and without."""
     return _scenario(
         f"transfer, layer-2 acknowledgement {'on' if layer2_ack else 'off'}",
         [Mover(((ALONE_S, 20.0),))],
         0,
         {"kind": "droptail", "limit": f"{LIMIT_PKTS} pkt"},
-        reading,
+        interpretation,
         span_s=8.0,
         record={"deliveries": True, "tcp": True},
         **{"mobility.buffer.layer2_ack": layer2_ack},
@@ -307,14 +311,14 @@ def transfer(layer2_ack: bool, reading: Reading = DEFAULT) -> Scenario:
 
 
 @cache
-def spoofed(policy: str, reading: Reading = DEFAULT) -> Scenario:
+def spoofed(policy: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """The end of section III: a resident's correspondent marks its own packets."""
     scenario = _scenario(
         f"spoofed marks, {policy}",
         [],
-        reading.residents,
-        _queue("mred", reading.thresholds, reading),
-        reading,
+        interpretation.residents,
+        _queue("mred", interpretation.thresholds, interpretation),
+        interpretation,
         span_s=30.0,
     )
     return scenario.set_all({"flows.resident1.dscp": 3, "network.foreign_marks": policy})

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.ipf import claims, evidence
-from roamlab.papers.ipf.experiments import DEFAULT, PLAN_S, Reading
+from roamlab.papers.ipf.experiments import DEFAULT, PLAN_S, Interpretation
 from roamlab.papers.spaces import Space, axes
 
 if TYPE_CHECKING:
@@ -24,17 +24,19 @@ SEARCHED_PLAN_S = PLAN_S[2]
 """Of figs. 16 and 17 a search runs the first two of three visits."""
 
 
-def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    """The claims that depend on a reading."""
-    found = evidence.evidence(batch, reading, runs)
+def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that depend on an interpretation."""
+    found = evidence.evidence(batch, interpretation, runs)
     return partial(
-        claims.read, found, evidence.swept(batch, reading, runs, VISITS, HOSTS, GAPS_S, SEARCHED_PLAN_S)
+        claims.read,
+        found,
+        evidence.swept(batch, interpretation, runs, VISITS, HOSTS, GAPS_S, SEARCHED_PLAN_S),
     )
 
 
-def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that few of the axes touch."""
-    return partial(claims.alone, evidence.anatomy(batch, runs, reading, GAPS_S))
+    return partial(claims.alone, evidence.anatomy(batch, runs, interpretation, GAPS_S))
 
 
 def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab.papers.deciding import each
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
-from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Reading
+from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Interpretation
 from roamlab.papers.reporting import mean, report, table_of
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import run
@@ -44,7 +44,7 @@ def reproduce(session: Session) -> Report:
     few = evidence.few_runs(session.runs)
     anatomy = evidence.anatomy(batch, session.runs)
     found = evidence.evidence(batch, DEFAULT, session.runs)
-    weighed = evidence.active(batch, Reading(queue_weight=0.002), few, evidence.TABLE_IV)
+    weighed = evidence.active(batch, Interpretation(queue_weight=0.002), few, evidence.TABLE_IV)
     batch.make(session.store, session.threads)
     tables = {
         "outcomes": _outcomes(found),
@@ -101,11 +101,11 @@ def _model(found: Evidence) -> Table:
     def frequency(case: Case, fit: modelfit.Fit) -> str:
         return f"{fit.frequency[case]:.3f}"
 
-    def predicted(reading: model.Reading, fit: modelfit.Fit) -> str:
-        return f"{fit.predicted[reading]:.0f}"
+    def predicted(interpretation: model.Interpretation, fit: modelfit.Fit) -> str:
+        return f"{fit.predicted[interpretation]:.0f}"
 
-    def residual(reading: model.Reading, fit: modelfit.Fit) -> Measured:
-        return Measured(fit.residual[reading], ".0f")
+    def residual(interpretation: model.Interpretation, fit: modelfit.Fit) -> Measured:
+        return Measured(fit.residual[interpretation], ".0f")
 
     factors = dict(zip(model.CASES, ("f_DI", "f_DWH", "f_DSS"), strict=True))
     return table_of(
@@ -115,8 +115,14 @@ def _model(found: Evidence) -> Table:
         {
             **{name: partial(frequency, case) for case, name in factors.items()},
             "simulated [segments]": lambda fit: Measured(fit.simulated, ".0f"),
-            **{f"predicted, {reading}": partial(predicted, reading) for reading in model.READINGS},
-            **{f"residual, {reading}": partial(residual, reading) for reading in model.READINGS},
+            **{
+                f"predicted, {interpretation}": partial(predicted, interpretation)
+                for interpretation in model.READINGS
+            },
+            **{
+                f"residual, {interpretation}": partial(residual, interpretation)
+                for interpretation in model.READINGS
+            },
             "of it before the handover": lambda fit: Measured(fit.before, ".0f"),
         },
     )
@@ -143,7 +149,7 @@ def _table4(found: dict[Active12, list[Active]], title: str) -> Table:
 
 
 def _fig12(found: Evidence, anatomy: Anatomy) -> Table:
-    cases = {(*case, found.reading.window_aqm): found.active[case] for case in evidence.FIG12}
+    cases = {(*case, found.interpretation.window_aqm): found.active[case] for case in evidence.FIG12}
     cases |= {(*case, evidence.NARROW_PKTS): runs for case, runs in anatomy.narrow.items()}
     by = {case: [run.handover for run in runs] for case, runs in cases.items()}
     return table_of(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roamlab.papers.lte.experiments import Aqm, Scheme
     from roamlab.papers.lte.measures import Active, Forwarded, Handover
     from roamlab.papers.lte.model import Case
-    from roamlab.papers.lte.model import Reading as Equation
+    from roamlab.papers.lte.model import Interpretation as Equation
     from roamlab.statistics.claims import Claim, Claimed
 
 CURVE = range(8, 101, 2)
@@ -69,7 +69,7 @@ def _chart(found: Evidence) -> Claim:
     what = "runs in which a message of the chart is missing or early"
     runs = found.forwarding["standard", 5]
     missing = most(what, runs, lambda run: float(not run.in_order), "of one run", at_most(0))
-    return claim("lte.chart", (missing,), found.reading)
+    return claim("lte.chart", (missing,), found.interpretation)
 
 
 def _defined(what: str, values: Sequence[float], claimed: Claimed) -> Measure:
@@ -104,10 +104,13 @@ def _double(anatomy: Anatomy) -> Claim:
     return claim("lte.double", measures)
 
 
-def curve(case: Case, part: float, reading: Equation, peaks: Iterable[int] = CURVE) -> list[float]:
+def curve(case: Case, part: float, interpretation: Equation, peaks: Iterable[int] = CURVE) -> list[float]:
     """Fig. 4: normalised data by cwnd_MAX; `part` places cwnd_HO from SSthresh (0) to cwnd_MAX (1)."""
     place = Fraction(part).limit_denominator(4)
-    return [float(model.delivered(most, (1 + place) * most / 2, reading).normalised(case)) for most in peaks]
+    return [
+        float(model.delivered(most, (1 + place) * most / 2, interpretation).normalised(case))
+        for most in peaks
+    ]
 
 
 def _model(anatomy: Anatomy) -> Claim:
@@ -149,7 +152,7 @@ def _fig8(found: Evidence) -> Claim:
             _more_often(f"{n} mobiles: halvings among halvings and ideal runs", halving, ideal),
             _more_often(f"{n} mobiles: timeouts among timeouts and halvings", timeout, halving),
         ]
-    return claim("lte.fig8", measures, found.reading)
+    return claim("lte.fig8", measures, found.interpretation)
 
 
 def _fig9(found: Evidence) -> Claim:
@@ -175,7 +178,7 @@ def _fig9(found: Evidence) -> Claim:
         share("prediction: runs with a spurious timeout", predictive, _spurious, less(ALWAYS)),
         share("prediction: runs with more than one halving", predictive, halved_again, less(ALWAYS)),
     )
-    return claim("lte.fig9", measures, found.reading)
+    return claim("lte.fig9", measures, found.interpretation)
 
 
 def _fig11(found: Evidence) -> Claim:
@@ -191,7 +194,7 @@ def _fig11(found: Evidence) -> Claim:
         apart("runs with a timeout", "timeout", less()),
         apart("runs with a halving alone", "halving", greater()),
     )
-    return claim("lte.fig11", measures, found.reading)
+    return claim("lte.fig11", measures, found.interpretation)
 
 
 def _tab4(found: Evidence) -> Claim:
@@ -204,7 +207,7 @@ def _tab4(found: Evidence) -> Claim:
         apart("drop-tail minus RED dropping", "droptail", "red"),
         apart("RED dropping minus RED marking", "red", "mark"),
     )
-    return claim("lte.tab4", measures, found.reading)
+    return claim("lte.tab4", measures, found.interpretation)
 
 
 def _ecn(anatomy: Anatomy) -> Claim:
@@ -254,7 +257,7 @@ def _fig12(found: Evidence) -> Claim:
         *(apart(name, standard) for name in others),
         *(apart(others[-1], name) for name in others[:-1]),
     )
-    return claim("lte.fig12", measures, found.reading, narrow_pkts=NARROW_PKTS)
+    return claim("lte.fig12", measures, found.interpretation, narrow_pkts=NARROW_PKTS)
 
 
 def _mispredict(anatomy: Anatomy) -> Claim:
@@ -283,7 +286,7 @@ def beside(found: Evidence, anatomy: Anatomy) -> list[Claim]:
 
 
 def read(found: Evidence) -> list[Claim]:
-    """Those that depend on a reading, under one."""
+    """Those that depend on an interpretation, under one."""
     return [of(found) for of in BY_EVIDENCE]
 
 

@@ -12,7 +12,7 @@ from roamlab.papers.lte.experiments import (
     PREDICTIONS,
     TARGETS,
     Aqm,
-    Reading,
+    Interpretation,
     Scheme,
 )
 from roamlab.papers.runs import SEED, further
@@ -45,9 +45,9 @@ MORE_PREDICTIVE = 19
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims are decided from that depend on a reading. Lists have one entry per run."""
+    """What the claims are decided from that depend on an interpretation. Lists have one entry per run."""
 
-    reading: Reading
+    interpretation: Interpretation
     forwarding: dict[tuple[Scheme, int], list[Handover]]
     """Table II, by scheme and mobiles in the target cell; the fast path switch with five only."""
     active: dict[Active12, list[Active]]
@@ -61,7 +61,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Anatomy:
-    """The experiments that are made under the default reading only."""
+    """The experiments that are made under the default interpretation only."""
 
     double: dict[int, list[Forwarded]]
     peaks: dict[tuple[int, bool], list[Handover]]
@@ -77,7 +77,7 @@ class Anatomy:
 
 
 def few_runs(runs: int) -> int:
-    """Runs of single experiments, and of table IV under another reading."""
+    """Runs of single experiments, and of table IV under another interpretation."""
     return min(runs, 30)
 
 
@@ -86,42 +86,48 @@ def _forwarding_cases() -> list[tuple[Scheme, int]]:
     return [*cases, ("fast", TARGETS[-1])]
 
 
-def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
     """Asks for the runs of tables II to IV: so many, or those with these numbers."""
-    forwarded = {case: (experiments.forwarding(*case, reading), runs) for case in _forwarding_cases()}
+    forwarded = {case: (experiments.forwarding(*case, interpretation), runs) for case in _forwarding_cases()}
     return Evidence(
-        reading,
-        batch.each(forwarded, partial(measures.handover, **_timing(reading))),
-        active(batch, reading, runs, FIG12),
-        active(batch, reading, further(runs, MORE_PREDICTIVE), PREDICTIVE)
-        if reading == DEFAULT
+        interpretation,
+        batch.each(forwarded, partial(measures.handover, **_timing(interpretation))),
+        active(batch, interpretation, runs, FIG12),
+        active(batch, interpretation, further(runs, MORE_PREDICTIVE), PREDICTIVE)
+        if interpretation == DEFAULT
         else {case: [] for case in PREDICTIVE},
     )
 
 
 def active(
-    batch: Batch, reading: Reading, runs: int | range, cases: Sequence[Active12]
+    batch: Batch, interpretation: Interpretation, runs: int | range, cases: Sequence[Active12]
 ) -> dict[Active12, list[Active]]:
     """Asks for cases of fig. 12; table IV has those of the standard procedure."""
     queued = {
         (scheme, aqm): (
             experiments.active_queue(
-                scheme, aqm, reading, seconds=10.0 if scheme == "standard" else reading.short_s
+                scheme, aqm, interpretation, seconds=10.0 if scheme == "standard" else interpretation.short_s
             ),
             runs,
         )
         for scheme, aqm in cases
     }
-    return batch.each(queued, partial(measures.active, largest=reading.window_aqm, **_timing(reading)))
+    return batch.each(
+        queued, partial(measures.active, largest=interpretation.window_aqm, **_timing(interpretation))
+    )
 
 
-def _timing(reading: Reading) -> dict[str, Any]:
-    """The arguments of `measures.handover` that depend on the reading."""
-    return {"watch_s": reading.watch_s, "ack_s": reading.ack_s, "count_s": reading.count_s}
+def _timing(interpretation: Interpretation) -> dict[str, Any]:
+    """The arguments of `measures.handover` that depend on the interpretation."""
+    return {
+        "watch_s": interpretation.watch_s,
+        "ack_s": interpretation.ack_s,
+        "count_s": interpretation.count_s,
+    }
 
 
-def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
-    """The experiments of one reading: `few_runs` of so many, or those with these numbers."""
+def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DEFAULT) -> Anatomy:
+    """The experiments of one interpretation: `few_runs` of so many, or those with these numbers."""
     few = few_runs(runs) if isinstance(runs, int) else runs
     kinds: tuple[tuple[str, Aqm, bool], ...] = (
         ("always-ect, ECN", "mark", True),
@@ -130,32 +136,41 @@ def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anat
         ("RFC 6040, no ECN", "mark, RFC 6040", False),
     )
     tunnels = {
-        name: (experiments.active_queue("standard", aqm, reading, ecn=ecn, seconds=reading.short_s), few)
+        name: (
+            experiments.active_queue(
+                "standard", aqm, interpretation, ecn=ecn, seconds=interpretation.short_s
+            ),
+            few,
+        )
         for name, aqm, ecn in kinds
     }
-    handover = partial(measures.handover, **_timing(reading))
+    handover = partial(measures.handover, **_timing(interpretation))
     peaks: dict[tuple[int, bool], list[Handover]] = {}
     for window in PEAKS:
-        cases = {(window, moves): (experiments.peak(window, moves, reading), few) for moves in (True, False)}
+        cases = {
+            (window, moves): (experiments.peak(window, moves, interpretation), few) for moves in (True, False)
+        }
         peaks |= batch.each(cases, partial(handover, largest=window))
     predictions = {
-        (name, comes): (experiments.predicted(lead, reading, comes=comes), few)
+        (name, comes): (experiments.predicted(lead, interpretation, comes=comes), few)
         for name, lead in PREDICTIONS.items()
         for comes in (True, False)
     }
     causes = {
-        (scheme, cause): (experiments.without(scheme, cause, reading), few)
+        (scheme, cause): (experiments.without(scheme, cause, interpretation), few)
         for scheme in experiments.SCHEMES
         for cause in experiments.CAUSES
     }
-    double = {n: (experiments.double_queuing(n, reading), few) for n in TARGETS}
+    double = {n: (experiments.double_queuing(n, interpretation), few) for n in TARGETS}
     return Anatomy(
         double=batch.each(double, measures.forwarded),
         peaks=peaks,
-        tunnels=batch.each(tunnels, partial(measures.active, largest=reading.window_aqm, **_timing(reading))),
+        tunnels=batch.each(
+            tunnels, partial(measures.active, largest=interpretation.window_aqm, **_timing(interpretation))
+        ),
         predictions=batch.each(predictions, handover),
         causes=batch.each(causes, handover),
-        narrow=active(batch, replace(reading, window_aqm=NARROW_PKTS), few, PREDICTIVE),
+        narrow=active(batch, replace(interpretation, window_aqm=NARROW_PKTS), few, PREDICTIVE),
     )
 
 

@@ -1,6 +1,6 @@
 """The scenarios of the paper: its one model, with the mobiles, queues and schemes of its figures.
 
-A `Reading` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
+A `Interpretation` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
 evaluated under each.
 """
 
@@ -51,7 +51,7 @@ paper's section V.B), RED that marks what the tunnel ingress has declared ECN-ca
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     min_rto: str = "200 ms"
@@ -109,7 +109,7 @@ class Reading:
         )
 
 
-DEFAULT = Reading()
+DEFAULT = Interpretation()
 
 
 @cache
@@ -118,7 +118,7 @@ def model() -> Scenario:
     return load(Path(__file__).with_name("scenario.toml"))
 
 
-def queue(aqm: Aqm, reading: Reading = DEFAULT) -> dict[str, Any]:
+def queue(aqm: Aqm, interpretation: Interpretation = DEFAULT) -> dict[str, Any]:
     """The core router's queue to an eNodeB: tables II and III."""
     if aqm == "droptail":
         return {"kind": "droptail", "limit": f"{QUEUE_PKTS} pkt"}
@@ -129,7 +129,7 @@ def queue(aqm: Aqm, reading: Reading = DEFAULT) -> dict[str, Any]:
         "min_threshold": "20 pkt",
         "max_threshold": "65 pkt",
         "max_p": 0.1,
-        "queue_weight": reading.queue_weight,
+        "queue_weight": interpretation.queue_weight,
         "gentle": True,
         "mean_packet": "1500 B",
         "threshold_unit": "packets",
@@ -138,7 +138,7 @@ def queue(aqm: Aqm, reading: Reading = DEFAULT) -> dict[str, Any]:
     }
 
 
-def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT) -> Scenario:
+def cells(sources: int, targets: int, seconds: float, interpretation: Interpretation = DEFAULT) -> Scenario:
     """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for so many seconds.
 
     DEVIATION: the source cell's rate is that of one mobile times their number; a mobile alone may get more than its
@@ -146,47 +146,51 @@ def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT
     """
     tables = model().tables
     (flow,) = tables["flows"]
-    flow["transport"]["min_rto"] = reading.min_rto
+    flow["transport"]["min_rto"] = interpretation.min_rto
     others = [(f"s{at}", "enb1") for at in range(1, sources)] + [
         (f"t{at}", "enb2") for at in range(1, targets + 1)
     ]
     hosts = [{"name": name, "home": "gw", "visits": [{"cell": cell, "at": "0 s"}]} for name, cell in others]
-    transport = {**flow["transport"], "window": f"{reading.window_others} pkt"}
-    paths = [(name, name) for name, _ in others] + [(f"cross{at}", "enb1") for at in range(reading.cross)]
+    transport = {**flow["transport"], "window": f"{interpretation.window_others} pkt"}
+    paths = [(name, name) for name, _ in others] + [
+        (f"cross{at}", "enb1") for at in range(interpretation.cross)
+    ]
     changes: dict[str, Any] = {
         "run.duration": f"{round(seconds * 1e3)} ms",
-        "run.profile": reading.profile,
+        "run.profile": interpretation.profile,
         "hosts": [*tables["hosts"], *hosts],
         "flows": [
             flow,
             *({**flow, "name": name, "path": ["server", end], "transport": transport} for name, end in paths),
         ],
         "links": [
-            {**link, "delay": f"{reading.server_ms} ms"} if "server" in link["between"] else link
+            {**link, "delay": f"{interpretation.server_ms} ms"} if "server" in link["between"] else link
             for link in tables["links"]
         ],
-        "mobility.detach_time": f"{reading.detach_ms} ms",
-        "mobility.end_markers": reading.end_markers,
+        "mobility.detach_time": f"{interpretation.detach_ms} ms",
+        "mobility.end_markers": interpretation.end_markers,
         "record.queues": [],
     }
     for cell in ("enb1", "enb2"):
         changes |= {
-            f"cells.{cell}.rate": reading.radio,
-            f"cells.{cell}.delay": f"{reading.air_ms} ms",
-            f"cells.{cell}.scheduler": {"kind": reading.scheduler},
+            f"cells.{cell}.rate": interpretation.radio,
+            f"cells.{cell}.delay": f"{interpretation.air_ms} ms",
+            f"cells.{cell}.scheduler": {"kind": interpretation.scheduler},
         }
-    if reading.source_mbps is not None:
-        changes["cells.enb1.rate"] = f"{reading.source_mbps * sources} Mbit/s"
+    if interpretation.source_mbps is not None:
+        changes["cells.enb1.rate"] = f"{interpretation.source_mbps * sources} Mbit/s"
     return model().set_all(changes)
 
 
-def _schemed(scenario: Scenario, scheme: Scheme, aqm: Aqm, reading: Reading, ecn: bool) -> Scenario:
+def _schemed(
+    scenario: Scenario, scheme: Scheme, aqm: Aqm, interpretation: Interpretation, ecn: bool
+) -> Scenario:
     changes: dict[str, Any] = {"mobility.path_switch": scheme}
     if scheme == "predictive":
-        changes["mobility.forwarding"] = reading.after_prediction
-        changes["mobility.prediction_lead"] = f"{reading.lead_ms} ms"
+        changes["mobility.forwarding"] = interpretation.after_prediction
+        changes["mobility.prediction_lead"] = f"{interpretation.lead_ms} ms"
     for cell in ("enb1", "enb2"):
-        changes[f"cells.{cell}.backhaul.queue"] = queue(aqm, reading)
+        changes[f"cells.{cell}.backhaul.queue"] = queue(aqm, interpretation)
     if aqm.startswith("mark"):
         changes["network.tunnel_ecn"] = "always-ect" if aqm == "mark" else "normal"
         changes |= {f"flows.{flow['name']}.transport.ecn": ecn for flow in scenario.tables["flows"]}
@@ -195,12 +199,18 @@ def _schemed(scenario: Scenario, scheme: Scheme, aqm: Aqm, reading: Reading, ecn
 
 
 @cache
-def forwarding(scheme: Scheme, targets: int = 5, reading: Reading = DEFAULT) -> Scenario:
+def forwarding(scheme: Scheme, targets: int = 5, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Table II, figs. 8 to 11: `ref` alone in the source cell, drop-tail.
 
-    DEVIATION: the runs end after `Reading.short_s` instead of 5 s, when all that is measured has happened.
+    DEVIATION: the runs end after `Interpretation.short_s` instead of 5 s, when all that is measured has happened.
     """
-    return _schemed(cells(1, targets, reading.short_s, reading), scheme, "droptail", reading, ecn=False)
+    return _schemed(
+        cells(1, targets, interpretation.short_s, interpretation),
+        scheme,
+        "droptail",
+        interpretation,
+        ecn=False,
+    )
 
 
 @cache
@@ -212,24 +222,29 @@ def trajectory(scheme: Scheme) -> Scenario:
 
 @cache
 def active_queue(
-    scheme: Scheme, aqm: Aqm, reading: Reading = DEFAULT, *, ecn: bool = True, seconds: float = 10.0
+    scheme: Scheme,
+    aqm: Aqm,
+    interpretation: Interpretation = DEFAULT,
+    *,
+    ecn: bool = True,
+    seconds: float = 10.0,
 ) -> Scenario:
     """Tables III and IV, fig. 12: four mobiles in the source cell, `ref` among them, and three in the target cell.
 
     ASSUMPTION: the handover is at 2.3 s here too; tables III and IV do not say.
     """
-    scenario = cells(4, 3, seconds, reading)
+    scenario = cells(4, 3, seconds, interpretation)
     windows = {
-        f"flows.{flow['name']}.transport.window": f"{reading.window_aqm} pkt"
+        f"flows.{flow['name']}.transport.window": f"{interpretation.window_aqm} pkt"
         for flow in scenario.tables["flows"]
     }
-    return _schemed(scenario.set_all(windows), scheme, aqm, reading, ecn=ecn)
+    return _schemed(scenario.set_all(windows), scheme, aqm, interpretation, ecn=ecn)
 
 
 @cache
-def double_queuing(targets: int, reading: Reading = DEFAULT) -> Scenario:
+def double_queuing(targets: int, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Section III.B: the standard procedure with every packet's way through the router on record."""
-    scenario = forwarding("standard", targets, reading)
+    scenario = forwarding("standard", targets, interpretation)
     return scenario.set_all(
         {
             "run.duration": "2.8 s",
@@ -239,12 +254,12 @@ def double_queuing(targets: int, reading: Reading = DEFAULT) -> Scenario:
 
 
 @cache
-def peak(window: int, moves: bool, reading: Reading = DEFAULT) -> Scenario:
+def peak(window: int, moves: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Fig. 4: another cwnd_MAX, as the advertised window; with the handover and without, the model's ideal case."""
     changes: dict[str, Any] = {"flows.ref.transport.window": f"{window} pkt"}
     if not moves:
         changes["hosts.ref.visits"] = [{"cell": "enb1", "at": "0 s"}]
-    return forwarding("standard", reading=reading).set_all(changes)
+    return forwarding("standard", interpretation=interpretation).set_all(changes)
 
 
 CAUSES: dict[str, dict[str, Any]] = {
@@ -259,9 +274,9 @@ which repairs one loss of a window."""
 
 
 @cache
-def without(scheme: Scheme, cause: str, reading: Reading = DEFAULT) -> Scenario:
+def without(scheme: Scheme, cause: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """A handover into a cell of five mobiles with one of `CAUSES` taken away."""
-    return forwarding(scheme, reading=reading).set_all(CAUSES[cause])
+    return forwarding(scheme, interpretation=interpretation).set_all(CAUSES[cause])
 
 
 PREDICTIONS: dict[str, float | None] = {
@@ -275,9 +290,11 @@ PREDICTIONS: dict[str, float | None] = {
 
 
 @cache
-def predicted(lead_s: float | None, reading: Reading = DEFAULT, *, comes: bool = True) -> Scenario:
+def predicted(
+    lead_s: float | None, interpretation: Interpretation = DEFAULT, *, comes: bool = True
+) -> Scenario:
     """Section V.A.2: a handover predicted so long before, or, if it never `comes`, a wrong prediction."""
-    scenario = forwarding("standard" if lead_s is None else "predictive", reading=reading)
+    scenario = forwarding("standard" if lead_s is None else "predictive", interpretation=interpretation)
     changes: dict[str, Any] = {}
     if lead_s is not None:
         at = f"{round((HANDOVER_S - lead_s) * 1e3)} ms"

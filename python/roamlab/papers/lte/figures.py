@@ -87,8 +87,8 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
     with new_figure(rows=2) as (figure, (upper, lower)):
         places = np.arange(len(fits), dtype=float)
         errorbars(upper, places, [fit.simulated for fit in fits], **_mark("simulated", "black", "o"))
-        for reading, name, shift, marker, colour in _READINGS:
-            predicted = [fit.predicted[reading] for fit in fits]
+        for interpretation, name, shift, marker, colour in _INTERPRETATIONS:
+            predicted = [fit.predicted[interpretation] for fit in fits]
             style: dict[str, Any] = {
                 "color": colour,
                 "marker": marker,
@@ -96,7 +96,7 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
                 "label": f"predicted, {name}",
             }
             upper.plot(places + shift, predicted, **style)
-            residuals = [fit.residual[reading] for fit in fits]
+            residuals = [fit.residual[interpretation] for fit in fits]
             errorbars(lower, places + shift, residuals, **_mark(name, colour, marker))
         lower.axhline(0.0, color="0.4", linewidth=0.8)
         before = _mark("arisen before the handover", "black", "o")
@@ -120,7 +120,7 @@ def _mark(name: str, colour: str, marker: str) -> dict[str, Any]:
     return _POINTS | {"color": colour, "marker": marker, "label": name}
 
 
-_READINGS: tuple[tuple[model.Reading, str, float, str, str], ...] = (
+_INTERPRETATIONS: tuple[tuple[model.Interpretation, str, float, str, str], ...] = (
     ("literal", "equations as printed", -0.12, "s", BLUE),
     ("trajectory", "areas of fig. 3", 0.12, "^", VERMILION),
 )

@@ -6,7 +6,7 @@ trip. A handover finds it at `cwnd_ho`. In the ideal case nothing happens; a win
 counts the segments sent until the ideal flow is at `cwnd_max` again. All values are exact fractions; the paper's
 factors f are all 1 here, as in its figure 4, and weigh the cases in `expected`.
 
-Equation 3 can be read in three ways (`Reading`):
+Equation 3 can be read in three ways (`Interpretation`):
 
 * `literal`: as it is printed. Near the end of slow start its terms `cwnd_ho/2 - k + i - 2^i` are negative, which gives
   the timed-out flow data that it does not send.
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Reading = Literal["literal", "clamped", "trajectory"]
-READINGS: tuple[Reading, ...] = get_args(Reading)
+Interpretation = Literal["literal", "clamped", "trajectory"]
+READINGS: tuple[Interpretation, ...] = get_args(Interpretation)
 
 Case = Literal["ideal", "halving", "timeout"]
 CASES: tuple[Case, ...] = get_args(Case)
@@ -57,7 +57,9 @@ class Delivered:
         return sum(float(self.of(case)) * share for case, share in frequency.items())
 
 
-def delivered(cwnd_max: int, cwnd_ho: Fraction | int, reading: Reading = "literal") -> Delivered:
+def delivered(
+    cwnd_max: int, cwnd_ho: Fraction | int, interpretation: Interpretation = "literal"
+) -> Delivered:
     """Equations 1 to 3 for a window that peaks at `cwnd_max` segments and is `cwnd_ho` at the handover.
 
     Raises `ValueError` outside the model: `cwnd_max` must be even and at least 4, and
@@ -72,11 +74,13 @@ def delivered(cwnd_max: int, cwnd_ho: Fraction | int, reading: Reading = "litera
     ideal = Fraction(3, 2) * half * (half + 1)
     remaining = cwnd_max - at + 1
     halving = ideal - at / 2 * remaining
-    if reading == "trajectory":
+    if interpretation == "trajectory":
         return Delivered(ideal, halving, halving - _behind_halving(at / 2, remaining))
     rounds = slow_start_rounds(at / 2)
     terms = (at / 2 - rounds + i - 2**i for i in range(rounds))
-    behind = sum((max(term, Fraction(0)) if reading == "clamped" else term for term in terms), Fraction(0))
+    behind = sum(
+        (max(term, Fraction(0)) if interpretation == "clamped" else term for term in terms), Fraction(0)
+    )
     return Delivered(ideal, halving, halving - rounds * remaining - behind)
 
 

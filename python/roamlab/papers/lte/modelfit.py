@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roamlab.papers.lte.evidence import Anatomy, Evidence
     from roamlab.papers.lte.measures import Handover
-    from roamlab.papers.lte.model import Case, Delivered, Reading
+    from roamlab.papers.lte.model import Case, Delivered, Interpretation
     from roamlab.statistics.stats import Interval
 
 
@@ -30,9 +30,9 @@ def frequencies(runs: Sequence[Handover]) -> dict[Case, float]:
     return {case: outcomes.count(case) / len(runs) for case in model.CASES}
 
 
-def predicted(cwnd_ho: float, reading: Reading, cwnd_max: int = WINDOW_PKTS) -> Delivered:
+def predicted(cwnd_ho: float, interpretation: Interpretation, cwnd_max: int = WINDOW_PKTS) -> Delivered:
     """Equations 1 to 3 for a window at the handover as it was measured."""
-    return model.delivered(cwnd_max, Fraction(cwnd_ho).limit_denominator(1000), reading)
+    return model.delivered(cwnd_max, Fraction(cwnd_ho).limit_denominator(1000), interpretation)
 
 
 def within_model(runs: Sequence[Handover]) -> list[Handover]:
@@ -49,11 +49,11 @@ class Fit:
     """Runs that equation 4 does not allow, which are left out."""
     frequency: Mapping[Case, float]
     simulated: Interval
-    predicted: Mapping[Reading, float]
-    residual: Mapping[Reading, Interval]
+    predicted: Mapping[Interpretation, float]
+    residual: Mapping[Interpretation, Interval]
     """Simulated minus predicted, with the interval of the simulated mean."""
     before: Interval
-    """What of the residual has arisen before the handover, where all readings agree."""
+    """What of the residual has arisen before the handover, where all interpretations agree."""
 
 
 def fits(found: Evidence) -> list[Fit]:
@@ -64,9 +64,11 @@ def fits(found: Evidence) -> list[Fit]:
         if not allowed:
             continue
         frequency = frequencies(allowed)
-        expected: dict[Reading, list[float]] = {
-            reading: [predicted(run.interval.cwnd_ho, reading).expected(frequency) for run in allowed]
-            for reading in model.READINGS
+        expected: dict[Interpretation, list[float]] = {
+            interpretation: [
+                predicted(run.interval.cwnd_ho, interpretation).expected(frequency) for run in allowed
+            ]
+            for interpretation in model.READINGS
         }
         delivered = [float(run.interval.delivered) for run in allowed]
         made.append(
@@ -75,10 +77,10 @@ def fits(found: Evidence) -> list[Fit]:
                 len(runs) - len(allowed),
                 frequency,
                 student(delivered),
-                {reading: sum(values) / len(values) for reading, values in expected.items()},
+                {interpretation: sum(values) / len(values) for interpretation, values in expected.items()},
                 {
-                    reading: student([got - said for got, said in zip(delivered, values, strict=True)])
-                    for reading, values in expected.items()
+                    interpretation: student([got - said for got, said in zip(delivered, values, strict=True)])
+                    for interpretation, values in expected.items()
                 },
                 student([run.interval.before - _climb(run.interval.cwnd_ho) for run in allowed]),
             )

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.lte import claims, evidence
-from roamlab.papers.lte.experiments import DEFAULT, Reading
+from roamlab.papers.lte.experiments import DEFAULT, Interpretation
 from roamlab.papers.spaces import Space, axes
 from roamlab.statistics.stats import LEAST
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 
-def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    """The claims that depend on a reading."""
-    return partial(claims.read, evidence.evidence(batch, reading, runs))
+def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that depend on an interpretation."""
+    return partial(claims.read, evidence.evidence(batch, interpretation, runs))
 
 
-def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that few of the axes touch."""
-    standard = evidence.evidence(batch, reading, runs)
-    return partial(claims.beside, standard, evidence.anatomy(batch, runs, reading))
+    standard = evidence.evidence(batch, interpretation, runs)
+    return partial(claims.beside, standard, evidence.anatomy(batch, runs, interpretation))
 
 
 def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.deciding import each
 from roamlab.papers.mblue import claims, evidence, experiments, figures, measures
-from roamlab.papers.mblue.experiments import DEFAULT, QUEUES, Reading
+from roamlab.papers.mblue.experiments import DEFAULT, QUEUES, Interpretation
 from roamlab.papers.records import queue_trace
 from roamlab.papers.reporting import mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RUNS = 100
 
-_NEAREST = Reading(idle_mode="continuous", min_rto="1 s")
+_NEAREST = Interpretation(idle_mode="continuous", min_rto="1 s")
 """What brings fig. 12 nearest to the printed numbers."""
 
 
@@ -107,7 +107,7 @@ def _synchronised(found: Evidence) -> Table:
 def _received(found: dict[str, dict[str, list[OneHandoff]]]) -> Table:
     return table_of(
         f"Fig. 12: received from 10 to 13 s; the paper's axis has room for some {claims.AXIS_PKTS}",
-        ("reading",),
+        ("interpretation",),
         (((name,), by_queue) for name, by_queue in found.items()),
         {f"{figures.NAMES[queue]} [pkt]": partial(_mean_received, queue) for queue in figures.PAPER_QUEUES},
     )

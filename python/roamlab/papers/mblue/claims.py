@@ -175,7 +175,7 @@ def _fig11(found: Evidence) -> Claim:
         mean("BLUE: flows that cut their windows within 1 s", blue, "cutting", "flows", greater(_HALF)),
         mean("RED: flows that cut their windows within 1 s", red, "cutting", "flows", greater(_HALF)),
     )
-    return claim("mblue.fig11", measures, found.reading)
+    return claim("mblue.fig11", measures, found.interpretation)
 
 
 def _means(found: Evidence, field: str) -> dict[str, float]:
@@ -195,7 +195,7 @@ def _fig12(found: Evidence) -> Claim:
         for queue in ("red", "blue")
     )
     after = _means(found, "received_after")
-    return claim("mblue.fig12", measures, found.reading, after=after, axis_pkts=AXIS_PKTS)
+    return claim("mblue.fig12", measures, found.interpretation, after=after, axis_pkts=AXIS_PKTS)
 
 
 def _later(runs: Sequence[ThreeHandoffs], pick: Callable[[ThreeHandoffs], Sequence[float]]) -> list[float]:
@@ -224,7 +224,7 @@ def _fig13(found: Evidence) -> Claim:
     ]
     between = "MBLUE: mean queue between handoffs"
     calm = mean(between, three["mblue"], "calm_queue", "pkt", less(THRESHOLD_PKTS))
-    return claim("mblue.fig13", (*few, *cut, calm), found.reading)
+    return claim("mblue.fig13", (*few, *cut, calm), found.interpretation)
 
 
 def _gain(found: Evidence, what: str, pick: Pick, unit: str, claimed: Claimed) -> Measure:
@@ -237,7 +237,7 @@ def _fig14(found: Evidence) -> Claim:
     goodput = _gain(
         found, "goodput of the moving host", lambda run: run.goodput_bps / 1e3, "kbit/s", greater()
     )
-    return claim("mblue.fig14", (goodput,), found.reading)
+    return claim("mblue.fig14", (goodput,), found.interpretation)
 
 
 DEVIATIONS: dict[str, tuple[Callable[[ThreeHandoffs], float], str]] = {
@@ -245,7 +245,7 @@ DEVIATIONS: dict[str, tuple[Callable[[ThreeHandoffs], float], str]] = {
     "the visits": (lambda run: run.visit_deviation, "pkt"),
     "relative": (lambda run: run.deviation / max(run.mean_queue, 1e-9), "1"),
 }
-"""By `Reading.stable`: how little stable the queue is, and its unit."""
+"""By `Interpretation.stable`: how little stable the queue is, and its unit."""
 
 
 def _overall(found: Evidence) -> Claim:
@@ -253,14 +253,14 @@ def _overall(found: Evidence) -> Claim:
         return (run.residents_bps + run.goodput_bps) / 1e3
 
     lost = "lost within 1 s of handoffs"
-    deviation, unit = DEVIATIONS[found.reading.stable]
+    deviation, unit = DEVIATIONS[found.interpretation.stable]
     measures = (
         _gain(found, f"packets of the moving host {lost}", "lost_moving", "pkt", less()),
         _gain(found, f"packets of the residents {lost}", "lost_residents", "pkt", less()),
         _gain(found, "goodput of all flows", goodput_kbps, "kbit/s", greater()),
         _gain(found, "standard deviation of the queue", deviation, unit, less()),
     )
-    return claim("mblue.overall", measures, found.reading)
+    return claim("mblue.overall", measures, found.interpretation)
 
 
 def _fig15(found: Evidence) -> Claim:
@@ -273,7 +273,7 @@ def _fig15(found: Evidence) -> Claim:
         )
         for at in range(len(VISITS_S))
     )
-    return claim("mblue.fig15", measures, found.reading, threshold_pkts=THRESHOLD_PKTS)
+    return claim("mblue.fig15", measures, found.interpretation, threshold_pkts=THRESHOLD_PKTS)
 
 
 def _sync(found: Evidence) -> Claim:
@@ -288,14 +288,14 @@ def _sync(found: Evidence) -> Claim:
         for what, field in looks.items()
         for queue in ("droptail", "red", "blue")
     )
-    return claim("mblue.sync", measures, found.reading, in_step=_means(found, "correlation"))
+    return claim("mblue.sync", measures, found.interpretation, in_step=_means(found, "correlation"))
 
 
 BY_EVIDENCE = (_fig11, _fig12, _fig13, _fig14, _fig15, _overall, _sync)
 
 
 def read(found: Evidence) -> list[Claim]:
-    """Those that depend on a reading, under one."""
+    """Those that depend on an interpretation, under one."""
     return [of(found) for of in BY_EVIDENCE]
 
 

@@ -10,7 +10,7 @@ from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
     DEFAULT,
     QUEUES,
-    Reading,
+    Interpretation,
 )
 from roamlab.papers.runs import further
 
@@ -31,7 +31,7 @@ MORE_RED = 9
 class Evidence:
     """What every claim is decided from. Lists have one entry per run; run n of each queue has the same seeds."""
 
-    reading: Reading
+    interpretation: Interpretation
     one: dict[str, list[OneHandoff]]
     three: dict[str, list[ThreeHandoffs]]
     wide: list[int]
@@ -51,39 +51,44 @@ class Anatomy:
     many_flows: dict[bool, list[ManyFlows]]
 
 
-def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 11 to 15: so many, or those with these numbers."""
-    three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
-    wide = batch.each({"wide": (experiments.wide_buffer(reading), runs)}, measures.burst)["wide"]
-    watch = partial(measures.three_handoffs, returns=experiments.returns(reading))
-    more = further(runs, MORE_RED) if reading == DEFAULT else range(0)
+    three = {queue: (experiments.three_handoffs(queue, interpretation), runs) for queue in QUEUES}
+    wide = batch.each({"wide": (experiments.wide_buffer(interpretation), runs)}, measures.burst)["wide"]
+    watch = partial(measures.three_handoffs, returns=experiments.returns(interpretation))
+    more = further(runs, MORE_RED) if interpretation == DEFAULT else range(0)
     more_red = batch.each({"red": (three["red"][0], more)}, watch)["red"]
-    one = one_handoff(batch, reading, runs)
-    return Evidence(reading, one, batch.each(three, watch), wide, more_red)
+    one = one_handoff(batch, interpretation, runs)
+    return Evidence(interpretation, one, batch.each(three, watch), wide, more_red)
 
 
-def one_handoff(batch: Batch, reading: Reading, runs: int | range) -> dict[str, list[OneHandoff]]:
+def one_handoff(
+    batch: Batch, interpretation: Interpretation, runs: int | range
+) -> dict[str, list[OneHandoff]]:
     """Asks for the runs of figs. 11 and 12, by queue."""
     return batch.each(
-        {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}, measures.one_handoff
+        {queue: (experiments.one_handoff(queue, interpretation), runs) for queue in QUEUES},
+        measures.one_handoff,
     )
 
 
 def few_runs(runs: int) -> int:
-    """Runs of what varies little, and of fig. 12 under another reading."""
+    """Runs of what varies little, and of fig. 12 under another interpretation."""
     return min(runs, 20)
 
 
-def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
+def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DEFAULT) -> Anatomy:
     """Equation 1, figs. 3 and 4 and section II: these vary little, so `few_runs` of `runs` are enough."""
 
     def both(
-        experiment: Callable[[bool, Reading], Scenario], runs: int | range, take: Callable[[Results], T]
+        experiment: Callable[[bool, Interpretation], Scenario],
+        runs: int | range,
+        take: Callable[[Results], T],
     ) -> dict[bool, list[T]]:
-        return batch.each({on: (experiment(on, reading), runs) for on in (True, False)}, take)
+        return batch.each({on: (experiment(on, interpretation), runs) for on in (True, False)}, take)
 
     few = few_runs(runs) if isinstance(runs, int) else runs
-    ways = {way: (experiments.transfer(way, reading), few) for way in ("detour", "no detour", "wait")}
+    ways = {way: (experiments.transfer(way, interpretation), few) for way in ("detour", "no detour", "wait")}
     return Anatomy(
         outage=both(experiments.outage, 1, measures.outage),
         detection=both(experiments.detection, few, measures.detection),

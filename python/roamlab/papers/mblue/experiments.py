@@ -1,6 +1,6 @@
 """The scenarios of the paper: its one model, bent into the experiments of its figures.
 
-A `Reading` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
+A `Interpretation` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
 evaluated under each.
 """
 
@@ -45,7 +45,7 @@ WINDOW_PKTS = 64
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     rtt: str = "86/88/90 ms"
@@ -76,19 +76,19 @@ class Reading:
         )
 
 
-DEFAULT = Reading()
+DEFAULT = Interpretation()
 
 HANDOFF_S = 10.0
 """Figs. 11 and 12: the moving host enters the congested cell."""
 
 SPAN_S = 40.0
 VISITS_S = tuple(SPAN_S * part / 7 for part in (1, 3, 5))
-"""Figs. 13 to 15: three visits in 40 s, as the other paper of the authors spaces them (reading A10)."""
+"""Figs. 13 to 15: three visits in 40 s, as the other paper of the authors spaces them (interpretation A10)."""
 
 
-def returns(reading: Reading = DEFAULT) -> tuple[float, ...]:
+def returns(interpretation: Interpretation = DEFAULT) -> tuple[float, ...]:
     """When the host leaves the congested cell again, in s."""
-    return tuple(at + reading.stay * 2 * SPAN_S / 7 for at in VISITS_S)
+    return tuple(at + interpretation.stay * 2 * SPAN_S / 7 for at in VISITS_S)
 
 
 @cache
@@ -97,33 +97,40 @@ def model() -> Scenario:
     return load(Path(__file__).with_name("scenario.toml"))
 
 
-def _queue(name: str, reading: Reading) -> dict[str, Any]:
+def _queue(name: str, interpretation: Interpretation) -> dict[str, Any]:
     queue = dict(QUEUES[name])
     if name in ("blue", "mblue"):
-        queue |= {"idle_mode": reading.idle_mode, "freeze_time": reading.freeze_time}
+        queue |= {"idle_mode": interpretation.idle_mode, "freeze_time": interpretation.freeze_time}
     if name == "red":
-        queue |= {"wait": reading.red_wait, "gentle": reading.gentle, "max_p": reading.max_p}
+        queue |= {
+            "wait": interpretation.red_wait,
+            "gentle": interpretation.gentle,
+            "max_p": interpretation.max_p,
+        }
     if name == "blue":
-        queue["update_on_random_drop"] = reading.blue_random
+        queue["update_on_random_drop"] = interpretation.blue_random
     if name == "mblue":
-        queue["forwarded_at_full"] = reading.forwarded_at_full
+        queue["forwarded_at_full"] = interpretation.forwarded_at_full
     return queue
 
 
-def _queues(name: str, reading: Reading) -> dict[str, Any]:
+def _queues(name: str, interpretation: Interpretation) -> dict[str, Any]:
     """The compared queue, in the new cell or in both."""
-    cells = ("bs1", "bs2") if reading.both else ("bs2",)
-    return {f"cells.{cell}.queue": _queue(name, reading) for cell in cells}
+    cells = ("bs1", "bs2") if interpretation.both else ("bs2",)
+    return {f"cells.{cell}.queue": _queue(name, interpretation) for cell in cells}
 
 
-def _read(scenario: Scenario, reading: Reading) -> Scenario:
-    """The model under a reading."""
-    changes: dict[str, Any] = {"mobility.tb_mode": reading.beacon, "run.profile": reading.profile}
-    if reading.rtt == "88/90/92 ms":
+def _read(scenario: Scenario, interpretation: Interpretation) -> Scenario:
+    """The model under an interpretation."""
+    changes: dict[str, Any] = {
+        "mobility.tb_mode": interpretation.beacon,
+        "run.profile": interpretation.profile,
+    }
+    if interpretation.rtt == "88/90/92 ms":
         # One millisecond more on the link between each resident's correspondent and the agent.
         changes |= {f"links.{at}.delay": f"{delay} ms" for at, delay in ((2, 40), (3, 41), (4, 42))}
-    changes |= {f"flows.{flow}.transport.min_rto": reading.min_rto for flow in FLOWS}
-    if reading.early:
+    changes |= {f"flows.{flow}.transport.min_rto": interpretation.min_rto for flow in FLOWS}
+    if interpretation.early:
         changes |= {f"flows.{flow}.app.start": "0.2 s" for flow in FLOWS}
         changes |= {f"flows.{flow}.app.start_within": "0.1 s" for flow in FLOWS}
     return scenario.set_all(changes)
@@ -134,37 +141,37 @@ def _named(scenario: Scenario, name: str) -> Scenario:
 
 
 @cache
-def one_handoff(queue: str, reading: Reading = DEFAULT) -> Scenario:
+def one_handoff(queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Figs. 11 and 12: one handoff at 10 s, watched until 14 s."""
-    changes = {"run.duration": "14 s", **_queues(queue, reading)}
-    return _named(_read(model(), reading).set_all(changes), f"one handoff, {queue}")
+    changes = {"run.duration": "14 s", **_queues(queue, interpretation)}
+    return _named(_read(model(), interpretation).set_all(changes), f"one handoff, {queue}")
 
 
 @cache
-def wide_buffer(reading: Reading = DEFAULT) -> Scenario:
+def wide_buffer(interpretation: Interpretation = DEFAULT) -> Scenario:
     """Fig. 11: the same with a buffer of three windows at the old base station, which does not bound the burst."""
     changes = {"mobility.buffer.limit": f"{3 * WINDOW_PKTS} pkt", "run.duration": "11 s"}
-    return _named(one_handoff("mblue", reading).set_all(changes), "one handoff, wide buffer")
+    return _named(one_handoff("mblue", interpretation).set_all(changes), "one handoff, wide buffer")
 
 
 @cache
-def three_handoffs(queue: str, reading: Reading = DEFAULT) -> Scenario:
+def three_handoffs(queue: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Figs. 13 to 15: three handoffs into the congested cell within 40 s."""
-    moves = sorted([(at, "bs2") for at in VISITS_S] + [(at, "bs1") for at in (0.0, *returns(reading))])
+    moves = sorted([(at, "bs2") for at in VISITS_S] + [(at, "bs1") for at in (0.0, *returns(interpretation))])
     visits = [{"cell": cell, "at": f"{round(at * 1e9)} ns"} for at, cell in moves]
     changes = {
         "run.duration": f"{SPAN_S:g} s",
         "hosts.mh.visits": visits,
-        **_queues(queue, reading),
+        **_queues(queue, interpretation),
     }
-    return _named(_read(model(), reading).set_all(changes), f"three handoffs, {queue}")
+    return _named(_read(model(), interpretation).set_all(changes), f"three handoffs, {queue}")
 
 
-def _alone(reading: Reading, **mobility: Any) -> dict[str, Any]:
+def _alone(interpretation: Interpretation, **mobility: Any) -> dict[str, Any]:
     """The model with the moving host alone, and other parameters of the mobility protocol."""
-    mobility = {"tb_mode": reading.beacon} | mobility
+    mobility = {"tb_mode": interpretation.beacon} | mobility
     return {
-        "run.profile": reading.profile,
+        "run.profile": interpretation.profile,
         "hosts": [
             {
                 "name": "mh",
@@ -192,10 +199,10 @@ _PROBES: list[dict[str, Any]] = [
 
 
 @cache
-def outage(route_optimisation: bool, reading: Reading = DEFAULT) -> Scenario:
+def outage(route_optimisation: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Eq. 1: a probe each millisecond, both ways, and no buffer, so that the outage can be seen."""
     changes = _alone(
-        reading,
+        interpretation,
         route_optimisation=route_optimisation,
         smooth_handoff=route_optimisation,
         buffer={"at": "none"},
@@ -206,17 +213,17 @@ def outage(route_optimisation: bool, reading: Reading = DEFAULT) -> Scenario:
 
 
 @cache
-def detection(local_handoff: bool, reading: Reading = DEFAULT) -> Scenario:
+def detection(local_handoff: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Fig. 3: how soon the new agent knows that the host has moved; the phase of beacons is random."""
-    changes = _alone(reading, local_handoff=local_handoff, tb_mode="uniform") | {
+    changes = _alone(interpretation, local_handoff=local_handoff, tb_mode="uniform") | {
         "run.duration": "8 s",
         "flows": [],
     }
     return _named(model().set_all(changes), f"detection, local handoff {'on' if local_handoff else 'off'}")
 
 
-def _floored(flow: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    return {**flow, "transport": {**flow["transport"], "min_rto": reading.min_rto}}
+def _floored(flow: dict[str, Any], interpretation: Interpretation) -> dict[str, Any]:
+    return {**flow, "transport": {**flow["transport"], "min_rto": interpretation.min_rto}}
 
 
 def _large(limit: str) -> dict[str, Any]:
@@ -224,18 +231,18 @@ def _large(limit: str) -> dict[str, Any]:
 
 
 @cache
-def transfer(way: str, reading: Reading = DEFAULT) -> Scenario:
+def transfer(way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Fig. 4: the moving host's transfer alone through large buffers.
 
     With the "detour", with "no detour", and with the detour and a "wait" of the new base station that keeps direct
     packets behind forwarded ones.
     """
-    moving = [_floored(flow, reading) for flow in model().tables["flows"] if flow["name"] == "moving"]
+    moving = [_floored(flow, interpretation) for flow in model().tables["flows"] if flow["name"] == "moving"]
     buffer = _large("1000 pkt") | {
         "detour": way != "no detour",
         "in_order_wait": "10 ms" if way == "wait" else "0 s",
     }
-    changes = _alone(reading, buffer=buffer) | {
+    changes = _alone(interpretation, buffer=buffer) | {
         "run.duration": "8 s",
         "flows": moving,
         "record.packets": True,
@@ -244,14 +251,16 @@ def transfer(way: str, reading: Reading = DEFAULT) -> Scenario:
 
 
 @cache
-def many_flows(buffered: bool, reading: Reading = DEFAULT) -> Scenario:
+def many_flows(buffered: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Section II: one host with two TCP flows and a UDP flow, and one buffer, or none."""
-    (moving,) = (_floored(flow, reading) for flow in model().tables["flows"] if flow["name"] == "moving")
+    (moving,) = (
+        _floored(flow, interpretation) for flow in model().tables["flows"] if flow["name"] == "moving"
+    )
     tcp = [
         {**moving, "name": name, "transport": {**moving["transport"], "window": "30 pkt"}}
         for name in ("tcp1", "tcp2")
     ]
     udp = {**_PROBES[0], "name": "udp", "app": {**_PROBES[0]["app"], "rate": "100 kbit/s", "packet": "200 B"}}
     buffer = _large("200 pkt") if buffered else {"at": "none"}
-    changes = _alone(reading, buffer=buffer) | {"run.duration": "8 s", "flows": [*tcp, udp]}
+    changes = _alone(interpretation, buffer=buffer) | {"run.duration": "8 s", "flows": [*tcp, udp]}
     return _named(model().set_all(changes), f"many flows, {'buffered' if buffered else 'not buffered'}")

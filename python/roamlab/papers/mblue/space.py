@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.mblue import claims, evidence
-from roamlab.papers.mblue.experiments import DEFAULT, Reading
+from roamlab.papers.mblue.experiments import DEFAULT, Interpretation
 from roamlab.papers.spaces import Space, axes
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 
-def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    """The claims that depend on a reading."""
-    return partial(claims.read, evidence.evidence(batch, reading, runs))
+def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that depend on an interpretation."""
+    return partial(claims.read, evidence.evidence(batch, interpretation, runs))
 
 
-def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that few of the axes touch."""
-    return partial(claims.alone, evidence.anatomy(batch, runs, reading))
+    return partial(claims.alone, evidence.anatomy(batch, runs, interpretation))
 
 
 def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:

@@ -96,7 +96,7 @@ def _peak(found: Evidence) -> Table:
     ]
     peaks = [float(SOFT_MS[at]) for at in np.argmax(np.array(through), axis=0)]
     rows: list[Row] = [("default", mean_cell(peaks))]
-    return Table("Where throughput is highest in a soft handover", ("reading", "overlap [ms]"), rows)
+    return Table("Where throughput is highest in a soft handover", ("interpretation", "overlap [ms]"), rows)
 
 
 def _named(default: Evidence, named: Named) -> Table:
@@ -133,12 +133,12 @@ def _explained(explained: list[Explained]) -> Table:
         )
         for of in explained
         for name in of.effect.of
-        for taken in of.effect.readings
+        for taken in of.effect.interpretations
     ]
     headings = (
         "difference",
         "of",
-        "reading",
+        "interpretation",
         "without",
         "throughput [1]",
         "subtrahend: timeouts per handover",

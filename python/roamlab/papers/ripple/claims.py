@@ -49,9 +49,9 @@ NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "NewReno", "sack": "SACK"}
 def throughput(found: Evidence, tcp: str, mechanism: str, delay_ms: int) -> Values:
     """Normalised throughput, run by run."""
     moved = _bps(found.moved[tcp, mechanism, delay_ms])
-    if found.reading.normalised_by == "no handover":
+    if found.interpretation.normalised_by == "no handover":
         return moved / _bps(found.still[tcp])
-    of = [tcp] if found.reading.normalised_by == "own maximum" else TCPS
+    of = [tcp] if found.interpretation.normalised_by == "own maximum" else TCPS
     side = found.hard_ms if delay_ms <= 0 else found.soft_ms
     means = [
         float(_bps(found.moved[other, way, delay]).mean())
@@ -123,7 +123,7 @@ def _high(found: Evidence) -> Claim:
         return [_that(f"{NAMES[tcp]}: {what}", apart(tcp), greater(), tie=tie) for tcp in TCPS]
 
     measures = (*gains("noBuffer", "biCast", SAME_WINDOW), *gains("biCast", "Buffer"))
-    return claim("ripple.fig3.high", measures, found.reading)
+    return claim("ripple.fig3.high", measures, found.interpretation)
 
 
 def _flat(found: Evidence) -> Claim:
@@ -138,7 +138,7 @@ def _flat(found: Evidence) -> Claim:
         *(change("noBuffer", delay, within(-NEARLY, NEARLY)) for delay in (longest, *between)),
         *(change(way, longest, greater()) for way in ("Buffer", "biCast")),
     )
-    return claim("ripple.fig4.flat", measures, found.reading, nearly=NEARLY)
+    return claim("ripple.fig4.flat", measures, found.interpretation, nearly=NEARLY)
 
 
 def _low_timeouts(found: Evidence) -> Claim:
@@ -158,7 +158,9 @@ def _low_timeouts(found: Evidence) -> Claim:
         )
         for delay in SHORT_MS
     )
-    return claim("ripple.fig4.low", measures, found.reading, substantially=SUBSTANTIALLY, most_tcps=MOST_TCPS)
+    return claim(
+        "ripple.fig4.low", measures, found.interpretation, substantially=SUBSTANTIALLY, most_tcps=MOST_TCPS
+    )
 
 
 def _low_throughput(found: Evidence) -> Claim:
@@ -171,7 +173,7 @@ def _low_throughput(found: Evidence) -> Claim:
         _that(f"{NAMES[tcp]}: {what} {abs(delay)} ms", spread(tcp, delay), at_most(CLOSE))
         for delay, tcp in product(SHORT_MS, TCPS)
     )
-    return claim("ripple.fig3.low", measures, found.reading, close=CLOSE)
+    return claim("ripple.fig3.low", measures, found.interpretation, close=CLOSE)
 
 
 def _dip(found: Evidence) -> Claim:
@@ -180,7 +182,7 @@ def _dip(found: Evidence) -> Claim:
 
     what = f"throughput at 0 or 200 ms, the lower, minus at 100 ms, of the TCP with the {MOST_TCPS}rd deepest dip"
     dip = _that(what, _of_most([depth(tcp) for tcp in TCPS], MOST_TCPS), greater())
-    return claim("ripple.dip", (dip,), found.reading, most_tcps=MOST_TCPS)
+    return claim("ripple.dip", (dip,), found.interpretation, most_tcps=MOST_TCPS)
 
 
 def _order(found: Evidence) -> Claim:
@@ -190,7 +192,7 @@ def _order(found: Evidence) -> Claim:
         _that(f"{what}, {first} minus {second}", peaks[first] - peaks[second], greater())
         for first, second in (("Buffer", "noBuffer"), ("noBuffer", "biCast"))
     )
-    return claim("ripple.fig5.order", measures, found.reading)
+    return claim("ripple.fig5.order", measures, found.interpretation)
 
 
 def _rise(found: Evidence) -> Claim:
@@ -198,7 +200,9 @@ def _rise(found: Evidence) -> Claim:
         what = f"throughput at {after} ms minus at {before} ms, mean of TCPs and mechanisms"
         return _that(what, _through(found, [after]) - _through(found, [before]), claimed)
 
-    return claim("ripple.fig5.rise", (change(300, 0, greater()), change(500, 300, less())), found.reading)
+    return claim(
+        "ripple.fig5.rise", (change(300, 0, greater()), change(500, 300, less())), found.interpretation
+    )
 
 
 def _reno(found: Evidence) -> Claim:
@@ -218,7 +222,7 @@ def _reno(found: Evidence) -> Claim:
         _of_most([below(way) for way in MECHANISMS], MOST_WAYS),
         greater(),
     )
-    return claim("ripple.reno", (last, helped(100), helped(200)), found.reading, most_ways=MOST_WAYS)
+    return claim("ripple.reno", (last, helped(100), helped(200)), found.interpretation, most_ways=MOST_WAYS)
 
 
 def _tahoe(found: Evidence) -> Claim:
@@ -231,7 +235,7 @@ def _tahoe(found: Evidence) -> Claim:
         _that("throughput, Tahoe minus SACK", apart(_through, "sack"), within(-ABOUT, ABOUT)),
         _that("throughput, Tahoe minus Reno", apart(_through, "reno"), greater()),
     )
-    return claim("ripple.tahoe", measures, found.reading, about=ABOUT)
+    return claim("ripple.tahoe", measures, found.interpretation, about=ABOUT)
 
 
 def _fewer(found: Evidence) -> Claim:
@@ -244,7 +248,7 @@ def _fewer(found: Evidence) -> Claim:
         )
         for tcp in TCPS
     )
-    return claim("ripple.fewer", measures, found.reading)
+    return claim("ripple.fewer", measures, found.interpretation)
 
 
 def _proactive(found: Evidence) -> Claim:
@@ -257,7 +261,7 @@ def _proactive(found: Evidence) -> Claim:
         gain("noBuffer", found.long_ms, "300 to 500 ms", SAME_WINDOW),
         gain("Buffer", SHORT_MS, "0 and 100 ms"),
     )
-    return claim("ripple.proactive", measures, found.reading)
+    return claim("ripple.proactive", measures, found.interpretation)
 
 
 def _overlap(found: Evidence) -> Claim:
@@ -275,7 +279,7 @@ def _overlap(found: Evidence) -> Claim:
         *(apart(way, "Buffer", long, f"above {LONG_OVERLAP_MS} ms") for way in others),
         *(apart("Buffer", way, brief, f"of 100 to {LONG_OVERLAP_MS} ms") for way in others),
     )
-    return claim("ripple.overlap", measures, found.reading, long_overlap_ms=LONG_OVERLAP_MS)
+    return claim("ripple.overlap", measures, found.interpretation, long_overlap_ms=LONG_OVERLAP_MS)
 
 
 def blocks(named: dict[Case, list[Run]]) -> Claim:
@@ -293,7 +297,7 @@ def blocks(named: dict[Case, list[Run]]) -> Claim:
     return claim("ripple.blocks", measures)
 
 
-OF_READING = (
+OF_INTERPRETATION = (
     _high,
     _flat,
     _low_timeouts,
@@ -307,9 +311,9 @@ OF_READING = (
     _proactive,
     _overlap,
 )
-"""The claims that depend on a reading."""
+"""The claims that depend on an interpretation."""
 
 
 def read(found: Evidence) -> list[Claim]:
-    """Those that depend on a reading, under one."""
-    return [decide(found) for decide in OF_READING]
+    """Those that depend on an interpretation, under one."""
+    return [decide(found) for decide in OF_INTERPRETATION]

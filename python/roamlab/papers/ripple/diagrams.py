@@ -1,4 +1,4 @@
-"""Time-sequence diagrams of one handover: under the reading in which an effect occurs, and without its cause."""
+"""Time-sequence diagrams of one handover: under the interpretation in which an effect occurs, and without its cause."""
 
 from __future__ import annotations
 

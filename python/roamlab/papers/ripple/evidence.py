@@ -16,7 +16,7 @@ from roamlab.papers.ripple.experiments import (
     NAMED,
     RANDOM_TIMES,
     TCPS,
-    Reading,
+    Interpretation,
 )
 from roamlab.statistics.stats import LEAST
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims are decided from under one reading.
+    """What the claims are decided from under one interpretation.
 
     Lists have one entry per run; run n draws from the same streams in every case.
     """
 
-    reading: Reading
+    interpretation: Interpretation
     still: dict[str, list[Run]]
     """By TCP: the host stays where it is."""
     parts: tuple[dict[Case, list[Run]], ...]
@@ -83,51 +83,57 @@ NAMED_TCPS = ("reno", "sack")
 
 
 def few_runs(runs: int) -> int:
-    """Runs of what stands beside the paper's figures: other readings, reruns without a cause, the map."""
+    """Runs of what stands beside the paper's figures: other interpretations, reruns without a cause, the map."""
     return max(1, min(LEAST, runs // 4))
 
 
 def evidence(
     batch: Batch,
-    reading: Reading,
+    interpretation: Interpretation,
     runs: int | range,
     delays_ms: Sequence[int] = DELAYS_MS,
     handovers: int = HANDOVERS,
 ) -> Evidence:
     """Asks for the runs of figs. 3 to 6: so many, or those with these numbers, with so many handovers each."""
-    return of_cases(batch, reading, runs, list(product(TCPS, MECHANISMS, delays_ms)), handovers)
+    return of_cases(batch, interpretation, runs, list(product(TCPS, MECHANISMS, delays_ms)), handovers)
 
 
 def of_cases(
-    batch: Batch, reading: Reading, runs: int | range, cases: Sequence[Case], handovers: int = HANDOVERS
+    batch: Batch,
+    interpretation: Interpretation,
+    runs: int | range,
+    cases: Sequence[Case],
+    handovers: int = HANDOVERS,
 ) -> Evidence:
     """Asks for the runs of some cases, and for those without handovers."""
     take = partial(measures.of_run, span_s=experiments.span_s(handovers))
-    still = {tcp: (experiments.still(tcp, reading, handovers), runs) for tcp, _, _ in cases}
+    still = {tcp: (experiments.still(tcp, interpretation, handovers), runs) for tcp, _, _ in cases}
 
     def part(numbers: int | range, walk: int = 0) -> dict[Case, list[Run]]:
-        wanted = {case: (experiments.handovers(*case, reading, walk, handovers), numbers) for case in cases}
+        wanted = {
+            case: (experiments.handovers(*case, interpretation, walk, handovers), numbers) for case in cases
+        }
         return batch.each(wanted, take)
 
     walks = range(runs) if isinstance(runs, int) else runs
     parts = (
         [part(range(walk, walk + 1), walk) for walk in walks]
-        if reading.moves == RANDOM_TIMES
+        if interpretation.moves == RANDOM_TIMES
         else [part(runs)]
     )
-    return Evidence(reading, batch.each(still, take), tuple(parts), handovers)
+    return Evidence(interpretation, batch.each(still, take), tuple(parts), handovers)
 
 
 def named(
     batch: Batch,
     runs: int | range,
-    reading: Reading = DEFAULT,
+    interpretation: Interpretation = DEFAULT,
     tcps: Sequence[str] = NAMED_TCPS,
     delays_ms: Sequence[int] = NAMED_MS,
 ) -> dict[Case, list[Run]]:
     """The map of the named protocols, by TCP, protocol and delay in ms."""
     wanted = {
-        (tcp, protocol, delay): (experiments.named(tcp, protocol, delay, reading), runs)
+        (tcp, protocol, delay): (experiments.named(tcp, protocol, delay, interpretation), runs)
         for tcp, protocol, delay in product(tcps, NAMED, delays_ms)
     }
     return batch.each(wanted, measures.of_run)

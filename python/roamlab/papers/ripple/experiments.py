@@ -1,6 +1,6 @@
 """The scenarios of the paper: its network with a mechanism, a TCP and a handover of layer 2.
 
-A `Reading` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
+A `Interpretation` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
 evaluated under each.
 """
 
@@ -46,7 +46,7 @@ RANDOM_TIMES = "to the next access router, at random times"
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
 
     trigger: str = "source"
@@ -84,25 +84,25 @@ class Reading:
 
 
 OTHERS_RATE = "200 kbit/s"
-DEFAULT = Reading()
-RFC = Reading(profile="rfc")
+DEFAULT = Interpretation()
+RFC = Interpretation(profile="rfc")
 """TCP by the RFCs."""
 
 
-def mobility(mechanism: str, reading: Reading) -> dict[str, Any]:
+def mobility(mechanism: str, interpretation: Interpretation) -> dict[str, Any]:
     """The paper's mechanism as blocks of M&M."""
     if mechanism == "biCast":
         return {
             "kind": "mandm",
-            "detection": {"delay": f"{reading.reactive_ms} ms"},
-            "redundancy": {"bicast": f"{reading.bicast_ms} ms"},
+            "detection": {"delay": f"{interpretation.reactive_ms} ms"},
+            "redundancy": {"bicast": f"{interpretation.bicast_ms} ms"},
             "buffer": {"limit": "0 pkt"},
         }
-    kept = {"limit": f"{reading.buffer_pkts} pkt", "drop": reading.drop}
+    kept = {"limit": f"{interpretation.buffer_pkts} pkt", "drop": interpretation.drop}
     return {
         "kind": "mandm",
-        "detection": {"delay": f"{reading.detection_ms} ms"},
-        "trigger": {"by": reading.trigger, "lead": f"{reading.lead_ms} ms"},
+        "detection": {"delay": f"{interpretation.detection_ms} ms"},
+        "trigger": {"by": interpretation.trigger, "lead": f"{interpretation.lead_ms} ms"},
         "buffer": kept if mechanism == "Buffer" else {"limit": "0 pkt"},
     }
 
@@ -134,17 +134,17 @@ NAMED: dict[str, dict[str, Any]] = {
 """Named protocols and their variants as tables of scenarios. The map and the claim on blocks are made of them."""
 
 
-def radio(delay_ms: int, reading: Reading) -> dict[str, Any]:
+def radio(delay_ms: int, interpretation: Interpretation) -> dict[str, Any]:
     """A gap before 0 and at it, an overlap above."""
-    table: dict[str, Any] = {"in_flight_at_break": reading.in_flight}
+    table: dict[str, Any] = {"in_flight_at_break": interpretation.in_flight}
     if delay_ms <= 0:
         return table | {"kind": "hard", "gap": f"{-delay_ms} ms"}
     overlap = f"{delay_ms} ms"
     return table | {
         "kind": "soft",
         "overlap": overlap,
-        "uplink": reading.uplink,
-        "duplicates": reading.duplicates,
+        "uplink": interpretation.uplink,
+        "duplicates": interpretation.duplicates,
     }
 
 
@@ -155,41 +155,43 @@ def model() -> Scenario:
     return Scenario(text, "ripple/scenario.toml")
 
 
-def _scenario(name: str, tcp: str, reading: Reading, count: int = HANDOVERS, **tables: Any) -> Scenario:
+def _scenario(
+    name: str, tcp: str, interpretation: Interpretation, count: int = HANDOVERS, **tables: Any
+) -> Scenario:
     data = model().tables
-    data["run"] |= {"profile": reading.profile, "duration": f"{round(span_s(count), 3):g} s"}
-    data["links"][0]["delay"] = f"{reading.correspondent_ms} ms"
+    data["run"] |= {"profile": interpretation.profile, "duration": f"{round(span_s(count), 3):g} s"}
+    data["links"][0]["delay"] = f"{interpretation.correspondent_ms} ms"
     data["topology"][0]["cells"] |= {
-        "rate": f"{reading.air_mbps:g} Mbit/s",
-        "medium": {"kind": reading.medium},
+        "rate": f"{interpretation.air_mbps:g} Mbit/s",
+        "medium": {"kind": interpretation.medium},
     }
     data["flows"][0]["transport"] |= {
         "variant": tcp,
-        "min_rto": f"{reading.min_rto_ms} ms",
-        "window": f"{reading.window_pkts} pkt",
+        "min_rto": f"{interpretation.min_rto_ms} ms",
+        "window": f"{interpretation.window_pkts} pkt",
     }
-    data["flows"] += _streams(reading)
+    data["flows"] += _streams(interpretation)
     return Scenario.from_dict(data | tables, f"ripple/{name}")
 
 
-def _walk(reading: Reading, run: int, count: int = HANDOVERS) -> list[dict[str, Any]]:
+def _walk(interpretation: Interpretation, run: int, count: int = HANDOVERS) -> list[dict[str, Any]]:
     host = {name: value for name, value in model().tables["hosts"][0].items() if name != "plan"}
-    plan = MOVES[reading.moves]
-    if reading.moves != RANDOM_TIMES:
+    plan = MOVES[interpretation.moves]
+    if interpretation.moves != RANDOM_TIMES:
         moving = host | {"plan": plan | {"dwell": f"{DWELL_NS} ns", "moves": count}}
     else:
         there_and_back = plan["cells"] + plan["cells"][-2:0:-1]
         visits = [
             {"cell": there_and_back[move % len(there_and_back)], "at": f"{at} ns"}
-            for move, at in enumerate([0, *turns_ns(reading, run, count)])
+            for move, at in enumerate([0, *turns_ns(interpretation, run, count)])
         ]
         moving = host | {"visits": visits}
-    return [moving, *_others(reading)]
+    return [moving, *_others(interpretation)]
 
 
-def turns_ns(reading: Reading, run: int, count: int = HANDOVERS) -> list[int]:
+def turns_ns(interpretation: Interpretation, run: int, count: int = HANDOVERS) -> list[int]:
     """When the host turns to each of its next cells, `count` times."""
-    if reading.moves != RANDOM_TIMES:
+    if interpretation.moves != RANDOM_TIMES:
         return [move * DWELL_NS for move in range(1, count + 1)]
     chance = random.Random(run)
     return [round((move + chance.uniform(-0.25, 0.25)) * DWELL_NS) for move in range(1, count + 1)]
@@ -200,36 +202,38 @@ def span_s(count: int) -> float:
     return (count + 1) * 100 / (HANDOVERS + 1)
 
 
-def _along(reading: Reading) -> list[str]:
+def _along(interpretation: Interpretation) -> list[str]:
     """The cells of the walk."""
-    cells: list[str] = MOVES[reading.moves]["cells"]
+    cells: list[str] = MOVES[interpretation.moves]["cells"]
     return [f"an-bs-{cell}" for cell in range(21)] if cells == ["an-bs-*"] else cells
 
 
-def _others(reading: Reading) -> list[dict[str, Any]]:
+def _others(interpretation: Interpretation) -> list[dict[str, Any]]:
     """Those who stay in the cells of the walk."""
     return [
         {"name": f"other-{cell}-{number}", "home": "an-0-0", "plan": {"kind": "stay", "cells": [cell]}}
-        for cell in _along(reading)
-        for number in range(reading.others)
+        for cell in _along(interpretation)
+        for number in range(interpretation.others)
     ]
 
 
-def _streams(reading: Reading) -> list[dict[str, Any]]:
+def _streams(interpretation: Interpretation) -> list[dict[str, Any]]:
     """What those who stay get."""
     app = {"kind": "cbr", "rate": OTHERS_RATE, "packet": "1000 B", "start": "0 s", "start_within": "1 s"}
     return [
         {"name": f"to-{other['name']}", "path": ["ch", other["name"]], "app": app}
-        for other in _others(reading)
+        for other in _others(interpretation)
     ]
 
 
 @cache
-def still(tcp: str, reading: Reading = DEFAULT, count: int = HANDOVERS) -> Scenario:
+def still(tcp: str, interpretation: Interpretation = DEFAULT, count: int = HANDOVERS) -> Scenario:
     """The run that throughput is normalised by: the host stays in its first cell, as long as with `count` moves."""
-    first = _along(reading)[0]
+    first = _along(interpretation)[0]
     host = model().tables["hosts"][0] | {"plan": {"kind": "stay", "cells": [first]}}
-    return _scenario(f"{tcp}, no handover", tcp, reading, count, hosts=[host, *_others(reading)])
+    return _scenario(
+        f"{tcp}, no handover", tcp, interpretation, count, hosts=[host, *_others(interpretation)]
+    )
 
 
 @cache
@@ -237,7 +241,7 @@ def handovers(
     tcp: str,
     mechanism: str,
     delay_ms: int,
-    reading: Reading = DEFAULT,
+    interpretation: Interpretation = DEFAULT,
     run: int = 0,
     count: int = HANDOVERS,
 ) -> Scenario:
@@ -245,22 +249,22 @@ def handovers(
     return _scenario(
         f"{tcp}, {mechanism}, {delay_ms:+d} ms",
         tcp,
-        reading,
+        interpretation,
         count,
-        radio=radio(delay_ms, reading),
-        mobility=mobility(mechanism, reading),
-        hosts=_walk(reading, run, count),
+        radio=radio(delay_ms, interpretation),
+        mobility=mobility(mechanism, interpretation),
+        hosts=_walk(interpretation, run, count),
     )
 
 
 @cache
-def named(tcp: str, protocol: str, delay_ms: int, reading: Reading = DEFAULT) -> Scenario:
-    """A point of the map: a named protocol, with everything else as in the reading."""
+def named(tcp: str, protocol: str, delay_ms: int, interpretation: Interpretation = DEFAULT) -> Scenario:
+    """A point of the map: a named protocol, with everything else as in the interpretation."""
     return _scenario(
         f"{tcp}, {protocol}, {delay_ms:+d} ms",
         tcp,
-        reading,
-        radio=radio(delay_ms, reading),
+        interpretation,
+        radio=radio(delay_ms, interpretation),
         mobility=NAMED[protocol],
-        hosts=_walk(reading, 0),
+        hosts=_walk(interpretation, 0),
     )

@@ -1,7 +1,7 @@
-"""The paper's surprising results, explained: under which reading each occurs, and reruns without its cause.
+"""The paper's surprising results, explained: under which interpretation each occurs, and reruns without its cause.
 
 An effect is what the paper finds surprising as a difference of throughputs, positive where it occurs. A rerun differs
-from its reading in one thing, the cause; if the cause is the right one, the difference is gone.
+from its interpretation in one thing, the cause; if the cause is the right one, the difference is gone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from roamlab.papers.ripple import claims, evidence, experiments
 from roamlab.papers.ripple.claims import NAMES
-from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, TCPS, Reading
+from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, TCPS, Interpretation
 from roamlab.papers.ripple.handover import median_handover
 from roamlab.papers.ripple.measures import FLOW
 from roamlab.papers.runs import Batch
@@ -35,7 +35,7 @@ Cases: TypeAlias = "tuple[Case, ...]"
 
 @dataclass(frozen=True)
 class Panel:
-    """A handover to be drawn: a case under a reading of its effect; "" is the one under which the effect occurs."""
+    """A handover to draw: a case under an interpretation of its effect; "" is the one under which it occurs."""
 
     case: Case
     without: str = ""
@@ -43,16 +43,16 @@ class Panel:
 
 @dataclass(frozen=True)
 class Effect:
-    """A surprising difference, with the reading under which it occurs and the readings that take its cause away."""
+    """A surprising difference, the interpretation under which it occurs, and those without its cause."""
 
     name: str
     what: str
     of: dict[str, tuple[Cases, Cases]]
     """By what the row is about: the cases that are better, by the paper's surprise, and those that are worse."""
-    reading: Reading
+    interpretation: Interpretation
     called: str
-    """What the reading is called in tables."""
-    without: dict[str, Reading]
+    """What the interpretation is called in tables."""
+    without: dict[str, Interpretation]
     """By what is taken away."""
     panels: tuple[Panel, ...]
     median_of: str
@@ -62,10 +62,10 @@ class Effect:
     why: str
 
     @property
-    def readings(self) -> dict[str, Reading]:
-        """The reading under which it occurs, by "", those without its cause, and the default."""
-        found = {"": self.reading, **self.without}
-        return found if self.reading == DEFAULT else found | {"default": DEFAULT}
+    def interpretations(self) -> dict[str, Interpretation]:
+        """The interpretation under which it occurs, by "", those without its cause, and the default."""
+        found = {"": self.interpretation, **self.without}
+        return found if self.interpretation == DEFAULT else found | {"default": DEFAULT}
 
     @property
     def cases(self) -> list[Case]:
@@ -82,12 +82,12 @@ def _effect(entry: dict[str, Any]) -> Effect:
 
     `better` and `worse` are cases of each TCP, or of one.
     """
-    sides, setting = (entry.pop("better"), entry.pop("worse")), Reading(**entry.pop("setting", {}))
+    sides, setting = (entry.pop("better"), entry.pop("worse")), Interpretation(**entry.pop("setting", {}))
     names = {entry["median_of"]: ""} if "tcp" in sides[0] else {NAMES[tcp]: tcp for tcp in TCPS}
     without = {name: replace(setting, **changes) for name, changes in entry.pop("without").items()}
     panels = tuple(Panel((tcp, way, delay), *taken) for tcp, way, delay, *taken in entry.pop("panels"))
     of = {name: (_cases(sides[0], tcp), _cases(sides[1], tcp)) for name, tcp in names.items()}
-    return Effect(**entry, of=of, reading=setting, without=without, panels=panels)
+    return Effect(**entry, of=of, interpretation=setting, without=without, panels=panels)
 
 
 _DATA = Path(__file__).with_name("effects.toml")
@@ -102,8 +102,8 @@ def gather(batch: Batch, runs: int) -> Gathered:
     few = evidence.few_runs(runs)
     return {
         effect.name: {
-            taken: evidence.of_cases(batch, reading, few, effect.cases)
-            for taken, reading in effect.readings.items()
+            taken: evidence.of_cases(batch, interpretation, few, effect.cases)
+            for taken, interpretation in effect.interpretations.items()
         }
         for effect in EFFECTS
     }
@@ -130,7 +130,7 @@ class Explained:
 
     effect: Effect
     found: dict[str, Evidence]
-    """By the names of its readings."""
+    """By the names of its interpretations."""
     run: int
     """The one that is drawn."""
     handovers: list[Handover]
@@ -148,12 +148,12 @@ def explain(gathered: Gathered, store: Path, threads: int) -> list[Explained]:
         run = int(np.argsort(effects, kind="stable")[(effects.size - 1) // 2])
         wanted: dict[int, list[Handover]] = {}
         for number, panel in enumerate(effect.panels):
-            reading = effect.readings[panel.without]
-            scenario = experiments.handovers(*panel.case, reading, run)
+            interpretation = effect.interpretations[panel.without]
+            scenario = experiments.handovers(*panel.case, interpretation, run)
             take = partial(
                 median_handover,
                 flow=FLOW,
-                turns_ns=experiments.turns_ns(reading, run),
+                turns_ns=experiments.turns_ns(interpretation, run),
                 before_s=effect.before_s,
                 after_s=effect.after_s,
             )

@@ -91,7 +91,7 @@ def _figure(
             panel(axis, NAMES[tcp], GAP if hard else OVERLAP, THROUGHPUT if of_throughput else TIMEOUTS)
         axes[0].legend(loc="lower right" if of_throughput else "upper right", ncols=3)
         what = (
-            f"throughput over that of the same TCP with {found.reading.normalised_by}"
+            f"throughput over that of the same TCP with {found.interpretation.normalised_by}"
             if of_throughput
             else f"timeouts, over the {HANDOVERS} handovers of a run"
         )
@@ -124,7 +124,7 @@ def _profiles(
                         axis,
                         DELAYS_MS,
                         cases,
-                        f"{way}, {found.reading.profile}",
+                        f"{way}, {found.interpretation.profile}",
                         shift=4.0 * (at - 1),
                         marker=marker,
                         linestyle=dashes,

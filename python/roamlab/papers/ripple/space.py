@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.ripple import claims, evidence
-from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, Reading
+from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, Interpretation
 from roamlab.papers.spaces import Space, axes
 from roamlab.statistics.stats import LEAST
 
@@ -25,14 +25,18 @@ SEARCHED_HANDOVERS = 6
 """Of each run of a search, where the paper has 20: a search makes 540 runs under each setting."""
 
 
-def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    """The claims that depend on a reading."""
-    return partial(claims.read, evidence.evidence(batch, reading, runs, SEARCHED_MS, SEARCHED_HANDOVERS))
+def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that depend on an interpretation."""
+    return partial(
+        claims.read, evidence.evidence(batch, interpretation, runs, SEARCHED_MS, SEARCHED_HANDOVERS)
+    )
 
 
-def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
     """That all named protocols run, with Reno and the longest gap and overlap of the map."""
-    found = evidence.named(batch, runs, reading, ["reno"], [min(evidence.NAMED_MS), max(evidence.NAMED_MS)])
+    found = evidence.named(
+        batch, runs, interpretation, ["reno"], [min(evidence.NAMED_MS), max(evidence.NAMED_MS)]
+    )
     return lambda: [claims.blocks(found)]
 
 

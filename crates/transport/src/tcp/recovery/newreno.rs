@@ -86,7 +86,7 @@ impl LossRecovery for NewReno {
     }
 
     fn allows_fast_path(&self, state: &SendState) -> bool {
-        // Without inflation only the RFC's reading knows a recovery that is yet to end.
+        // Without inflation only the RFC's interpretation knows a recovery that is yet to end.
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
         let over = !by_rfc && state.una >= state.recovery_point;
         !self.partial_seen && (state.last_reduction != LastReduction::DupAcks || over)

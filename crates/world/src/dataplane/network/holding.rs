@@ -70,7 +70,7 @@ impl Network {
     }
 
     /// What comes for the host waits from now on; at a base station also what waits for the air, and with layer-2
-    /// acknowledgement what the host did not get (reading A4).
+    /// acknowledgement what the host did not get (interpretation A4).
     pub fn start_buffering(&mut self, node: NodeId, key: HostAtAgent, cx: &mut Context) -> Done {
         let agent = self.nodes[node].agent(key.slot);
         let (domain, slot) = (agent.domain, key.slot);
