@@ -149,6 +149,11 @@ impl SentSegments {
         self.delivery.delivered() - (self.una - self.first)
     }
 
+    /// The latest ACK measures another path.
+    pub fn forget_rate(&mut self) {
+        self.rate = None;
+    }
+
     /// What the latest ACK measured, if it reported a delivery.
     pub fn rate(&self) -> Option<DeliveryRate> {
         self.rate

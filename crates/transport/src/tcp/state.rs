@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 mod cuts;
+mod new_path;
 mod reports;
 
 /// What last reduced the window.
@@ -84,6 +85,10 @@ pub(crate) struct SendState {
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
     pub last_reduction: LastReduction,
+    /// Segments below went out on a path that is no more; 0: there is no such path.
+    pub path_from: u32,
+    /// What is in flight is given up with its path: the next timeout is none of the timer.
+    pub gives_up: bool,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
@@ -147,6 +152,8 @@ impl SendState {
             rtt: RttEstimator::new(&params, tick_phase),
             recovery_point: u32::from(params.ns2_first_segment_recovers()),
             last_reduction: LastReduction::None,
+            path_from: 0,
+            gives_up: false,
             echo: None,
             cwr: false,
             ece: false,
@@ -243,6 +250,7 @@ impl SendState {
         }
         let (limit, quota) = match self.quota {
             SendQuota::Nothing => return None,
+            SendQuota::Window(_) if self.is_of_old_path(self.una) => return self.next_on_new_path(),
             SendQuota::Window(_) => return self.next_in_window(),
             // What goes next went out before a timeout: the receiver may hold it, and RFC 3042 is about new data.
             SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_limited_transmit_repeats() => {
