@@ -217,7 +217,8 @@ def defaults() -> dict[str, dict[str, Any]]:
         ).parameters["flows"][0]["transport"],
         "path-change.md default": Scenario(
             _SMALLEST.replace(
-                'path = ["n0", "n1"]\ntransport', 'path = ["n0", "NAME"]\npath_change = { policy = "nothing" }\ntransport'
+                'path = ["n0", "n1"]\ntransport',
+                'path_change = { policy = "nothing" }\npath = ["n0", "NAME"]\ntransport',
             )
         ).parameters["flows"][0]["path_change"],
         "applications.md ftp": ftp,

@@ -30,6 +30,6 @@ pub use outline::{Outline, outline};
 pub use problem::{Located, Problem};
 pub use schema::{
     BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, FaultSpec,
-    FlowSpec, ForeignMarks, HostSpec, LINK_UP, LinkRate, LinkSpec, NetworkSpec, PathChangeSpec, Protocols,
-    RecordSpec, RecordedRate, RunSpec, Scenario, Told, TopologySpec, TunnelEcn, Way, schema,
+    FlowSpec, ForeignMarks, HostSpec, LINK_UP, LinkRate, LinkSpec, NetworkSpec, Notification, PathChangeSpec,
+    Protocols, RecordSpec, RecordedRate, RunSpec, Scenario, TopologySpec, TunnelEcn, Way, schema,
 };

@@ -116,7 +116,7 @@ const PATHS: &[Edit] = &[
     (
         "a path change without a policy",
         "segment = \"512 B\" }",
-        "segment = \"512 B\" }\npath_change = { told = \"exact\" }",
+        "segment = \"512 B\" }\npath_change = { notice = \"exact\" }",
     ),
     (
         "a policy that there is not",
@@ -141,7 +141,7 @@ const PATHS: &[Edit] = &[
     (
         "another way to be told",
         "segment = \"512 B\" }",
-        "segment = \"512 B\" }\npath_change = { policy = \"restart\", told = \"soon\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", notice = \"soon\" }",
     ),
     (
         "a phase of another protocol",

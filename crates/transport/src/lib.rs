@@ -8,7 +8,7 @@
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends of a one-way bulk transfer, counting in segments.
 //! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
 //! * [`QuicSender`] and [`QuicReceiver`] are the same for QUIC; [`QuicSpec`] has its parameters.
-//! * [`PathPolicy`] is what a sender does that is told of a new path.
+//! * [`PathPolicy`] is what a sender does that is notified of a new path.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
 mod family;

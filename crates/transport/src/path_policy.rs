@@ -1,6 +1,6 @@
-//! What a sender does that is told that its packets take another path.
+//! What a sender does that is notified that its packets take another path.
 //!
-//! QUIC's policies at a change of addresses are in `quic/params.rs`; a QUIC sender that is told begins its new path by
+//! QUIC's policies at a change of addresses are in `quic/params.rs`; a QUIC sender that is notified begins its new path by
 //! the same code.
 
 use crate::params::RecoveryKind;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! policies {
     ($($(#[doc = $doc:literal])+ $name:literal => $policy:ident,)+) => {
-        /// What a sender does that is told of a new path.
+        /// What a sender does that is notified of a new path.
         #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
         pub enum PathPolicy {
             $($(#[doc = $doc])+ #[serde(rename = $name)] $policy,)+
@@ -68,7 +68,7 @@ impl PathPolicy {
             TransportSpec::Tcp(spec) => self.check_tcp(spec, profile),
             TransportSpec::Quic(spec) => self.check_quic(spec),
             TransportSpec::Quinn(_) => {
-                Err("the stack quinn-proto cannot be told of a path: write the transport \
+                Err("the stack quinn-proto cannot be notified of a path: write the transport \
                                             \"quic\", or leave `path_change` out"
                     .into())
             }

@@ -1,11 +1,11 @@
 //! Whole runs in which a sender is told of a new path: when, by whom, and what follows.
 
-use crate::lab::{results, rows};
+use crate::lab::{causes, results, rows};
 use roamlab_world::{Replication, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 const EXAMPLE: &str = include_str!("../../../examples/today/path-change.toml");
-const WRITTEN: &str = "path_change = { policy = \"nothing\", told = \"message\" }\n";
+const WRITTEN: &str = "path_change = { policy = \"nothing\", notice = \"message\" }\n";
 /// From the phone to the server over the new cell: 5 ms of air, 62 + 2 + 15 ms of wires; and 52 B at 20 Mbit/s and, three
 /// times, at 1 Gbit/s.
 const WAY_NS: u64 = 84_000_000 + 20_800 + 3 * 416;
@@ -81,7 +81,7 @@ fn exact_news_comes_with_the_phase_and_a_message_takes_its_way() {
     assert_eq!(told(&exact), [(link_up, link_up as i64)]);
     assert!(messages(&exact).is_empty());
 
-    let by_message = run("policy = \"forget-min-rtt\", told = \"message\"", &[]);
+    let by_message = run("policy = \"forget-min-rtt\", notice = \"message\"", &[]);
     let [(time, changed)] = told(&by_message)[..] else { panic!() };
     assert_eq!(changed, link_up as i64);
     // It leaves the phone behind the ACKs that have waited for the link: 40 ms of them, 1660 segments per second, 40 B.
@@ -93,8 +93,9 @@ fn exact_news_comes_with_the_phase_and_a_message_takes_its_way() {
 
 #[test]
 fn a_phase_of_the_protocol_is_told_by_the_node_that_notes_it() {
-    let told_of =
-        |told: &str| run(&format!("policy = \"restart\", phase = \"path-switched\", told = \"{told}\""), &[]);
+    let told_of = |told: &str| {
+        run(&format!("policy = \"restart\", phase = \"path-switched\", notice = \"{told}\""), &[])
+    };
     let exact = told_of("exact");
     let switched = phase(&exact, "path-switched");
     assert!(switched > phase(&exact, "link-up"));
@@ -110,7 +111,7 @@ fn a_phase_of_the_protocol_is_told_by_the_node_that_notes_it() {
 #[test]
 fn a_sender_in_the_host_is_told_there() {
     let upload = [("path = [\"server\", \"phone\"]", "path = [\"phone\", \"server\"]")];
-    let tables = run("policy = \"restart\", told = \"message\", delay = \"7 ms\"", &upload);
+    let tables = run("policy = \"restart\", notice = \"message\", delay = \"7 ms\"", &upload);
     let link_up = phase(&tables, "link-up");
     assert_eq!(told(&tables), [(link_up + 7_000_000, link_up as i64)]);
     assert!(messages(&tables).is_empty());
@@ -119,7 +120,7 @@ fn a_sender_in_the_host_is_told_there() {
 #[test]
 fn news_can_be_lost_late_or_missed() {
     let fault = ("[[hosts]]", "[[faults]]\nmessage = \"path-change\"\noccurrences = [1]\n\n[[hosts]]");
-    let lost = run("policy = \"restart\", told = \"message\"", &[fault]);
+    let lost = run("policy = \"restart\", notice = \"message\"", &[fault]);
     assert!(told(&lost).is_empty());
     assert_eq!(messages(&lost)[0][3], "-1");
 
@@ -134,7 +135,9 @@ fn news_can_be_lost_late_or_missed() {
 #[test]
 fn false_alarms_come_at_exponential_times_that_no_policy_changes() {
     let alarms = |policy: &str, told_by: &str| {
-        let tables = run(&format!("policy = \"{policy}\", false_every = \"1 s\", told = \"{told_by}\""), &[]);
+        let tables =
+            run(&format!("policy = \"{policy}\", false_every = \"1 s\", notice = \"{told_by}\""), &[]);
+        causes::check(&tables).unwrap();
         let times = told(&tables).into_iter().filter(|&(_, changed)| changed < 0).map(|(time, _)| time);
         times.collect::<Vec<u64>>()
     };
@@ -152,7 +155,7 @@ fn false_alarms_come_at_exponential_times_that_no_policy_changes() {
 fn bbr_uses_the_longer_path_if_it_is_told() {
     let of = |variant: &str, policy: &str| {
         let variant = format!("variant = \"{variant}\"");
-        run(&format!("policy = \"{policy}\", told = \"message\""), &[("variant = \"bbr\"", &variant)])
+        run(&format!("policy = \"{policy}\", notice = \"message\""), &[("variant = \"bbr\"", &variant)])
     };
     // 20 Mbit/s are 1679 segments of 1488 B per second.
     let share = |tables: &[Table], seconds: std::ops::Range<u64>| {
@@ -179,7 +182,7 @@ fn bbr_uses_the_longer_path_if_it_is_told() {
 
 #[test]
 fn the_record_says_what_changed_and_why() {
-    let tables = run("policy = \"count-lost\", told = \"message\"", &[]);
+    let tables = run("policy = \"count-lost\", notice = \"message\"", &[]);
     let columns =
         ["acted", "lost_pkts", "cwnd_before", "cwnd", "srtt_before_ns", "srtt_ns", "rto_ns", "cause"];
     let all = rows(&tables, "path_changes", columns);
@@ -192,6 +195,7 @@ fn the_record_says_what_changed_and_why() {
     let again = rows(&tables, "flows", ["retransmitted_pkts"]);
     assert!(number(&again[0][0]) >= number(&row[1]), "{again:?} {row:?}");
     // The chain: told by the message, by the phase at the phone.
+    causes::check(&tables).unwrap();
     let causes = rows(&tables, "causes", ["kind", "name", "cause"]);
     let mut chain = vec![];
     let mut next = row[7].parse::<i64>().unwrap();
@@ -214,7 +218,7 @@ fn quic_is_told_too() {
     let quic = |policy: &str| {
         let transport = "transport = { kind = \"tcp\", variant = \"bbr\", segment = \"1448 B\" }";
         let other = "transport = { kind = \"quic\", congestion_control = \"cubic\" }";
-        run(&format!("policy = \"{policy}\", told = \"message\""), &[(transport, other)])
+        run(&format!("policy = \"{policy}\", notice = \"message\""), &[(transport, other)])
     };
     for policy in ["nothing", "forget-min-rtt", "careful-resume", "restart", "count-lost"] {
         let tables = quic(policy);

@@ -97,7 +97,7 @@ class Frames:
 
     @property
     def path_changes(self) -> pl.DataFrame:
-        """One row each time that a sender was told of a new path, with what it made of that."""
+        """One row each time that a sender was notified of a new path, with what it made of that."""
         return self.table("path_changes")
 
     @property

@@ -1,4 +1,4 @@
-//! Senders that are told of a new path: whether there is one, and whether the sender can do what it should.
+//! Senders that are notified of a new path: whether there is one, and whether the sender can do what it should.
 
 use crate::problem::Problem;
 use crate::schema::{FlowSpec, LINK_UP, Scenario};

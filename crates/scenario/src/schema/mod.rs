@@ -12,7 +12,7 @@ mod tunnel;
 
 pub use cell::{BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec};
 pub use mobility::Protocols;
-pub use path_change::{LINK_UP, PathChangeSpec, Told};
+pub use path_change::{LINK_UP, Notification, PathChangeSpec};
 pub use rate::{LinkRate, RecordedRate, Way};
 pub use topology::TopologySpec;
 pub use tunnel::TunnelEcn;

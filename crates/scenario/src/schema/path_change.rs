@@ -1,4 +1,4 @@
-//! A sender that is told of a new path.
+//! A sender that is notified of a new path.
 
 use roamlab_engine::{Bytes, Duration, DurationLaw};
 use roamlab_transport::PathPolicy;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The phase that a host of any mobility protocol comes to: it is in its new cell.
 pub const LINK_UP: &str = "link-up";
 
-/// How the sender of a flow is told of a new path, and what it does then. The path changes where an end of the flow
+/// How the sender of a flow is notified of a new path, and what it does then. The path changes where an end of the flow
 /// changes cells.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -17,7 +17,7 @@ pub struct PathChangeSpec {
     pub policy: PathPolicy,
     /// How it learns of the path.
     #[serde(default)]
-    pub told: Told,
+    pub notice: Notification,
     /// The phase of a handover with which the path has changed: "link-up", the host is in its new cell, or one of the
     /// mobility protocol, as "path-switched".
     #[serde(default = "link_up")]
@@ -42,11 +42,11 @@ pub struct PathChangeSpec {
 /// How a sender learns of a new path.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Told {
+pub enum Notification {
     /// It knows by itself, wherever it is: the limit of what news can do.
     #[default]
     Exact,
-    /// A sender at the node of the phase is told there. Any other gets a message, which crosses the network and can be lost.
+    /// A sender at the node of the phase is notified there. Any other gets a message, which crosses the network and can be lost.
     Message,
 }
 

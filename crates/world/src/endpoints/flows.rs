@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 mod endpoint;
 mod explain;
-mod told;
+mod notified;
 mod units;
 
-use told::Notice;
-pub use told::{Announcement, Informed};
+use notified::Notice;
+pub use notified::{Announcement, Informed};
 
 /// What carries the packets of flows.
 pub trait Carrier {

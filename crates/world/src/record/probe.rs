@@ -343,13 +343,13 @@ table! {
 }
 
 table! {
-    /// One row each time that a sender was told of a new path, with what it made of that.
+    /// One row each time that a sender was notified of a new path, with what it made of that.
     PathChanges, PathChangeRow: "path_changes", recorded "", limit "move hosts less often, or write a longer `false_every`" {
-        /// when the sender was told
+        /// when the sender was notified
         time_ns: Time,
         /// name of its flow
         flow: FlowId,
-        /// mobile host whose path it was told to have changed
+        /// mobile host whose path has changed, by the notice
         host: NodeId,
         /// when the path changed; -1: it did not
         changed_ns: i64,
@@ -361,19 +361,19 @@ table! {
         acted: bool,
         /// segments in flight that it has counted lost
         lost_pkts: u32,
-        /// congestion window before it was told, in segments
+        /// congestion window before it was notified, in segments
         cwnd_before: f64,
         /// congestion window after it, in segments
         cwnd: f64,
-        /// slow start threshold before it was told, in segments
+        /// slow start threshold before it was notified, in segments
         ssthresh_before: f64,
         /// slow start threshold after it, in segments
         ssthresh: f64,
-        /// smoothed round-trip time before it was told; 0: none was measured
+        /// smoothed round-trip time before it was notified; 0: none was measured
         srtt_before_ns: u64,
         /// smoothed round-trip time after it; 0: none is measured yet
         srtt_ns: u64,
-        /// retransmission timeout before it was told; of QUIC the probe timeout
+        /// retransmission timeout before it was notified; of QUIC the probe timeout
         rto_before_ns: u64,
         /// retransmission timeout after it
         rto_ns: u64,
@@ -494,7 +494,7 @@ pub struct Wanted {
     pub signalling: bool,
     /// One row per phase of a handover.
     pub handovers: bool,
-    /// One row each time that a sender is told of a new path.
+    /// One row each time that a sender is notified of a new path.
     pub path_changes: bool,
     /// One row per packet that leaves a buffer.
     pub releases: bool,

@@ -1,4 +1,4 @@
-//! A sender that is told of a new path, and begins on it as a new connection would.
+//! A sender that is notified of a new path, and begins on it as a new connection would.
 //!
 //! What is in flight then is of the old path. It stays under loss detection, but does not count in the new window; its
 //! ACKs neither measure the new path nor open that window, as RFC 9000 §9.4 has it for QUIC.

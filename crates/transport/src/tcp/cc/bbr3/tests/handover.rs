@@ -141,8 +141,9 @@ fn a_sender_that_is_told_of_a_longer_path_uses_it_at_once() {
         path.sender.on_new_path(policy, path.now);
         let ([_, later, _], kept) = after(&mut path, 0, 200);
         assert!(later > 0.85, "{policy:?}: {later}");
-        // ACKs of the old path go on for the rest of its round trip; the first one of the new path ends that.
-        assert!(kept < 0.6, "{policy:?}: {kept}");
+        // The first new segment waits until the flight has room for it: with ProbeRTT until the ACKs of the old one are back,
+        // at most 0.25 s later. Then it takes 0.4 s.
+        assert!((0.4..0.65).contains(&kept), "{policy:?}: {kept}");
         let min_rtt = of(&path).min_rtt.time.unwrap().as_secs_f64();
         assert!((0.4..longest).contains(&min_rtt), "{policy:?}: {min_rtt}");
     }

@@ -1,4 +1,4 @@
-//! Senders that are told of a new path: who notices it and when, and the message that says so.
+//! Senders that are notified of a new path: who notices it and when, and the message to the sender.
 //!
 //! A path changes with a phase of a handover, which is noted at a node. There it is noticed, after a delay, or missed.
 //! A sender at that node knows then; any other gets a message, unless the scenario gives it exact knowledge.
@@ -11,14 +11,14 @@ use crate::record::cause::{Cause, CauseId, Kind};
 use crate::record::probe::PathChangeRow;
 use roamlab_engine::{Bytes, Rng, Time};
 use roamlab_packet::{Addr, FlowId};
-use roamlab_scenario::{PathChangeSpec, Told};
+use roamlab_scenario::{Notification, PathChangeSpec};
 
-/// A flow whose sender is told.
+/// A flow whose sender is notified.
 #[derive(Clone, Debug)]
 pub struct Informed {
     /// Which.
     pub flow: u32,
-    /// How it is told, and what it does.
+    /// How it is notified, and what it does.
     pub spec: PathChangeSpec,
     /// Its random numbers.
     pub rng: Rng,
@@ -29,7 +29,7 @@ pub struct Informed {
 /// A notice of a new path.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Notice {
-    /// Place in the list of those who are told.
+    /// Place in the list of those who are notified.
     informed: u32,
     host: NodeId,
     /// Where it is noticed.
@@ -113,14 +113,14 @@ impl Flows {
         };
         let Informed { flow, ref spec, .. } = self.informed[informed as usize];
         let state = &self.flows[flow as usize];
-        if spec.told == Told::Exact || state.src == at {
+        if spec.notice == Notification::Exact || state.src == at {
             return self.tell(number, cause, net);
         }
         let (to, size) = (state.addresses[Side::Sender.index()], spec.size);
         net.announce(at, Announcement { to, host: Addr::mobile(host.0), size, notice: number, cause });
     }
 
-    /// The sender of a flow is told of a new path: what it makes of that, into the record.
+    /// The sender of a flow is notified of a new path: what it makes of that, into the record.
     pub fn tell(&mut self, number: u32, led: CauseId, net: &mut impl Carrier) {
         let Notice { informed, host, changed, .. } = self.notices[number as usize];
         let Informed { flow, ref spec, .. } = self.informed[informed as usize];
