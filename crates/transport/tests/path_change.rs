@@ -18,7 +18,7 @@ fn ms(millis: u64) -> Duration {
 
 /// Without a SYN, so that the first segment is 0.
 fn spec(recovery: RecoveryKind) -> TcpSpec {
-    let sack_blocks = matches!(recovery, RecoveryKind::Rfc6675 | RecoveryKind::Rack).then_some(3);
+    let sack_blocks = sender_has_sack(recovery).then_some(3);
     TcpSpec {
         variant: Some(Variant::NewReno),
         recovery: Some(recovery),
@@ -146,6 +146,29 @@ fn a_recovery_that_is_underway_ends_with_the_window_of_the_new_path() {
         let cwnd = sender.variables().cwnd;
         assert!((10.0..=11.0).contains(&cwnd), "{recovery:?}: {cwnd}");
     }
+}
+
+#[test]
+fn a_loss_of_the_old_flight_is_repaired_and_does_not_cut_the_new_window() {
+    for recovery in RECOVERIES {
+        let mut sender = in_flight(&spec(recovery));
+        sender.on_new_path(PathPolicy::Restart, at(150));
+        assert_eq!(sent(&mut sender, at(150)), fresh(30..40));
+        // Segment 10 is lost, and 11 to 16 arrive on whichever path.
+        let blocks = |end| if sender_has_sack(recovery) { vec![(11, end)] } else { vec![] };
+        (12..=17).for_each(|end| ack(&mut sender, 10, &blocks(end), at(300)));
+        assert!(sent(&mut sender, at(300)).contains(&(10, true)), "{recovery:?}");
+        let variables = sender.variables();
+        assert_eq!((variables.cwnd, variables.ssthresh), (10.0, f64::from(u32::MAX)), "{recovery:?}");
+        assert_eq!(variables.reductions, 0, "{recovery:?}");
+        ack(&mut sender, 40, &[], at(420));
+        let cwnd = sender.variables().cwnd;
+        assert!((1.0..=12.0).contains(&cwnd), "{recovery:?}: {cwnd}");
+    }
+}
+
+fn sender_has_sack(recovery: RecoveryKind) -> bool {
+    matches!(recovery, RecoveryKind::Rfc6675 | RecoveryKind::Rack)
 }
 
 #[test]

@@ -151,32 +151,54 @@ fn false_alarms_come_at_exponential_times_that_no_policy_changes() {
     assert!(late && by_message.len() + 1 >= times.len(), "{} {}", times.len(), by_message.len());
 }
 
+/// Mbit/s that arrive new in these seconds.
+fn rate(tables: &[Table], seconds: std::ops::Range<u64>) -> f64 {
+    let span = (seconds.end - seconds.start) as f64;
+    delivered(tables, seconds) as f64 * 1448.0 * 8.0 / 1e6 / span
+}
+
+/// The rates of the seconds 8, 9, 10 to 13, and 8 to 19, for the table of the page.
+fn rates(variant: &str, policy: &str) -> [f64; 4] {
+    let variants = [("variant = \"bbr\"", format!("variant = \"{variant}\""))];
+    let changes = variants.each_ref().map(|(from, to)| (*from, to.as_str()));
+    let tables = run(&format!("policy = \"{policy}\", notice = \"message\""), &changes);
+    let rates = [8..9, 9..10, 10..14, 8..20].map(|seconds| rate(&tables, seconds));
+    let again = rows(&tables, "flows", ["retransmitted_pkts", "timeouts"]);
+    let [first, second, later, all] = rates;
+    println!("{variant} | {policy} | {first:.2} | {second:.2} | {later:.2} | {all:.2} | {:?}", again[0]);
+    let acted = rows(&tables, "path_changes", ["acted"]);
+    assert_eq!(acted[0][0] == "true", policy != "nothing");
+    rates
+}
+
 #[test]
 fn bbr_uses_the_longer_path_if_it_is_told() {
-    let of = |variant: &str, policy: &str| {
-        let variant = format!("variant = \"{variant}\"");
-        run(&format!("policy = \"{policy}\", notice = \"message\""), &[("variant = \"bbr\"", &variant)])
-    };
-    // 20 Mbit/s are 1679 segments of 1488 B per second.
-    let share = |tables: &[Table], seconds: std::ops::Range<u64>| {
-        let span = (seconds.end - seconds.start) as f64;
-        delivered(tables, seconds) as f64 / span / 1679.0
-    };
-    let bbr = ["nothing", "forget-min-rtt", "probe-rtt", "restart", "count-lost"].map(|policy| {
-        let tables = of("bbr", policy);
-        let shares = (share(&tables, 10..14), share(&tables, 8..20));
-        println!("bbr {policy}: {shares:?}, {} alarms", told(&tables).len());
-        shares
-    });
-    assert!(bbr[0].0 < 0.8, "{bbr:?}");
-    assert!(bbr[1..3].iter().all(|shares| shares.0 > 0.9 && shares.1 > bbr[0].1), "{bbr:?}");
-    for variant in ["bbr3", "cubic", "reno"] {
-        for policy in ["nothing", "restart", "count-lost"] {
-            let tables = of(variant, policy);
-            println!("{variant} {policy}: {:?}", (share(&tables, 10..14), share(&tables, 8..20)));
-            let acted = rows(&tables, "path_changes", ["acted"]);
-            assert_eq!(acted[0][0] == "true", policy != "nothing");
+    // 20 Mbit/s with 1448 of 1488 B are 19.46.
+    let [nothing, forget, probe] =
+        ["nothing", "forget-min-rtt", "probe-rtt"].map(|policy| rates("bbr", policy));
+    assert!(nothing[2] < 15.5, "{nothing:?}");
+    assert!(forget[2] > 19.0 && probe[2] > 19.0, "{forget:?} {probe:?}");
+    // ProbeRTT costs what 200 ms and two round trips of four segments cost.
+    assert!(probe[0] + probe[1] < forget[0] + forget[1] - 19.46 * 0.2, "{forget:?} {probe:?}");
+}
+
+#[test]
+fn a_restart_grows_into_the_path_by_slow_start() {
+    for variant in ["bbr", "bbr3", "cubic", "sack"] {
+        let [restart, lost] = ["restart", "count-lost"].map(|policy| rates(variant, policy));
+        // Ten segments are 300 after five round trips of 168 ms: the second half of the second second is full.
+        for rates in [restart, lost] {
+            assert!(rates[0] < 16.0 && rates[2] > 9.0, "{variant}: {rates:?}");
         }
+    }
+    for (variant, policy) in [
+        ("bbr3", "nothing"),
+        ("bbr3", "forget-min-rtt"),
+        ("bbr3", "probe-rtt"),
+        ("cubic", "nothing"),
+        ("sack", "nothing"),
+    ] {
+        rates(variant, policy);
     }
 }
 

@@ -208,9 +208,9 @@ impl TcpSender {
             PathPolicy::CountLost if lost > 0 => {
                 self.state.gives_up = true;
                 self.recovery.algorithm().give_up(&mut self.state, now);
+                self.report_lost(now); // to the old congestion control
                 self.state.begin_path(now);
-                self.state.path_from = 0; // all goes out anew
-                self.report_lost(now);
+                self.state.end_old_path(); // all goes out anew
             }
             _ => {
                 self.recovery.algorithm().on_new_path();

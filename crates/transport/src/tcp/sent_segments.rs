@@ -25,6 +25,8 @@ pub(crate) struct SentSegments {
     una: u32,
     /// `una` of the first record.
     first: u32,
+    /// Losses of segments below are none of the present path.
+    path_from: u32,
     reported: SeqSet,
     /// Records that are lost, and the segments of the latest search for them.
     waiting: u32,
@@ -63,6 +65,7 @@ impl SentSegments {
         let earlier = index.and_then(|index| self.records.get(index).copied().flatten());
         self.waiting -= u32::from(earlier.is_some_and(|earlier| earlier.lost));
         let earlier = earlier.filter(|earlier| lost && !earlier.lost && !self.reported.contains(seq));
+        let earlier = earlier.filter(|_| seq >= self.path_from);
         let loss = earlier.map(|earlier| self.delivery.lose(seq, &earlier.stamp, now));
         let in_flight = outstanding.saturating_sub(self.held() + self.waiting);
         let stamp = self.delivery.stamp(self.records.is_empty(), in_flight, now);
@@ -96,9 +99,16 @@ impl SentSegments {
             };
             record.lost = true;
             self.waiting += 1;
-            found.push(self.delivery.lose(seq, &record.stamp, now));
+            if seq >= self.path_from {
+                found.push(self.delivery.lose(seq, &record.stamp, now));
+            }
         }
         found
+    }
+
+    /// Segments from this one on take another path.
+    pub fn leave_path(&mut self, next: u32) {
+        self.path_from = next;
     }
 
     /// Segments that are lost and wait to be sent again.

@@ -308,7 +308,7 @@ impl SendState {
             self.timer.start(now, self.rtt.rto());
         }
         if retransmission {
-            self.lost += 1;
+            self.lost += u32::from(seq >= self.path_from);
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
             if !self.params.ns2_ticks() && self.timed == Some(seq) {

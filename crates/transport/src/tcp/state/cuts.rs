@@ -84,7 +84,7 @@ impl SendState {
 
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
-        self.path_from = 0;
+        self.end_old_path();
         if std::mem::take(&mut self.gives_up) {
             return self.go_back(now);
         }
@@ -159,6 +159,9 @@ impl SendState {
 
     /// The congestion control's event of a loss: whether ssthresh stays, and the least window that is left.
     fn reduce(&mut self, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
+        if self.una < self.path_from {
+            return; // a timeout has ended the old path
+        }
         let by_flight = !self.params.ns2_cuts_window();
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
         // Linux: nor one of a flight for which the window was reduced.

@@ -1,12 +1,13 @@
 //! A sender that is notified of a new path, and begins on it as a new connection would.
 //!
 //! What is in flight then is of the old path. It stays under loss detection, but does not count in the new window; its
-//! ACKs neither measure the new path nor open that window, as RFC 9000 §9.4 has it for QUIC.
+//! ACKs neither measure the new path nor open that window, and its losses do not cut it, as RFC 9000 §9.4 has it for QUIC.
 //!
 //! ASSUMPTION: draft-schuetz-tcpm-tcp-rlci wants no more aggressiveness than that of a new connection. That the old
 //! flight does not count in the window is QUIC's rule.
 //! DEVIATION: TCP has no numbers of packets, so an ACK is of the old path until all that was sent on it is acknowledged.
-//! DEVIATION: the loss of a segment of the old path cuts the new window as any loss does.
+//! DEVIATION: a loss of the new path that is found while one of the old path is being repaired does not cut the window
+//! either, because a recovery cuts it once. A timeout always does.
 
 use super::SendState;
 use crate::tcp::cc::{CongestionControl, Pacer, Window};
@@ -28,10 +29,21 @@ impl SendState {
         self.spurious = SpuriousWatch::default();
         self.inflation = 0;
         self.path_from = self.nxt;
+        if let Some(sent) = &mut self.sent_segments {
+            sent.leave_path(self.nxt);
+        }
         if self.flight_size() > 0 {
             self.restart_timer(now);
         }
         self.renew_quota();
+    }
+
+    /// What is outstanding is of the present path.
+    pub fn end_old_path(&mut self) {
+        self.path_from = 0;
+        if let Some(sent) = &mut self.sent_segments {
+            sent.leave_path(0);
+        }
     }
 
     /// Whether an ACK that expects `ack` acknowledges nothing but what was sent on the old path.

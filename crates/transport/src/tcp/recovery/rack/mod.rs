@@ -246,6 +246,10 @@ impl Rack {
         self.phase = Phase::Recovery;
         self.probe = Probe::default();
         self.record.repeat_from(state.una);
+        if state.una < state.path_from {
+            self.phase = Phase::Timeout; // the window of the new path is not reduced
+            return;
+        }
         let flight = state.flight_size() - self.record.reported() + delivered;
         self.prr = Prr::begin(match state.params.reduction {
             Reduction::LinuxPrr => before as u32,
