@@ -1,7 +1,8 @@
 //! A sender that is notified of a new path, and begins on it as a new connection would.
 //!
-//! What is in flight then is of the old path. It stays under loss detection, but does not count in the new window; its
-//! ACKs neither measure the new path nor open that window, and its losses do not cut it, as RFC 9000 §9.4 has it for QUIC.
+//! What is in flight then is of the old path. It stays under loss detection, but does not count in the new window. Its
+//! ACKs neither measure the new path nor open that window, and its losses do not cut it. RFC 9000 §9.4 demands that of
+//! QUIC.
 //!
 //! ASSUMPTION: draft-schuetz-tcpm-tcp-rlci wants no more aggressiveness than that of a new connection. That the old
 //! flight does not count in the window is QUIC's rule.

@@ -247,7 +247,9 @@ impl Rack {
         self.probe = Probe::default();
         self.record.repeat_from(state.una);
         if state.una < state.path_from {
-            self.phase = Phase::Timeout; // the window of the new path is not reduced
+            // The window of the new path is not reduced, and the first repair goes out whatever is in flight.
+            self.phase = Phase::Timeout;
+            state.retransmit = self.record.next_lost(state.una);
             return;
         }
         let flight = state.flight_size() - self.record.reported() + delivered;
