@@ -85,10 +85,6 @@ pub(crate) struct SendState {
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
     pub last_reduction: LastReduction,
-    /// Segments below went out on a path that is no more; 0: there is no such path.
-    pub path_from: u32,
-    /// What is in flight is given up with its path: the next timeout is none of the timer.
-    pub gives_up: bool,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
@@ -97,17 +93,21 @@ pub(crate) struct SendState {
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
     ecn_backoff: bool,
+    /// What is in flight is given up with its path: the next timeout is none of the timer.
+    pub gives_up: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
     /// The segment that timed out last.
     timed_out: Option<u32>,
-    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
-    pub waits_for_timer: bool,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     /// What goes out next is a probe for the loss of a tail.
     pub probes_tail: bool,
+    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
+    pub waits_for_timer: bool,
+    /// Segments below went out on a path that is no more; 0: there is no such path.
+    pub path_from: u32,
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,

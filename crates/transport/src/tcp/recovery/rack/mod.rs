@@ -119,7 +119,7 @@ impl LossRecovery for Rack {
         if self.phase == Phase::Recovery {
             self.phase = Phase::Timeout;
         }
-        self.undo = Box::default();
+        *self.undo = Undo::default();
     }
 
     fn forget_min_rtt(&mut self) {
