@@ -29,7 +29,7 @@ fn spec(recovery: RecoveryKind) -> TcpSpec {
 }
 
 fn tcp(spec: &TcpSpec) -> TcpSender {
-    let mut sender = TcpSender::new(&spec.resolve(Profile::Rfc).unwrap(), Duration::ZERO);
+    let mut sender = TcpSender::new(spec.resolve(Profile::Rfc).unwrap(), Duration::ZERO);
     sender.offer(None);
     sender
 }
