@@ -49,7 +49,11 @@ def test_a_column_alone_is_that_of_the_whole_record() -> None:
         }
     )
     film = {"name": "film", "path": ["ch", "mh"], "app": {"kind": "video", "stop": "1 s"}}
-    scenario = scenario.set("flows", [*scenario.tables["flows"], film])
+    told = {"policy": "nothing"}
+    flows = [
+        flow | ({"path_change": told} if "transport" in flow else {}) for flow in scenario.tables["flows"]
+    ]
+    scenario = scenario.set("flows", [*flows, film])
     jobs = [Job(scenario, 1)] * (len(EVERYTHING) + 1)
     *alone, whole = _made(jobs, lambda index: EVERYTHING[index : index + 1] or None)
     empty = set()

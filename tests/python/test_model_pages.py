@@ -26,6 +26,8 @@ _PAGES = {
     "crates/mobility/src/event_a3": "measurement.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/transport/src/quic/": "quic.md",
+    "crates/transport/src/path_policy": "path-change.md",
+    "crates/transport/src/tcp/state/new_path": "path-change.md",
     "crates/quinn/src/": "quinn.md",
     "crates/transport/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
@@ -38,6 +40,7 @@ _PAGES = {
     "crates/radio/src/roaming": "wifi-roaming.md",
     "crates/radio/src/handover/wifi": "wifi-roaming.md",
     "crates/radio/src/": "radio.md",
+    "crates/scenario/src/schema/path_change": "path-change.md",
     "crates/scenario/src/": "network.md",
     "crates/world/src/layer2/cells": "radio.md",
     "crates/world/src/run/ns2": "random-numbers.md",
@@ -212,6 +215,12 @@ def defaults() -> dict[str, dict[str, Any]]:
         "quinn.md default": Scenario(
             _SMALLEST.replace('transport = { kind = "tcp" }', 'transport = { kind = "quinn" }')
         ).parameters["flows"][0]["transport"],
+        "path-change.md default": Scenario(
+            _SMALLEST.replace(
+                'path = ["n0", "n1"]\ntransport',
+                'path_change = { policy = "nothing" }\npath = ["n0", "NAME"]\ntransport',
+            )
+        ).parameters["flows"][0]["path_change"],
         "applications.md ftp": ftp,
         "applications.md cbr": cbr,
         "red.md floyd-1993": queues["red"],
@@ -266,6 +275,7 @@ def _says(cell: str, value: Any) -> bool:
         ("base-station-buffer.md", "default"),
         ("quic.md", "default"),
         ("quinn.md", "default"),
+        ("path-change.md", "default"),
         ("applications.md", "ftp"),
         ("applications.md", "cbr"),
     ],

@@ -5,12 +5,14 @@
 //! * [`Rng`] is a named random stream: a new component of a scenario does not change the numbers of the others.
 //!   [`Streams`] can also be ns-2's single stream.
 //!
+//! * [`DurationLaw`] is a time of a scenario that is constant or drawn.
 //! * [`tagged`] reads a table of a scenario whose `kind` selects its parameters.
 //! * [`input`] describes the files that a scenario names; the program that reads the scenario provides their texts.
 //!
 //! This crate has no packets.
 
 pub mod input;
+mod law;
 mod ring;
 mod rng;
 mod scheduler;
@@ -19,6 +21,7 @@ mod time;
 mod units;
 
 pub use input::{BadLine, InputFile, Recording, Refused};
+pub use law::{DrawnDuration, DurationLaw, Exponential, Uniform};
 pub use ring::Ring;
 pub use rng::{RandomNumbers, Rng, Streams};
 pub use scheduler::EventScheduler;

@@ -115,6 +115,12 @@ impl Rng {
         }
     }
 
+    /// An exponentially distributed time.
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        let nanos = -libm::log(1.0 - self.uniform()) * mean.as_nanos() as f64;
+        Duration::from_nanos(nanos as u64)
+    }
+
     /// A duration in [0, `end`); zero if `end` is zero, which draws nothing from a stream that is shared.
     pub fn uniform_duration(&mut self, end: Duration) -> Duration {
         match &mut self.0 {

@@ -54,7 +54,10 @@ pub trait Protocol: Sized {
 }
 
 /// The phases of a protocol's handovers.
-pub trait Step: Copy {
+pub trait Step: Copy + 'static {
+    /// The names of all phases.
+    const NAMES: &'static [&'static str];
+
     /// The phase as it stands in records and tables.
     fn name(self) -> &'static str;
 }
@@ -69,6 +72,8 @@ macro_rules! phases {
         }
 
         impl $crate::Step for $phases {
+            const NAMES: &'static [&'static str] = &[$($name,)+];
+
             fn name(self) -> &'static str {
                 match self {
                     $($phases::$phase => $name,)+

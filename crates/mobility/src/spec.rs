@@ -47,6 +47,13 @@ macro_rules! protocols {
         }
 
         impl MobilitySpec {
+            /// The names of the phases of its handovers.
+            pub fn phase_names(&self) -> &'static [&'static str] {
+                match self {
+                    $(MobilitySpec::$variant(_) => <crate::$module::Phase as Step>::NAMES,)+
+                }
+            }
+
             /// The protocol's name in reports.
             pub fn title(&self) -> &'static str {
                 match self {

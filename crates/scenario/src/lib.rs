@@ -25,10 +25,11 @@ pub use check::SIGNALLING;
 pub use estimate::{Estimate, NetworkSize, estimate, megabytes};
 pub use files::{Files, no_files};
 pub use locate::line_of;
+pub use names::PATH_CHANGE;
 pub use outline::{Outline, outline};
 pub use problem::{Located, Problem};
 pub use schema::{
     BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, FaultSpec,
-    FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSpec, Protocols, RecordSpec, RecordedRate,
-    RunSpec, Scenario, TopologySpec, TunnelEcn, Way, schema,
+    FlowSpec, ForeignMarks, HostSpec, LINK_UP, LinkRate, LinkSpec, NetworkSpec, Notification, PathChangeSpec,
+    Protocols, RecordSpec, RecordedRate, RunSpec, Scenario, TopologySpec, TunnelEcn, Way, schema,
 };

@@ -10,9 +10,14 @@ pub fn member(group: &str, number: u32) -> String {
     format!("{group}-{number}")
 }
 
-/// The names of all messages that faults choose by: those of mobility protocols and the management frames of 802.11.
+/// The name of the message that tells a sender of a new path.
+pub const PATH_CHANGE: &str = "path-change";
+
+/// The names of all messages that faults choose by: those of mobility protocols, the management frames of 802.11, and the
+/// one that tells a sender of a new path.
 pub fn messages() -> impl Iterator<Item = &'static str> {
-    roamlab_mobility::message_names().chain(roamlab_radio::Management::NAMES.iter().copied())
+    let frames = roamlab_radio::Management::NAMES.iter().copied();
+    roamlab_mobility::message_names().chain(frames).chain([PATH_CHANGE])
 }
 
 /// Finds what patterns stand for among some names, once for each pattern.

@@ -111,6 +111,90 @@ const VALUES: &[Edit] = &[
     ("rate zero", "rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\""),
 ];
 
+/// Senders that are told of a new path.
+const PATHS: &[Edit] = &[
+    (
+        "a path change without a policy",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { notice = \"exact\" }",
+    ),
+    (
+        "a policy that there is not",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"reset\" }",
+    ),
+    (
+        "ProbeRTT without a mode of that name",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"probe-rtt\" }",
+    ),
+    (
+        "a shortest round-trip time that nobody keeps",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"forget-min-rtt\" }",
+    ),
+    (
+        "Careful Resume of TCP",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"careful-resume\" }",
+    ),
+    (
+        "another way to be told",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", notice = \"soon\" }",
+    ),
+    (
+        "a phase of another protocol",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", phase = \"path-switched\" }",
+    ),
+    (
+        "a delay by a law that there is not",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"normal\", mean = \"3 ms\" } }",
+    ),
+    (
+        "a delay without length",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = { kind = \"uniform\", least = \"3 ms\", most = \"3 ms\" } }",
+    ),
+    (
+        "a delay as a number",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", delay = 3 }",
+    ),
+    (
+        "news that is always missed",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", missed = 1.0 }",
+    ),
+    (
+        "false alarms without end",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", false_every = \"0 s\" }",
+    ),
+    (
+        "news without a size",
+        "segment = \"512 B\" }",
+        "segment = \"512 B\" }\npath_change = { policy = \"restart\", size = \"0 B\" }",
+    ),
+    (
+        "a path change of datagrams",
+        "path = [\"ch\", \"mh\"]\n\n[flows.app]",
+        "path = [\"ch\", \"mh\"]\npath_change = { policy = \"restart\" }\n\n[flows.app]",
+    ),
+    (
+        "a path change between fixed nodes",
+        "path = [\"ch\", \"mh\"]\ntransport = { kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }",
+        "path = [\"ch\", \"ha\"]\npath_change = { policy = \"restart\" }\ntransport = { kind = \"tcp\" }",
+    ),
+    (
+        "a path change beside a migration",
+        "transport = { kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }",
+        "transport = { kind = \"quic\", migration = \"rfc\" }\npath_change = { policy = \"restart\" }",
+    ),
+];
+
 const LOSSES: &[Edit] = &[
     ("a loss in per cent", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = 1"),
     ("a loss as a text", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = \"1 %\""),
@@ -475,6 +559,11 @@ fn reports_on_values() {
 #[test]
 fn reports_on_losses() {
     insta::assert_snapshot!(reports(LOSSES));
+}
+
+#[test]
+fn reports_on_paths() {
+    insta::assert_snapshot!(reports(PATHS));
 }
 
 #[test]

@@ -126,12 +126,6 @@ trait Timed {
     fn validate(&self) -> Result<(), (&'static str, String)>;
 }
 
-/// An exponentially distributed time.
-fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
-    let nanos = -libm::log(1.0 - rng.uniform()) * mean.as_nanos() as f64;
-    Duration::from_nanos(nanos as u64)
-}
-
 /// A start that is uniform in [`at`, `at + within`).
 fn draw_start(at: Duration, within: Duration, rng: &mut Rng) -> Time {
     Time::ZERO + at + rng.uniform_duration(within)

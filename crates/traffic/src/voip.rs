@@ -3,7 +3,7 @@
 //! Codecs: ITU-T G.711, G.729, G.723.1. RTP header: RFC 3550 §5.1, 12 B. Talkspurts: both states last exponentially
 //! distributed times, as in the Brady model and ITU-T P.59.
 
-use crate::{Application, Offer, Timed, check_stop, draw_start, exponential};
+use crate::{Application, Offer, Timed, check_stop, draw_start};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,7 +163,7 @@ impl Application for Voip {
         let talkspurts = params.talkspurts;
         let mut voip = Voip { next, stop, interval, size, until: Time::MAX, talkspurts, rng: rng.clone() };
         if let Some(each) = talkspurts {
-            voip.until = next + exponential(each.on, &mut voip.rng);
+            voip.until = next + voip.rng.exponential(each.on);
         }
         voip
     }
@@ -177,8 +177,8 @@ impl Application for Voip {
         // ASSUMPTION: a talkspurt sends at its begin and then at full packet times while it lasts, so at least once; the
         // last packet is a whole one. The next one keeps no clock of this one.
         if let Some(each) = self.talkspurts.filter(|_| self.next >= self.until) {
-            self.next = self.next.max(self.until + exponential(each.off, &mut self.rng));
-            self.until = self.next + exponential(each.on, &mut self.rng);
+            self.next = self.next.max(self.until + self.rng.exponential(each.off));
+            self.until = self.next + self.rng.exponential(each.on);
         }
         Some(Offer::Bytes(self.size))
     }

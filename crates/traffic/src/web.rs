@@ -5,7 +5,7 @@
 //! distributed. DEVIATION: sizes are in bytes, not in packets; one server; a response begins when its request has
 //! arrived.
 
-use crate::{Application, Came, Offer, Timed, Unit, UnitKind, check_stop, draw_start, exponential};
+use crate::{Application, Came, Offer, Timed, Unit, UnitKind, check_stop, draw_start};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -164,7 +164,7 @@ impl Application for Web {
             wait = self.params.think;
         }
         let is_over = self.params.pages.is_some_and(|pages| self.page >= pages);
-        self.next = (!is_over).then(|| now + exponential(wait, &mut self.rng));
+        self.next = (!is_over).then(|| now + self.rng.exponential(wait));
     }
 }
 

@@ -8,10 +8,12 @@
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends of a one-way bulk transfer, counting in segments.
 //! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
 //! * [`QuicSender`] and [`QuicReceiver`] are the same for QUIC; [`QuicSpec`] has its parameters.
+//! * [`PathPolicy`] is what a sender does that is notified of a new path.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
 mod family;
 mod params;
+mod path_policy;
 mod quic;
 mod quinn;
 mod spec;
@@ -23,6 +25,7 @@ pub use params::{
     AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
     RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
+pub use path_policy::PathPolicy;
 pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
 pub use quinn::{QuinnControl, QuinnSpec};
 pub use spec::TcpSpec;

@@ -10,6 +10,30 @@ use crate::run::conduct::Part;
 use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 
+/// What has happened to a host that its flows are to know.
+#[derive(Copy, Clone, Debug)]
+pub enum News {
+    /// It has entered a cell. The row of the causes says so.
+    Entered(NodeId, CauseId),
+    /// Its handover has come to a phase that flows wait for.
+    Phase(PathPhase),
+    /// The message with this notice of a new path has come to the sender of its flow, as the row of the causes says.
+    Told(u32, CauseId),
+}
+
+/// A phase with which the path of a host's flows has changed.
+#[derive(Copy, Clone, Debug)]
+pub struct PathPhase {
+    /// The host.
+    pub host: NodeId,
+    /// The node that the phase was noted at.
+    pub at: NodeId,
+    /// Its name.
+    pub phase: &'static str,
+    /// Its row of the causes.
+    pub row: CauseId,
+}
+
 /// The context of an event.
 #[derive(Debug, Default)]
 pub struct Context {
@@ -29,14 +53,16 @@ pub struct Context {
     pub capture: Option<Box<Capture>>,
     /// Losses of a queue discipline that are not yet recorded.
     pub dropped: Vec<(PacketId, DropReason)>,
-    /// Hosts that have entered a cell, of which the flows are not yet told, and the rows of the causes that say so.
-    pub entered: Vec<(NodeId, CauseId)>,
+    /// What the flows are not yet told.
+    pub news: Vec<News>,
+    /// The phases of handovers that flows wait for.
+    pub awaited: Vec<String>,
 }
 
 /// Between two events, when no loss is unrecorded.
 impl Clone for Context {
     fn clone(&self) -> Context {
-        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped, entered } = self;
+        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped, news, awaited } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Context {
             now: *now,
@@ -47,7 +73,8 @@ impl Clone for Context {
             probes: probes.clone(),
             capture: capture.clone(),
             dropped: Vec::new(),
-            entered: entered.clone(),
+            news: news.clone(),
+            awaited: awaited.clone(),
         }
     }
 }

@@ -3,11 +3,12 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::context::Context;
+use crate::context::{Context, News};
 use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::{Fault, FaultAction};
 use crate::control::messages::Content;
 use crate::dataplane::network::{Done, Listener, Network};
+use crate::endpoints::flows::Announcement;
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent, LinkId, Location, NodeId};
 use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
@@ -37,8 +38,8 @@ pub struct Alternative {
 /// What a fault holds back.
 #[derive(Clone, Debug)]
 enum HeldBack {
-    /// A message, the node that it is at and its domain.
-    Message(NodeId, DomainId, Waiting),
+    /// A message, the node that it is at and its domain, if it has one.
+    Message(NodeId, Option<DomainId>, Waiting),
     /// A management frame, and the link that it takes.
     Frame(LinkId, Waiting),
 }
@@ -210,6 +211,10 @@ impl Agents {
         cx.with_cause(led, |cx| match content {
             Content::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
             Content::Frame(frame) => self.take_frame(node, frame, net, cx),
+            Content::PathChange(notice) => {
+                let row = cx.current_cause();
+                cx.news.push(News::Told(notice, row));
+            }
         });
     }
 
@@ -368,7 +373,6 @@ impl Agents {
         cx: &mut Context,
     ) {
         let domain = net.agent(node, slot).domain;
-        let fault = self.fault_action((message.name(), message.host()));
         let signal = Outgoing {
             from: node,
             addresses: (net.address(node), to),
@@ -376,6 +380,29 @@ impl Agents {
             size: message.size(),
             content: Content::Agent(domain, message),
         };
+        self.send_signal(Some(domain), signal, net, cx);
+    }
+
+    /// A node tells the sender of a flow of a new path.
+    pub fn announce(&mut self, from: NodeId, news: Announcement, net: &mut Network, cx: &mut Context) {
+        let Announcement { to, host, size, notice, cause } = news;
+        let content = Content::PathChange(notice);
+        let addresses = (net.address(from), to);
+        let signal = Outgoing { from, addresses, host: Some(host), size, content };
+        let led = CurrentCause::Row(cause.or(|| CauseId::START));
+        cx.with_cause(led, |cx| self.send_signal(None, signal, net, cx));
+    }
+
+    /// A message sets out, unless a fault is in its way.
+    fn send_signal(
+        &mut self,
+        domain: Option<DomainId>,
+        signal: Outgoing,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let node = signal.from;
+        let fault = self.fault_action((signal.content.name(), signal.host));
         let place = Location::Node(node);
         let (id, packet) = send(signal, cx);
         match fault {
@@ -427,7 +454,7 @@ impl Agents {
     fn transmit_message(
         &mut self,
         node: NodeId,
-        domain: DomainId,
+        domain: Option<DomainId>,
         packet: PacketId,
         net: &mut Network,
         cx: &mut Context,
@@ -437,7 +464,7 @@ impl Agents {
         if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
             cx.trace(&packet, Stop::NodeSend, Location::Node(node));
             net.send_air(node, packet, cx);
-        } else if dst == net.address(node) && net.delivers_to_self(domain) {
+        } else if dst == net.address(node) && domain.is_some_and(|domain| net.delivers_to_self(domain)) {
             cx.trace(&packet, Stop::NodeSend, Location::Node(node));
             self.deliver(node, packet, net, cx);
         } else {
@@ -510,6 +537,7 @@ fn send(
     let (in_band, is_frame, for_all) = match &content {
         Content::Agent(_, message) => (message.in_band(), false, false),
         Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
+        Content::PathChange(_) => (true, false, false), // as an option of an acknowledgement it waits where data waits
     };
     let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host));
     let id = cx.messages.send(content);

@@ -91,6 +91,11 @@ pub enum Event {
         /// Which medium.
         medium: u32,
     },
+    /// Somebody notices that the path of a flow has changed, or believes so.
+    PathNotice {
+        /// Place in the list of notices.
+        number: u32,
+    },
     /// A message that a fault has delayed sets out.
     Delayed {
         /// Place in the list of delayed messages.

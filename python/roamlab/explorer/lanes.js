@@ -345,12 +345,15 @@ function tcpLanes(run, flow) {
   const [thresholds, expired] = [tcp.column("ssthresh"), tcp.code("event", "timeout")];
   const [ssthresh] = run.seriesOf("tcp", ["ssthresh"], own.filter((row) => thresholds[row] < NO_SSTHRESH));
   const [timeouts] = run.seriesOf("tcp", ["rto_ns"], own.filter((row) => event[row] === expired));
+  const newPath = tcp.code("event", "path-change");
+  const news = own.filter((row) => event[row] === newPath);
+  const [told] = run.seriesOf("tcp", ["cwnd"], news);
   for (const series of [rto, timeouts]) series.values = series.values.map((value) => value / 1e9);
   return [
     new LineLane(run, { name: `${flow}: window that the sender may use`, unit: "segment", flow }, [
       [receivers < Infinity ? `cwnd, at most the receiver's ${receivers}` : "cwnd", "link", "line", usable],
       ["ssthresh", "warn", "dashed", ssthresh, "none yet"],
-    ]),
+    ], news.length ? [["told of a new path", "again", "ring", told]] : []),
     new LineLane(
       run,
       { name: `${flow}: retransmission timeout`, unit: "s", height: 90, flow },

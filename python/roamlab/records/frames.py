@@ -96,6 +96,11 @@ class Frames:
         return self.table("handovers")
 
     @property
+    def path_changes(self) -> pl.DataFrame:
+        """One row each time that a sender was notified of a new path, with what it made of that."""
+        return self.table("path_changes")
+
+    @property
     def releases(self) -> pl.DataFrame:
         """One row per packet that left a base station's buffer for a host."""
         return self.table("releases")

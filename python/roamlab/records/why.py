@@ -19,7 +19,8 @@ WITH_CAUSES = tuple(table.name for table in TABLES.values() if "cause" in table.
 def why(results: Results, table: str, row: int) -> pl.DataFrame:
     """What led to a row, step by step to the root.
 
-    `table` is one with a column `cause`: drops, tcp, packets, handovers, releases, signalling or causes itself;
+    `table` is one with a column `cause`: drops, tcp, packets, handovers, path_changes, releases, signalling or causes
+    itself;
     `row` its number from 0. The frame has the columns of `causes` behind `id`, the number of each row there: first the
     row itself or what it leads to directly, last the root. It is empty if nothing led to the row (`cause` is -1
     there): a window that opens, say. A wrong table or row raises `BadInput`.

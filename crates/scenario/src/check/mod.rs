@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 mod loss;
 mod mobility;
+mod path_change;
 mod queues;
 mod radio;
 mod warnings;
@@ -247,6 +248,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             return Err(Problem::told(field(&format!("app.{part}")), &message));
         }
         check_transport(scenario, flow).map_err(|(part, message)| Problem::told(field(&part), &message))?;
+        path_change::check(scenario, flow, &field)?;
     }
     Ok(())
 }

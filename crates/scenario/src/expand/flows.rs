@@ -28,7 +28,7 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
         for end in 0..2 {
             patterns.find(&flow.path[end], || format!("flows[{index}].path[{end}]"))?;
         }
-        let FlowSpec { name, path, two_way, transport, dscp, app, stagger, .. } = flow;
+        let FlowSpec { name, path, two_way, transport, path_change, dscp, app, stagger, .. } = flow;
         for number in 0..count {
             let mut app = app.clone();
             app.delay(stagger.unwrap_or_default().saturating_mul(u64::from(number)));
@@ -36,6 +36,7 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
                 name: member(&name, number),
                 path: path.each_ref().map(|end| patterns.nth(end, number)),
                 transport: transport.clone(),
+                path_change: path_change.clone(),
                 dscp,
                 app,
                 count: None,

@@ -4,6 +4,7 @@
 mod cell;
 mod mobility;
 pub mod origins;
+mod path_change;
 pub mod planned;
 mod rate;
 pub mod topology;
@@ -11,6 +12,7 @@ mod tunnel;
 
 pub use cell::{BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec};
 pub use mobility::Protocols;
+pub use path_change::{LINK_UP, Notification, PathChangeSpec};
 pub use rate::{LinkRate, RecordedRate, Way};
 pub use topology::TopologySpec;
 pub use tunnel::TunnelEcn;
@@ -295,6 +297,9 @@ pub struct FlowSpec {
     /// What carries it; absent: UDP.
     #[serde(default)]
     pub transport: TransportSpec,
+    /// Its sender is told of a new path where an end changes cells; absent: it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_change: Option<Box<PathChangeSpec>>,
     /// The code point that its sender gives its packets, 0 to 63. That of forwarded packets is a mark from outside.
     #[serde(default)]
     #[schemars(with = "u8", range(max = 63))]

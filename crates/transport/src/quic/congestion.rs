@@ -6,8 +6,8 @@ use crate::TcpParams;
 use crate::quic::params::{MINIMUM_WINDOW, QuicSpec};
 use crate::quic::sent_packets::Packet;
 use crate::tcp::{
-    AckEvent, CongestionControl, DeliveryRate, Loss, LossEvent, LostSegment, RecoveryStep, SsthreshRule,
-    Window,
+    AckEvent, CongestionControl, DeliveryRate, Loss, LossEvent, LostSegment, NewPath, RecoveryStep,
+    SsthreshRule, Window,
 };
 use roamlab_engine::{Duration, Time};
 use std::sync::Arc;
@@ -122,6 +122,11 @@ impl Congestion {
     /// A packet is lost, one of those of [`on_loss`](Self::on_loss).
     pub fn on_lost_packet(&mut self, lost: &LostSegment) {
         self.control.algorithm().on_lost_segment(&mut self.window, lost);
+    }
+
+    /// The path is another one, but the window goes on.
+    pub fn on_new_path(&mut self, path: NewPath) {
+        self.control.algorithm().on_new_path(&mut self.window, path);
     }
 
     /// The capacity of the path in packets: in slow start the window is twice what is acknowledged (RFC 9959 §4.1).

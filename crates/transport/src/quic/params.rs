@@ -230,10 +230,13 @@ impl QuicSpec {
         self.congestion_control.check()
     }
 
+    /// Whether Careful Resume is built for the congestion control.
+    pub(crate) fn can_resume(&self) -> bool {
+        matches!(self.congestion_control, CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_))
+    }
+
     fn check_migration(&self) -> Result<(), SpecError> {
-        let resumes = self.migration == Some(Migration::CarefulResume);
-        let control = &self.congestion_control;
-        if !resumes || matches!(control, CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_)) {
+        if self.migration != Some(Migration::CarefulResume) || self.can_resume() {
             return Ok(());
         }
         let text = "\"careful-resume\" is for the congestion controls \"reno\" and \"cubic\"; write one of these, or \

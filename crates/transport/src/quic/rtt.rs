@@ -48,6 +48,13 @@ impl RttEstimator {
         self.smoothed = (self.smoothed * 7 + adjusted) / 8;
     }
 
+    /// The least sample is that of an old path: the next one takes its place.
+    pub fn forget_min(&mut self) {
+        if self.first_sample.is_some() {
+            self.min = Duration::MAX;
+        }
+    }
+
     /// The latest sample; zero before the first.
     pub fn latest(&self) -> Duration {
         self.latest

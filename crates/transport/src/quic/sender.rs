@@ -1,6 +1,7 @@
 //! The sending end: what goes out and when, the loss detection timer (RFC 9002 §6.2, §A.8, §A.9), and its reports.
 
 use crate::TcpParams;
+use crate::path_policy::PathPolicy;
 use crate::quic::QuicPacket;
 use crate::quic::careful_resume::{CarefulResume, Change, Rtts, Saved};
 use crate::quic::congestion::{AckContext, Congestion};
@@ -11,7 +12,7 @@ use crate::quic::rtt::RttEstimator;
 use crate::quic::sent_packets::{Packet, SentPackets, Thresholds};
 use crate::quic::stream::Stream;
 use crate::quic::wire;
-use crate::tcp::{TcpFact, TcpFactKind, TcpVariables};
+use crate::tcp::{NewPath, TcpFact, TcpFactKind, TcpVariables};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use std::collections::VecDeque;
@@ -276,8 +277,34 @@ impl QuicSender {
         }
     }
 
-    /// Window and round-trip times are those of a new path.
+    /// The sender is told that its packets take another path, though no address has changed, and does what the policy
+    /// says. How many packets it has counted lost; `None`: it has done nothing.
+    pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
+        if matches!(self.handshake, Handshake::Underway { .. }) || policy == PathPolicy::Nothing {
+            return None;
+        }
+        let lost = if policy == PathPolicy::CountLost { self.sent.in_flight() } else { 0 };
+        match policy.migration() {
+            Some(migration) => self.renew_path(migration),
+            None => {
+                self.sent.leave_path(false); // what is in flight measures the old path
+                self.rtt.forget_min();
+                let probes = policy == PathPolicy::ProbeRtt;
+                self.congestion.on_new_path(NewPath { next: self.sent.next_number(), probes });
+            }
+        }
+        self.record(TcpFactKind::PathChange, self.stream.first_outstanding(), now);
+        Some(lost)
+    }
+
+    /// Window and round-trip times are those of a new path, whose address is another one.
     fn begin_path(&mut self, migration: Migration, now: Time) {
+        self.renew_path(migration);
+        self.record(TcpFactKind::Migration, self.stream.first_outstanding(), now);
+    }
+
+    /// Window and round-trip times are those of a new path.
+    fn renew_path(&mut self, migration: Migration) {
         if migration == Migration::CarefulResume {
             self.resume = self.resume_later();
         }
@@ -291,7 +318,6 @@ impl QuicSender {
             let lost = self.sent.abandon();
             lost.into_iter().for_each(|segment| self.stream.lost(segment));
         }
-        self.record(TcpFactKind::Migration, self.stream.first_outstanding(), now);
         self.set_timer();
     }
 

@@ -51,6 +51,8 @@ kinds! {
     /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
     /// `seq` is the first segment outstanding.
     "migration" => Migration,
+    /// The sender was told of a new path, and has done what its policy says. `seq` is the first segment outstanding.
+    "path-change" => PathChange,
     /// QUIC: the window jumps to half of that of the former path (RFC 9959 §3.3). `seq` is the first segment outstanding.
     "jump" => Jump,
     /// QUIC: that window was too much, and what has arrived counts (RFC 9959 §3.5). `seq` is the first segment lost, or the

@@ -21,6 +21,7 @@ impl TcpSender {
         let usual = state.una > 0
             && state.inflation == 0
             && state.probes == 0
+            && state.una >= state.path_from
             && !state.persist.runs()
             && !state.spurious.is_watching();
         let due = self.answer || self.probe || self.peer_closed;

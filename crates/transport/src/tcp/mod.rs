@@ -20,7 +20,7 @@ mod timers;
 mod windowed_best;
 
 pub(crate) use cc::{
-    AckEvent, CongestionControl, Feedback, Loss, LossEvent, RecoveryStep, SsthreshRule, Window,
+    AckEvent, CongestionControl, Feedback, Loss, LossEvent, NewPath, RecoveryStep, SsthreshRule, Window,
 };
 pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
 pub(crate) use delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};

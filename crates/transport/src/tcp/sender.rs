@@ -1,10 +1,11 @@
 //! The sending end.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
+use crate::path_policy::PathPolicy;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::Recovery;
 use crate::tcp::state::{SendQuota, SendState};
-use crate::tcp::{Feedback, Segment};
+use crate::tcp::{Feedback, NewPath, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 use std::sync::Arc;
@@ -135,7 +136,8 @@ impl TcpSender {
         self.peer_closed |= header.flags.has(TcpFlags::FIN);
         self.recent = header.timestamps.map_or(self.recent, |timestamps| timestamps.value);
         let window_changed = state.take_window(header, now);
-        state.echo = header.timestamps.filter(|_| state.params.timestamps).map(|timestamps| timestamps.echo);
+        let is_measured = state.params.timestamps && !state.is_of_old_path(header.ack);
+        state.echo = header.timestamps.filter(|_| is_measured).map(|timestamps| timestamps.echo);
         // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
         let agrees = state.answers_syn(header.ack) || state.params.ns2_offers_ecn_on_data() && state.una == 0;
         state.ece = echoes && !agrees;
@@ -149,6 +151,9 @@ impl TcpSender {
         }
         let recorded = state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &header.sacks, now));
         state.delivered = Some(recorded.unwrap_or_default());
+        if state.is_of_old_path(header.ack) {
+            state.forget_measurement();
+        }
         let acked = header.ack - state.una;
         let connects = state.una == 0 && acked > 0;
         if acked > 0 {
@@ -183,6 +188,39 @@ impl TcpSender {
         if before != state.window.sizes() && !reported {
             state.record(TcpFactKind::Window, header.ack, now);
         }
+    }
+
+    /// The sender is told that its segments take another path, and does what the policy says. How many segments it has
+    /// counted lost; `None`: it has done nothing.
+    pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
+        let connects = self.state.una == 0 && self.state.params.has_syn();
+        if connects || self.state.snd_max == 0 || policy == PathPolicy::Nothing {
+            return None;
+        }
+        self.state.record_growth();
+        let lost = if policy == PathPolicy::CountLost { self.state.flight_size() } else { 0 };
+        match policy {
+            PathPolicy::ProbeRtt | PathPolicy::ForgetMinRtt => {
+                let path = NewPath { next: self.state.snd_max, probes: policy == PathPolicy::ProbeRtt };
+                self.state.control.algorithm().on_new_path(&mut self.state.window, path);
+                self.recovery.algorithm().forget_min_rtt();
+            }
+            PathPolicy::CountLost if lost > 0 => {
+                self.state.gives_up = true;
+                self.recovery.algorithm().give_up(&mut self.state, now);
+                self.report_lost(now); // to the old congestion control
+                self.state.begin_path(now);
+                self.state.end_old_path(); // all goes out anew
+            }
+            _ => {
+                self.recovery.algorithm().on_new_path();
+                self.state.begin_path(now);
+            }
+        }
+        self.state.record(TcpFactKind::PathChange, self.state.una, now);
+        self.state.record_as_needed();
+        self.fast = self.allows_fast_path();
+        Some(lost)
     }
 
     /// The next segment to send; call until `None`.

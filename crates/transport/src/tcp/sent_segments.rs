@@ -25,6 +25,10 @@ pub(crate) struct SentSegments {
     una: u32,
     /// `una` of the first record.
     first: u32,
+    /// Losses of segments below are none of the present path.
+    path_from: u32,
+    /// What was delivered when they were all acknowledged: a rate over any of them is none of the present path.
+    settled: u32,
     reported: SeqSet,
     /// Records that are lost, and the segments of the latest search for them.
     waiting: u32,
@@ -63,6 +67,7 @@ impl SentSegments {
         let earlier = index.and_then(|index| self.records.get(index).copied().flatten());
         self.waiting -= u32::from(earlier.is_some_and(|earlier| earlier.lost));
         let earlier = earlier.filter(|earlier| lost && !earlier.lost && !self.reported.contains(seq));
+        let earlier = earlier.filter(|_| seq >= self.path_from);
         let loss = earlier.map(|earlier| self.delivery.lose(seq, &earlier.stamp, now));
         let in_flight = outstanding.saturating_sub(self.held() + self.waiting);
         let stamp = self.delivery.stamp(self.records.is_empty(), in_flight, now);
@@ -96,9 +101,16 @@ impl SentSegments {
             };
             record.lost = true;
             self.waiting += 1;
-            found.push(self.delivery.lose(seq, &record.stamp, now));
+            if seq >= self.path_from {
+                found.push(self.delivery.lose(seq, &record.stamp, now));
+            }
         }
         found
+    }
+
+    /// Segments from this one on take another path.
+    pub fn leave_path(&mut self, next: u32) {
+        self.path_from = next;
     }
 
     /// Segments that are lost and wait to be sent again.
@@ -136,10 +148,14 @@ impl SentSegments {
         self.records.drain(..gone as usize);
         self.una += gone;
         self.reported.forget_below(self.una);
+        if below.0 < self.path_from {
+            self.settled = self.delivery.delivered();
+        }
         self.rate = None;
         let segments = self.delivery.delivered() - before;
         let Some(newest) = newest else { return Delivered { segments, rtt: None } };
-        self.rate = self.delivery.rate(&newest.stamp, now);
+        let rate = self.delivery.rate(&newest.stamp, now);
+        self.rate = rate.filter(|rate| rate.prior_delivered >= self.settled);
         let rtt = (!newest.retransmitted).then(|| now.since(newest.stamp.sent));
         Delivered { segments, rtt }
     }
@@ -147,6 +163,11 @@ impl SentSegments {
     /// Outstanding segments that SACK blocks have reported.
     pub fn held(&self) -> u32 {
         self.delivery.delivered() - (self.una - self.first)
+    }
+
+    /// The latest ACK measures another path.
+    pub fn forget_rate(&mut self) {
+        self.rate = None;
     }
 
     /// What the latest ACK measured, if it reported a delivery.
@@ -208,6 +229,29 @@ mod tests {
         assert_eq!(sent.lose(0..3, at(50)).len(), 3);
         assert_eq!((sent.lose(0..0, at(51)), sent.waiting()), (vec![], 0));
         assert_eq!(numbers(&sent.lose(0..1, at(60))), [(0, 1, 4)], "C.lost is not taken back");
+    }
+
+    #[test]
+    fn a_rate_is_of_a_path_on_which_all_of_it_was_delivered() {
+        let (mut sent, none) = (SentSegments::default(), SackBlocks::default());
+        (0..10).for_each(|seq| _ = sent.sent(seq, false, false, seq + 1, at(seq.into())));
+        sent.leave_path(10);
+        (10..12).for_each(|seq| _ = sent.sent(seq, false, false, seq + 1, at(20)));
+        sent.on_ack(10, &none, at(50));
+        // Twelve segments in 50 ms, ten of them on the old path.
+        sent.on_ack(12, &none, at(70));
+        assert_eq!(sent.rate(), None);
+        (12..14).for_each(|seq| _ = sent.sent(seq, false, false, seq - 11, at(71)));
+        sent.on_ack(14, &none, at(121));
+        assert_eq!(sent.rate().map(|rate| rate.delivered), Some(2));
+    }
+
+    #[test]
+    fn losses_of_an_old_path_are_not_reported() {
+        let mut sent = reported();
+        sent.leave_path(7);
+        assert_eq!(numbers(&sent.lose(0..9, at(50))), [(7, 8, 1), (8, 9, 2)]);
+        assert_eq!(sent.waiting(), 6, "all of them wait to be sent again: 0 to 2 and 6 to 8");
     }
 
     #[test]

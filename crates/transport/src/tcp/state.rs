@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 mod cuts;
+mod new_path;
 mod reports;
 
 /// What last reduced the window.
@@ -92,17 +93,21 @@ pub(crate) struct SendState {
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
     ecn_backoff: bool,
+    /// What is in flight is given up with its path: the next timeout is none of the timer.
+    pub gives_up: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
     /// The segment that timed out last.
     timed_out: Option<u32>,
-    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
-    pub waits_for_timer: bool,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     /// What goes out next is a probe for the loss of a tail.
     pub probes_tail: bool,
+    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
+    pub waits_for_timer: bool,
+    /// Segments below went out on a path that is no more; 0: there is no such path.
+    pub path_from: u32,
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,
@@ -147,6 +152,8 @@ impl SendState {
             rtt: RttEstimator::new(&params, tick_phase),
             recovery_point: u32::from(params.ns2_first_segment_recovers()),
             last_reduction: LastReduction::None,
+            path_from: 0,
+            gives_up: false,
             echo: None,
             cwr: false,
             ece: false,
@@ -243,6 +250,7 @@ impl SendState {
         }
         let (limit, quota) = match self.quota {
             SendQuota::Nothing => return None,
+            SendQuota::Window(_) if self.is_of_old_path(self.una) => return self.next_on_new_path(),
             SendQuota::Window(_) => return self.next_in_window(),
             // What goes next went out before a timeout: the receiver may hold it, and RFC 3042 is about new data.
             SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_limited_transmit_repeats() => {
@@ -300,7 +308,7 @@ impl SendState {
             self.timer.start(now, self.rtt.rto());
         }
         if retransmission {
-            self.lost += 1;
+            self.lost += u32::from(seq >= self.path_from);
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
             if !self.params.ns2_ticks() && self.timed == Some(seq) {

@@ -5,6 +5,7 @@ use crate::ids::{CellId, DomainId, NodeId};
 use roamlab_mobility::Message;
 use roamlab_packet::MessageId;
 use roamlab_radio::Management;
+use roamlab_scenario::PATH_CHANGE;
 use rustc_hash::FxHashMap;
 
 /// The content of a message.
@@ -14,6 +15,8 @@ pub enum Content {
     Agent(DomainId, Message),
     /// From layer 2 to layer 2.
     Frame(ManagementFrame),
+    /// To the sender of a flow: the notice of a new path with this number.
+    PathChange(u32),
 }
 
 impl Content {
@@ -22,6 +25,7 @@ impl Content {
         match self {
             Content::Agent(_, message) => message.name(),
             Content::Frame(frame) => frame.kind.name(),
+            Content::PathChange(_) => PATH_CHANGE,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
-use crate::context::Context;
+use crate::context::{Context, News};
 use crate::control::agent::Agent;
 use crate::dataplane::buffer::HostBuffer;
 use crate::dataplane::link::{InFlight, Links};
@@ -330,7 +330,7 @@ impl Network {
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         if !stays {
-            cx.entered.push((host, row));
+            cx.news.push(News::Entered(host, row));
         }
         Some((stays, row))
     }

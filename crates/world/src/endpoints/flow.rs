@@ -10,7 +10,8 @@ use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 use roamlab_quinn::QuinnEnd;
 use roamlab_traffic::App;
 use roamlab_transport::{
-    QuicReceiver, QuicSender, TcpFact, TcpReceiver, TcpSender, TcpVariables, UdpReceiver, UdpSender,
+    PathPolicy, QuicReceiver, QuicSender, TcpFact, TcpReceiver, TcpSender, TcpVariables, UdpReceiver,
+    UdpSender,
 };
 
 /// The two endpoints.
@@ -182,6 +183,18 @@ impl Transport {
             #[cfg(feature = "quinn")]
             (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.on_path_change(),
             (Transport::Tcp { .. } | Transport::Udp { .. }, _) => {}
+        }
+    }
+
+    /// The sender is told of a new path; how many segments it has counted lost, or `None` if it has done nothing.
+    pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
+        match self {
+            Transport::Tcp { sender, .. } => sender.on_new_path(policy, now),
+            Transport::Quic { sender, .. } => sender.on_new_path(policy, now),
+            // The check refuses such flows.
+            #[cfg(feature = "quinn")]
+            Transport::Quinn { .. } => None,
+            Transport::Udp { .. } => None,
         }
     }
 

@@ -16,7 +16,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 mod endpoint;
 mod explain;
+mod notified;
 mod units;
+
+use notified::Notice;
+pub use notified::{Announcement, Informed};
 
 /// What carries the packets of flows.
 pub trait Carrier {
@@ -24,6 +28,8 @@ pub trait Carrier {
     fn cx(&mut self) -> &mut Context;
     /// A node sends a packet.
     fn send(&mut self, from: NodeId, packet: PacketId);
+    /// A node tells the sender of a flow of a new path.
+    fn announce(&mut self, from: NodeId, announcement: Announcement);
     /// What led to the buffer that holds a packet, or to one of these nodes waiting for a link with it.
     fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId>;
     /// The row of the causes of a node's last change of cells; none, if it has made none.
@@ -36,21 +42,25 @@ pub struct Flows {
     flows: Vec<Flow>,
     /// Those whose ends may get new addresses.
     migrating: Vec<u32>,
+    /// Those whose senders are told of new paths, and the notices of new paths.
+    informed: Vec<Informed>,
+    notices: Vec<Notice>,
     /// What has come out for ends that are outside.
     egress: VecDeque<Egress>,
 }
 
 impl Flows {
-    /// Flows that have not begun.
-    pub fn new(flows: Vec<Flow>) -> Flows {
+    /// Flows that have not begun, and what is said of those whose senders are told of new paths.
+    pub fn new(flows: Vec<Flow>, informed: Vec<Informed>) -> Flows {
         let places = flows.iter().zip(0..);
         let migrating =
             places.filter(|(flow, _)| flow.transport.migrates()).map(|(_, place)| place).collect();
-        Flows { flows, migrating, egress: VecDeque::new() }
+        Flows { flows, migrating, informed, notices: Vec::new(), egress: VecDeque::new() }
     }
 
-    /// Schedules the first wake-up of every application.
-    pub fn start(&self, cx: &mut Context) {
+    /// Schedules the first wake-up of every application, and the first false alarms.
+    pub fn start(&mut self, cx: &mut Context) {
+        self.await_phases(cx);
         for (flow, id) in self.flows.iter().zip(0..) {
             if let Some(time) = flow.app.next_wake() {
                 cx.scheduler.push(time, Event::App { flow: id });

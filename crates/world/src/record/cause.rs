@@ -70,6 +70,8 @@ vocabulary! {
         CongestionMark => "congestion-mark";
         /// root: a sender had nothing to send for an RTO, and its window shrinks
         Idle => "idle";
+        /// root: a sender, or who notifies it, believes that the path has changed, and it has not
+        FalseAlarm => "false-alarm";
         /// an agent sends a message; its cause is the agent's input
         Message => "message";
         /// a host receives a broadcast of its cell; its cause is the host's entry of the cell
@@ -81,6 +83,9 @@ vocabulary! {
         Data => "data";
         /// a phase of a handover; its cause is the agent's input, or the motion
         Phase => "phase";
+        /// a sender is notified of a new path; `name` is its policy, and its cause the phase of the handover, the message that
+        /// says so, or a false alarm
+        PathChange => "path-change";
         /// a buffer begins to hold a host's packets
         Buffering => "buffering";
         /// a buffer releases a host's packets

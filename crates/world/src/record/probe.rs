@@ -12,7 +12,7 @@ use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
 use roamlab_traffic::UnitKind;
-use roamlab_transport::{TcpFactKind, TcpVariables};
+use roamlab_transport::{PathPolicy, TcpFactKind, TcpVariables};
 use rustc_hash::FxHashMap;
 
 vocabulary! {
@@ -343,6 +343,46 @@ table! {
 }
 
 table! {
+    /// One row each time that a sender was notified of a new path, with what it made of that.
+    PathChanges, PathChangeRow: "path_changes", recorded "", limit "move hosts less often, or write a longer `false_every`" {
+        /// when the sender was notified
+        time_ns: Time,
+        /// name of its flow
+        flow: FlowId,
+        /// mobile host whose path has changed, by the notice
+        host: NodeId,
+        /// when the path changed; -1: it did not
+        changed_ns: i64,
+        /// false: a false alarm
+        genuine: bool,
+        /// what a sender of this flow does
+        policy: PathPolicy,
+        /// false: it has done nothing, because the policy is `nothing` or the connection does not exist yet
+        acted: bool,
+        /// segments in flight that it has counted lost
+        lost_pkts: u32,
+        /// congestion window before it was notified, in segments
+        cwnd_before: f64,
+        /// congestion window after it, in segments
+        cwnd: f64,
+        /// slow start threshold before it was notified, in segments
+        ssthresh_before: f64,
+        /// slow start threshold after it, in segments
+        ssthresh: f64,
+        /// smoothed round-trip time before it was notified; 0: none was measured
+        srtt_before_ns: u64,
+        /// smoothed round-trip time after it; 0: none is measured yet
+        srtt_ns: u64,
+        /// retransmission timeout before it was notified; of QUIC the probe timeout
+        rto_before_ns: u64,
+        /// retransmission timeout after it
+        rto_ns: u64,
+        /// its row in [causes](#causes)
+        cause: CauseId,
+    }
+}
+
+table! {
     /// One row per packet that left a base station's buffer for a host.
     Releases, Release: "releases", recorded "", limit "lower the load, or the losses" {
         /// when
@@ -454,6 +494,8 @@ pub struct Wanted {
     pub signalling: bool,
     /// One row per phase of a handover.
     pub handovers: bool,
+    /// One row each time that a sender is notified of a new path.
+    pub path_changes: bool,
     /// One row per packet that leaves a buffer.
     pub releases: bool,
     /// One row per mark that is policed.
@@ -483,6 +525,7 @@ impl Default for Wanted {
             drops: true,
             signalling: false,
             handovers: false,
+            path_changes: false,
             releases: false,
             policing: false,
             causes: false,
@@ -544,6 +587,7 @@ record! {
         short {
             units: Units,
             handovers: Handovers,
+            path_changes: PathChanges,
             releases: Releases,
             policing: Policing,
             signalling: Signalling,

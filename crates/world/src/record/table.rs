@@ -6,7 +6,7 @@ use crate::record::schema::Kind;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
-use roamlab_transport::TcpFactKind;
+use roamlab_transport::{PathPolicy, TcpFactKind};
 use rustc_hash::FxHashMap;
 
 /// A table of the result.
@@ -289,7 +289,7 @@ macro_rules! vocabulary {
 
 pub(crate) use {vocabulary, words};
 
-words!(DropReason, TcpFactKind, UnitKind);
+words!(DropReason, PathPolicy, TcpFactKind, UnitKind);
 
 impl Encode for NodeId {
     type Stored = u32;

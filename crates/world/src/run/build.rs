@@ -10,7 +10,7 @@ use crate::dataplane::node::{Node, Nodes};
 use crate::dataplane::route::{Edge, StaticRoutes, shortest_paths};
 use crate::dataplane::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::endpoints::flow::Flow;
-use crate::endpoints::flows::Flows;
+use crate::endpoints::flows::{Flows, Informed};
 use crate::endpoints::units::Units;
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, NodeId};
@@ -96,6 +96,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         drops: conduct.wants("drops"),
         signalling: conduct.wants("signalling"),
         handovers: conduct.wants("handovers"),
+        path_changes: conduct.wants("path_changes"),
         // The causes of timeouts are found among the packets that buffers have released.
         releases: conduct.wants("releases") || causes,
         policing: conduct.wants("policing"),
@@ -433,6 +434,18 @@ impl<'a> Builder<'a> {
         flow
     }
 
+    /// The flows whose senders are told of new paths.
+    fn informed(&self) -> Vec<Informed> {
+        let informed = |(flow, spec): (u32, &FlowSpec)| {
+            let told = spec.path_change.as_deref()?.clone();
+            let rng = self.streams.named(&format!("{}/path-change", spec.name));
+            let ends = spec.path.each_ref().map(|end| self.ids[end.as_str()]);
+            let host = ends.into_iter().rev().find(|&end| self.nodes[end].is_host())?;
+            Some(Informed { flow, spec: told, rng, host })
+        };
+        (0..).zip(&self.scenario.flows).filter_map(informed).collect()
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let faults = self.scenario.faults.iter().map(|spec| Fault {
             message: spec.message.clone(),
@@ -448,7 +461,7 @@ impl<'a> Builder<'a> {
     fn finish(mut self, cells: Vec<Cell>, others: &[&Scenario], capture: Option<&[String]>) -> Shared {
         let bearers = self.bearers(&cells);
         let scenario = self.scenario;
-        let flows = self.flows();
+        let (flows, informed) = (self.flows(), self.informed());
         let faults = self.faults();
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
@@ -461,7 +474,7 @@ impl<'a> Builder<'a> {
         cx.probes.losses = vec![0; flows.len()];
         schedule_changes(&mut cx, &self.links);
         cells.start(&mut cx);
-        let flows = Flows::new(flows);
+        let mut flows = Flows::new(flows, informed);
         flows.start(&mut cx);
         let mut agents = Agents::new(faults, setting.predictions);
         let alternative = |(place, other): (usize, &&Scenario)| {

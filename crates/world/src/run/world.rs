@@ -3,10 +3,10 @@
 //! The parts are flows, the network and agents. Each has private data; the signatures here name the values that pass
 //! between them.
 
-use crate::context::Context;
+use crate::context::{Context, News};
 use crate::control::Agents;
 use crate::dataplane::network::{Decided, LocalDelivery, Network};
-use crate::endpoints::flows::{Carrier, Flows};
+use crate::endpoints::flows::{Announcement, Carrier, Flows};
 use crate::event::Event;
 use crate::ids::{LinkId, NodeId};
 use crate::record::cause::CauseId;
@@ -52,6 +52,10 @@ impl Carrier for Planes {
     #[inline(always)]
     fn send(&mut self, from: NodeId, packet: PacketId) {
         self.network.ip_output(from, packet, &mut self.agents, &mut self.cx);
+    }
+
+    fn announce(&mut self, from: NodeId, announcement: Announcement) {
+        self.agents.announce(from, announcement, &mut self.network, &mut self.cx);
     }
 
     fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId> {
@@ -197,6 +201,7 @@ impl World {
             Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
+            Event::PathNotice { number } => self.flows.notice_path(number, &mut self.planes),
             Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
             Event::App { flow } => self.flows.app_wake(flow, &mut self.planes),
             Event::Agent { node } => agents.wake(node, network, cx),
@@ -210,10 +215,14 @@ impl World {
         self.tell_flows();
     }
 
-    /// Tells the flows of hosts that have entered a cell.
+    /// Tells the flows what has happened to their hosts.
     fn tell_flows(&mut self) {
-        while let Some((host, row)) = self.planes.cx.entered.pop() {
-            self.flows.host_entered(host, row, &mut self.planes);
+        while let Some(news) = self.planes.cx.news.pop() {
+            match news {
+                News::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
+                News::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),
+                News::Told(notice, row) => self.flows.tell(notice, row, &mut self.planes),
+            }
         }
     }
 
@@ -229,6 +238,7 @@ impl World {
         let Planes { cx, network, agents } = &mut self.planes;
         if agents.wait_for_air() {
             agents.look_for_drained(from, dst, network, cx);
+            self.tell_flows();
         }
     }
 

@@ -5,7 +5,7 @@ use roamlab_world::Table;
 use std::collections::BTreeSet;
 
 /// Kinds of rows that no other row leads to. A loss is one if its reason is among [`ROOT_REASONS`].
-const ROOTS: [&str; 13] = [
+const ROOTS: [&str; 14] = [
     "start",
     "motion",
     "measurement",
@@ -19,6 +19,7 @@ const ROOTS: [&str; 13] = [
     "delayed-ack",
     "congestion-mark",
     "idle",
+    "false-alarm",
 ];
 
 const ROOT_REASONS: [&str; 11] = [
@@ -36,7 +37,8 @@ const ROOT_REASONS: [&str; 11] = [
 ];
 
 /// Tables whose column `cause` leads to the causes.
-const WITH_CAUSES: [&str; 6] = ["drops", "tcp", "packets", "handovers", "releases", "signalling"];
+const WITH_CAUSES: [&str; 7] =
+    ["drops", "tcp", "packets", "handovers", "path_changes", "releases", "signalling"];
 
 /// A row of the causes.
 #[derive(Clone, PartialEq, Eq, Debug)]

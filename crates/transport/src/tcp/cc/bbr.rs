@@ -13,7 +13,7 @@
 mod max_filter;
 mod parts;
 
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, RecoveryStep, Undo, Window};
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, RecoveryStep, Undo, Window};
 use crate::tcp::delivery_rate::DeliveryRate;
 pub(super) use max_filter::{MaxFilter, TwoSlots};
 pub(super) use parts::{AckEpoch, FullPipe, MARGIN, NOMINAL_RTT, PriorWindow, mixed};
@@ -88,6 +88,8 @@ pub(crate) struct Bbr {
     max_rate: MaxFilter,
     min_rtt: Option<Duration>,
     min_rtt_at: Time,
+    /// A path whose round-trip time is yet to be measured.
+    new_path: Option<NewPath>,
     probe_rtt_end: Option<Time>,
     probe_rtt_round_done: bool,
     /// Rounds so far; one ends when what was sent after `round_end` deliveries is delivered.
@@ -123,6 +125,7 @@ impl Bbr {
             max_rate: MaxFilter::default(),
             min_rtt: None,
             min_rtt_at: Time::ZERO,
+            new_path: None,
             probe_rtt_end: None,
             probe_rtt_round_done: false,
             rounds: 0,
@@ -155,6 +158,14 @@ impl Algorithm for Bbr {
     }
 
     fn paces(&self) -> bool {
+        true
+    }
+
+    fn keeps_min_rtt(&self) -> bool {
+        true
+    }
+
+    fn probes_rtt(&self) -> bool {
         true
     }
 
@@ -218,6 +229,16 @@ impl Algorithm for Bbr {
             Mode::ProbeBw => window.pacing_rate = MARGIN * self.rate(),
             Mode::ProbeRtt => self.check_probe_rtt_end(window, now),
             Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// ProbeRTT as where the shortest round-trip time has expired; one that is underway begins anew.
+    fn on_new_path(&mut self, window: &mut Window, path: NewPath) {
+        self.new_path = Some(path);
+        if path.probes {
+            self.enter_probe_rtt(window);
+            window.cwnd = window.cwnd.min(LEAST_CWND);
+            window.limits_itself = true;
         }
     }
 
@@ -401,15 +422,14 @@ impl Bbr {
     /// `bbr_update_min_rtt`, with ProbeRTT.
     fn update_min_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
         let is_old = self.min_rtt.is_some() && ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        let is_new = NewPath::take_measured(&mut self.new_path, ack);
         if let Some(rtt) = ack.rtt
-            && (is_old || self.min_rtt.is_none_or(|shortest| rtt <= shortest))
+            && (is_old || is_new || self.min_rtt.is_none_or(|shortest| rtt <= shortest))
         {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
         }
         if is_old && !self.resumes && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.save_cwnd(window);
-            self.probe_rtt_end = None;
+            self.enter_probe_rtt(window);
         }
         if self.mode == Mode::ProbeRtt {
             match self.probe_rtt_end {
@@ -430,6 +450,12 @@ impl Bbr {
         if ack.acked > 0 {
             self.resumes = false;
         }
+    }
+
+    fn enter_probe_rtt(&mut self, window: &Window) {
+        self.mode = Mode::ProbeRtt;
+        self.save_cwnd(window);
+        self.probe_rtt_end = None;
     }
 
     fn check_probe_rtt_end(&mut self, window: &mut Window, now: Time) {

@@ -20,7 +20,7 @@ mod losses;
 mod model;
 
 use crate::tcp::cc::bbr::{AckEpoch, MARGIN, NOMINAL_RTT};
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, RecoveryStep, Undo, Window};
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, RecoveryStep, Undo, Window};
 use crate::tcp::delivery_rate::LostSegment;
 pub(crate) use model::Bbr3;
 use model::{LEAST_CWND, Mode, PROBE_RTT, PROBE_RTT_GAIN, Recovery, Sample, in_flight};
@@ -45,6 +45,14 @@ impl Algorithm for Bbr3 {
     }
 
     fn paces(&self) -> bool {
+        true
+    }
+
+    fn keeps_min_rtt(&self) -> bool {
+        true
+    }
+
+    fn probes_rtt(&self) -> bool {
         true
     }
 
@@ -130,6 +138,16 @@ impl Algorithm for Bbr3 {
             self.set_pacing_rate(window, 1.0);
         } else if self.mode == Mode::ProbeRtt {
             self.check_probe_rtt_done(window, now);
+        }
+    }
+
+    /// ProbeRTT as where its interval is over; one that is underway begins anew.
+    fn on_new_path(&mut self, window: &mut Window, path: NewPath) {
+        self.min_rtt.new_path = Some(path);
+        if path.probes {
+            self.enter_probe_rtt(window);
+            window.set(window.cwnd.min(self.probe_rtt_cwnd()));
+            window.limits_itself = true;
         }
     }
 
@@ -220,6 +238,9 @@ impl Bbr3 {
     /// `UpdateMinRTT`.
     fn update_min_rtt(&mut self, ack: &AckEvent) {
         let times = &mut self.min_rtt;
+        if NewPath::take_measured(&mut times.new_path, ack) {
+            (times.recent, times.time, times.ever) = (None, None, ack.rtt);
+        }
         let is_older = |at: Time, span: Duration| ack.now > at + span;
         times.expired = times.recent.is_some() && is_older(times.recent_at, PROBE_RTT_INTERVAL);
         if let Some(rtt) = ack.rtt
@@ -236,11 +257,7 @@ impl Bbr3 {
     /// `CheckProbeRTT`.
     fn check_probe_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
         if self.mode != Mode::ProbeRtt && self.min_rtt.expired && !self.resumes {
-            self.save_cwnd(window);
-            self.mode = Mode::ProbeRtt;
-            self.min_rtt.probe_end = None;
-            self.cycle.stops = true;
-            self.start_round();
+            self.enter_probe_rtt(window);
         }
         if self.mode == Mode::ProbeRtt {
             self.handle_probe_rtt(window, ack);
@@ -248,6 +265,15 @@ impl Bbr3 {
         if ack.rate.is_some_and(|rate| rate.delivered > 0) {
             self.resumes = false;
         }
+    }
+
+    /// `EnterProbeRTT`, and what goes with it.
+    fn enter_probe_rtt(&mut self, window: &Window) {
+        self.save_cwnd(window);
+        self.mode = Mode::ProbeRtt;
+        self.min_rtt.probe_end = None;
+        self.cycle.stops = true;
+        self.start_round();
     }
 
     /// `HandleProbeRTT`.

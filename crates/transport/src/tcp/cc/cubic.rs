@@ -8,7 +8,7 @@ mod linux;
 use crate::spec::SpecError;
 use crate::tcp::cc::slow_start::{SlowStart, Watch};
 use crate::tcp::cc::{
-    AckEvent, Algorithm, CongestionControlSpec, Loss, LossEvent, SsthreshRule, Undo, Window,
+    AckEvent, Algorithm, CongestionControlSpec, Loss, LossEvent, NewPath, SsthreshRule, Undo, Window,
 };
 use linux::Linux;
 use roamlab_engine::{Duration, Time};
@@ -93,6 +93,18 @@ impl Algorithm for Cubic {
 
     fn records_segments(&self, window: &Window) -> bool {
         self.watch.needs_samples(window)
+    }
+
+    fn keeps_min_rtt(&self) -> bool {
+        matches!(self.law, Law::Linux(_)) || self.watch.keeps_min_rtt()
+    }
+
+    /// The next round-trip time counts, whichever path it is of: no ACK has to be looked at for this.
+    fn on_new_path(&mut self, _window: &mut Window, _path: NewPath) {
+        self.watch.forget_min_rtt();
+        if let Law::Linux(law) = &mut self.law {
+            law.delay_min = Duration::ZERO;
+        }
     }
 
     #[inline]

@@ -273,6 +273,27 @@ pub(crate) enum RecoveryStep {
     Threshold(f64),
 }
 
+/// The sender is told that its segments take another path.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct NewPath {
+    /// The next segment to be sent, the first one that takes it for certain.
+    pub next: u32,
+    /// The shortest round-trip time is to be measured with an empty queue, at once.
+    pub probes: bool,
+}
+
+impl NewPath {
+    /// Whether an ACK measures the new path.
+    pub fn is_measured_by(self, ack: &AckEvent) -> bool {
+        ack.una > self.next && ack.rtt.is_some()
+    }
+
+    /// The same of a path that is yet to be measured; then it is so no more.
+    pub fn take_measured(path: &mut Option<NewPath>, ack: &AckEvent) -> bool {
+        path.take_if(|path| path.is_measured_by(ack)).is_some()
+    }
+}
+
 /// A congestion control. Its file also has `Params`, its parameters in scenarios, and `new(&Params)`.
 pub(crate) trait Algorithm {
     /// Whether it now reads the delivery rate or the round-trip time of each ACK, which needs a record of each segment
@@ -294,6 +315,16 @@ pub(crate) trait Algorithm {
     /// Whether it goes by echoes of congestion, so that `ecn` is on unless the scenario says otherwise, and the receiver
     /// reports each change of the marks (RFC 8257 §3.2).
     fn needs_ecn(&self) -> bool {
+        false
+    }
+
+    /// Whether it keeps a shortest round-trip time.
+    fn keeps_min_rtt(&self) -> bool {
+        false
+    }
+
+    /// Whether it has a mode in which it empties the path to measure that (ProbeRTT).
+    fn probes_rtt(&self) -> bool {
         false
     }
 
@@ -342,6 +373,9 @@ pub(crate) trait Algorithm {
 
     /// A segment goes out with nothing outstanding; the one before went out `idle` ago.
     fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {}
+
+    /// The path is another one: what it keeps as the shortest round-trip time is that of an old one.
+    fn on_new_path(&mut self, _window: &mut Window, _path: NewPath) {}
 
     /// A step of a loss recovery.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
@@ -485,6 +519,16 @@ impl CongestionControlSpec {
     /// As [`Algorithm::takes_abe`].
     pub(crate) fn takes_abe(&self) -> bool {
         CongestionControl::new(self).algorithm().takes_abe()
+    }
+
+    /// As [`Algorithm::keeps_min_rtt`].
+    pub(crate) fn keeps_min_rtt(&self) -> bool {
+        CongestionControl::new(self).algorithm().keeps_min_rtt()
+    }
+
+    /// As [`Algorithm::probes_rtt`].
+    pub(crate) fn probes_rtt(&self) -> bool {
+        CongestionControl::new(self).algorithm().probes_rtt()
     }
 
     /// As [`Algorithm::needs_ecn`].

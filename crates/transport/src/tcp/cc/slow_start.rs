@@ -75,6 +75,20 @@ impl Watch {
         }
     }
 
+    /// Whether it compares round-trip times with shortest ones.
+    pub fn keeps_min_rtt(&self) -> bool {
+        !matches!(self, Watch::None)
+    }
+
+    /// The shortest round-trip times are those of an old path.
+    pub fn forget_min_rtt(&mut self) {
+        match self {
+            Watch::None => {}
+            Watch::HyStart(watch) => (watch.delay_min, watch.shortest, watch.samples) = (None, None, 0),
+            Watch::PlusPlus(watch) => (watch.last, watch.current, watch.samples) = (None, None, 0),
+        }
+    }
+
     /// A loss, or an echo of congestion.
     pub fn on_loss(&mut self, by_timeout: bool) {
         match self {

@@ -6,7 +6,7 @@
 
 use crate::spec::SpecError;
 use crate::tcp::cc::reno::Reno;
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, Window};
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, Window};
 use roamlab_engine::{Packets, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,9 +62,19 @@ pub(crate) struct Vegas {
     increment: f64,
     growing_round: bool,
     started: bool,
+    /// A path whose round-trip time is yet to be measured.
+    new_path: Option<NewPath>,
 }
 
 impl Algorithm for Vegas {
+    fn keeps_min_rtt(&self) -> bool {
+        true
+    }
+
+    fn on_new_path(&mut self, _window: &mut Window, path: NewPath) {
+        self.new_path = Some(path);
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         if ack.una > self.round_end {
             self.end_round(window, ack);
@@ -81,10 +91,11 @@ impl Algorithm for Vegas {
     }
 
     fn on_other_ack(&mut self, _window: &mut Window, ack: &AckEvent) {
+        let is_new = NewPath::take_measured(&mut self.new_path, ack);
         let Some(rtt) = ack.rtt.map(|rtt| rtt.as_nanos() as f64) else { return };
         self.rtt_sum += rtt;
         self.rtt_count += 1;
-        self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
+        self.base_rtt = Some(self.base_rtt.filter(|_| !is_new).map_or(rtt, |base| base.min(rtt)));
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {

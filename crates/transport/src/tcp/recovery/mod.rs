@@ -31,6 +31,17 @@ pub(crate) trait LossRecovery {
     /// The retransmission timer went off with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
 
+    /// The segments in flight are given up with their path. All is as after a timeout, which `state` knows was none.
+    fn give_up(&mut self, state: &mut SendState, now: Time) {
+        self.on_timeout(state, now);
+    }
+
+    /// The sender begins anew on another path: nothing that reduced the old window is taken back or carried on.
+    fn on_new_path(&mut self) {}
+
+    /// The shortest round-trip time, if it keeps one, is that of an old path.
+    fn forget_min_rtt(&mut self) {}
+
     /// The recovery's own timer went off.
     fn on_timer(&mut self, _state: &mut SendState, _now: Time) {}
 

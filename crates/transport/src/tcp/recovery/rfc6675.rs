@@ -106,6 +106,9 @@ impl Rfc6675 {
         let lost_below = self.board.lost_below(threshold);
         let above = self.board.count().min(if lost_below > state.una { threshold } else { u32::MAX });
         let retransmitted = if self.recovering { self.board.holes(state.una, self.high_rxt) } else { 0 };
+        if state.is_of_old_path(state.una) {
+            return self.board.holes(lost_below.max(state.path_from), state.snd_max) + retransmitted;
+        }
         state.snd_max - lost_below.max(state.una) - above + retransmitted
     }
 

@@ -84,6 +84,10 @@ impl SendState {
 
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
+        self.end_old_path();
+        if std::mem::take(&mut self.gives_up) {
+            return self.go_back(now);
+        }
         self.watch(true, now);
         let reduced_by_echo =
             self.last_reduction == LastReduction::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
@@ -94,18 +98,23 @@ impl SendState {
         let idle = self.flight_size() == 0;
         self.timeouts += u32::from(!idle);
         self.reduce(Loss::Timeout, already_reduced, 0.0, now);
-        self.recovery_point = self.snd_max;
         self.timed_out = Some(self.una);
+        self.rtt.back_off();
+        self.go_back(now);
+        let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
+        self.record(kind, self.una, now);
+    }
+
+    /// What is outstanding is to be sent again, from the first segment on.
+    fn go_back(&mut self, now: Time) {
+        self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Timeout;
         self.dup_acks = 0;
         self.limited_transmits = 0;
-        self.rtt.back_off();
         self.restart_timer(now);
         self.nxt = self.una;
         self.retransmit = None;
         self.renew_quota();
-        let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
-        self.record(kind, self.una, now);
     }
 
     /// Nothing was outstanding for an RTO (RFC 5681 §4.1).
@@ -150,6 +159,9 @@ impl SendState {
 
     /// The congestion control's event of a loss: whether ssthresh stays, and the least window that is left.
     fn reduce(&mut self, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
+        if self.una < self.path_from {
+            return; // a timeout has ended the old path
+        }
         let by_flight = !self.params.ns2_cuts_window();
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
         // Linux: nor one of a flight for which the window was reduced.

@@ -27,6 +27,7 @@ impl Flows {
             | TcpFactKind::RecoveryExit
             | TcpFactKind::Spurious
             | TcpFactKind::Migration
+            | TcpFactKind::PathChange
             | TcpFactKind::Jump => {
                 return self.flows[flow as usize].cause;
             }

@@ -1,7 +1,7 @@
 //! Moves and measurements of hosts: the changes of the hosts and their cells.
 
 use super::{Backlog, Cells, Measuring};
-use crate::context::Context;
+use crate::context::{Context, News, PathPhase};
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::record::cause::{Cause, CauseId, Kind};
@@ -106,6 +106,9 @@ impl Cells {
         let visit = mobile.map_or(0, |mobile| mobile.visit);
         let time_ns = cx.now;
         cx.probes.phase(HandoverPhase { time_ns, host, visit, phase, node, cause });
+        if visit > 0 && cx.awaited.iter().any(|awaited| awaited == phase) {
+            cx.news.push(News::Phase(PathPhase { host, at: node, phase, row: cause }));
+        }
         cause
     }
 

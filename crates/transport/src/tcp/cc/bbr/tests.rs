@@ -2,6 +2,7 @@
 //! appendix, that concern version 1, and the same with a gap and with a step of the round-trip time.
 
 use super::*;
+use crate::path_policy::PathPolicy;
 use crate::tcp::cc::CongestionControl;
 use crate::tcp::cc::path::Path;
 use crate::{Profile, TcpSpec};
@@ -426,4 +427,61 @@ fn a_gap_with_a_longer_path_behind_it() {
         let share = path.run_ms(10_000) / 12.5;
         assert!(share > 92.0, "{gap} ms: {share}");
     }
+}
+
+/// The rate from 1 to 4 s after the path has become four times as long, in hundredths, and the shortest round-trip time.
+fn told_of_a_longer_path(policy: PathPolicy) -> (Path, f64, f64) {
+    let mut path = steady();
+    (path.one_way, path.buffer) = (MILLISECOND * 80, 400);
+    path.sender.on_new_path(policy, path.now);
+    path.run_ms(1000);
+    let share = path.run_ms(3000) / 12.5;
+    let min_rtt = of(&path).min_rtt.unwrap().as_secs_f64();
+    (path, share, min_rtt)
+}
+
+#[test]
+fn a_sender_that_is_told_of_a_longer_path_uses_it_at_once() {
+    // Two products of the old time, 100 segments, in 160 ms are half of 1250 per second.
+    let (_, share, min_rtt) = told_of_a_longer_path(PathPolicy::Nothing);
+    assert!((25.0..51.0).contains(&share) && min_rtt < 0.045, "{share} {min_rtt}");
+    // The first round trip of the new path may have a queue of the window's other half: 50 segments, 40 ms.
+    let (_, share, min_rtt) = told_of_a_longer_path(PathPolicy::ForgetMinRtt);
+    assert!(share > 90.0 && (0.160..0.205).contains(&min_rtt), "{share} {min_rtt}");
+    let (_, share, min_rtt) = told_of_a_longer_path(PathPolicy::ProbeRtt);
+    assert!(share > 90.0, "{share}");
+    near(min_rtt, 0.1608, 0.002); // and the transmission of a segment: 0.8 ms
+}
+
+#[test]
+fn probe_rtt_at_once_leaves_four_segments_for_200_ms_and_a_round_trip() {
+    let mut path = steady();
+    path.sender.on_new_path(PathPolicy::ProbeRtt, path.now);
+    assert_eq!((path.sender.variables().cwnd, of(&path).mode), (LEAST_CWND, Mode::ProbeRtt));
+    let begin = path.now;
+    while of(&path).mode == Mode::ProbeRtt {
+        path.run_ms(1);
+    }
+    // The flight of a round trip of 40 ms and its queue has to come back first, and what is sent then ends the round.
+    let lasted = path.now.since(begin);
+    assert!((MILLISECOND * 240..MILLISECOND * 500).contains(&lasted), "{lasted}");
+    // One that is underway begins anew.
+    let mut path = steady();
+    path.sender.on_new_path(PathPolicy::ProbeRtt, path.now);
+    path.run_ms(150);
+    path.sender.on_new_path(PathPolicy::ProbeRtt, path.now);
+    path.run_ms(200);
+    assert_eq!(of(&path).mode, Mode::ProbeRtt);
+}
+
+#[test]
+fn a_restart_begins_with_startup_and_fills_the_path_again() {
+    let mut path = steady();
+    path.buffer = 400; // Startup overshoots, as that of a new connection does
+    assert_eq!(path.sender.on_new_path(PathPolicy::Restart, path.now), Some(0));
+    assert_eq!((of(&path).mode, path.sender.variables().cwnd), (Mode::Startup, 10.0));
+    assert!(of(&path).min_rtt.is_none());
+    path.run_ms(2000);
+    assert_eq!(of(&path).mode, Mode::ProbeBw);
+    near(path.run_ms(2000), 1250.0, 40.0);
 }

@@ -1,7 +1,7 @@
 //! The model of the path, and what follows from it alone.
 
 use crate::tcp::cc::bbr::{AckEpoch, FullPipe, MaxFilter, PriorWindow, TwoSlots};
-use crate::tcp::cc::{AckEvent, NoParams, Window};
+use crate::tcp::cc::{AckEvent, NewPath, NoParams, Window};
 use roamlab_engine::{Duration, Time};
 
 /// Part of the long-term bound that cruising leaves free (Headroom).
@@ -114,6 +114,8 @@ pub struct MinRtt {
     pub expired: bool,
     /// Of the connection (C.min_rtt).
     pub ever: Option<Duration>,
+    /// A path whose round-trip time is yet to be measured.
+    pub new_path: Option<NewPath>,
     pub probe_end: Option<Time>,
     pub probe_round_done: bool,
 }

@@ -107,6 +107,25 @@ impl LossRecovery for Rack {
         state.recovery_step(RecoveryStep::SlowStart(f64::from(in_flight) + 1.0));
     }
 
+    fn give_up(&mut self, state: &mut SendState, now: Time) {
+        self.on_timeout(state, now);
+        self.on_new_path();
+        self.record.lose_all(state.una, state.snd_max);
+        state.retransmit = None; // the record has what is lost
+    }
+
+    /// A recovery repairs what is lost within the new window, and does not reduce that in proportion.
+    fn on_new_path(&mut self) {
+        if self.phase == Phase::Recovery {
+            self.phase = Phase::Timeout;
+        }
+        *self.undo = Undo::default();
+    }
+
+    fn forget_min_rtt(&mut self) {
+        self.record.forget_min_rtt();
+    }
+
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
@@ -227,6 +246,12 @@ impl Rack {
         self.phase = Phase::Recovery;
         self.probe = Probe::default();
         self.record.repeat_from(state.una);
+        if state.una < state.path_from {
+            // The window of the new path is not reduced, and the first repair goes out whatever is in flight.
+            self.phase = Phase::Timeout;
+            state.retransmit = self.record.next_lost(state.una);
+            return;
+        }
         let flight = state.flight_size() - self.record.reported() + delivered;
         self.prr = Prr::begin(match state.params.reduction {
             Reduction::LinuxPrr => before as u32,

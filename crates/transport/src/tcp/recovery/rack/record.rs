@@ -115,6 +115,11 @@ impl Record {
         self.min_rtt.least()
     }
 
+    /// The least round-trip time is that of an old path.
+    pub fn forget_min_rtt(&mut self) {
+        self.min_rtt = WindowedMin::default();
+    }
+
     /// Segments above the acknowledged ones that the receiver holds.
     pub fn reported(&self) -> u32 {
         self.board.count()
@@ -133,7 +138,8 @@ impl Record {
 
     /// Segments in flight: first transmissions that are not over, and repeated ones not known to be lost.
     pub fn in_flight(&self, state: &SendState) -> u32 {
-        self.board.holes(self.over_below.max(state.una), state.snd_max) + self.live
+        let first = self.over_below.max(state.una).max(state.path_from);
+        self.board.holes(first, state.snd_max) + self.live
     }
 
     /// An ACK arrived, which the state is yet to take in.
@@ -276,6 +282,13 @@ impl Record {
         }
         self.lose_again(una);
         self.repeated_below = una;
+    }
+
+    /// Everything in flight is lost.
+    pub fn lose_all(&mut self, una: u32, snd_max: u32) {
+        let again: Vec<u32> = self.repeats.keys().copied().collect();
+        again.into_iter().for_each(|seq| self.lose_again(seq));
+        (self.over_below, self.repeated_below) = (snd_max, una);
     }
 
     /// What is lost and was not sent again is sent again from here on.

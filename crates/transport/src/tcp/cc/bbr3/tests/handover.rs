@@ -1,6 +1,7 @@
 //! Gaps, and steps of the round-trip time: the path of a handover. The product is 125 segments: 1250 per second, 100 ms.
 
 use super::*;
+use crate::path_policy::PathPolicy;
 use crate::tcp::cc::bbr3::model::UNBOUNDED;
 
 const RATE: f64 = 1250.0;
@@ -129,5 +130,44 @@ fn a_gap_in_any_mode_leads_back_to_the_cycle() {
             near(of(&path).max_rate.get(), RATE, 0.01 * RATE);
             near(of(&path).min_rtt.time.unwrap().as_secs_f64(), 0.1008, 0.0001);
         }
+    }
+}
+
+#[test]
+fn a_sender_that_is_told_of_a_longer_path_uses_it_at_once() {
+    // Without news a path four times as long carries half (above).
+    for (policy, longest) in [(PathPolicy::ForgetMinRtt, 0.505), (PathPolicy::ProbeRtt, 0.403)] {
+        let mut path = steady();
+        path.sender.on_new_path(policy, path.now);
+        let ([_, later, _], kept) = after(&mut path, 0, 200);
+        assert!(later > 0.85, "{policy:?}: {later}");
+        // The first new segment waits until the flight has room for it: with ProbeRTT until the ACKs of the old one are back,
+        // at most 0.25 s later. Then it takes 0.4 s.
+        assert!((0.4..0.65).contains(&kept), "{policy:?}: {kept}");
+        let min_rtt = of(&path).min_rtt.time.unwrap().as_secs_f64();
+        assert!((0.4..longest).contains(&min_rtt), "{policy:?}: {min_rtt}");
+    }
+}
+
+#[test]
+fn probe_rtt_at_once_leaves_half_of_the_product() {
+    let mut path = steady();
+    path.sender.on_new_path(PathPolicy::ProbeRtt, path.now);
+    assert_eq!(of(&path).mode, Mode::ProbeRtt);
+    near(path.sender.variables().cwnd, 62.5, 1.5);
+    assert!(until(&mut path, 1000, |bbr| bbr.mode == Mode::Cruise), "{:?}", of(&path).mode);
+    let begin = path.now;
+    assert!(path.run_ms(1000) > 0.9 * RATE, "{begin:?}");
+}
+
+#[test]
+fn a_restart_begins_with_startup_and_fills_the_path_again() {
+    for policy in [PathPolicy::Restart, PathPolicy::CountLost] {
+        let mut path = steady();
+        let lost = path.sender.on_new_path(policy, path.now).unwrap();
+        assert_eq!(lost > 0, policy == PathPolicy::CountLost);
+        assert_eq!((of(&path).mode, path.sender.variables().cwnd), (Mode::Startup, 10.0));
+        path.run_ms(3000);
+        assert!(path.run_ms(2000) > 0.95 * RATE, "{policy:?}");
     }
 }
