@@ -195,7 +195,10 @@ impl TcpReceiver {
         let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
         // RFC 9293 §3.10.7.4: only what the window takes is accepted; the rest is answered, but for ACKs in place.
         let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
-        if bare || beyond || (self.unread >= self.params.window.0 && header.seq >= expected) {
+        let closed = self.unread >= self.params.window.0 && header.seq >= expected;
+        // Linux takes a FIN without data that is next in order, which needs no room (`tcp_data_queue`).
+        let needs_room = !(self.params.follows_linux() && fin && header.payload == 0 && header.seq == expected);
+        if bare || beyond || (closed && needs_room) {
             if beyond || !bare || header.seq < expected {
                 self.acknowledge(now);
             }
