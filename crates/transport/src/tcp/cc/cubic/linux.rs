@@ -68,7 +68,7 @@ impl Usage {
             return;
         }
         self.seen = ack.nxt;
-        let (most, una) = (ack.in_flight + ack.acked, ack.una - ack.acked);
+        let (most, una) = (ack.in_flight + ack.acked, ack.una.saturating_sub(ack.acked));
         let full = most >= cwnd;
         if una >= self.end || full || (!self.full && most > self.most) {
             *self = Usage { full, most, end: ack.nxt, seen: ack.nxt };
