@@ -6,7 +6,7 @@
 # make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
 # make links    1,000 mutated links through the playground
-# make planted  200 runs with planted causes of stalls and 50 without: does `roamlab why` name them?
+# make planted  200 runs with planted causes of stalls, 50 without, 60 of today's senders: does `roamlab why` name them?
 # make tools    what tests look for in the system: installed if root calls, otherwise named
 # make docs   the documentation as a site, in dist/docs
 # make playground   the page that runs scenarios in a browser
@@ -211,7 +211,7 @@ crash: .venv/.dev .venv/.extension
 
 # Tests try 42 and 10; all take some minutes.
 planted: .venv/.extension
-	$(BIN)/python tests/python/planted.py 200 50
+	$(BIN)/python tests/python/planted.py 200 50 60
 
 wheel: .venv/.packages
 	$(MAKE) playground || true

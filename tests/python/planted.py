@@ -234,13 +234,18 @@ def measure(number: int, without: int) -> tuple[list[str], int, int]:
 
 
 def main() -> None:
-    """Make all runs, or as many as the two arguments say; exit code 1 below 95 %, or where a stall is made up."""
-    number, without = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (200, 50)
+    """Make all runs, or as many as the three arguments say; exit code 1 below 95 %, or where a stall is made up."""
+    import planted_today
+
+    number, without, today = (int(word) for word in sys.argv[1:4]) if len(sys.argv) > 3 else (200, 50, 60)
     told, right, quiet_runs = measure(number, without)
     print("\n".join(told))
     print(f"planted cause named and confirmed: {right} of {number}")
     print(f"said to have no stall: {quiet_runs} of {without}")
-    sys.exit(right < 0.95 * number or quiet_runs < without)
+    missed_parts, named = planted_today.measure(today)
+    print("\n".join(missed_parts))
+    print(f"planted part of today's senders named: {named} of {today}")
+    sys.exit(right < 0.95 * number or quiet_runs < without or named < 0.95 * today)
 
 
 if __name__ == "__main__":

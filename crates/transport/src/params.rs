@@ -267,6 +267,9 @@ macro_rules! tcp_knobs {
             cwr_on_retransmissions: bool,
             /// The receiver may advertise more than 65535 bytes (RFC 7323 §2).
             window_scaling: bool,
+            /// The receive window begins with 64 KiB and grows up to `window` with what the application takes in a round
+            /// trip (Linux `tcp_moderate_rcvbuf`).
+            receive_autotuning: bool,
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
@@ -434,6 +437,7 @@ impl TcpParams {
             abe: false,
             cwr_on_retransmissions: true,
             window_scaling: true,
+            receive_autotuning: false,
             echo_latest: false,
             fack_overdamping: false,
             fack_rampdown: false,
@@ -551,6 +555,7 @@ impl TcpParams {
             congestion_control: base.congestion_control.as_in_linux(),
             idle_halving: true,
             timestamps: true,
+            receive_autotuning: true,
             halving: Halving::Whole,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),

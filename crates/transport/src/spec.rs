@@ -166,6 +166,11 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         let message = "it is for the congestion controls \"reno\" and \"cubic\", without `as_linux`: write one of these, or leave it out";
         return Err(("abe", message.into()));
     }
+    if params.receive_autotuning && params.ns2_no_flow_control() {
+        let text =
+            "the receivers of ns-2's profiles advertise no window: write false, or the profile \"linux-6\"";
+        return Err(("receive_autotuning", text.into()));
+    }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
     }

@@ -9,6 +9,7 @@ import polars as pl
 
 from roamlab.base.errors import BadInput
 from roamlab.causes.removal import recorded
+from roamlab.causes.senders import Part, parts
 from roamlab.causes.stalls import NEEDED, Stall, round_trip_ns, stalls
 from roamlab.causes.suspects import Suspect, losses, suspects, timeouts
 from roamlab.causes.trials import Trial, by_gain, named, trials
@@ -33,6 +34,8 @@ class Explanation:
     """In the order of their suspects; None: not checked."""
     slow: SlowPeriod | None = None
     """The slow period that the stall is part of, or that is explained."""
+    sender: list[Part] = field(default_factory=list)
+    """What the sender had to do with it, in order of time."""
 
     @property
     def word(self) -> str:
@@ -67,6 +70,9 @@ class Explanation:
                 "rate_bps": slow.rate_bps,
             },
             "sentences": self.sentences,
+            "sender": [
+                {"kind": each.kind, "time_s": each.time_ns / 1e9, "role": each.role} for each in self.sender
+            ],
             "suspects": [
                 {
                     "kind": each.kind,
@@ -147,6 +153,7 @@ def _explain(
 ) -> Explanation:
     suspected = suspects(results, stall)
     told = Explanation(number, stall, suspected, _sentences(results, stall, slow, suspected), slow=slow)
+    told.sender = parts(results, stall, slow)
     if check:
         told.trials = trials(results, stall, suspected, slow)
     return told
@@ -217,7 +224,8 @@ def lines(told: list[Explanation]) -> list[str]:
         return ["no stall and no slow period"]
     shown = []
     for each in told:
-        shown.append(f"{each.word} {each.number}: " + "\n  · ".join(each.sentences))
+        told_of_sender = [part.sentence for part in each.sender]
+        shown.append(f"{each.word} {each.number}: " + "\n  · ".join([*each.sentences, *told_of_sender]))
         if each.trials is None:
             continue
         shown += [f"  rerun with {trial.what}: {_says(trial, each)}" for trial in by_gain(each.trials)]

@@ -10,6 +10,10 @@ use roamlab_packet::{BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timest
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+mod autotuning;
+
+use autotuning::{Autotuning, Received};
+
 /// Bytes of one SACK block (RFC 2018 §3).
 const SACK_BLOCK_SIZE: u64 = 8;
 
@@ -54,6 +58,8 @@ pub struct TcpReceiver {
     reads_at_once: bool,
     /// The rules of Linux, if the receiver acknowledges by them.
     quick_acks: Option<Box<QuickAcks>>,
+    /// What widens the window, if it begins narrow.
+    autotuning: Option<Box<Autotuning>>,
     /// Window scale (RFC 7323 §2.2).
     shift: Option<u8>,
     syn_due: bool,
@@ -89,6 +95,7 @@ impl TcpReceiver {
             unread: 0,
             reads_at_once: true,
             quick_acks: (params.ack_rule == AckRule::Linux).then(|| Box::new(QuickAcks::new(&params))),
+            autotuning: params.receive_autotuning.then(|| Box::new(Autotuning::new(&params))),
             shift: window_shift(&params).map(|shift| shift as u8),
             syn_due: false,
             fin: None,
@@ -134,6 +141,7 @@ impl TcpReceiver {
         let agreed = !self.params.ecn
             && !self.params.timestamps
             && self.quick_acks.is_none()
+            && self.autotuning.is_none()
             && self.params.window.0 > 0;
         let open = self.received.base() > 0 && self.fin.is_none();
         agreed && open && nothing_held && nothing_to_say
@@ -195,7 +203,11 @@ impl TcpReceiver {
         let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
         // RFC 9293 §3.10.7.4: only what the window takes is accepted; the rest is answered, but for ACKs in place.
         let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
-        if bare || beyond || (self.unread >= self.params.window.0 && header.seq >= expected) {
+        let closed = self.unread >= self.buffer() && header.seq >= expected;
+        // Linux takes a FIN without data that is next in order, which needs no room (`tcp_data_queue`).
+        let needs_room =
+            !(self.params.follows_linux() && fin && header.payload == 0 && header.seq == expected);
+        if bare || beyond || (closed && needs_room) {
             if beyond || !bare || header.seq < expected {
                 self.acknowledge(now);
             }
@@ -223,6 +235,9 @@ impl TcpReceiver {
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
         let in_order_segments = advanced.saturating_sub(signs);
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
+        if fresh {
+            self.tune(header, now);
+        }
         self.syn_due |= syn || (self.params.ns2_first_is_syn() && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
@@ -276,9 +291,13 @@ impl TcpReceiver {
     /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
     pub fn read(&mut self, segments: u32, now: Time) {
         self.unread = self.unread.saturating_sub(segments);
+        let received = self.since(None, now);
+        if let Some(tuning) = &mut self.autotuning {
+            tuning.on_read(&received);
+        }
         let window = self.advertised();
         let wider = window.saturating_sub(self.last_window);
-        if wider > 0 && (self.last_window == 0 || 2 * wider >= self.params.window.0) {
+        if wider > 0 && (self.last_window == 0 || 2 * wider >= self.buffer()) {
             self.acknowledge(now);
         }
     }
@@ -319,9 +338,35 @@ impl TcpReceiver {
         changes
     }
 
+    /// A segment arrived for the first time: the window may grow.
+    fn tune(&mut self, header: &TcpHeader, now: Time) {
+        let received = self.since(header.timestamps.map(|timestamps| timestamps.echo), now);
+        let Some(tuning) = &mut self.autotuning else { return };
+        if header.flags.has(TcpFlags::SYN) {
+            tuning.on_syn(now);
+        } else if header.payload > 0 {
+            tuning.on_data(&received);
+            if self.reads_at_once {
+                tuning.on_read(&received);
+            }
+        }
+    }
+
+    /// What has been received, and taken by the application.
+    fn since(&self, echo: Option<Time>, now: Time) -> Received {
+        let (expected, highest_end, unread) = (self.received.base(), self.highest_end, self.unread);
+        Received { now, echo, expected, highest_end, unread }
+    }
+
+    /// Segments in order that are kept at most until the application takes them.
+    fn buffer(&self) -> u32 {
+        self.autotuning.as_ref().map_or(self.params.window.0, |tuning| tuning.bound())
+    }
+
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
-        let free = self.params.window.0.saturating_sub(self.unread);
+        let free = self.buffer().saturating_sub(self.unread);
+        let free = self.autotuning.as_ref().map_or(free, |tuning| free.min(tuning.offered()));
         let Some(shift) = self.shift else { return free };
         let segment = self.params.segment.0;
         let bytes = (u64::from(free) * segment).min(65_535 << shift);

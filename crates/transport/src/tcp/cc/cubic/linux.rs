@@ -45,6 +45,40 @@ pub(super) struct Linux {
     pub(super) credit: u32,
     /// cwnd and ssthresh before the latest reduction (`prior_cwnd`, `prior_ssthresh`).
     prior: (f64, f64),
+    usage: Usage,
+}
+
+/// How much of the window was in use (`tcp_cwnd_validate`), as of the latest new segment.
+#[derive(Clone, Debug, Default)]
+struct Usage {
+    /// It was full in this window of data (`is_cwnd_limited`).
+    full: bool,
+    /// Most segments in flight in this window of data (`max_packets_out`).
+    most: u32,
+    /// It ends here (`cwnd_usage_seq`).
+    end: u32,
+    /// The next new segment when the latest one was seen.
+    seen: u32,
+}
+
+impl Usage {
+    /// Notes what was in flight when the latest new segment had gone, which is as much as before this ACK.
+    fn note(&mut self, cwnd: u32, ack: &AckEvent) {
+        if ack.nxt == self.seen {
+            return;
+        }
+        self.seen = ack.nxt;
+        let (most, una) = (ack.in_flight + ack.acked, ack.una.saturating_sub(ack.acked));
+        let full = most >= cwnd;
+        if una >= self.end || full || (!self.full && most > self.most) {
+            *self = Usage { full, most, end: ack.nxt, seen: ack.nxt };
+        }
+    }
+
+    /// Whether it permits growth (`tcp_is_cwnd_limited`): in slow start up to twice of what was in flight.
+    fn permits_growth(&self, window: &Window) -> bool {
+        self.full || (window.cwnd < window.ssthresh && window.cwnd < f64::from(2 * self.most))
+    }
 }
 
 fn milliseconds(time: Time) -> u64 {
@@ -67,7 +101,8 @@ impl Linux {
     #[inline]
     pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent, watch: &mut Watch) {
         self.measure(ack);
-        if !window.is_used(ack) {
+        self.usage.note(window.cwnd as u32, ack);
+        if !self.usage.permits_growth(window) {
             return;
         }
         let mut acked = ack.acked;
@@ -170,7 +205,7 @@ impl Linux {
             if shrinks { (u64::from(cwnd) * u64::from(1024 + BETA) / 2048) as u32 } else { cwnd };
         (self.epoch_start, self.credit) = (None, 0);
         if loss.kind == Loss::Timeout {
-            *self = Linux { prior: self.prior, ..Linux::default() };
+            *self = Linux { prior: self.prior, usage: std::mem::take(&mut self.usage), ..Linux::default() };
         }
         let left = f64::from(((u64::from(cwnd) * u64::from(BETA)) >> 10) as u32).max(2.0);
         window.cut(left, left, loss);

@@ -10,6 +10,7 @@ struct Flow {
     params: TcpParams,
     now: Time,
     rtt: Duration,
+    una: u32,
 }
 
 impl Flow {
@@ -25,6 +26,7 @@ impl Flow {
             params,
             now: Time::from_nanos(1_000_000_000),
             rtt: Duration::from_millis(100),
+            una: 1,
         }
     }
 
@@ -48,8 +50,11 @@ impl Flow {
     }
 
     fn ack_of(&mut self, acked: u32, in_flight: u32) -> f64 {
+        self.una += acked;
         let ack = AckEvent {
             now: self.now,
+            una: self.una,
+            nxt: self.una + in_flight,
             acked,
             in_flight,
             srtt: self.rtt,
@@ -330,8 +335,22 @@ fn linux_slow_start_adds_what_is_acknowledged() {
     assert_eq!(flow.ack_of(3, 10), 13.0);
     assert_eq!(flow.ack_of(3, 10), 14.0, "up to ssthresh; the rest counts for congestion avoidance");
     assert_eq!(flow.linux().credit, 2);
+    flow.una += 10; // the flight is over
     assert_eq!(flow.ack_of(1, 3), 14.0, "a window that is not used stays");
     assert_eq!(flow.linux().credit, 2);
+}
+
+#[test]
+fn linux_window_may_grow_to_twice_of_what_was_in_flight() {
+    let mut flow = Flow::new(true, 10.0);
+    flow.window.ssthresh = 100.0;
+    // Nine in flight of a window of ten, and no more to send: 2, 4, 6, 8, 9 of them are acknowledged.
+    let grown = [(2, 7), (2, 5), (2, 3), (2, 1), (1, 0)].map(|(acked, left)| flow.ack_of(acked, left));
+    assert_eq!(grown, [12.0, 14.0, 16.0, 18.0, 18.0]);
+    // One segment at a time: in the next window of data one was in flight, and the window is above two.
+    assert_eq!(flow.ack_of(1, 1), 18.0);
+    // Eighteen fill the window: it grows until all of them are acknowledged, also when few are left.
+    assert_eq!([(1, 17), (16, 1), (1, 0)].map(|(acked, left)| flow.ack_of(acked, left)), [19.0, 35.0, 36.0]);
 }
 
 #[test]

@@ -78,9 +78,9 @@ impl LossRecovery for Rack {
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // Its blocks may be news all the same.
+        // Its blocks may be news all the same, also a D-SACK.
         let news = self.record.on_ack(state, header, now);
-        if news.delivered > 0 {
+        if news.delivered > 0 || news.repeated_end.is_some() {
             self.on_ack(state, header, &news, false, now);
         }
     }

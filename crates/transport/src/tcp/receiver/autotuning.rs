@@ -1,0 +1,292 @@
+//! The receive window as Linux grows it: dynamic right-sizing, `tcp_rcv_space_adjust` in `net/ipv4/tcp_input.c`.
+//!
+//! A connection begins with half of a buffer of 128 KiB. The receiver counts what the application takes in a round trip.
+//! If that is more than ever, the bound of the window becomes twice of it, and more for a flow that grows
+//! (`tcp_rcvbuf_grow`). The window that is offered follows the bound by two segments for each that arrives
+//! (`tcp_grow_window`). The round-trip time is that of echoed timestamps, or else the time that a whole window takes.
+//!
+//! DEVIATION: a segment takes as much of the buffer as its window counts. Linux counts the memory of packets, measures
+//! the share of data in it, and begins with a half.
+
+use crate::params::TcpParams;
+use roamlab_engine::{Duration, Time};
+
+/// Half of the buffer of a new connection (`tcp_rmem`, second value).
+const FIRST_BOUND: u64 = 131_072 / 2;
+/// The largest window of a SYN, which is not scaled (RFC 7323 §2.2).
+const FIRST_WINDOW: u64 = 65_535;
+/// Segments that the first flight is taken to have (TCP_INIT_CWND).
+const FIRST_FLIGHT: u32 = 10;
+
+/// A segment with data, and what the receiver has since.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Received {
+    pub now: Time,
+    /// The time that it echoes.
+    pub echo: Option<Time>,
+    /// The next segment expected, and one above the highest that arrived.
+    pub expected: u32,
+    pub highest_end: u32,
+    /// Segments that the application has not taken.
+    pub unread: u32,
+}
+
+/// The window of a receiver, in segments.
+#[derive(Clone, Debug)]
+pub(super) struct Autotuning {
+    /// Half of the largest buffer (`tcp_rmem`, third value).
+    most: u32,
+    /// Half of the buffer (`window_clamp`).
+    bound: u32,
+    /// What may be advertised (`rcv_ssthresh`).
+    offered: u32,
+    /// Also a segment behind a gap widens the window; without SACK its ACK would be no duplicate.
+    grows_behind_gaps: bool,
+    /// The round-trip time; zero before the first.
+    rtt: Duration,
+    /// The time echoed last.
+    echo: Time,
+    /// The end of the window that was offered at this time.
+    timed: Option<(u32, Time)>,
+    /// Most that was taken in a round trip (`rcvq_space.space`).
+    taken: u32,
+    /// What had been taken at this time, from which on it is counted.
+    counted: (u32, Time),
+}
+
+impl Autotuning {
+    pub fn new(params: &TcpParams) -> Autotuning {
+        let segments = |bytes: u64| ((bytes / params.segment.0) as u32).clamp(1, params.window.0);
+        let offered = segments(FIRST_WINDOW);
+        Autotuning {
+            most: params.window.0,
+            bound: segments(FIRST_BOUND),
+            offered,
+            grows_behind_gaps: params.sack_blocks > 0,
+            rtt: Duration::ZERO,
+            echo: Time::ZERO,
+            timed: None,
+            taken: offered.min(FIRST_FLIGHT),
+            counted: (1, Time::ZERO),
+        }
+    }
+
+    /// The window to advertise if nothing waits to be taken.
+    pub fn offered(&self) -> u32 {
+        self.offered.min(self.bound)
+    }
+
+    /// Half of the buffer.
+    pub fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    /// The SYN arrived.
+    pub fn on_syn(&mut self, now: Time) {
+        self.counted.1 = now;
+    }
+
+    /// A segment with data arrived for the first time.
+    pub fn on_data(&mut self, segment: &Received) {
+        self.measure(segment);
+        let gap = segment.expected < segment.highest_end;
+        if gap {
+            self.grow(self.taken, segment);
+        }
+        if !gap || self.grows_behind_gaps {
+            let room = self.bound.saturating_sub(segment.unread + self.offered);
+            self.offered += room.min(2);
+        }
+    }
+
+    /// The application has taken data (`tcp_rcv_space_adjust`).
+    pub fn on_read(&mut self, segment: &Received) {
+        let read = segment.expected - segment.unread;
+        let (from, since) = self.counted;
+        if self.rtt == Duration::ZERO || segment.now.since(since) < self.rtt {
+            return;
+        }
+        let taken = read.saturating_sub(from).saturating_sub(segment.unread);
+        if taken > self.taken {
+            self.grow(taken, segment);
+        }
+        self.counted = (read, segment.now);
+    }
+
+    /// `tcp_rcvbuf_grow`: twice of what was taken, which is a round trip old. What has grown is expected to grow as much
+    /// once more.
+    fn grow(&mut self, taken: u32, segment: &Received) {
+        let (before, now) = (u64::from(self.taken), u64::from(taken));
+        self.taken = taken;
+        let ahead = u64::from(segment.highest_end.saturating_sub(segment.expected));
+        let window = 2 * now + 2 * (2 * now * (now - before) / before) + ahead;
+        self.bound = self.bound.max(u32::try_from(window).unwrap_or(u32::MAX).min(self.most));
+    }
+
+    /// `tcp_rcv_rtt_measure_ts`, and `tcp_rcv_rtt_measure`: a window takes a round trip at least.
+    fn measure(&mut self, segment: &Received) {
+        if let Some(echo) = segment.echo.filter(|echo| *echo != Time::ZERO && *echo != self.echo) {
+            self.echo = echo;
+            self.take_sample(segment.now.since(echo), segment.unread == 0);
+        }
+        if self.timed.is_some_and(|(end, _)| segment.expected < end) {
+            return;
+        }
+        if let Some((_, at)) = self.timed {
+            self.take_sample(segment.now.since(at), false);
+        }
+        self.timed = Some((segment.expected + self.offered(), segment.now));
+    }
+
+    /// `tcp_rcv_rtt_update`: a shorter time counts at once, and a longer one by an eighth if it is no window's and nothing
+    /// waits to be taken.
+    fn take_sample(&mut self, rtt: Duration, counts_if_longer: bool) {
+        if self.rtt == Duration::ZERO || rtt < self.rtt {
+            self.rtt = rtt;
+        } else if counts_if_longer {
+            self.rtt += (rtt - self.rtt) / 8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+    use roamlab_engine::{Bytes, Packets};
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// A receiver whose application takes all at once.
+    struct Flow {
+        window: Autotuning,
+        now: Time,
+        expected: u32,
+    }
+
+    impl Flow {
+        fn new(spec: TcpSpec) -> Flow {
+            let spec = TcpSpec { segment: Some(Bytes(1000)), ..spec };
+            let mut window = Autotuning::new(&spec.resolve(Profile::Linux6).unwrap());
+            let now = Time::from_nanos(1_000_000_000);
+            window.on_syn(now);
+            Flow { window, now, expected: 1 }
+        }
+
+        fn received(&self, echo: Option<Time>) -> Received {
+            let (now, expected) = (self.now, self.expected);
+            Received { now, echo, expected, highest_end: expected, unread: 0 }
+        }
+
+        /// So many segments a round trip after what they echo.
+        fn flight(&mut self, segments: u32) -> (u32, u32) {
+            self.now += RTT;
+            let echo = Some(Time::ZERO + (self.now.since(Time::ZERO) - RTT));
+            for _ in 0..segments {
+                self.expected += 1;
+                let segment = self.received(echo);
+                self.window.on_data(&segment);
+                self.window.on_read(&segment);
+            }
+            (self.window.bound(), self.window.offered())
+        }
+    }
+
+    #[test]
+    fn the_first_window_has_65_kilobytes() {
+        let flow = Flow::new(TcpSpec::default());
+        // 131,072 / 2 = 65,536 B are 65 segments of 1000 B, of the 3,145 of 3 MiB.
+        assert_eq!((flow.window.bound(), flow.window.offered(), flow.window.most), (65, 65, 3145));
+        let small = Flow::new(TcpSpec { window: Some(Packets(20)), ..TcpSpec::default() });
+        assert_eq!((small.window.bound(), small.window.offered()), (20, 20));
+    }
+
+    #[test]
+    fn a_slow_start_stays_ahead() {
+        let mut flow = Flow::new(TcpSpec::default());
+        // The first segment of a flight ends the count of the flight before. Ten in the first are no more than ten.
+        assert_eq!(flow.flight(10), (65, 65));
+        assert_eq!(flow.flight(20), (65, 65));
+        // 20 in a round trip, 10 before: 2·20 + 2·(2·20·10/10) = 120. Each of the other 39 segments opens by two.
+        assert_eq!(flow.flight(40), (120, 120));
+        // 40 after 20: 80 + 2·(80·20/20) = 240; 79 segments open by 158 at most.
+        assert_eq!(flow.flight(80), (240, 240));
+        // 80 after 40: 480; 59 segments open by two each.
+        assert_eq!(flow.flight(60), (480, 358));
+    }
+
+    #[test]
+    fn a_steady_flow_keeps_its_window() {
+        let mut flow = Flow::new(TcpSpec::default());
+        (0..20).for_each(|_| _ = flow.flight(30));
+        // 30 after 10: 60 + 2·(60·20/10) = 300.
+        assert_eq!(flow.flight(30), (300, 300));
+        assert_eq!(flow.window.taken, 30);
+    }
+
+    #[test]
+    fn the_bound_is_half_of_the_largest_buffer() {
+        let mut flow = Flow::new(TcpSpec { window: Some(Packets(100)), ..TcpSpec::default() });
+        (0..4).for_each(|_| _ = flow.flight(60));
+        assert_eq!(flow.flight(60), (100, 100));
+    }
+
+    #[test]
+    fn what_is_behind_a_gap_has_room() {
+        let mut flow = Flow::new(TcpSpec::default());
+        let segment = Received { highest_end: 61, ..flow.received(None) };
+        flow.window.on_data(&segment);
+        // 2·10 + 60 = 80.
+        assert_eq!((flow.window.bound(), flow.window.offered()), (80, 67));
+        let variant = serde_json::from_str("\"newreno\"").unwrap();
+        let mut flow = Flow::new(TcpSpec { variant, ..TcpSpec::default() });
+        flow.window.on_data(&segment);
+        assert_eq!((flow.window.bound(), flow.window.offered()), (80, 65), "its ACK is to be a duplicate");
+    }
+
+    #[test]
+    fn a_shorter_round_trip_counts_at_once_and_a_longer_one_by_an_eighth() {
+        let mut flow = Flow::new(TcpSpec::default());
+        let mut rtt_after = |rtt: u64, unread: u32| {
+            flow.now += RTT;
+            flow.expected += 1;
+            let echo = Some(Time::ZERO + (flow.now.since(Time::ZERO) - Duration::from_millis(rtt)));
+            let segment = Received { unread, ..flow.received(echo) };
+            flow.window.on_data(&segment);
+            flow.window.rtt
+        };
+        let ms = Duration::from_millis;
+        assert_eq!(
+            [rtt_after(100, 0), rtt_after(60, 1), rtt_after(140, 0), rtt_after(150, 1)],
+            [100, 60, 70, 70].map(ms)
+        );
+    }
+
+    /// packetdrill `receiver_rtt/rcv-rtt-without-timestamps-new`: a window takes a round trip.
+    #[test]
+    fn without_timestamps_a_window_is_timed() {
+        let mut flow = Flow::new(TcpSpec { window: Some(Packets(5)), ..TcpSpec::default() });
+        let mut arrive = |segments: u32, after: Duration| {
+            flow.now += after;
+            for _ in 0..segments {
+                flow.expected += 1;
+                let segment = flow.received(None);
+                flow.window.on_data(&segment);
+            }
+            flow.window.rtt
+        };
+        assert_eq!(arrive(2, RTT), Duration::ZERO);
+        assert_eq!(arrive(4, RTT), RTT, "five more than the first");
+        assert_eq!(arrive(5, RTT * 2), RTT, "a longer one does not count");
+    }
+
+    #[test]
+    fn nothing_is_counted_before_a_round_trip_is_known() {
+        let mut flow = Flow::new(TcpSpec::default());
+        flow.now += RTT;
+        flow.expected += 50;
+        let segment = flow.received(None);
+        flow.window.on_read(&segment);
+        assert_eq!((flow.window.bound(), flow.window.counted.0), (65, 1));
+    }
+}
