@@ -5,7 +5,7 @@
 //! hosts that move.
 
 use roamlab_scenario::Scenario;
-use roamlab_world::{Column, Conduct, Replication, Stream, Table, run};
+use roamlab_world::{Column, Replication, RunOptions, Stream, Table, run};
 use std::fmt::Write;
 
 /// A network to measure.
@@ -204,7 +204,7 @@ impl Totals {
     /// # Errors
     /// What is wrong with the scenario, or the law that the run violated.
     pub fn of(scenario: &Scenario, wanted: Option<&[String]>) -> Result<Totals, String> {
-        Totals::conducted(scenario, &Conduct { tables: wanted, ..Conduct::default() })
+        Totals::conducted(scenario, &RunOptions { tables: wanted, ..RunOptions::default() })
     }
 
     /// The same, with the pieces of long tables let go as they come.
@@ -213,11 +213,14 @@ impl Totals {
     /// As of [`Totals::of`].
     pub fn streamed(scenario: &Scenario, wanted: Option<&[String]>) -> Result<Totals, String> {
         let stream = Stream { rows: 1 << 14, take: &|_| () };
-        Totals::conducted(scenario, &Conduct { tables: wanted, stream: Some(stream), ..Conduct::default() })
+        Totals::conducted(
+            scenario,
+            &RunOptions { tables: wanted, stream: Some(stream), ..RunOptions::default() },
+        )
     }
 
-    fn conducted(scenario: &Scenario, conduct: &Conduct<'_>) -> Result<Totals, String> {
-        let tables = run(scenario, Replication::default(), conduct).map_err(|failure| failure.to_string())?;
+    fn conducted(scenario: &Scenario, options: &RunOptions<'_>) -> Result<Totals, String> {
+        let tables = run(scenario, Replication::default(), options).map_err(|failure| failure.to_string())?;
         let sent = column(&tables, "flows", "sent_pkts").iter().sum();
         let Some(Column::Words(codes, names)) = find(&tables, "census", "name") else {
             return Err("the census has no names".into());
@@ -250,7 +253,7 @@ mod tests {
     #[test]
     fn moving_hosts_move() {
         let scenario = Scenario::parse(&Network::Ipf.scenario(5, 60, Recorded::Totals), "bench").unwrap();
-        let tables = run(&scenario, Replication::default(), &Conduct::default()).unwrap();
+        let tables = run(&scenario, Replication::default(), &RunOptions::default()).unwrap();
         // Visits of the old cell count, so the first host is in its fourth after 54.5 s.
         let Some(Column::U32(visits)) = find(&tables, "handovers", "visit") else { panic!("no visits") };
         assert_eq!(visits.iter().max(), Some(&3));

@@ -7,7 +7,7 @@ use crate::robustness::Dice;
 use mutate::mutate;
 use roamlab_engine::{Bytes, Duration};
 use roamlab_scenario::{Scenario, estimate};
-use roamlab_world::{Conduct, Failure, Replication, run};
+use roamlab_world::{Failure, Replication, RunOptions, run};
 use std::cell::Cell;
 
 const CASES: u32 = 20;
@@ -52,8 +52,8 @@ fn case(dice: &mut Dice) {
         patience.get() > 0
     };
     let memory = Some(Bytes(200_000_000));
-    let conduct = Conduct { keep_going: &keep_going, memory, tables: None, stream: None, capture: None };
-    match run(&scenario, Replication { seed: 1, run: 0, trace: None }, &conduct) {
+    let options = RunOptions { keep_going: &keep_going, memory, tables: None, stream: None, capture: None };
+    match run(&scenario, Replication { seed: 1, run: 0, trace: None }, &options) {
         Ok(_) | Err(Failure::Memory(_)) => {}
         Err(failure) => panic!("{failure}\n{text}"),
     }

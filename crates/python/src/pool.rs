@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
 use roamlab_scenario::{Scenario, are_alternatives};
-use roamlab_world::{Conduct, Failure, Piece, Progress, Replication, Stream, Table, run_alternatives};
+use roamlab_world::{Failure, Piece, Progress, Replication, RunOptions, Stream, Table, run_alternatives};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -206,12 +206,13 @@ fn perform(
             let outcome = outcome.map_err(|failure| error(job, &failure));
             let _ = results.send(Came::End(job.index, outcome));
         };
-        let common = Conduct { keep_going: &keep_going, memory: memory.map(Bytes), ..Conduct::default() };
+        let common =
+            RunOptions { keep_going: &keep_going, memory: memory.map(Bytes), ..RunOptions::default() };
         if !streams && jobs.len() > 1 {
             let scenarios: Vec<&Scenario> = jobs.iter().map(|job| &*job.scenario).collect();
             // What is wanted of all is the same.
-            let conduct = Conduct { tables: jobs[0].wanted.as_deref(), ..common };
-            run_alternatives(&scenarios, jobs[0].draw, &conduct, |place, outcome| {
+            let options = RunOptions { tables: jobs[0].wanted.as_deref(), ..common };
+            run_alternatives(&scenarios, jobs[0].draw, &options, |place, outcome| {
                 end(&jobs[place], outcome);
             });
             return;
@@ -221,8 +222,8 @@ fn perform(
             let take = |piece: Piece<'_>| drop(results.send(Came::Piece(job.index, piece.into())));
             let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
             let (tables, capture) = (job.wanted.as_deref(), job.capture.as_deref());
-            let conduct = Conduct { tables, stream, capture, ..common };
-            end(job, roamlab_world::run(&job.scenario, job.draw, &conduct));
+            let options = RunOptions { tables, stream, capture, ..common };
+            end(job, roamlab_world::run(&job.scenario, job.draw, &options));
         }
     });
 }

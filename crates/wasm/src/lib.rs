@@ -7,7 +7,7 @@ mod edit;
 
 use roamlab_engine::Bytes;
 use roamlab_scenario::{Located, Scenario};
-use roamlab_world::{Column, Conduct, Replication, Table};
+use roamlab_world::{Column, Replication, RunOptions, Table};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -149,13 +149,13 @@ impl Checked {
         self.scenario
             .check_seed(seed, &self.text, &self.name)
             .map_err(|error| JsError::new(&error.to_string()))?;
-        let conduct = Conduct {
+        let options = RunOptions {
             keep_going: &|progress| owner.keep_going(progress.now.as_nanos() as f64, progress.events as f64),
             memory: Some(Bytes(memory as u64)),
             tables: wanted.as_deref(),
-            ..Conduct::default()
+            ..RunOptions::default()
         };
-        let made = roamlab_world::run(&self.scenario, Replication { seed, run, trace: None }, &conduct);
+        let made = roamlab_world::run(&self.scenario, Replication { seed, run, trace: None }, &options);
         made.map(Tables).map_err(|failure| JsError::new(&failure.to_string()))
     }
 }

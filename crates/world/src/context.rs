@@ -6,7 +6,7 @@ use crate::ids::{Location, NodeId};
 use crate::record::capture::{Capture, Sight};
 use crate::record::cause::{Cause, CauseId, CurrentCause, is_root};
 use crate::record::probe::{PacketStep, Probes, Stop};
-use crate::run::conduct::Part;
+use crate::run::options::Part;
 use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 

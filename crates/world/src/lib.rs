@@ -20,7 +20,7 @@ pub use record::probe::tables;
 pub use record::table::{Column, Table};
 pub use roamlab_scenario::Scenario;
 pub use run::branch::run_alternatives;
-pub use run::conduct::{Conduct, MemoryLimit, Progress, Replication, Stream};
+pub use run::options::{MemoryLimit, Progress, Replication, RunOptions, Stream};
 pub use run::run;
 pub use run::simulation::Simulation;
 pub use run::world::{Failure, LawViolation};

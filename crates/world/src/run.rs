@@ -2,9 +2,9 @@
 
 pub(crate) mod branch;
 pub(crate) mod build;
-pub mod conduct;
 mod install;
 mod ns2;
+pub mod options;
 pub(crate) mod simulation;
 mod transports;
 pub(crate) mod world;
@@ -14,24 +14,24 @@ use crate::ids::NodeId;
 use crate::record::table::{Column, Table};
 use crate::record::totals;
 use crate::run::build::build;
-use crate::run::conduct::{Conduct, Part, Replication, check_memory};
+use crate::run::options::{Part, Replication, RunOptions, check_memory};
 use crate::run::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
 use roamlab_scenario::{NetworkSize, Scenario};
 
-/// Runs a checked scenario to its end, or until `conduct` ends it: the tables then end there.
+/// Runs a checked scenario to its end, or until `options` ends it: the tables then end there.
 ///
 /// # Errors
 /// The law that the run violated, or that it would have taken too much memory. No result comes with it.
-pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
-    if let Some(limit) = conduct.memory {
+pub fn run(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> Result<Vec<Table>, Failure> {
+    if let Some(limit) = options.memory {
         check_memory([Part::network(&NetworkSize::of(scenario))], 0, limit, Time::ZERO)?;
     }
-    let mut world = build(scenario, draw, conduct);
+    let mut world = build(scenario, draw, options);
     let end = Time::ZERO + scenario.run.duration;
-    world.run(last_instant(end), conduct)?;
-    Ok(conclude(world, end, conduct))
+    world.run(last_instant(end), options)?;
+    Ok(conclude(world, end, options))
 }
 
 /// The last instant of a run that ends at `end`: what is due then does not happen any more.
@@ -39,26 +39,26 @@ pub(crate) fn last_instant(end: Time) -> Time {
     Time::from_nanos(end.as_nanos().saturating_sub(1))
 }
 
-/// The tables of a run that ends now, of which those that `conduct` wants.
-pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
-    world.stream_record(conduct);
+/// The tables of a run that ends now, of which those that `options` wants.
+pub(crate) fn conclude(mut world: World, end: Time, options: &RunOptions<'_>) -> Vec<Table> {
+    world.stream_record(options);
     world.flows.judge_timeouts(&mut world.planes.cx, &world.names);
-    let long = world.long_tables(conduct);
-    let mut tables = tables(world, end, long, conduct);
-    tables.retain(|table| conduct.wants(table.name));
+    let long = world.long_tables(options);
+    let mut tables = tables(world, end, long, options);
+    tables.retain(|table| options.wants(table.name));
     tables
 }
 
-fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> Vec<Table> {
+fn tables(world: World, end: Time, long: Vec<Table>, options: &RunOptions<'_>) -> Vec<Table> {
     let totals = [
-        flow_totals(&world, end).into_table(conduct),
-        world.planes.network.link_totals().into_table(conduct),
-        census(&world).into_table(conduct),
+        flow_totals(&world, end).into_table(options),
+        world.planes.network.link_totals().into_table(options),
+        census(&world).into_table(options),
     ];
     let World { planes, names, .. } = world;
     let Context { probes, capture, .. } = planes.cx;
     let captured = capture.into_iter().flat_map(|capture| capture.into_tables(&names));
-    let short = probes.into_short_tables(&names, conduct);
+    let short = probes.into_short_tables(&names, options);
     totals.into_iter().chain(long).chain(short).chain(captured).collect()
 }
 

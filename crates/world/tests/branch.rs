@@ -1,6 +1,6 @@
 //! Alternatives that share a beginning give the tables that each gives by itself.
 
-use roamlab_world::{Conduct, Failure, Replication, Scenario, Table, run, run_alternatives};
+use roamlab_world::{Failure, Replication, RunOptions, Scenario, Table, run, run_alternatives};
 
 const EVERYTHING: &str =
     "\n[record]\ndeliveries = true\ntcp = true\nvariables = true\npackets = true\nqueues = [\"*\"]\n";
@@ -19,11 +19,11 @@ fn alternatives(text: &str, line: &str, others: &[&str]) -> Vec<Scenario> {
 fn compare(scenarios: &[Scenario], draw: Replication) -> usize {
     let all: Vec<&Scenario> = scenarios.iter().collect();
     let mut results: Vec<Option<Result<Vec<Table>, Failure>>> = vec![None; scenarios.len()];
-    let shared = run_alternatives(&all, draw, &Conduct::default(), |place, tables| {
+    let shared = run_alternatives(&all, draw, &RunOptions::default(), |place, tables| {
         assert!(results[place].replace(tables).is_none(), "alternative {place} came twice");
     });
     for (place, (scenario, found)) in scenarios.iter().zip(results).enumerate() {
-        let alone = run(scenario, draw, &Conduct::default()).unwrap();
+        let alone = run(scenario, draw, &RunOptions::default()).unwrap();
         let found = found.unwrap_or_else(|| panic!("alternative {place} did not come")).unwrap();
         assert_eq!(found.len(), alone.len());
         for (found, alone) in found.iter().zip(&alone) {

@@ -3,7 +3,7 @@
 use crate::lab::causes::{Causes, Row, check};
 use crate::lab::{results, rows};
 use roamlab_world::record::cause::Kind;
-use roamlab_world::{Conduct, Replication, Scenario, Table, run};
+use roamlab_world::{Replication, RunOptions, Scenario, Table, run};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
@@ -192,7 +192,7 @@ fn a_timeout_in_an_outage_of_a_recorded_link_leads_to_it() {
         app = { kind = "ftp" }
     "#;
     let scenario = Scenario::parse_with(text, "x.toml", &outage).unwrap();
-    let tables = run(&scenario, DRAW, &Conduct::default()).unwrap();
+    let tables = run(&scenario, DRAW, &RunOptions::default()).unwrap();
     check(&tables).unwrap();
     let expected = ["timeout", "link-outage a->b"];
     assert_eq!(chain(&tables, "tcp", ["event", "flow"], ["timeout", "file"]), expected);

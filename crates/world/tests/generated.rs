@@ -1,6 +1,6 @@
 //! A run of a scenario that generates its network and traffic equals one of a scenario that lists them.
 
-use roamlab_world::{Conduct, Replication, Scenario, run};
+use roamlab_world::{Replication, RunOptions, Scenario, run};
 use std::fmt::Write;
 
 const RUN: &str = "[run]\nduration = \"10 s\"\n";
@@ -56,7 +56,7 @@ fn what_is_generated_runs_like_what_is_written() {
     }
     let tables = |rest: &str| {
         let text = format!("{RUN}[mobility]\nkind = \"mobile-ip\"\n{rest}");
-        run(&scenario(&text), Replication::default(), &Conduct::default()).unwrap()
+        run(&scenario(&text), Replication::default(), &RunOptions::default()).unwrap()
     };
     let (generated, spelled) = (tables(by_rule), tables(&written));
     for (one, other) in generated.iter().zip(&spelled) {

@@ -3,7 +3,6 @@
 mod applications;
 mod branch;
 mod causes;
-mod conduct;
 mod dcf;
 mod determinism;
 mod domains;
@@ -27,6 +26,7 @@ mod random_numbers;
 mod recorded;
 mod recovery;
 mod roaming;
+mod run_options;
 mod scheduler;
 mod simulation;
 mod soft;

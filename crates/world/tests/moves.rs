@@ -4,7 +4,7 @@
 //! them change to the next one. Work is counted in instructions, by callgrind; without valgrind nothing is tested.
 
 use roamlab_mobility::PROTOCOLS;
-use roamlab_world::{Conduct, Replication, Scenario, run};
+use roamlab_world::{Replication, RunOptions, Scenario, run};
 use std::fmt::Write;
 use std::process::Command;
 
@@ -52,7 +52,7 @@ fn one_run() {
     let (protocol, moves) = wanted.split_once(' ').expect("a protocol and a number");
     let text = scenario(protocol, moves.parse().expect("a number"));
     let scenario = Scenario::parse(&text, "moves.toml").unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, Replication::default(), &Conduct::default()).unwrap_or_else(|law| panic!("{law}"));
+    run(&scenario, Replication::default(), &RunOptions::default()).unwrap_or_else(|law| panic!("{law}"));
 }
 
 /// The number of instructions of a run with `moves` moves; `None` without valgrind.

@@ -6,7 +6,7 @@ mod mutate;
 use mutate::mutate;
 use proptest::prelude::*;
 use roamlab_engine::Duration;
-use roamlab_world::{Conduct, Replication, Scenario, run};
+use roamlab_world::{Replication, RunOptions, Scenario, run};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const VALID: &str = include_str!("../../scenario/tests/bad_scenarios/valid.toml");
@@ -33,8 +33,8 @@ proptest! {
                 scenario.run.duration = scenario.run.duration.min(Duration::from_millis(700));
                 let patience = AtomicU32::new(2);
                 let keep_going = |_| patience.fetch_sub(1, Ordering::Relaxed) > 1;
-                let conduct = Conduct { keep_going: &keep_going, ..Conduct::default() };
-                let outcome = run(&scenario, Replication::default(), &conduct);
+                let options = RunOptions { keep_going: &keep_going, ..RunOptions::default() };
+                let outcome = run(&scenario, Replication::default(), &options);
                 prop_assert!(outcome.is_ok(), "{:?}\n{text}", outcome.err());
             }
         }

@@ -1,7 +1,7 @@
 //! Flows over quinn-proto, against our own model of QUIC.
 
 use crate::lab::{results, rows};
-use roamlab_world::{Conduct, Replication, Scenario, Table, run_alternatives};
+use roamlab_world::{Replication, RunOptions, Scenario, Table, run_alternatives};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 const MOVE: &str = include_str!("../../../examples/quic.toml");
@@ -121,7 +121,7 @@ fn alternatives_share_no_beginning_because_a_connection_of_quinn_has_no_copy() {
         let schemes = ["standard", "fast"].map(|scheme| format!("path_switch = \"{scheme}\""));
         let scenarios = schemes.map(|scheme| parse(&text.replace("path_switch = \"standard\"", &scheme)));
         let mut count = 0;
-        let shared = run_alternatives(&scenarios.each_ref(), DRAW, &Conduct::default(), |_, tables| {
+        let shared = run_alternatives(&scenarios.each_ref(), DRAW, &RunOptions::default(), |_, tables| {
             count += usize::from(tables.is_ok());
         });
         assert_eq!(count, 2);

@@ -4,7 +4,7 @@ mod schedule;
 
 use crate::lab::{results, rows};
 use roamlab_scenario::Located;
-use roamlab_world::{Conduct, Replication, Scenario, run};
+use roamlab_world::{Replication, RunOptions, Scenario, run};
 
 const DOWN: &str = include_str!("recorded/walk.down");
 const UP: &str = include_str!("recorded/walk.up");
@@ -26,7 +26,7 @@ fn parse(text: &str) -> Result<Scenario, Box<Located>> {
 
 /// When datagrams of a flow arrive, in ns, and their sizes.
 fn arrivals(text: &str, flow: &str) -> Vec<(u64, u64)> {
-    let tables = run(&parse(text).unwrap(), DRAW, &Conduct::default()).unwrap();
+    let tables = run(&parse(text).unwrap(), DRAW, &RunOptions::default()).unwrap();
     let rows = rows(&tables, "deliveries", ["flow", "time_ns", "bytes"]);
     let own = rows.into_iter().filter(|[name, ..]| name == flow);
     own.map(|[_, time, bytes]| (time.parse().unwrap(), bytes.parse().unwrap())).collect()
@@ -66,7 +66,7 @@ fn an_opportunity_a_millisecond_is_a_link_of_12_mbit_per_second() {
     let constant = results(&pair("\"12 Mbit/s\""), DRAW);
     let columns = ["flow", "time_ns", "seq"];
     let recorded = parse(&pair("{ trace = \"steady\" }")).unwrap();
-    let recorded = run(&recorded, DRAW, &Conduct::default()).unwrap();
+    let recorded = run(&recorded, DRAW, &RunOptions::default()).unwrap();
     assert!(rows(&recorded, "deliveries", columns) == rows(&constant, "deliveries", columns));
 }
 

@@ -5,7 +5,7 @@ use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Dscp, Tos};
 use roamlab_transport::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};
 use roamlab_world::ids::{NodeId, Side};
-use roamlab_world::{Conduct, Datagram, Payload, Replication, Scenario, Simulation, Table};
+use roamlab_world::{Datagram, Payload, Replication, RunOptions, Scenario, Simulation, Table};
 use std::sync::Arc;
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
@@ -109,7 +109,7 @@ impl Half {
 /// Drives the run with one end of the flow outside, from event to event.
 fn driven(side: Side) -> Vec<Table> {
     let scenario = Scenario::parse(NETWORK, "half.toml").unwrap();
-    let mut run = Simulation::new(&scenario, DRAW, &Conduct::default());
+    let mut run = Simulation::new(&scenario, DRAW, &RunOptions::default());
     let flow = run.flow("half").unwrap();
     run.take_out(flow, side);
     let (here, there) = match side {
@@ -187,7 +187,7 @@ fn a_sender_outside_changes_nothing_to_the_nanosecond() {
 #[test]
 fn time_goes_as_far_as_it_is_told_and_ends_with_the_run() {
     let scenario = Scenario::parse(NETWORK, "half.toml").unwrap();
-    let mut run = Simulation::new(&scenario, DRAW, &Conduct::default());
+    let mut run = Simulation::new(&scenario, DRAW, &RunOptions::default());
     let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
     run.advance_to(at(1_500)).unwrap();
     assert_eq!(run.now(), at(1_500));

@@ -1,7 +1,7 @@
 //! A record that leaves in pieces while the run goes on is the one that stays in memory.
 
 use roamlab_engine::Bytes;
-use roamlab_world::{Column, Conduct, Failure, Piece, Replication, Scenario, Stream, Table, run};
+use roamlab_world::{Column, Failure, Piece, Replication, RunOptions, Scenario, Stream, Table, run};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -61,8 +61,8 @@ fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn conduct(text: &str, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
-    run(&scenario(text), Replication { seed: 1, ..Replication::default() }, conduct)
+fn options(text: &str, options: &RunOptions<'_>) -> Result<Vec<Table>, Failure> {
+    run(&scenario(text), Replication { seed: 1, ..Replication::default() }, options)
 }
 
 /// The pieces of each table, and what is left in the end.
@@ -74,7 +74,7 @@ fn pieces(
     let taken: RefCell<BTreeMap<&'static str, Vec<Table>>> = RefCell::default();
     let take = |piece: Piece<'_>| taken.borrow_mut().entry(piece.name).or_default().push(piece.into());
     let stream = Some(Stream { rows, take: &take });
-    let rest = conduct(text, &Conduct { stream, tables, ..Conduct::default() }).unwrap();
+    let rest = options(text, &RunOptions { stream, tables, ..RunOptions::default() }).unwrap();
     (taken.into_inner(), rest)
 }
 
@@ -125,7 +125,7 @@ fn pieces_make_the_table_that_stays_in_memory() {
     for (text, rows) in
         [(disturbed(600), 500), (format!("{HANDOVER}\n{RECORD}"), 1), (format!("{LTE}\n{RECORD}"), 300)]
     {
-        let whole = conduct(&text, &Conduct::default()).unwrap();
+        let whole = options(&text, &RunOptions::default()).unwrap();
         let (taken, rest) = pieces(&text, rows, None);
         assert!(taken.keys().all(|name| LONG.contains(name)) && taken["tcp"].len() > 2);
         for pieces in taken.values() {
@@ -143,7 +143,7 @@ fn pieces_make_the_table_that_stays_in_memory() {
 #[test]
 fn a_timeout_leaves_with_its_verdict() {
     let text = disturbed(600);
-    let whole = conduct(&text, &Conduct::default()).unwrap();
+    let whole = options(&text, &RunOptions::default()).unwrap();
     let all = verdicts(&whole);
     for verdict in ["genuine", "spurious", "undecided"] {
         assert!(all.contains(&verdict), "no timeout is {verdict}");
@@ -174,8 +174,8 @@ fn a_run_whose_long_tables_leave_fits_where_it_would_not() {
     let memory = Some(Bytes(8_000_000));
     let text = disturbed(1200);
     let names = ["packets.serial", "deliveries", "queue"].map(str::to_owned);
-    let limited = Conduct { memory, tables: Some(&names), ..Conduct::default() };
-    assert!(conduct(&text, &limited).is_err());
+    let limited = RunOptions { memory, tables: Some(&names), ..RunOptions::default() };
+    assert!(options(&text, &limited).is_err());
     let stream = Some(Stream { rows: 1000, take: &|_| () });
-    conduct(&text, &Conduct { stream, ..limited }).unwrap();
+    options(&text, &RunOptions { stream, ..limited }).unwrap();
 }

@@ -5,7 +5,7 @@ use crate::control::fault::{Fault, FaultAction};
 use crate::endpoints::flows::Carrier;
 use crate::ids::{AgentIndex, Location, NodeId};
 use crate::run::build::build;
-use crate::run::conduct::{Conduct, Replication};
+use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
@@ -37,14 +37,14 @@ backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
 
 fn world_of(text: &str) -> World {
     let scenario = Scenario::parse(text, "valid.toml").unwrap();
-    let mut world = build(&scenario, Replication::default(), &Conduct::default());
+    let mut world = build(&scenario, Replication::default(), &RunOptions::default());
     run_until(&mut world, 500).unwrap();
     world
 }
 
 fn run_until(world: &mut World, millis: u64) -> Result<(), Failure> {
     let end = Time::ZERO + Duration::from_millis(millis);
-    let run = world.run(end, &Conduct::default());
+    let run = world.run(end, &RunOptions::default());
     world.planes.cx.now = end;
     run
 }
@@ -391,9 +391,9 @@ fn a_message_has_arrived_when_its_first_copy_has() {
 fn a_run_that_records_nothing_keeps_nothing() {
     let scenario = Scenario::parse(SCENARIO, "valid.toml").unwrap();
     let tables = ["census".to_owned()];
-    let conduct = Conduct { tables: Some(&tables), ..Conduct::default() };
-    let mut world = build(&scenario, Replication::default(), &conduct);
-    world.run(Time::ZERO + Duration::from_millis(900), &conduct).unwrap();
+    let options = RunOptions { tables: Some(&tables), ..RunOptions::default() };
+    let mut world = build(&scenario, Replication::default(), &options);
+    world.run(Time::ZERO + Duration::from_millis(900), &options).unwrap();
     let kept: Vec<_> = world.planes.cx.parts().filter(|part| part.rows > 0).map(|part| part.name).collect();
     assert_eq!(kept, [""; 0]);
 }

@@ -8,7 +8,7 @@ use crate::endpoints::flow::{Flow, Transport};
 use crate::ids::{Location, Side};
 use crate::record::probe::{PacketKind, Stop};
 use crate::record::table::{Column, Names, Table, table};
-use crate::run::conduct::{Part, SLACK, bytes_soon};
+use crate::run::options::{Part, SLACK, bytes_soon};
 use roamlab_engine::Time;
 use roamlab_packet::wire::{Content, Segment, write};
 use roamlab_packet::{Addr, FlowId, IpHeader, PacketId, PacketPool, TcpFlags, TcpHeader};
@@ -189,7 +189,7 @@ impl Capture {
 
     /// Its tables: the packets, and the bytes of all of them.
     pub fn into_tables(self, names: &Names) -> [Table; 2] {
-        let frames = self.frames.into_table(names, &crate::run::conduct::Conduct::default());
+        let frames = self.frames.into_table(names, &crate::run::options::RunOptions::default());
         [frames, Table { name: "frame_bytes", columns: vec![("byte", Column::U8(self.bytes))] }]
     }
 }

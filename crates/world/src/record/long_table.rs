@@ -80,15 +80,15 @@ macro_rules! long_table {
             }
 
             /// What its rows take, or will after their next growth, if that is near.
-            pub fn part(&self) -> crate::run::conduct::Part {
+            pub fn part(&self) -> crate::run::options::Part {
                 let rows = self.in_columns + self.rows.len();
                 let bytes = (self.rows.capacity() * size_of::<$row>()) as u64;
                 // What leaves in pieces is short again before it has to grow.
-                let slack = if self.streamed > 0 { self.in_columns } else { crate::run::conduct::SLACK };
-                let mut part = crate::run::conduct::Part { name: $name, rows, bytes, help: $limit };
+                let slack = if self.streamed > 0 { self.in_columns } else { crate::run::options::SLACK };
+                let mut part = crate::run::options::Part { name: $name, rows, bytes, help: $limit };
                 $(
                     let size = size_of::<<$type as crate::record::table::Encode>::Stored>();
-                    part.bytes += crate::run::conduct::bytes_soon(self.in_columns, slack, self.columns.$field.capacity(), size);
+                    part.bytes += crate::run::options::bytes_soon(self.in_columns, slack, self.columns.$field.capacity(), size);
                 )+
                 part
             }

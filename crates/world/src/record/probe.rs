@@ -7,7 +7,7 @@ use crate::record::long_table::{LongTable, long_table};
 use crate::record::schema::TableSchema;
 use crate::record::table::{Encode, Names, Table, table, vocabulary};
 use crate::record::totals;
-use crate::run::conduct::{Conduct, Part};
+use crate::run::options::{Part, RunOptions};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
@@ -563,10 +563,10 @@ macro_rules! record {
             }
 
             /// The tables that are not long, with the columns that are wanted.
-            pub fn into_short_tables(self, names: &Names, conduct: &Conduct<'_>) -> Vec<Table> {
+            pub fn into_short_tables(self, names: &Names, options: &RunOptions<'_>) -> Vec<Table> {
                 vec![
-                    $(self.$short.into_table(names, conduct),)+
-                    self.causes.rows.into_table(names, conduct),
+                    $(self.$short.into_table(names, options),)+
+                    self.causes.rows.into_table(names, options),
                 ]
             }
         }

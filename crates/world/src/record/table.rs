@@ -449,8 +449,8 @@ macro_rules! table {
             }
 
             /// What its rows take, or will after their next growth, if that is near.
-            pub fn part(&self) -> crate::run::conduct::Part {
-                let mut part = crate::run::conduct::Part {
+            pub fn part(&self) -> crate::run::options::Part {
+                let mut part = crate::run::options::Part {
                     name: Self::SCHEMA.name,
                     rows: 0,
                     bytes: 0,
@@ -458,9 +458,9 @@ macro_rules! table {
                 };
                 $(
                     part.rows = self.$field.len();
-                    part.bytes += crate::run::conduct::bytes_soon(
+                    part.bytes += crate::run::options::bytes_soon(
                         part.rows,
-                        crate::run::conduct::SLACK,
+                        crate::run::options::SLACK,
                         self.$field.capacity(),
                         size_of::<$type>(),
                     );
@@ -472,10 +472,10 @@ macro_rules! table {
             pub fn into_table(
                 self,
                 names: &crate::record::table::Names,
-                conduct: &crate::run::conduct::Conduct<'_>,
+                options: &crate::run::options::RunOptions<'_>,
             ) -> crate::record::table::Table {
                 let mut columns = Vec::new();
-                $(if conduct.wants_column($name, stringify!($field)) {
+                $(if options.wants_column($name, stringify!($field)) {
                     columns.push((stringify!($field), crate::record::table::Value::column(self.$field, names)));
                 })+
                 crate::record::table::Table { name: $name, columns }

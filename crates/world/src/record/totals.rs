@@ -19,11 +19,11 @@ macro_rules! totals {
             );
 
             /// The table, with the columns that are wanted.
-            pub fn into_table(self, conduct: &$crate::run::conduct::Conduct<'_>) -> $crate::record::table::Table {
+            pub fn into_table(self, options: &$crate::run::options::RunOptions<'_>) -> $crate::record::table::Table {
                 let mut columns = Vec::new();
                 $(
                     debug_assert_eq!(self.$field.kind(), $crate::record::schema::Kind::$kind, stringify!($field));
-                    if conduct.wants_column($name, stringify!($field)) {
+                    if options.wants_column($name, stringify!($field)) {
                         columns.push((stringify!($field), self.$field));
                     }
                 )+

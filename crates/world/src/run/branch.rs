@@ -7,7 +7,7 @@
 
 use crate::record::table::Table;
 use crate::run::build::{Shared, build_shared};
-use crate::run::conduct::{Conduct, Replication};
+use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, World};
 use crate::run::{conclude, last_instant, run};
 use roamlab_engine::Time;
@@ -20,27 +20,27 @@ const WORTHWHILE: f64 = 0.1;
 /// a common beginning.
 ///
 /// # Panics
-/// If `conduct` wants a stream or a capture, which are of one run.
+/// If `options` wants a stream or a capture, which are of one run.
 pub fn run_alternatives(
     scenarios: &[&Scenario],
     draw: Replication,
-    conduct: &Conduct<'_>,
+    options: &RunOptions<'_>,
     mut each: impl FnMut(usize, Result<Vec<Table>, Failure>),
 ) -> usize {
-    assert!(conduct.stream.is_none() && conduct.capture.is_none(), "a stream is one run's");
+    assert!(options.stream.is_none() && options.capture.is_none(), "a stream is one run's");
     let mut alone: Vec<usize> = (0..scenarios.len()).collect();
     if let Some((first, others)) = scenarios.split_first()
-        && let Some((world, shared)) = beginning(first, others, draw, conduct)
+        && let Some((world, shared)) = beginning(first, others, draw, options)
     {
         alone.retain(|place| *place != 0 && !shared.contains(&(place - 1)));
         for (number, place) in shared.iter().enumerate() {
-            each(place + 1, finish(world.clone(), number + 1, first, conduct));
+            each(place + 1, finish(world.clone(), number + 1, first, options));
         }
-        each(0, finish(world, 0, first, conduct));
+        each(0, finish(world, 0, first, options));
     }
     let shared = scenarios.len() - alone.len();
     for place in alone {
-        each(place, run(scenarios[place], draw, conduct));
+        each(place, run(scenarios[place], draw, options));
     }
     shared
 }
@@ -51,20 +51,20 @@ fn beginning(
     first: &Scenario,
     others: &[&Scenario],
     draw: Replication,
-    conduct: &Conduct<'_>,
+    options: &RunOptions<'_>,
 ) -> Option<(World, Vec<usize>)> {
-    let fits = conduct.memory.is_none_or(|memory| NetworkSize::of(first).bytes() <= memory.0);
+    let fits = options.memory.is_none_or(|memory| NetworkSize::of(first).bytes() <= memory.0);
     if !fits || draw.trace.is_some() || !others.iter().all(|other| are_alternatives(first, other)) {
         return None;
     }
-    let Shared { mut world, alternatives, second_visit } = build_shared(first, others, draw, conduct);
+    let Shared { mut world, alternatives, second_visit } = build_shared(first, others, draw, options);
     let branches = [second_visit, world.planes.agents.first_prediction()].into_iter().flatten().min()?;
     let part = branches.since(Time::ZERO).as_secs_f64() / first.run.duration.as_secs_f64();
     if alternatives.is_empty() || !(WORTHWHILE..1.0).contains(&part) {
         return None;
     }
     // A run that fails here fails again by itself, with its own name.
-    world.advance(last_instant(branches), conduct).ok()?;
+    world.advance(last_instant(branches), options).ok()?;
     (!world.planes.agents.differ()).then_some((world, alternatives))
 }
 
@@ -73,10 +73,10 @@ fn finish(
     mut world: World,
     alternative: usize,
     scenario: &Scenario,
-    conduct: &Conduct<'_>,
+    options: &RunOptions<'_>,
 ) -> Result<Vec<Table>, Failure> {
     let end = Time::ZERO + scenario.run.duration;
     world.planes.agents.choose(alternative, &mut world.planes.network);
-    world.run(last_instant(end), conduct)?;
-    Ok(conclude(world, end, conduct))
+    world.run(last_instant(end), options)?;
+    Ok(conclude(world, end, options))
 }

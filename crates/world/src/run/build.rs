@@ -18,9 +18,9 @@ use crate::layer2::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::record::capture::Capture;
 use crate::record::probe::{Wanted, tables};
 use crate::record::table::Names;
-use crate::run::conduct::{Conduct, Part, Replication};
 use crate::run::install;
 use crate::run::ns2;
+use crate::run::options::{Part, Replication, RunOptions};
 use crate::run::transports;
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -43,8 +43,8 @@ use std::sync::Arc;
 type TcpKnobs = Option<Arc<TcpParams>>;
 
 /// Builds the world of a scenario that has been checked.
-pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> World {
-    build_shared(scenario, &[], draw, conduct).world
+pub fn build(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> World {
+    build_shared(scenario, &[], draw, options).world
 }
 
 /// A world, and what alternatives share its beginning.
@@ -62,44 +62,44 @@ pub fn build_shared(
     scenario: &Scenario,
     others: &[&Scenario],
     draw: Replication,
-    conduct: &Conduct<'_>,
+    options: &RunOptions<'_>,
 ) -> Shared {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
     let drawn = scenario.draw_plans(&streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
     let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
-    let wanted = wanted(scenario, conduct);
+    let wanted = wanted(scenario, options);
     let mut builder =
         Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, routes };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
     builder.hosts(&cells);
-    builder.finish(cells, others, conduct.capture)
+    builder.finish(cells, others, options.capture)
 }
 
 /// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
-fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
+fn wanted(scenario: &Scenario, options: &RunOptions<'_>) -> Wanted {
     let record = &scenario.record;
-    let packets = record.packets && conduct.wants("packets");
-    let causes = conduct.wants("causes")
-        || tables().any(|table| table.of_causes().any(|column| conduct.wants_column(table.name, column)));
+    let packets = record.packets && options.wants("packets");
+    let causes = options.wants("causes")
+        || tables().any(|table| table.of_causes().any(|column| options.wants_column(table.name, column)));
     Wanted {
-        deliveries: record.deliveries && conduct.wants("deliveries"),
-        tcp: record.tcp && conduct.wants("tcp"),
-        variables: record.variables && conduct.wants("variables"),
+        deliveries: record.deliveries && options.wants("deliveries"),
+        tcp: record.tcp && options.wants("tcp"),
+        variables: record.variables && options.wants("variables"),
         packets,
         // What is handed to a recorded queue is told of by packets too.
-        queues: conduct.wants("queue") || packets,
-        units: conduct.wants("units"),
-        drops: conduct.wants("drops"),
-        signalling: conduct.wants("signalling"),
-        handovers: conduct.wants("handovers"),
-        path_changes: conduct.wants("path_changes"),
+        queues: options.wants("queue") || packets,
+        units: options.wants("units"),
+        drops: options.wants("drops"),
+        signalling: options.wants("signalling"),
+        handovers: options.wants("handovers"),
+        path_changes: options.wants("path_changes"),
         // The causes of timeouts are found among the packets that buffers have released.
-        releases: conduct.wants("releases") || causes,
-        policing: conduct.wants("policing"),
+        releases: options.wants("releases") || causes,
+        policing: options.wants("policing"),
         causes,
     }
 }

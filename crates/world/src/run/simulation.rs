@@ -5,7 +5,7 @@ use crate::endpoints::outside::{Datagram, Egress};
 use crate::ids::{NodeId, Side};
 use crate::record::table::Table;
 use crate::run::build::build;
-use crate::run::conduct::{Conduct, Replication};
+use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, World};
 use crate::run::{conclude, last_instant};
 use roamlab_engine::Time;
@@ -23,9 +23,9 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A checked scenario before its first event. Of `conduct` the tables count.
-    pub fn new(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Simulation {
-        Simulation { world: build(scenario, draw, conduct), end: Time::ZERO + scenario.run.duration }
+    /// A checked scenario before its first event. Of `options` the tables count.
+    pub fn new(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> Simulation {
+        Simulation { world: build(scenario, draw, options), end: Time::ZERO + scenario.run.duration }
     }
 
     /// Now, in simulated time.
@@ -44,7 +44,7 @@ impl Simulation {
     /// The law that was violated.
     pub fn advance_to(&mut self, time: Time) -> Result<(), Failure> {
         let time = time.min(self.end);
-        self.world.advance(time.min(last_instant(self.end)), &Conduct::default())?;
+        self.world.advance(time.min(last_instant(self.end)), &RunOptions::default())?;
         self.world.planes.cx.now = self.world.planes.cx.now.max(time);
         Ok(())
     }
@@ -98,6 +98,6 @@ impl Simulation {
     pub fn finish(self) -> Result<Vec<Table>, Failure> {
         self.world.check_conservation()?;
         let end = self.now();
-        Ok(conclude(self.world, end, &Conduct::default()))
+        Ok(conclude(self.world, end, &RunOptions::default()))
     }
 }

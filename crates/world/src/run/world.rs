@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::ids::{LinkId, NodeId};
 use crate::record::cause::CauseId;
 use crate::record::table::Names;
-use crate::run::conduct::{Conduct, MemoryLimit, Part, Progress, check_memory};
+use crate::run::options::{MemoryLimit, Part, Progress, RunOptions, check_memory};
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
 use std::fmt;
@@ -103,23 +103,23 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 impl World {
     /// Lets everything happen until `end`.
     ///
-    /// It ends early, without a failure, when `conduct.keep_going` says no.
+    /// It ends early, without a failure, when `options.keep_going` says no.
     ///
     /// # Errors
     /// The law that was violated: conservation (checked at each event in debug builds, at the end always), progress
     /// of time, or that a node can do what its agents want. Or the memory that it would have taken.
-    pub fn run(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
-        self.advance(end, conduct)?;
+    pub fn run(&mut self, end: Time, options: &RunOptions<'_>) -> Result<(), Failure> {
+        self.advance(end, options)?;
         Ok(self.check_conservation()?)
     }
 
     /// The same without the look at conservation in the end, which takes all of the network.
-    pub(crate) fn advance(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
+    pub(crate) fn advance(&mut self, end: Time, options: &RunOptions<'_>) -> Result<(), Failure> {
         let mut at_this_instant = 0;
         loop {
             let before = self.planes.cx.now;
             let happened = self.run_events(end)?;
-            if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
+            if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(options)? {
                 return Ok(());
             }
             at_this_instant = if self.planes.cx.now > before { 0 } else { at_this_instant + happened };
@@ -155,14 +155,14 @@ impl World {
         }
     }
 
-    fn may_go_on(&mut self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
-        self.stream_record(conduct);
+    fn may_go_on(&mut self, options: &RunOptions<'_>) -> Result<bool, Failure> {
+        self.stream_record(options);
         let packets = self.planes.cx.pool.census().inside() as usize;
-        if let Some(limit) = conduct.memory {
+        if let Some(limit) = options.memory {
             let parts = self.planes.cx.parts().chain([self.size]);
             check_memory(parts, packets, limit, self.planes.cx.now)?;
         }
-        Ok((conduct.keep_going)(Progress { now: self.planes.cx.now, events: self.events }))
+        Ok((options.keep_going)(Progress { now: self.planes.cx.now, events: self.events }))
     }
 
     #[inline(always)]
@@ -215,8 +215,16 @@ impl World {
         self.tell_flows();
     }
 
-    /// Tells the flows what has happened to their hosts.
+    /// Tells the flows what has happened to their hosts: after most events nothing has.
+    #[inline]
     fn tell_flows(&mut self) {
+        if !self.planes.cx.news.is_empty() {
+            self.tell_flows_all();
+        }
+    }
+
+    #[cold]
+    fn tell_flows_all(&mut self) {
         while let Some(news) = self.planes.cx.news.pop() {
             match news {
                 News::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
@@ -294,7 +302,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::run::build::build;
-    use crate::run::conduct::Replication;
+    use crate::run::options::Replication;
     use roamlab_scenario::Scenario;
     use std::collections::BTreeMap;
 
@@ -302,9 +310,12 @@ mod tests {
     #[test]
     fn wake_ups_do_not_pile_up() {
         let text = include_str!("../../../../python/roamlab/papers/mblue/scenario.toml");
-        let mut world =
-            build(&Scenario::parse(text, "mblue.toml").unwrap(), Replication::default(), &Conduct::default());
-        world.run(Time::from_nanos(40_000_000_000), &Conduct::default()).unwrap();
+        let mut world = build(
+            &Scenario::parse(text, "mblue.toml").unwrap(),
+            Replication::default(),
+            &RunOptions::default(),
+        );
+        world.run(Time::from_nanos(40_000_000_000), &RunOptions::default()).unwrap();
         let timeouts: u64 = world.flows.iter().map(|flow| flow.stats.timeouts).sum();
         assert!(timeouts > 10, "{timeouts}");
         let mut pending: BTreeMap<String, u32> = BTreeMap::new();

@@ -3,12 +3,12 @@
 pub mod causes;
 pub mod record;
 
-use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
+use roamlab_world::{Column, Replication, RunOptions, Scenario, Table, run};
 
 /// The tables of one run of a scenario text.
 pub fn results(text: &str, draw: Replication) -> Vec<Table> {
     let scenario = Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, draw, &Conduct::default()).unwrap_or_else(|law| panic!("{law}"))
+    run(&scenario, draw, &RunOptions::default()).unwrap_or_else(|law| panic!("{law}"))
 }
 
 /// The rows of a table, each with the values of some columns as text; reals by their bits, words as words.

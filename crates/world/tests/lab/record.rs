@@ -1,7 +1,7 @@
 //! The record of a run in rows, and the trouble that a run may have with its signalling.
 
 use roamlab_engine::Rng;
-use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
+use roamlab_world::{Column, Replication, RunOptions, Scenario, Table, run};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -171,7 +171,7 @@ impl Record {
         let scenario =
             Scenario::parse(text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
         let draw = Replication { seed, run: 0, trace: None };
-        match run(&scenario, draw, &Conduct::default()) {
+        match run(&scenario, draw, &RunOptions::default()) {
             Ok(tables) => Record::new(&tables, duration_ms * MS),
             Err(violation) => panic!("{violation}\n{text}"),
         }

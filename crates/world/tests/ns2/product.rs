@@ -3,7 +3,7 @@
 use super::golden::Run;
 use super::scenario::{Twin, twin};
 use super::ties::Traffic;
-use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
+use roamlab_world::{Column, Replication, RunOptions, Scenario, Table, run};
 use std::collections::{BTreeMap, HashMap};
 
 /// One line of the record.
@@ -117,7 +117,7 @@ pub fn repeat(recorded: &Run) -> Outcome {
     let Twin { text, bottleneck } = twin(recorded);
     let scenario = Scenario::parse(&text, &recorded.name).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let draw = Replication { seed: recorded.params.seed, run: 0, trace: None };
-    let tables = run(&scenario, draw, &Conduct::default()).unwrap_or_else(|law| panic!("{law}"));
+    let tables = run(&scenario, draw, &RunOptions::default()).unwrap_or_else(|law| panic!("{law}"));
     let table = |name: &str| Columns(tables.iter().find(|table| table.name == name).expect("a table"));
     let flows = (0..recorded.params.flows).map(|_| FlowOutcome::default()).collect();
     let mut outcome = Outcome { rows: Vec::new(), flows, traffic: Traffic::default() };

@@ -2,7 +2,7 @@
 
 use crate::lab::rows;
 use roamlab_scenario::Located;
-use roamlab_world::{Conduct, Replication, Scenario, Table, run};
+use roamlab_world::{Replication, RunOptions, Scenario, Table, run};
 
 const MOVES: &str = "time_s,host,from,to,gap_s\n1,mh,bs1,bs2,\n2.5,mh,bs2,bs1,0.3\n3.5,mh,bs1,,\n4,mh,,bs2,0.25\n\
                      2,car-7,bs2,bs1,0.02\n";
@@ -37,7 +37,7 @@ fn parse(plan: &str, file: &str) -> Result<Scenario, Box<Located>> {
 }
 
 fn tables(plan: &str) -> Vec<Table> {
-    run(&parse(plan, MOVES).unwrap(), Replication::default(), &Conduct::default()).unwrap()
+    run(&parse(plan, MOVES).unwrap(), Replication::default(), &RunOptions::default()).unwrap()
 }
 
 const PLAN: &str = "plan = { kind = \"schedule\", file = \"moves.csv\" }";

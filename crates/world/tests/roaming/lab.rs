@@ -7,7 +7,7 @@
 //! ```
 
 pub use crate::lab::record::{Dice, MS, Record, Trouble, walks};
-use roamlab_world::{Conduct, Replication, Scenario, Table, run};
+use roamlab_world::{Replication, RunOptions, Scenario, Table, run};
 use std::fmt::Write;
 
 /// When the host leaves the coverage of its first cell.
@@ -122,6 +122,6 @@ impl Lab {
         let scenario =
             Scenario::parse(&text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
         let draw = Replication { seed: self.draw, run: 0, trace: None };
-        run(&scenario, draw, &Conduct::default()).unwrap_or_else(|violation| panic!("{violation}\n{text}"))
+        run(&scenario, draw, &RunOptions::default()).unwrap_or_else(|violation| panic!("{violation}\n{text}"))
     }
 }

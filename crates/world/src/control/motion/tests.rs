@@ -4,7 +4,7 @@ use super::*;
 use crate::endpoints::flows::Carrier;
 use crate::ids::Location;
 use crate::run::build::build;
-use crate::run::conduct::{Conduct, Replication};
+use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
@@ -54,12 +54,12 @@ fn positions() -> String {
 /// Built unchecked: a scenario without a protocol that commands its hosts is refused.
 fn world(text: &str) -> World {
     let scenario: Scenario = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
-    build(&scenario, Replication::default(), &Conduct::default())
+    build(&scenario, Replication::default(), &RunOptions::default())
 }
 
 fn run_until(world: &mut World, millis: u64) {
     let end = Time::ZERO + Duration::from_millis(millis);
-    world.run(end, &Conduct::default()).unwrap();
+    world.run(end, &RunOptions::default()).unwrap();
     world.planes.cx.now = end;
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::endpoints::flows::Carrier;
 use crate::run::build::build;
-use crate::run::conduct::{Conduct, Replication};
+use crate::run::options::{Replication, RunOptions};
 use crate::run::world::World;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::Input;
@@ -44,14 +44,14 @@ visits = [{ cell = "bs1", at = "0 s", until = "600 ms" }]
 fn world(marks: &str, fate: &str) -> World {
     let text = SCENARIO.replace("MARKS", marks).replace("FATE", fate);
     let scenario = Scenario::parse(&text, "lab.toml").unwrap();
-    let mut world = build(&scenario, Replication::default(), &Conduct::default());
+    let mut world = build(&scenario, Replication::default(), &RunOptions::default());
     run_until(&mut world, 500_000);
     world
 }
 
 fn run_until(world: &mut World, micros: u64) {
     let end = Time::ZERO + Duration::from_micros(micros);
-    world.run(end, &Conduct::default()).unwrap();
+    world.run(end, &RunOptions::default()).unwrap();
     world.planes.cx.now = end;
 }
 
@@ -145,7 +145,7 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
     let text = SCENARIO.replace("MARKS", marks).replace("FATE", "delivered");
     let text = text.replace("kind = \"mobile-ip\"", &format!("kind = \"mobile-ip\", {mobility}"));
     let scenario = Scenario::parse(&format!("{text}{flow}"), "lab.toml").unwrap();
-    let mut world = build(&scenario, Replication::default(), &Conduct::default());
+    let mut world = build(&scenario, Replication::default(), &RunOptions::default());
     run_until(&mut world, 600_000);
     let air = world.planes.network.links.iter().position(|link| link.name == "bs1/air").unwrap();
     world.planes.network.links.offered().nth(air).unwrap()

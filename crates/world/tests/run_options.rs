@@ -2,7 +2,7 @@
 
 use roamlab_engine::Bytes;
 use roamlab_scenario::estimate;
-use roamlab_world::{Column, Conduct, Failure, Replication, Scenario, Table, run};
+use roamlab_world::{Column, Failure, Replication, RunOptions, Scenario, Table, run};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn tables(text: &str, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
-    run(&scenario(text), Replication { seed: 1, ..Replication::default() }, conduct)
+fn tables(text: &str, options: &RunOptions<'_>) -> Result<Vec<Table>, Failure> {
+    run(&scenario(text), Replication { seed: 1, ..Replication::default() }, options)
 }
 
 #[test]
@@ -21,8 +21,8 @@ fn a_run_ends_with_an_error_before_its_record_takes_more_than_it_may() {
     let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"10000 h\"");
     assert_ne!(text, HANDOVER);
     let limit = Bytes(20_000_000);
-    let conduct = Conduct { memory: Some(limit), ..Conduct::default() };
-    let Err(Failure::Memory(found)) = tables(&text, &conduct) else { panic!("it ends otherwise") };
+    let options = RunOptions { memory: Some(limit), ..RunOptions::default() };
+    let Err(Failure::Memory(found)) = tables(&text, &options) else { panic!("it ends otherwise") };
     assert!(found.largest.rows > 10_000 && found.largest.bytes < limit.0, "{found}");
     let report = found.to_string();
     assert!(report.contains("20 MB") && report.contains("rows of the table `tcp`"), "{report}");
@@ -31,19 +31,19 @@ fn a_run_ends_with_an_error_before_its_record_takes_more_than_it_may() {
 
 #[test]
 fn tables_that_are_not_wanted_are_not_recorded_and_change_no_other() {
-    let all = tables(HANDOVER, &Conduct::default()).unwrap();
+    let all = tables(HANDOVER, &RunOptions::default()).unwrap();
     for wanted in ["flows", "drops", "tcp", "deliveries"] {
         let names = [wanted.to_owned()];
-        let conduct = Conduct { tables: Some(&names), ..Conduct::default() };
-        let some = tables(HANDOVER, &conduct).unwrap();
+        let options = RunOptions { tables: Some(&names), ..RunOptions::default() };
+        let some = tables(HANDOVER, &options).unwrap();
         assert_eq!(some.len(), 1);
         assert_eq!(Some(&some[0]), all.iter().find(|table| table.name == wanted));
     }
     // Without the large tables a run of 40 s fits where it otherwise would not.
     let names = ["flows".to_owned()];
     let memory = Some(Bytes(6_000_000));
-    assert!(tables(HANDOVER, &Conduct { memory, ..Conduct::default() }).is_err());
-    assert!(tables(HANDOVER, &Conduct { memory, tables: Some(&names), ..Conduct::default() }).is_ok());
+    assert!(tables(HANDOVER, &RunOptions { memory, ..RunOptions::default() }).is_err());
+    assert!(tables(HANDOVER, &RunOptions { memory, tables: Some(&names), ..RunOptions::default() }).is_ok());
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn signalling_that_is_not_wanted_takes_no_rows() {
     let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"300 s\"");
     let names = ["flows".to_owned(), "signalling".to_owned()];
     let with =
-        |tables| Conduct { memory: Some(Bytes(3_200_000)), tables: Some(tables), ..Conduct::default() };
+        |tables| RunOptions { memory: Some(Bytes(3_200_000)), tables: Some(tables), ..RunOptions::default() };
     assert!(tables(&text, &with(&names)).is_err());
     tables(&text, &with(&names[..1])).unwrap();
 }
@@ -65,7 +65,7 @@ fn progress_goes_on_and_ends_a_run_that_is_not_wanted_any_more() {
         seen.set((looks + 1, progress.now.as_nanos()));
         looks < 2
     };
-    tables(HANDOVER, &Conduct { keep_going: &keep_going, ..Conduct::default() }).unwrap();
+    tables(HANDOVER, &RunOptions { keep_going: &keep_going, ..RunOptions::default() }).unwrap();
     assert_eq!(seen.get().0, 3);
 }
 
@@ -77,7 +77,7 @@ fn estimates_are_upper_bounds_of_the_right_order() {
             events.set(progress.events);
             true
         };
-        tables(text, &Conduct { keep_going: &keep_going, ..Conduct::default() }).unwrap();
+        tables(text, &RunOptions { keep_going: &keep_going, ..RunOptions::default() }).unwrap();
         let guess = estimate(&scenario(text));
         assert!((events.get()..events.get() * 10).contains(&guess.events), "{guess:?} {}", events.get());
         let longer = scenario(&text.replacen("duration = \"", "duration = \"1", 1));
@@ -89,8 +89,8 @@ fn estimates_are_upper_bounds_of_the_right_order() {
 fn a_capture_changes_no_other_table_and_has_the_bytes_of_each_packet() {
     let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"12 s\"");
     let places = ["bs1/air", "fa1", "fa2->bs2"].map(str::to_owned);
-    let plain = tables(&text, &Conduct::default()).unwrap();
-    let captured = tables(&text, &Conduct { capture: Some(&places), ..Conduct::default() }).unwrap();
+    let plain = tables(&text, &RunOptions::default()).unwrap();
+    let captured = tables(&text, &RunOptions { capture: Some(&places), ..RunOptions::default() }).unwrap();
     let (frames, bytes) = match &captured[plain.len()..] {
         [frames, bytes] => (frames, bytes),
         other => panic!("{} tables more", other.len()),

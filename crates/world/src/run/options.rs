@@ -26,9 +26,9 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// How a run is conducted.
+/// What a run is asked for, besides its scenario: when it ends, what it keeps, and how much memory it may take.
 #[derive(Copy, Clone)]
-pub struct Conduct<'a> {
+pub struct RunOptions<'a> {
     /// Asked each 2^14 events; when it says no, the run ends there, with the tables so far.
     pub keep_going: &'a dyn Fn(Progress) -> bool,
     /// What network, record and packets may take in memory; `None`: what there is.
@@ -52,20 +52,20 @@ pub struct Stream<'a> {
     pub take: &'a dyn Fn(Piece<'_>),
 }
 
-impl Default for Conduct<'_> {
+impl Default for RunOptions<'_> {
     fn default() -> Self {
-        Conduct { keep_going: &|_| true, memory: None, tables: None, stream: None, capture: None }
+        RunOptions { keep_going: &|_| true, memory: None, tables: None, stream: None, capture: None }
     }
 }
 
-impl fmt::Debug for Conduct<'_> {
+impl fmt::Debug for RunOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Conduct { memory, tables, .. } = self;
-        f.debug_struct("Conduct").field("memory", memory).field("tables", tables).finish_non_exhaustive()
+        let RunOptions { memory, tables, .. } = self;
+        f.debug_struct("RunOptions").field("memory", memory).field("tables", tables).finish_non_exhaustive()
     }
 }
 
-impl Conduct<'_> {
+impl RunOptions<'_> {
     /// Whether this table is wanted, or a column of it.
     pub fn wants(&self, table: &str) -> bool {
         self.any(|name, _| name == table)
