@@ -8,7 +8,7 @@ use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::{Fault, FaultAction};
 use crate::control::messages::Content;
 use crate::dataplane::network::{Done, Listener, Network};
-use crate::endpoints::flows::Announcement;
+use crate::endpoints::path_notice::Announcement;
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent, LinkId, Location, NodeId};
 use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};

@@ -5,6 +5,7 @@
 use crate::context::Context;
 use crate::endpoints::flow::Flow;
 use crate::endpoints::outside::{Datagram, Egress, Payload};
+use crate::endpoints::path_notice::{Announcement, Informed, Notice};
 use crate::event::Event;
 use crate::ids::{Location, NodeId, Side};
 use crate::record::cause::CauseId;
@@ -18,9 +19,6 @@ mod endpoint;
 mod explain;
 mod notified;
 mod units;
-
-use notified::Notice;
-pub use notified::{Announcement, Informed};
 
 /// What carries the packets of flows.
 pub trait Carrier {

@@ -6,7 +6,8 @@
 use crate::context::{Context, News};
 use crate::control::Agents;
 use crate::dataplane::network::{Decided, LocalDelivery, Network};
-use crate::endpoints::flows::{Announcement, Carrier, Flows};
+use crate::endpoints::flows::{Carrier, Flows};
+use crate::endpoints::path_notice::Announcement;
 use crate::event::Event;
 use crate::ids::{LinkId, NodeId};
 use crate::record::cause::CauseId;

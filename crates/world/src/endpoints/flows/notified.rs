@@ -5,54 +5,14 @@
 
 use super::{Carrier, Flows};
 use crate::context::{Context, PathPhase};
+use crate::endpoints::path_notice::{Announcement, Informed, Notice};
 use crate::event::Event;
 use crate::ids::{Location, NodeId, Side};
 use crate::record::cause::{Cause, CauseId, Kind};
 use crate::record::probe::PathChangeRow;
-use roamlab_engine::{Bytes, Rng, Time};
+use roamlab_engine::Time;
 use roamlab_packet::{Addr, FlowId};
-use roamlab_scenario::{Notification, PathChangeSpec};
-
-/// A flow whose sender is notified.
-#[derive(Clone, Debug)]
-pub struct Informed {
-    /// Which.
-    pub flow: u32,
-    /// How it is notified, and what it does.
-    pub spec: PathChangeSpec,
-    /// Its random numbers.
-    pub rng: Rng,
-    /// The mobile host at which false alarms arise: the receiver's, if both ends move.
-    pub host: NodeId,
-}
-
-/// A notice of a new path.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Notice {
-    /// Place in the list of those who are notified.
-    informed: u32,
-    host: NodeId,
-    /// Where it is noticed.
-    at: NodeId,
-    /// When the path changed; `None`: it did not.
-    changed: Option<Time>,
-    cause: CauseId,
-}
-
-/// What is said to the sender of a flow.
-#[derive(Copy, Clone, Debug)]
-pub struct Announcement {
-    /// The sender's address.
-    pub to: Addr,
-    /// The mobile host whose path has changed.
-    pub host: Addr,
-    /// Size of the message.
-    pub size: Bytes,
-    /// Number of the notice.
-    pub notice: u32,
-    /// What led to it.
-    pub cause: CauseId,
-}
+use roamlab_scenario::Notification;
 
 impl Flows {
     /// The phases that flows wait for, and the first false alarm of each flow that has some.

@@ -1,0 +1,50 @@
+//! Notices of new paths, and the flows whose senders get them.
+
+use crate::ids::NodeId;
+use crate::record::cause::CauseId;
+use roamlab_engine::{Bytes, Rng, Time};
+use roamlab_packet::Addr;
+use roamlab_scenario::PathChangeSpec;
+
+/// A flow whose sender is notified.
+#[derive(Clone, Debug)]
+pub struct Informed {
+    /// Which.
+    pub flow: u32,
+    /// How it is notified, and what it does.
+    pub spec: PathChangeSpec,
+    /// Its random numbers.
+    pub rng: Rng,
+    /// The mobile host at which false alarms arise: the receiver's, if both ends move.
+    pub host: NodeId,
+}
+
+/// A notice of a new path.
+#[derive(Copy, Clone, Debug)]
+pub struct Notice {
+    /// Place in the list of those who are notified.
+    pub informed: u32,
+    /// The mobile host whose path has changed.
+    pub host: NodeId,
+    /// Where it is noticed.
+    pub at: NodeId,
+    /// When the path changed; `None`: it did not.
+    pub changed: Option<Time>,
+    /// What led to it.
+    pub cause: CauseId,
+}
+
+/// What is said to the sender of a flow.
+#[derive(Copy, Clone, Debug)]
+pub struct Announcement {
+    /// The sender's address.
+    pub to: Addr,
+    /// The mobile host whose path has changed.
+    pub host: Addr,
+    /// Size of the message.
+    pub size: Bytes,
+    /// Number of the notice.
+    pub notice: u32,
+    /// What led to it.
+    pub cause: CauseId,
+}
