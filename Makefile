@@ -39,7 +39,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Steps of the demo in seconds, on two idle cores.
-ENGINE_S := 120
+ENGINE_S := 90
 FIGURE_S := 5
 PAPER_S := 25
 # $(call step,NUMBER,NAME): where the demo is, and how long the steps that are not done take.

@@ -50,12 +50,12 @@ pub struct TcpReceiver {
     pub(super) fast: bool,
     /// An ACK of everything that has arrived is due, and says nothing else.
     bare_ack_due: bool,
+    reads_at_once: bool,
     /// ACKs that are due, before the plain one.
     outgoing: VecDeque<Segment>,
     /// Segments from the next expected one on that are taken at most.
     takes_ahead: u32,
     unread: u32,
-    reads_at_once: bool,
     /// The rules of Linux, if the receiver acknowledges by them.
     quick_acks: Option<Box<QuickAcks>>,
     /// What widens the window, if it begins narrow.
@@ -69,10 +69,10 @@ pub struct TcpReceiver {
     reports_marks: bool,
     /// The last segment was marked.
     held_mark: bool,
+    sack_blocks: u8,
     repeated: Option<u32>,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
-    sack_blocks: u8,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
     reported: VecDeque<u32>,
 }
