@@ -7,8 +7,8 @@ use crate::record::capture::{Capture, Sight};
 use crate::record::cause::{Cause, CauseId, CurrentCause, is_root};
 use crate::record::probe::{PacketStep, Probes, Stop};
 use crate::run::options::Part;
-use roamlab_engine::{EventScheduler, Time};
-use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
+use roamlab_engine::{Bytes, EventScheduler, Time};
+use roamlab_packet::{Addr, DropReason, Dscp, PacketId, PacketPool};
 
 /// What has happened to a host that its flows are to know.
 #[derive(Copy, Clone, Debug)]
@@ -32,6 +32,21 @@ pub struct PathPhase {
     pub phase: &'static str,
     /// Its row of the causes.
     pub row: CauseId,
+}
+
+/// What is said to the sender of a flow.
+#[derive(Copy, Clone, Debug)]
+pub struct Announcement {
+    /// The sender's address.
+    pub to: Addr,
+    /// The mobile host whose path has changed.
+    pub host: Addr,
+    /// Size of the message.
+    pub size: Bytes,
+    /// Number of the notice.
+    pub notice: u32,
+    /// What led to it.
+    pub cause: CauseId,
 }
 
 /// The context of an event.

@@ -3,12 +3,11 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::context::{Context, News};
+use crate::context::{Announcement, Context, News};
 use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::{Fault, FaultAction};
 use crate::control::messages::Content;
 use crate::dataplane::network::{Done, Listener, Network};
-use crate::endpoints::path_notice::Announcement;
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent, LinkId, Location, NodeId};
 use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};

@@ -2,10 +2,10 @@
 //!
 //! Flows use the network through a [`Carrier`] only: no node, link, cell or agent.
 
-use crate::context::Context;
+use crate::context::{Announcement, Context};
 use crate::endpoints::flow::Flow;
 use crate::endpoints::outside::{Datagram, Egress, Payload};
-use crate::endpoints::path_notice::{Announcement, Informed, Notice};
+use crate::endpoints::path_notice::{Informed, Notice};
 use crate::event::Event;
 use crate::ids::{Location, NodeId, Side};
 use crate::record::cause::CauseId;

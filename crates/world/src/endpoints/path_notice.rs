@@ -2,8 +2,7 @@
 
 use crate::ids::NodeId;
 use crate::record::cause::CauseId;
-use roamlab_engine::{Bytes, Rng, Time};
-use roamlab_packet::Addr;
+use roamlab_engine::{Rng, Time};
 use roamlab_scenario::PathChangeSpec;
 
 /// A flow whose sender is notified.
@@ -30,21 +29,6 @@ pub struct Notice {
     pub at: NodeId,
     /// When the path changed; `None`: it did not.
     pub changed: Option<Time>,
-    /// What led to it.
-    pub cause: CauseId,
-}
-
-/// What is said to the sender of a flow.
-#[derive(Copy, Clone, Debug)]
-pub struct Announcement {
-    /// The sender's address.
-    pub to: Addr,
-    /// The mobile host whose path has changed.
-    pub host: Addr,
-    /// Size of the message.
-    pub size: Bytes,
-    /// Number of the notice.
-    pub notice: u32,
     /// What led to it.
     pub cause: CauseId,
 }

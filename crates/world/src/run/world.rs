@@ -3,11 +3,10 @@
 //! The parts are flows, the network and agents. Each has private data; the signatures here name the values that pass
 //! between them.
 
-use crate::context::{Context, News};
+use crate::context::{Announcement, Context, News};
 use crate::control::Agents;
 use crate::dataplane::network::{Decided, LocalDelivery, Network};
 use crate::endpoints::flows::{Carrier, Flows};
-use crate::endpoints::path_notice::Announcement;
 use crate::event::Event;
 use crate::ids::{LinkId, NodeId};
 use crate::record::cause::CauseId;

@@ -4,8 +4,8 @@
 //! A sender at that node knows then; any other gets a message, unless the scenario gives it exact knowledge.
 
 use super::{Carrier, Flows};
-use crate::context::{Context, PathPhase};
-use crate::endpoints::path_notice::{Announcement, Informed, Notice};
+use crate::context::{Announcement, Context, PathPhase};
+use crate::endpoints::path_notice::{Informed, Notice};
 use crate::event::Event;
 use crate::ids::{Location, NodeId, Side};
 use crate::record::cause::{Cause, CauseId, Kind};
