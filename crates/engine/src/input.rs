@@ -3,10 +3,9 @@
 //! The core reads no files. A scenario names the files that it needs, and the program that reads the scenario provides
 //! their texts. The scenario then contains the digest of each text, so it completely determines a run.
 
-use serde::de::value::MapAccessDeserializer;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::fmt;
-use std::marker::PhantomData;
+use crate::tagged;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// What is wrong with a recording.
@@ -108,21 +107,12 @@ impl<T> Serialize for InputFile<T> {
 
 impl<'de, T> Deserialize<'de> for InputFile<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either<T>(PhantomData<T>);
-        impl<'de, T> de::Visitor<'de> for Either<T> {
-            type Value = InputFile<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the path of a file, for example \"walk.down\"")
-            }
-            fn visit_str<E>(self, path: &str) -> Result<InputFile<T>, E> {
-                Ok(InputFile::from(path))
-            }
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<InputFile<T>, A::Error> {
-                let Named { path, digest } = Named::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(InputFile { path, digest, content: None })
-            }
-        }
-        deserializer.deserialize_any(Either(PhantomData))
+        tagged::deserialize_text_or_table(
+            deserializer,
+            "the path of a file, for example \"walk.down\"",
+            |path| Ok::<_, Infallible>(InputFile::from(path)),
+            |Named { path, digest }| InputFile { path, digest, content: None },
+        )
     }
 }
 

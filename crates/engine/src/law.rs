@@ -3,9 +3,7 @@
 use crate::tagged::{self, Family};
 use crate::{Duration, Rng};
 use schemars::JsonSchema;
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::{Deserialize, Deserializer, Serialize, de};
-use std::fmt;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A time by a law: a duration, or a table with `kind`.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -99,22 +97,20 @@ impl Family for DrawnDuration {
     }
 }
 
+impl<'de> Deserialize<'de> for DrawnDuration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
 impl<'de> Deserialize<'de> for DurationLaw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> de::Visitor<'de> for Either {
-            type Value = DurationLaw;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a duration, for example \"50 ms\", or {}", DrawnDuration::EXAMPLE)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<DurationLaw, E> {
-                Duration::deserialize(StrDeserializer::new(text)).map(DurationLaw::Constant)
-            }
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<DurationLaw, A::Error> {
-                tagged::deserialize(MapAccessDeserializer::new(map)).map(DurationLaw::Drawn)
-            }
-        }
-        deserializer.deserialize_any(Either)
+        tagged::deserialize_text_or_table(
+            deserializer,
+            "a duration, for example \"50 ms\", or { kind = \"exponential\", mean = \"50 ms\" }",
+            |text| text.parse().map(DurationLaw::Constant),
+            DurationLaw::Drawn,
+        )
     }
 }
 

@@ -6,6 +6,7 @@
 //!   [`Streams`] can also be ns-2's single stream.
 //!
 //! * [`DurationLaw`] is a time of a scenario that is constant or drawn.
+//! * [`named!`] declares an enum whose values have names in scenarios and records.
 //! * [`tagged`] reads a table of a scenario whose `kind` selects its parameters.
 //! * [`input`] describes the files that a scenario names; the program that reads the scenario provides their texts.
 //!
@@ -13,6 +14,7 @@
 
 pub mod input;
 mod law;
+mod named;
 mod ring;
 mod rng;
 mod scheduler;

@@ -35,6 +35,50 @@ pub fn deserialize_or_name<'de, F: Family, D: Deserializer<'de>>(deserializer: D
     deserializer.deserialize_any(NameOrTable(PhantomData))
 }
 
+/// Reads a value that is a text or a table. `expected` says what to write; a text that `of_text` refuses is an error.
+pub fn deserialize_text_or_table<'de, V, T, X, D>(
+    deserializer: D,
+    expected: &'static str,
+    of_text: impl FnOnce(&str) -> Result<V, X>,
+    of_table: impl FnOnce(T) -> V,
+) -> Result<V, D::Error>
+where
+    T: Deserialize<'de>,
+    X: fmt::Display,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_any(TextOrTable { expected, of_text, of_table, table: PhantomData })
+}
+
+struct TextOrTable<F, G, T> {
+    expected: &'static str,
+    of_text: F,
+    of_table: G,
+    table: PhantomData<T>,
+}
+
+impl<'de, V, T, X, F, G> Visitor<'de> for TextOrTable<F, G, T>
+where
+    T: Deserialize<'de>,
+    X: fmt::Display,
+    F: FnOnce(&str) -> Result<V, X>,
+    G: FnOnce(T) -> V,
+{
+    type Value = V;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<V, E> {
+        (self.of_text)(text).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<V, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(table)).map(self.of_table)
+    }
+}
+
 struct NameOrTable<F>(PhantomData<F>);
 
 impl<'de, F: Family> Visitor<'de> for NameOrTable<F> {

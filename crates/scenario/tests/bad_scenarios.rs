@@ -111,7 +111,7 @@ const VALUES: &[Edit] = &[
     ("rate zero", "rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\""),
 ];
 
-/// Senders that are told of a new path.
+/// Senders that are notified of a new path.
 const PATHS: &[Edit] = &[
     (
         "a path change without a policy",
@@ -129,7 +129,7 @@ const PATHS: &[Edit] = &[
         "segment = \"512 B\" }\npath_change = { policy = \"probe-rtt\" }",
     ),
     (
-        "a shortest round-trip time that nobody keeps",
+        "a shortest round-trip time that no part keeps",
         "segment = \"512 B\" }",
         "segment = \"512 B\" }\npath_change = { policy = \"forget-min-rtt\" }",
     ),
@@ -189,7 +189,7 @@ const PATHS: &[Edit] = &[
         "path = [\"ch\", \"ha\"]\npath_change = { policy = \"restart\" }\ntransport = { kind = \"tcp\" }",
     ),
     (
-        "a path change beside a migration",
+        "a path change together with a migration",
         "transport = { kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }",
         "transport = { kind = \"quic\", migration = \"rfc\" }\npath_change = { policy = \"restart\" }",
     ),

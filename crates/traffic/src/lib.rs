@@ -1,7 +1,7 @@
 //! The data that applications offer to the transport: one file per application, one row per file in the table below.
 
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time, named};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -35,35 +35,20 @@ pub enum Offer {
     Stop,
 }
 
-/// What a unit of an application's data is.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum UnitKind {
-    /// A picture by itself.
-    I,
-    /// A picture that follows from one before.
-    P,
-    /// A picture between two others.
-    B,
-    /// An object of a page.
-    Object,
-    /// A segment of a film.
-    Segment,
-}
-
-impl UnitKind {
-    /// All, in the order of their codes.
-    pub const ALL: &'static [UnitKind] =
-        &[UnitKind::I, UnitKind::P, UnitKind::B, UnitKind::Object, UnitKind::Segment];
-
-    /// The word for it in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            UnitKind::I => "I",
-            UnitKind::P => "P",
-            UnitKind::B => "B",
-            UnitKind::Object => "object",
-            UnitKind::Segment => "segment",
-        }
+named! {
+    /// What a unit of an application's data is.
+    #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+    pub enum UnitKind {
+        /// A picture by itself.
+        I => "I",
+        /// A picture that follows from one before.
+        P => "P",
+        /// A picture between two others.
+        B => "B",
+        /// An object of a page.
+        Object => "object",
+        /// A segment of a film.
+        Segment => "segment",
     }
 }
 

@@ -7,45 +7,29 @@ use crate::params::RecoveryKind;
 use crate::quic::Migration;
 use crate::tcp::CongestionControlSpec;
 use crate::{Profile, QuicSpec, TcpSpec, TransportSpec};
+use roamlab_engine::named;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-macro_rules! policies {
-    ($($(#[doc = $doc:literal])+ $name:literal => $policy:ident,)+) => {
-        /// What a sender does that is notified of a new path.
-        #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-        pub enum PathPolicy {
-            $($(#[doc = $doc])+ #[serde(rename = $name)] $policy,)+
-        }
-
-        impl PathPolicy {
-            /// All, in the order of their codes.
-            pub const ALL: &'static [PathPolicy] = &[$(PathPolicy::$policy,)+];
-
-            /// The name in scenarios and records.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(PathPolicy::$policy => $name,)+
-                }
-            }
-        }
-    };
-}
-
-policies! {
-    /// It ignores the news.
-    "nothing" => Nothing,
-    /// BBR: ProbeRTT at once, and the shortest round-trip time is that of the new path (draft-ietf-ccwg-bbr issue 73).
-    "probe-rtt" => ProbeRtt,
-    /// The shortest round-trip time is that of the new path, and nothing else changes.
-    "forget-min-rtt" => ForgetMinRtt,
-    /// QUIC: as `restart`, and then half the window of the old path, which is given up if packets are lost (RFC 9959).
-    "careful-resume" => CarefulResume,
-    /// Window, pacing and round-trip times are those of a new connection, and what is in flight does not count
-    /// (RFC 9000 §9.4; draft-schuetz-tcpm-tcp-rlci).
-    "restart" => Restart,
-    /// As `restart`, and all that is in flight is lost and sent again (as quic-go at a migration).
-    "count-lost" => CountLost,
+named! {
+    /// What a sender does that is notified of a new path.
+    #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum PathPolicy {
+        /// It ignores the notice.
+        Nothing => "nothing",
+        /// BBR: ProbeRTT at once, and the shortest round-trip time is that of the new path (draft-ietf-ccwg-bbr issue 73).
+        ProbeRtt => "probe-rtt",
+        /// The shortest round-trip time is that of the new path, and nothing else changes.
+        ForgetMinRtt => "forget-min-rtt",
+        /// QUIC: as `restart`, and then half the window of the old path, which is given up if packets are lost (RFC 9959).
+        CarefulResume => "careful-resume",
+        /// Window, pacing and round-trip times are those of a new connection, and what is in flight does not count
+        /// (RFC 9000 §9.4; draft-schuetz-tcpm-tcp-rlci).
+        Restart => "restart",
+        /// As `restart`, and all that is in flight is lost and sent again (as quic-go at a migration).
+        CountLost => "count-lost",
+    }
 }
 
 impl PathPolicy {
@@ -81,7 +65,7 @@ impl PathPolicy {
     }
 
     fn check_tcp(self, spec: &TcpSpec, profile: Profile) -> Result<(), String> {
-        let Ok(params) = spec.resolve(profile) else { return Ok(()) }; // it has a report of its own
+        let Ok(params) = spec.resolve(profile) else { return Ok(()) }; // the check of the transport reports it
         if self == PathPolicy::CarefulResume {
             let text =
                 "\"careful-resume\" is built for QUIC alone: write \"restart\", or the transport \"quic\"";

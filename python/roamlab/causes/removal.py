@@ -12,7 +12,7 @@ import polars as pl
 
 from roamlab.causes.suspects import timeouts
 from roamlab.records.metrics import span_s
-from roamlab.scenarios.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario, is_declared_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -215,8 +215,7 @@ def _other_floor(
     longest = max(timeouts(results, stall)["rto_ns"].to_list(), default=0)
     value = f"{2 * longest} ns" if spurious else "50 ms"
     for number, flow in enumerate(scenario.tables.get("flows", [])):
-        # A flow of a group has the group's name and its number behind it.
-        if stall.flow == flow["name"] or stall.flow.startswith(f"{flow['name']}-"):
+        if is_declared_by(stall.flow, flow["name"]):
             data = scenario.tables
             data["flows"][number].setdefault("transport", {})["min_rto"] = value
             floor = f"{2 * longest / 1e9:.3g} s" if spurious else value
@@ -288,7 +287,7 @@ def _protocols(data: Tables) -> list[Tables]:
 
 
 def _is_host(data: Tables, name: str) -> bool:
-    return any(name == host["name"] or name.startswith(f"{host['name']}-") for host in data.get("hosts", []))
+    return any(is_declared_by(name, host["name"]) for host in data.get("hosts", []))
 
 
 def _link(scenario: Scenario, place: str) -> tuple[int, bool] | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roamlab.records.slow import FLOOR_NS
+from roamlab.scenarios.scenario import is_declared_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,7 +131,7 @@ def _control(results: Results, flow: str) -> str:
     parameters = results.manifest.parameters
     profile = parameters.get("run", {}).get("profile", "rfc")
     for spec in parameters.get("flows", []):
-        if flow == spec["name"] or flow.startswith(f"{spec['name']}-"):
+        if is_declared_by(flow, spec["name"]):
             transport = spec.get("transport", {})
             control = transport.get("congestion_control") or transport.get("variant")
             control = control or {"linux-6": "cubic", "linux-6-bbr": "bbr"}.get(profile, "reno")

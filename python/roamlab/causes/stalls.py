@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.records.slow import FLOOR_NS
-from roamlab.scenarios.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario, is_declared_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ def sends_file(results: Results, flow: str) -> bool:
     made = results.manifest
     listed = Scenario(made.scenario_text, made.scenario_name).tables.get("flows", [])
     own = [each for each in listed if each["name"] == flow]
-    of_group = [each for each in listed if flow.startswith(f"{each['name']}-")]
+    of_group = [each for each in listed if is_declared_by(flow, each["name"])]
     return any(each["app"]["kind"] == "ftp" for each in own or of_group)
 
 

@@ -384,3 +384,11 @@ def _refuse_sweep(path: Path, text: str) -> None:
             expected=_A_SCENARIO,
             remedy=f"run it with `roamlab sweep {shown(path)}`",
         )
+
+
+def is_declared_by(name: str, declared: str) -> bool:
+    """Whether a flow or host is the one with this name in the scenario, or a member of the group with it.
+
+    A member of a group has the group's name, a hyphen and its number.
+    """
+    return name == declared or name.startswith(f"{declared}-")

@@ -297,7 +297,7 @@ pub struct FlowSpec {
     /// What carries it; absent: UDP.
     #[serde(default)]
     pub transport: TransportSpec,
-    /// Its sender is told of a new path where an end changes cells; absent: it is not.
+    /// Its sender is notified of a new path when an end changes cells; absent: it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path_change: Option<Box<PathChangeSpec>>,
     /// The code point that its sender gives its packets, 0 to 63. That of forwarded packets is a mark from outside.

@@ -25,7 +25,7 @@ pub struct PathChangeSpec {
     /// How long after that phase it is noticed, at the node that the phase is noted at; a duration, or a law.
     #[serde(default)]
     pub delay: DurationLaw,
-    /// Probability that nobody notices the phase; 0 to below 1.
+    /// Probability that the phase is not noticed; 0 to below 1.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub missed: f64,

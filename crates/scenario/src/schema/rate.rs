@@ -1,11 +1,9 @@
 //! The rate of a link: constant, or recorded.
 
-use roamlab_engine::{InputFile, Rate};
+use roamlab_engine::{InputFile, Rate, tagged};
 use roamlab_radio::{LossSpec, Opportunities};
 use schemars::JsonSchema;
-use serde::de::value::MapAccessDeserializer;
-use serde::{Deserialize, Deserializer, Serialize, de};
-use std::fmt;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The rate of a link: a constant one, or a recorded one.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
@@ -89,19 +87,11 @@ impl From<Rate> for LinkRate {
 
 impl<'de> Deserialize<'de> for LinkRate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> de::Visitor<'de> for Either {
-            type Value = LinkRate;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a rate with its unit, for example \"2 Mbit/s\"")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<LinkRate, E> {
-                text.parse().map(LinkRate::Constant).map_err(E::custom)
-            }
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<LinkRate, A::Error> {
-                RecordedRate::deserialize(MapAccessDeserializer::new(map)).map(LinkRate::Recorded)
-            }
-        }
-        deserializer.deserialize_any(Either)
+        tagged::deserialize_text_or_table(
+            deserializer,
+            "a rate with its unit, for example \"2 Mbit/s\"",
+            |text| text.parse().map(LinkRate::Constant),
+            LinkRate::Recorded,
+        )
     }
 }

@@ -277,7 +277,7 @@ impl QuicSender {
         }
     }
 
-    /// The sender is told that its packets take another path, though no address has changed, and does what the policy
+    /// The sender is notified that its packets take another path, though no address has changed, and does what the policy
     /// says. How many packets it has counted lost; `None`: it has done nothing.
     pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
         if matches!(self.handshake, Handshake::Underway { .. }) || policy == PathPolicy::Nothing {

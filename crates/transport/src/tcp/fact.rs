@@ -1,63 +1,45 @@
 //! The reports of a sender: events, and its variables at any time.
 
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, Time, named};
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])+ $name:literal => $kind:ident,)+) => {
-        /// What happened.
-        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-        pub enum TcpFactKind {
-            $($(#[$doc])+ $kind,)+
-        }
-
-        impl TcpFactKind {
-            /// All, in the order of their codes.
-            pub const ALL: &'static [TcpFactKind] = &[$(TcpFactKind::$kind,)+];
-
-            /// The name of the kind in records.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(TcpFactKind::$kind => $name,)+
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    /// An ACK changed cwnd or ssthresh. `seq` is the segment it expects next.
-    "window" => Window,
-    /// Duplicate ACKs made the sender retransmit `seq` and cut the window.
-    "fast-retransmit" => FastRetransmit,
-    /// The retransmission timer went off; `seq` is the first segment outstanding.
-    "timeout" => Timeout,
-    /// Loss recovery ended with an ACK that expects `seq`.
-    "recovery-exit" => RecoveryExit,
-    /// The congestion experienced by a segment made the sender cut the window (ECN).
-    "ecn-reduction" => EcnReduction,
-    /// The latest retransmission was not needed, and the window is as it was; `seq` is the segment the ACK expects.
-    "spurious" => Spurious,
-    /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
-    "idle-restart" => IdleRestart,
-    /// No ACK came for two round trips, and `seq` goes out as a probe (TLP).
-    "tail-loss-probe" => TailLossProbe,
-    /// The ACK of a probe revealed that the probe has repaired a loss, and the window was cut; `seq` is the segment it expects.
-    "tail-loss" => TailLoss,
-    /// Segments sent after `seq` have arrived, and it is too late to be only reordered (RACK): it is lost.
-    "rack-mark" => RackMark,
-    /// QUIC: everything over several probe timeouts was lost, and the window is two packets (RFC 9002 §7.6). `seq` is the
-    /// first segment lost.
-    "persistent-congestion" => PersistentCongestion,
-    /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
-    /// `seq` is the first segment outstanding.
-    "migration" => Migration,
-    /// The sender was told of a new path, and has done what its policy says. `seq` is the first segment outstanding.
-    "path-change" => PathChange,
-    /// QUIC: the window jumps to half of that of the former path (RFC 9959 §3.3). `seq` is the first segment outstanding.
-    "jump" => Jump,
-    /// QUIC: that window was too much, and what has arrived counts (RFC 9959 §3.5). `seq` is the first segment lost, or the
-    /// first one outstanding if only the round-trip time says so.
-    "safe-retreat" => SafeRetreat,
+named! {
+    /// What happened.
+    #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+    pub enum TcpFactKind {
+        /// An ACK changed cwnd or ssthresh. `seq` is the segment it expects next.
+        Window => "window",
+        /// Duplicate ACKs made the sender retransmit `seq` and cut the window.
+        FastRetransmit => "fast-retransmit",
+        /// The retransmission timer went off; `seq` is the first segment outstanding.
+        Timeout => "timeout",
+        /// Loss recovery ended with an ACK that expects `seq`.
+        RecoveryExit => "recovery-exit",
+        /// The congestion experienced by a segment made the sender cut the window (ECN).
+        EcnReduction => "ecn-reduction",
+        /// The latest retransmission was not needed, and the window is as it was; `seq` is the segment the ACK expects.
+        Spurious => "spurious",
+        /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
+        IdleRestart => "idle-restart",
+        /// No ACK came for two round trips, and `seq` goes out as a probe (TLP).
+        TailLossProbe => "tail-loss-probe",
+        /// The ACK of a probe revealed that the probe has repaired a loss, and the window was cut; `seq` is the segment it expects.
+        TailLoss => "tail-loss",
+        /// Segments sent after `seq` have arrived, and it is too late to be only reordered (RACK): it is lost.
+        RackMark => "rack-mark",
+        /// QUIC: everything over several probe timeouts was lost, and the window is two packets (RFC 9002 §7.6). `seq` is the
+        /// first segment lost.
+        PersistentCongestion => "persistent-congestion",
+        /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
+        /// `seq` is the first segment outstanding.
+        Migration => "migration",
+        /// The sender was told of a new path, and has done what its policy says. `seq` is the first segment outstanding.
+        PathChange => "path-change",
+        /// QUIC: the window jumps to half of that of the former path (RFC 9959 §3.3). `seq` is the first segment outstanding.
+        Jump => "jump",
+        /// QUIC: that window was too much, and what has arrived counts (RFC 9959 §3.5). `seq` is the first segment lost, or the
+        /// first one outstanding if only the round-trip time says so.
+        SafeRetreat => "safe-retreat",
+    }
 }
 
 /// One fact, with the sender's state just after it.

@@ -190,7 +190,7 @@ impl TcpSender {
         }
     }
 
-    /// The sender is told that its segments take another path, and does what the policy says. How many segments it has
+    /// The sender is notified that its segments take another path, and does what the policy says. How many segments it has
     /// counted lost; `None`: it has done nothing.
     pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
         let connects = self.state.una == 0 && self.state.params.has_syn();

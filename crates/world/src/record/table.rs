@@ -265,21 +265,11 @@ macro_rules! words {
 /// Declares words: what they mean, and how they stand in records.
 macro_rules! vocabulary {
     ($(#[doc = $about:literal])+ $type:ident { $($(#[doc = $meaning:literal])+ $value:ident => $word:literal;)+ }) => {
-        $(#[doc = $about])+
-        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-        pub enum $type {
-            $($(#[doc = $meaning])+ $value,)+
-        }
-
-        impl $type {
-            /// All, in the order of their codes.
-            pub const ALL: &'static [$type] = &[$($type::$value,)+];
-
-            /// The word for it in records.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($type::$value => $word,)+
-                }
+        roamlab_engine::named! {
+            $(#[doc = $about])+
+            #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+            pub enum $type {
+                $($(#[doc = $meaning])+ $value => $word,)+
             }
         }
 

@@ -298,9 +298,6 @@ class Planned:
     """Of these within `JUMP_S` plus a second of a handoff into the cell."""
 
 
-PLAN_WINDOWS_S = np.arange(0.0, PLAN_SPAN_S, WINDOW_S)
-
-
 @reads(deliveries="time_ns flow fresh", drops="time_ns place", flows="flow")
 def planned(results: Results, moves: Sequence[float], span_s: float = PLAN_SPAN_S) -> Planned:
     """Measures the first `span_s` of a run with handoffs into the cell at `moves`."""

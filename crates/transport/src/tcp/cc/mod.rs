@@ -273,7 +273,7 @@ pub(crate) enum RecoveryStep {
     Threshold(f64),
 }
 
-/// The sender is told that its segments take another path.
+/// The sender is notified that its segments take another path.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct NewPath {
     /// The next segment to be sent, the first one that takes it for certain.
@@ -283,14 +283,9 @@ pub(crate) struct NewPath {
 }
 
 impl NewPath {
-    /// Whether an ACK measures the new path.
-    pub fn is_measured_by(self, ack: &AckEvent) -> bool {
-        ack.una > self.next && ack.rtt.is_some()
-    }
-
-    /// The same of a path that is yet to be measured; then it is so no more.
+    /// Whether an ACK is the first to measure the path that is yet to be measured. It is then measured.
     pub fn take_measured(path: &mut Option<NewPath>, ack: &AckEvent) -> bool {
-        path.take_if(|path| path.is_measured_by(ack)).is_some()
+        path.take_if(|path| ack.una > path.next && ack.rtt.is_some()).is_some()
     }
 }
 
