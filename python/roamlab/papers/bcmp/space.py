@@ -23,9 +23,9 @@ def ask(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[
 
 
 def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callable[[], Sequence[Claim]]:
-    """One run of all procedures; no and planned handovers in the tree, with a variant of each kind."""
+    """One run of all procedures; no and planned handovers in the tree, with a variant driven by loss and Vegas."""
     procedures = evidence.procedures(batch, runs[:1], interpretation)
-    still = evidence.still(batch, runs, interpretation, ["tree"], ["reno", "sack", "vegas"])
+    still = evidence.still(batch, runs, interpretation, ["tree"], ["reno", "vegas"])
     return lambda: [claims.login(procedures, interpretation.moves), claims.nomove(still, str(interpretation))]
 
 
