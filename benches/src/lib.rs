@@ -118,6 +118,11 @@ impl Network {
                 "min_threshold = \"90000 pkt\", max_threshold = \"95000 pkt\", max_p = 0.02, gentle = false, ",
                 "mean_packet = \"40 B\", threshold_unit = \"packets\", probability_unit = \"packets\" }\n",
             ),
+            // No loss: what is measured is a sender that paces, not how Reno's recovery repairs an overshoot.
+            Network::GigabitBbr => concat!(
+                "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
+                "queue = { kind = \"droptail\", limit = \"20000 pkt\", count_in_service = true }\n",
+            ),
             _ => concat!(
                 "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
                 "queue = { kind = \"droptail\", limit = \"1000 pkt\", count_in_service = true }\n",

@@ -390,9 +390,7 @@ impl<E: Copy> EventScheduler<E> {
     /// Puts an entry in place of the heap's first.
     fn sink(&mut self, entry: Entry<E>) {
         let mut at = 0;
-        loop {
-            let children = (4 * at + 1)..(4 * at + 5).min(self.heap.len());
-            let Some(best) = children.min_by_key(|&child| self.heap[child].rank()) else { break };
+        while let Some(best) = self.first_child(at) {
             if entry.rank() < self.heap[best].rank() {
                 break;
             }
@@ -400,6 +398,23 @@ impl<E: Copy> EventScheduler<E> {
             at = best;
         }
         self.heap[at] = entry;
+    }
+
+    /// The earliest of the entries below this one in the heap.
+    #[inline(always)]
+    fn first_child(&self, at: usize) -> Option<usize> {
+        let first = 4 * at + 1;
+        let children = self.heap.get(first..)?;
+        let earlier = |one: usize, other: usize| match children[other].rank() < children[one].rank() {
+            true => other,
+            false => one,
+        };
+        let best = match children.len() {
+            0 => return None,
+            1..=3 => (1..children.len()).fold(0, earlier),
+            _ => earlier(earlier(0, 1), earlier(2, 3)),
+        };
+        Some(first + best)
     }
 
     /// Gives a lane an earlier key.

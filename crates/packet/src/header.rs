@@ -127,6 +127,9 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// No blocks.
+    pub const NONE: SackBlocks = SackBlocks { blocks: [(0, 0); 4], len: 0 };
+
     /// Adds a block behind those present; the fifth and later ones are ignored.
     pub fn push(&mut self, start: u32, end: u32) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {

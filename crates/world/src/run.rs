@@ -74,7 +74,7 @@ fn flow_totals(world: &World, end: Time) -> totals::Flows {
     };
     let time = |time: Option<Time>| time.map_or(-1, |time| time.as_nanos() as i64);
     totals::Flows {
-        flow: Column::unique(flows.iter().map(|flow| flow.name.clone())),
+        flow: Column::unique(flows.iter().map(|flow| flow.name.to_string())),
         source: Column::words(flows.iter().map(|flow| node(flow.src))),
         destination: Column::words(flows.iter().map(|flow| node(flow.dst))),
         kind: Column::words(flows.iter().map(|flow| flow.kind())),

@@ -5,19 +5,25 @@
 
 use crate::params::Handshake;
 use crate::tcp::TcpSender;
+use crate::tcp::cc::Pacer;
+use crate::tcp::state::SendQuota;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{BareTcpHeader, TcpFlags};
+use roamlab_packet::{BareTcpHeader, SackBlocks, TcpFlags};
 use std::ops::Range;
 
 impl TcpSender {
+    /// An input has been dealt with that was not one for the fast path: whether the next one may be.
+    pub(super) fn note_fast_path(&mut self) {
+        self.follows = self.state.records_or_paces();
+        self.fast = self.allows_fast_path();
+    }
+
     /// Whether nothing unusual is on, in what has been agreed, in what has happened and in what is due.
-    pub(super) fn allows_fast_path(&self) -> bool {
+    fn allows_fast_path(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
-        let agreed = !params.ecn
-            && !params.timestamps
-            && !params.ns2_free_timestamps()
-            && state.control.allows_fast_path(&state.window)
-            && !params.pacing;
+        let agreed = !params.ecn && !params.timestamps && !params.ns2_free_timestamps();
+        let recorded = state.sent_segments.as_ref().is_none_or(|sent| sent.is_plain() && !state.goes_back());
+        let paced = !state.window.is_paced() || Pacer::paces(&state.window, state.data_segments());
         let usual = state.una > 0
             && state.inflation == 0
             && state.probes == 0
@@ -26,7 +32,7 @@ impl TcpSender {
             && !state.spurious.is_watching();
         let due = self.answer || self.probe || self.peer_closed;
         let closing = state.fin.is_some() || state.retransmit.is_some();
-        agreed && usual && !due && !closing && self.recovery.allows_fast_path(state)
+        agreed && recorded && paced && usual && !due && !closing && self.recovery.allows_fast_path(state)
     }
 
     /// Whether the segment is an ACK of new data and nothing else.
@@ -55,26 +61,65 @@ impl TcpSender {
         }
         let before = state.window.sizes();
         let delivered = state.acknowledge(header.ack, now);
-        state.grow_by(&delivered, now);
+        let recorded = match (self.follows, &mut state.sent_segments) {
+            (true, Some(sent)) => sent.on_ack(header.ack, &SackBlocks::NONE, now),
+            _ => delivered,
+        };
+        state.grow_by(&recorded, now);
         state.renew_quota();
         self.recovery.on_fast_ack(state, now);
         if state.window.sizes() != before {
             state.defer_growth(now);
         }
+        if self.follows {
+            state.pace();
+            state.record_as_needed();
+            self.follows = state.records_or_paces();
+        }
         true
     }
 
-    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) permits. Each has to be sent as
-    /// [`bare_segment`](Self::bare_segment) makes it; [`poll_transmit`](Self::poll_transmit) gives none of them.
+    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) permits to be sent now. Each has to
+    /// be sent as [`bare_segment`](Self::bare_segment) makes it, and then [`end_quota`](Self::end_quota) be called;
+    /// [`poll_transmit`](Self::poll_transmit) gives none of them.
     #[inline(always)]
     pub fn take_quota(&mut self) -> Range<u32> {
-        self.state.take_quota()
+        let most = if self.follows { self.state.pacing.permits(&self.state.window) } else { u32::MAX };
+        self.state.take_quota(most)
+    }
+
+    /// The time of a deadline has come: if it is that of pacing alone and nothing unusual is on, the next burst may leave,
+    /// which [`take_quota`](Self::take_quota) gives. `false`, and no change: it is one for
+    /// [`on_deadline`](Self::on_deadline).
+    #[inline]
+    pub fn on_pacing_deadline(&mut self, now: Time) -> bool {
+        let state = &mut self.state;
+        let others = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
+        let alone = self.fast
+            && matches!(state.quota, SendQuota::Window(_))
+            && others.deadline().is_none_or(|other| other > now)
+            && !state.has_facts();
+        if alone {
+            state.pacing.on_deadline(now);
+        }
+        alone
+    }
+
+    /// All segments of [`take_quota`](Self::take_quota) are sent.
+    #[inline(always)]
+    pub fn end_quota(&mut self, now: Time) {
+        if self.follows {
+            self.state.end_quota(now);
+        }
     }
 
     /// A segment within the window that goes out now; all of them have the [same size](Self::segment_size).
     #[inline(always)]
     pub fn bare_segment(&mut self, seq: u32, now: Time) -> BareTcpHeader {
         let retransmission = self.state.sent(seq, now);
+        if self.follows {
+            self.state.record_and_pace(seq, retransmission, now);
+        }
         self.recovery.on_fast_sent(&mut self.state, now);
         let params = &self.state.params;
         let connected = params.handshake == Handshake::ThreeWay;

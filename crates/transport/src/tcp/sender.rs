@@ -18,8 +18,10 @@ use std::sync::Arc;
 #[repr(C)]
 pub struct TcpSender {
     pub(super) state: SendState,
-    /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
+    /// Nothing unusual is on, by the last input that may have changed that (`allows_fast_path`).
     pub(super) fast: bool,
+    /// Segments are recorded or paced: on the fast path too, and by the same input.
+    pub(super) follows: bool,
     /// A bare ACK is due if no segment takes it along.
     pub(super) answer: bool,
     /// A probe of a closed window is due.
@@ -36,9 +38,12 @@ impl TcpSender {
     /// `boot_time_`); arithmetic without ticks ignores it.
     pub fn new(params: impl Into<Arc<TcpParams>>, tick_phase: Duration) -> TcpSender {
         let params = params.into();
+        let recovery = Recovery::new(&params);
+        let state = SendState::new(params, tick_phase);
         TcpSender {
-            recovery: Recovery::new(&params),
-            state: SendState::new(params, tick_phase),
+            follows: state.records_or_paces(),
+            recovery,
+            state,
             fast: false,
             answer: false,
             probe: false,
@@ -100,7 +105,7 @@ impl TcpSender {
         self.report_lost(now);
         self.state.pace();
         self.state.record_as_needed();
-        self.fast = self.allows_fast_path();
+        self.note_fast_path();
     }
 
     /// What the loss recovery has found to be lost.
@@ -219,7 +224,7 @@ impl TcpSender {
         }
         self.state.record(TcpFactKind::PathChange, self.state.una, now);
         self.state.record_as_needed();
-        self.fast = self.allows_fast_path();
+        self.note_fast_path();
         Some(lost)
     }
 
@@ -228,7 +233,13 @@ impl TcpSender {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         match self.state.quota {
             SendQuota::Window(_) if self.fast => {
-                let seq = self.state.next_in_window()?;
+                if self.state.pacing.waits() {
+                    return None;
+                }
+                let Some(seq) = self.state.next_in_window() else {
+                    self.end_quota(now);
+                    return None;
+                };
                 let (header, size) = (self.bare_segment(seq, now).into(), self.segment_size());
                 Some(Segment { header, size, ecn: Ecn::NotEct })
             }
@@ -295,7 +306,7 @@ impl TcpSender {
         self.state.record_growth();
         self.on_timers(now);
         self.state.record_as_needed();
-        self.fast = self.allows_fast_path();
+        self.note_fast_path();
     }
 
     fn on_timers(&mut self, now: Time) {

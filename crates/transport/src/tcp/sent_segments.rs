@@ -64,6 +64,12 @@ impl SentSegments {
         now: Time,
     ) -> Option<LostSegment> {
         let index = seq.checked_sub(self.una).map(|index| index as usize);
+        if index == Some(self.records.len()) {
+            let in_flight = outstanding.saturating_sub(self.held() + self.waiting);
+            let stamp = self.delivery.stamp(self.records.is_empty(), in_flight, now);
+            self.records.push_back(Some(Record { stamp, retransmitted, lost: false }));
+            return None;
+        }
         let earlier = index.and_then(|index| self.records.get(index).copied().flatten());
         self.waiting -= u32::from(earlier.is_some_and(|earlier| earlier.lost));
         let earlier = earlier.filter(|earlier| lost && !earlier.lost && !self.reported.contains(seq));
@@ -72,10 +78,8 @@ impl SentSegments {
         let in_flight = outstanding.saturating_sub(self.held() + self.waiting);
         let stamp = self.delivery.stamp(self.records.is_empty(), in_flight, now);
         let record = Some(Record { stamp, retransmitted, lost: false });
-        match index.map(|index| self.records.get_mut(index)) {
-            Some(Some(earlier)) => *earlier = record,
-            Some(None) => self.records.push_back(record),
-            None => {}
+        if let Some(earlier) = index.and_then(|index| self.records.get_mut(index)) {
+            *earlier = record;
         }
         loss
     }
@@ -123,29 +127,24 @@ impl SentSegments {
         self.delivery.note_app_limited(in_flight);
     }
 
+    /// Whether no outstanding segment is known to be lost or to have arrived.
+    pub fn is_plain(&self) -> bool {
+        self.waiting == 0 && self.searched == (0, 0) && self.reported.is_bare()
+    }
+
     /// An ACK arrived that expects `ack`.
     pub fn on_ack(&mut self, ack: u32, blocks: &SackBlocks, now: Time) -> Delivered {
         let before = self.delivery.delivered();
-        let mut newest: Option<Record> = None;
         let below = (self.una, ack.max(self.una));
-        for &(start, end) in [below].iter().chain(blocks.as_slice()) {
-            let mut seq = self.reported.first_missing(start.max(self.una));
-            while seq < end.min(self.una + self.records.len() as u32) {
-                self.reported.insert(seq);
-                self.delivery.deliver();
-                let record = &mut self.records[(seq - self.una) as usize];
-                if let Some(record) = record {
-                    self.waiting -= u32::from(std::mem::take(&mut record.lost));
-                }
-                let record = *record;
-                let is_newer =
-                    |other: &Record| record.is_none_or(|record| other.stamp.sent > record.stamp.sent);
-                newest = newest.filter(is_newer).or(record);
-                seq = self.reported.first_missing(seq + 1);
-            }
-        }
         let gone = (below.1 - self.una).min(self.records.len() as u32);
-        self.records.drain(..gone as usize);
+        let newest = match blocks.as_slice().is_empty() && self.is_plain() {
+            true => self.take(gone),
+            false => {
+                let newest = self.report(below, blocks);
+                self.records.drain(..gone as usize);
+                newest
+            }
+        };
         self.una += gone;
         self.reported.forget_below(self.una);
         if below.0 < self.path_from {
@@ -158,6 +157,35 @@ impl SentSegments {
         self.rate = rate.filter(|rate| rate.prior_delivered >= self.settled);
         let rtt = (!newest.retransmitted).then(|| now.since(newest.stamp.sent));
         Delivered { segments, rtt }
+    }
+
+    /// Takes out so many records from the front, where [nothing was reported](Self::is_plain). The newest of them.
+    fn take(&mut self, count: u32) -> Option<Record> {
+        let mut newest = None;
+        for _ in 0..count {
+            self.delivery.deliver();
+            newest = newer(newest, self.records.pop_front().flatten());
+        }
+        newest
+    }
+
+    /// Segments in these ranges have arrived. The newest of those for which this is news.
+    fn report(&mut self, below: (u32, u32), blocks: &SackBlocks) -> Option<Record> {
+        let mut newest = None;
+        for &(start, end) in [below].iter().chain(blocks.as_slice()) {
+            let mut seq = self.reported.first_missing(start.max(self.una));
+            while seq < end.min(self.una + self.records.len() as u32) {
+                self.reported.insert(seq);
+                self.delivery.deliver();
+                let record = &mut self.records[(seq - self.una) as usize];
+                if let Some(record) = record {
+                    self.waiting -= u32::from(std::mem::take(&mut record.lost));
+                }
+                newest = newer(newest, *record);
+                seq = self.reported.first_missing(seq + 1);
+            }
+        }
+        newest
     }
 
     /// Outstanding segments that SACK blocks have reported.
@@ -173,6 +201,14 @@ impl SentSegments {
     /// What the latest ACK measured, if it reported a delivery.
     pub fn rate(&self) -> Option<DeliveryRate> {
         self.rate
+    }
+}
+
+/// The record that was sent later, of two that were sent at the same time the second.
+fn newer(first: Option<Record>, second: Option<Record>) -> Option<Record> {
+    match (first, second) {
+        (Some(first), Some(second)) if first.stamp.sent > second.stamp.sent => Some(first),
+        (first, second) => second.or(first),
     }
 }
 

@@ -227,12 +227,12 @@ impl SendState {
         Some(self.nxt - 1)
     }
 
-    /// Takes all that [`next_in_window`](Self::next_in_window) would give, one after the other.
+    /// Takes all that [`next_in_window`](Self::next_in_window) would give, one after the other, `most` at most.
     #[inline(always)]
-    pub fn take_quota(&mut self) -> Range<u32> {
+    pub fn take_quota(&mut self, most: u32) -> Range<u32> {
         let SendQuota::Window(left) = self.quota else { return 0..0 };
         let first = self.nxt;
-        let count = self.window_end().min(self.end).saturating_sub(first).min(left);
+        let count = self.window_end().min(self.end).saturating_sub(first).min(left).min(most);
         self.quota = SendQuota::Window(left - count);
         self.nxt += count;
         first..self.nxt

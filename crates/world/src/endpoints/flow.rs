@@ -218,8 +218,10 @@ impl Transport {
 /// How an end of a flow is woken.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Wake {
-    /// When the pending event is due; `Time::MAX` if none is.
+    /// When the next pending event is due; `Time::MAX` if none is.
     pub armed: Time,
+    /// When another pending event is due, set before that one; `Time::MAX` if none is.
+    pub later: Time,
     /// The end's deadline as it was seen last.
     pub deadline: Time,
     /// The insertion number that was reserved when the deadline was set.
@@ -228,7 +230,7 @@ pub struct Wake {
 
 impl Default for Wake {
     fn default() -> Wake {
-        Wake { armed: Time::MAX, deadline: Time::MAX, place: 0 }
+        Wake { armed: Time::MAX, later: Time::MAX, deadline: Time::MAX, place: 0 }
     }
 }
 
@@ -236,7 +238,7 @@ impl Default for Wake {
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Its name.
-    pub name: String,
+    pub name: Box<str>,
     /// Where its data comes from.
     pub src: NodeId,
     /// Where its data goes.
@@ -347,7 +349,7 @@ impl Flow {
     pub fn new(name: String, ends: [(NodeId, Addr); 2], app: App, transport: Transport) -> Flow {
         let [src, dst] = ends.map(|(node, _)| node);
         Flow {
-            name,
+            name: name.into(),
             src,
             dst,
             here: [src, dst],

@@ -516,7 +516,7 @@ fn names(network: &Network, flows: &Flows) -> Names {
     Names {
         nodes: nodes().map(|node| network.name(node).to_owned()).collect(),
         links: network.queue_names(),
-        flows: flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
+        flows: flows.iter().map(|flow| flow.name.to_string()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: nodes().map(|node| (network.address(node), node)).collect(),
     }
 }

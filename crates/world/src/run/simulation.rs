@@ -64,7 +64,7 @@ impl Simulation {
 
     /// The flow of this name.
     pub fn flow(&self, name: &str) -> Option<FlowId> {
-        let found = self.world.flows.iter().position(|flow| flow.name == name);
+        let found = self.world.flows.iter().position(|flow| &*flow.name == name);
         found.map(|index| FlowId(index as u32))
     }
 

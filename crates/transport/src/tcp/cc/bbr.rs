@@ -267,13 +267,13 @@ impl Bbr {
     /// `bbr_bdp`: segments of the bandwidth-delay product times a gain.
     fn bdp(&self, rate: f64, gain: f64) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return INITIAL_WINDOW };
-        (rate * min_rtt.as_secs_f64() * gain).ceil()
+        rounded_up(rate * min_rtt.as_secs_f64() * gain)
     }
 
     /// `bbr_quantization_budget`: three bursts more, even, and in the probing phase two segments more.
     fn quantized(&self, segments: f64, window: &Window) -> f64 {
         let segments = segments + f64::from(3 * window.burst.min(127));
-        let even = 2.0 * (segments / 2.0).ceil();
+        let even = 2.0 * rounded_up(segments / 2.0);
         let probes = self.mode == Mode::ProbeBw && self.cycle_index == 0;
         even + if probes { 2.0 } else { 0.0 }
     }
@@ -500,8 +500,8 @@ impl Bbr {
         if ack.acked > 0 && !self.recovers(window, ack) {
             let mut target = self.bdp(self.rate(), self.cwnd_gain);
             if self.full {
-                let most = (self.rate() * EXCESS_TIME).floor();
-                target += f64::from(self.excess.get()).min(most);
+                let most = (self.rate() * EXCESS_TIME) as u32;
+                target += f64::from(self.excess.get().min(most));
             }
             let target = self.quantized(target, window);
             let cwnd = if self.full {
@@ -539,6 +539,12 @@ impl Bbr {
         }
         self.conserves
     }
+}
+
+/// The next whole number of segments.
+fn rounded_up(segments: f64) -> f64 {
+    let whole = f64::from(segments as u32);
+    if whole < segments { whole + 1.0 } else { whole }
 }
 
 #[cfg(test)]

@@ -292,7 +292,7 @@ impl NewPath {
 /// A congestion control. Its file also has `Params`, its parameters in scenarios, and `new(&Params)`.
 pub(crate) trait Algorithm {
     /// Whether it now reads the delivery rate or the round-trip time of each ACK, which needs a record of each segment
-    /// sent. It is asked after each event, and on the fast path never.
+    /// sent. It is asked after each event; on the fast path only while there is a record.
     fn records_segments(&self, _window: &Window) -> bool {
         false
     }
@@ -321,11 +321,6 @@ pub(crate) trait Algorithm {
     /// Whether it has a mode in which it empties the path to measure that (ProbeRTT).
     fn probes_rtt(&self) -> bool {
         false
-    }
-
-    /// Whether the sender's fast path is exact for it. There `on_ack` is called as always, but nothing is paced.
-    fn allows_fast_path(&self) -> bool {
-        !self.paces()
     }
 
     /// The SYN is acknowledged.
@@ -495,14 +490,10 @@ macro_rules! storage {
                 }
             }
 
-            pub fn allows_fast_path(&self, window: &Window) -> bool {
+            /// As [`Algorithm::records_segments`].
+            pub fn records_segments(&self, window: &Window) -> bool {
                 match self {
-                    $(
-                        $(#[$only])*
-                        CongestionControl::$kind(algorithm) => {
-                            algorithm.allows_fast_path() && !algorithm.records_segments(window)
-                        }
-                    )+
+                    $($(#[$only])* CongestionControl::$kind(algorithm) => algorithm.records_segments(window),)+
                 }
             }
         }

@@ -21,10 +21,15 @@ const BURST_SECONDS: f64 = 1.0 / 1024.0;
 const RTT_UNIT: u64 = 512;
 
 impl Window {
+    /// Whether segments are paced.
+    #[inline(always)]
+    pub fn is_paced(&self) -> bool {
+        self.pacing_rate.is_finite() && self.pacing_rate > 0.0
+    }
+
     /// The time between two segments; `None` without pacing.
     pub fn pacing_interval(&self) -> Option<Duration> {
-        let paces = self.pacing_rate.is_finite() && self.pacing_rate > 0.0;
-        paces.then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
+        self.is_paced().then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
     }
 
     /// Linux's rule for a congestion control without a rate of its own.
@@ -78,9 +83,24 @@ impl Pacer {
         self.timer.expired(now); // what waits goes out next
     }
 
+    /// Whether a segment is paced that is among the first `number` with data.
+    pub fn paces(window: &Window, number: u32) -> bool {
+        window.is_paced() && number > UNPACED
+    }
+
+    /// How many segments may leave now, if all of them [are paced](Self::paces) or none is.
+    #[inline(always)]
+    pub fn permits(&self, window: &Window) -> u32 {
+        match (self.waits(), window.is_paced()) {
+            (true, _) => 0,
+            (false, true) => window.burst.saturating_sub(self.left).max(1),
+            (false, false) => u32::MAX,
+        }
+    }
+
     /// A segment leaves; it is among the first `number` with data.
     pub fn sent(&mut self, window: &Window, number: u32, now: Time) {
-        if window.pacing_interval().is_none() || number <= UNPACED {
+        if !Pacer::paces(window, number) {
             return;
         }
         self.left += 1;

@@ -65,9 +65,10 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
     let (mut one_by_one, mut at_once) = (sender.clone(), sender.clone());
     let polled: Vec<Segment> = std::iter::from_fn(|| one_by_one.poll_transmit(now)).collect();
     let (ecn, size) = (Ecn::NotEct, at_once.segment_size());
+    let permitted = at_once.take_quota();
     let segment = |seq| Segment { header: at_once.bare_segment(seq, now).into(), size, ecn };
-    let permitted: Vec<Segment> = sender.clone().take_quota().map(segment).collect();
-    at_once.take_quota();
+    let permitted: Vec<Segment> = permitted.map(segment).collect();
+    at_once.end_quota(now);
     assert_eq!(permitted, polled);
     assert_eq!(format!("{at_once:?}"), format!("{one_by_one:?}"));
 }
@@ -89,6 +90,7 @@ fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rn
         timestamps: Some(below(5) == 0),
         ecn: Some(below(5) == 0 || usual.ecn),
         max_cwnd: Some(Packets(below(2) * 20)),
+        pacing: Some(below(4) == 0 || usual.pacing),
         spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
         ..plain
     };
@@ -140,7 +142,12 @@ fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rn
             }
             other => {
                 flying.extend(other);
-                sender_step(&mut sender, |sender| sender.on_deadline(now));
+                sender_step(&mut sender, |sender| {
+                    if !sender.on_pacing_deadline(now) {
+                        sender.on_deadline(now);
+                    }
+                });
+                permits_what_it_would_send(&sender.quick, now);
                 receiver_step(&mut receiver, |receiver| receiver.on_deadline(now));
             }
         }

@@ -153,11 +153,29 @@ impl SendState {
 
     /// Begins or ends the record of segments, as the congestion control now needs it.
     pub fn record_as_needed(&mut self) {
-        let needed = self.control.algorithm().records_segments(&self.window);
+        let needed = self.control.records_segments(&self.window);
         if needed != self.sent_segments.is_some() {
             let record = || Box::new(SentSegments::of_unknown(self.una, self.snd_max));
             self.sent_segments = needed.then(record);
         }
+    }
+
+    /// Whether segments that go out are recorded or paced.
+    pub fn records_or_paces(&self) -> bool {
+        self.sent_segments.is_some() || self.window.is_paced() || self.params.pacing
+    }
+
+    /// What the latest input permits to go out now has gone out.
+    pub fn end_quota(&mut self, now: Time) {
+        if !self.pacing.waits() {
+            self.note_app_limited();
+            self.pacing.end_burst(&self.window, now);
+        }
+    }
+
+    /// Segments with data that went out so far.
+    pub fn data_segments(&self) -> u32 {
+        self.snd_max.saturating_sub(u32::from(self.params.has_syn()))
     }
 
     /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
@@ -171,7 +189,7 @@ impl SendState {
         {
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
-        self.pacing.sent(&self.window, self.snd_max - u32::from(self.params.has_syn()), now);
+        self.pacing.sent(&self.window, self.data_segments(), now);
     }
 
     /// These segments are lost, other than what the receiver holds, and wait to be sent again.

@@ -71,8 +71,8 @@ impl Flows {
         }
     }
 
-    /// An endpoint's deadline may have come. A wake-up that an earlier one has replaced is none: it must not set
-    /// another, or each deadline that was ever brought forward would leave one more wake-up going for good.
+    /// An endpoint's deadline may have come. A wake-up that is not known any more is none: it must not set another, or
+    /// each deadline that was ever brought forward would leave one more wake-up going for good.
     pub(crate) fn endpoint_wake(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
         let now = net.cx().now;
         let state = &mut self.flows[flow as usize];
@@ -80,9 +80,16 @@ impl Flows {
         if wake.armed != now {
             return;
         }
-        wake.armed = Time::MAX;
+        wake.armed = std::mem::replace(&mut wake.later, Time::MAX);
         if state.transport.next_deadline(side).is_none_or(|deadline| deadline > now) {
             return self.arm(flow, side, net.cx());
+        }
+        if side == Side::Sender
+            && let Transport::Tcp { sender, .. } = &mut state.transport
+            && !net.cx().is_tracing()
+            && sender.on_pacing_deadline(now)
+        {
+            return self.send_quota(flow, net);
         }
         state.transport.on_deadline(side, now);
         self.pump(flow, side, net);
@@ -167,6 +174,7 @@ impl Flows {
         let state = &mut self.flows[flow as usize];
         if let Transport::Tcp { sender, .. } = &mut state.transport {
             sender.forget_growth();
+            sender.end_quota(net.cx().now);
             let event = Event::Endpoint { flow, side: Side::Sender };
             set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
         }
@@ -424,8 +432,9 @@ impl Flows {
     }
 }
 
-/// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one time a
-/// deadline has the place of the moment when it was set, as if it had been an event from then on.
+/// One pending wake-up for each end; another is set only when it must come earlier, and the first is kept for what is due
+/// then: of a paced sender the retransmission timer. Among what happens at one time a deadline has the place of the moment
+/// when it was set, as if it had been an event from then on.
 #[inline(always)]
 fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Context) {
     let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
@@ -433,6 +442,7 @@ fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cont
         (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());
     }
     if deadline < wake.armed {
+        wake.later = wake.later.min(wake.armed);
         wake.armed = deadline.max(cx.now);
         cx.scheduler.push_once(wake.armed, wake.place, event);
     }
