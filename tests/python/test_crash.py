@@ -14,12 +14,12 @@ from conftest import ROOT
 def test_a_kill_loses_nothing(command: str) -> None:
     program = [sys.executable, str(ROOT / "tests/crash/crash.py"), "--commands", command]
     done = subprocess.run(
-        [*program, "--calls", "6", "--moments", "4"],
+        [*program, "--calls", "3", "--moments", "2"],
         capture_output=True,
         text=True,
         check=False,
         timeout=500,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{command}: killed at 6 of " in done.stdout
-    assert f"{command}: killed at 4 moments, 0 faults" in done.stdout
+    assert f"{command}: killed at 3 of " in done.stdout
+    assert f"{command}: killed at 2 moments, 0 faults" in done.stdout

@@ -87,7 +87,7 @@ fn transfer(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_arrives_once(losses in prop::collection::vec(prop::bool::weighted(0.2), 0..400), delayed: bool) {
