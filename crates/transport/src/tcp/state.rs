@@ -1,21 +1,21 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
+use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use crate::tcp::timers::Timer;
-use accurate::Accurate;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) mod accurate;
 mod cuts;
+mod echoes;
 mod new_path;
 mod reports;
 

@@ -1,6 +1,6 @@
 //! The receiver's part of accurate ECN (RFC 9768): the answer to the SYN, the counters, and which marks ask for an ACK.
 
-use crate::tcp::state::accurate::{FIRST_BYTES, FIRST_COUNT};
+use crate::tcp::accurate::{FIRST_BYTES, FIRST_COUNT};
 use roamlab_packet::{AccEcnOption, Ecn, TcpFlags};
 
 /// Marked segments since the last ACK that ask for one; there is then data that is not acknowledged (§3.2.2.5.1).

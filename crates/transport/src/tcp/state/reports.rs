@@ -1,8 +1,8 @@
 //! What the sender reports to its congestion control: ACKs, steps of the recovery, and segments that go out.
 
 use super::SendState;
-use super::accurate::Accurate;
 use crate::params::{Handshake, TcpParams};
+use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, RecoveryStep, Window};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};

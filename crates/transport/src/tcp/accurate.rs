@@ -5,7 +5,6 @@
 //!
 //! DEVIATION: ACKs and the SYN are not ECN-capable, as RFC 3168 has it; RFC 9768 leaves it open.
 
-use super::SendState;
 use roamlab_packet::{AccEcnOption, Ecn, TcpFlags, TcpHeader};
 
 /// What the SYN/ACK says.
@@ -122,73 +121,42 @@ impl Accurate {
         self.sacked_end = end.map_or(self.sacked_end, |end| self.sacked_end.max(end));
         count
     }
-}
 
-impl SendState {
-    /// What the SYN offers (RFC 3168 §6.1.1; RFC 9768 §3.1.1). The second retransmission offers nothing: a middlebox may be
-    /// dropping what does (RFC 9768 §3.1.4.1).
-    pub fn offer(&self) -> TcpFlags {
-        match (&self.accurate, self.params.ecn) {
-            (Some(_), _) if self.timeouts < 2 => TcpFlags::default().with_ace(0b111),
-            (None, true) => TcpFlags::ECE.with(TcpFlags::CWR),
-            _ => TcpFlags::default(),
-        }
+    /// Whether data may be ECN-capable.
+    pub fn permits_ecn(&self) -> bool {
+        self.agreed != Agreed::Nothing && !self.mangled && !self.cleared
     }
 
-    /// Whether data is ECN-capable.
-    pub fn uses_ecn(&self) -> bool {
-        let agreed = self.accurate.as_ref();
-        self.params.ecn
-            && agreed.is_none_or(|accurate| {
-                accurate.agreed != Agreed::Nothing && !accurate.mangled && !accurate.cleared
-            })
+    /// Whether ACKs count.
+    pub fn counts(&self) -> bool {
+        self.agreed == Agreed::Accurate
     }
 
-    /// The codepoint of data that is ECN-capable.
-    pub fn codepoint(&mut self) -> Ecn {
-        let counts = self.accurate.as_ref().is_some_and(|accurate| accurate.agreed == Agreed::Accurate);
-        if counts && self.control.algorithm().sends_ect1() { Ecn::Ect1 } else { Ecn::Ect0 }
-    }
-
-    /// Whether the sender tells by CWR that it has cut its window (RFC 3168 §6.1.2).
+    /// Whether the other end waits for CWR (RFC 3168 §6.1.2).
     pub fn uses_cwr(&self) -> bool {
-        self.accurate.as_ref().is_none_or(|accurate| accurate.agreed == Agreed::Classic)
+        self.agreed == Agreed::Classic
     }
 
     /// The flags of the ACE field.
     pub fn ace(&self) -> TcpFlags {
-        match &self.accurate {
-            Some(accurate) if accurate.agreed == Agreed::Accurate => {
-                TcpFlags::default().with_ace(accurate.arrived as u8)
-            }
-            _ => TcpFlags::default(),
-        }
+        let ace = if self.counts() { self.arrived as u8 } else { 0 };
+        TcpFlags::default().with_ace(ace)
     }
 
-    /// Whether a segment echoes congestion: how many of the segments that it acknowledges were marked.
-    #[inline]
-    pub fn echoed(&mut self, header: &TcpHeader, ecn: Ecn) -> Option<u32> {
-        let acked = header.ack.saturating_sub(self.una);
-        let syn = header.flags.has(TcpFlags::SYN);
-        match &mut self.accurate {
-            None => (self.params.ecn && header.flags.has(TcpFlags::ECE) && !syn).then_some(acked),
-            Some(_) => self.accurately_echoed(header, ecn, acked),
-        }
-    }
-
+    /// Whether a segment echoes congestion: how many of the `acked` segments that it acknowledges were marked.
     #[inline(never)]
-    fn accurately_echoed(&mut self, header: &TcpHeader, ecn: Ecn, acked: u32) -> Option<u32> {
-        let (segment, accurate) = (self.params.segment.0 as u32, self.accurate.as_mut()?);
+    pub fn echoed(&mut self, header: &TcpHeader, ecn: Ecn, acked: u32, segment: u32) -> Option<u32> {
         let syn = header.flags.has(TcpFlags::SYN);
-        match accurate.agreed {
+        match self.agreed {
             Agreed::Open if syn => {
-                accurate.on_syn_ack(header, ecn);
+                self.on_syn_ack(header, ecn);
                 None
             }
             Agreed::Accurate if !syn => {
-                accurate.arrived += u32::from(ecn == Ecn::Ce);
-                accurate.latest = accurate.on_ack(header, acked, segment);
-                (accurate.latest > 0 && !accurate.cleared).then_some(accurate.latest)
+                self.arrived += u32::from(ecn == Ecn::Ce);
+                self.latest = self.on_ack(header, acked, segment);
+                // §3.2.2.4: a cleared field reports nothing.
+                (self.latest > 0 && !self.cleared).then_some(self.latest)
             }
             Agreed::Classic => (header.flags.has(TcpFlags::ECE) && !syn).then_some(acked),
             _ => None,
