@@ -83,6 +83,7 @@ quick:
 deep: mutate mutants crash planted links
 	$(MAKE) fuzz SECONDS=100
 	$(BIN)/python tests/python/generated.py 1000
+	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
 
 lint: lint-rust lint-python
 

@@ -51,6 +51,9 @@ def catalogue() -> str:
 def tcp_profile(profile: str, variant: str) -> str | None:
     """The knobs of a TCP profile for one variant, as JSON; None if there is no such profile or variant."""
 
+def usual_variant(profile: str) -> str | None:
+    """The variant of a TCP connection that names none, under a profile; None if there is no such profile."""
+
 def tables() -> list[tuple[str, str, str, list[tuple[str, str, str, str, list[tuple[str, str]]]]]]:
     """The schemas of the tables of a run.
 

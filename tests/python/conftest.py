@@ -53,6 +53,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "schema",
         "catalogue",
         "tcp_profile",
+        "usual_variant",
         "build_hash",
         "run",
         "run_many",

@@ -74,6 +74,10 @@ def tcp_profile(profile: str, variant: str) -> str | None:
     return json.dumps([row | {"differs": True}]) if (profile, variant) == ("ns2", "reno") else None
 
 
+def usual_variant(profile: str) -> str | None:
+    return "reno" if profile in ("rfc", "ns2") else None
+
+
 def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
     found = [ScenarioError(f"{name}: a title has no effect")] if "title" in tomli.loads(text) else []
     return found, 1000, 2_000_000

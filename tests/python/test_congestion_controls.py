@@ -129,6 +129,26 @@ def test_dctcp_gives_up_what_is_marked() -> None:
     assert min(cuts["dctcp"][10:]) > 0.75, "alpha is the share of marks, and not one"
 
 
+def test_prague_keeps_the_queue_at_its_marks() -> None:
+    base = BASE.set("cells.enb1.queue", MARKING)
+    results = rl.run(base.set(f"{TRANSPORT}.variant", "prague"))
+    assert _goodput(results, 3, 8) > 0.95 * RATE
+    assert _median_delay(results, 3, 8) < 0.024 + 25 * 1488 * 8 / 20e6, "paced: 20 packets, and hardly more"
+    windows = _windows(results)
+    cuts = [
+        after / before
+        for (_, _, before), (time, event, after) in pairwise(windows)
+        if event == "ecn-reduction" and 3 < time < 8
+    ]
+    assert min(cuts) > 0.75, "the average is the share of marks, and not one"
+    first = next(
+        after / before
+        for (_, _, before), (_, event, after) in pairwise(windows)
+        if event == "ecn-reduction"
+    )
+    assert abs(first - 0.5) < 0.02, "the average is 1 before the first mark"
+
+
 def test_pacing_spreads_a_window() -> None:
     fast = BASE.set_all({"cells.enb1.rate": "200 Mbit/s", f"{TRANSPORT}.initial_window": "30 pkt"})
     together, paced = (
@@ -149,6 +169,9 @@ def test_pacing_spreads_a_window() -> None:
         ({"variant": "bbr2"}, "the nearest is `bbr3`"),
         ({"variant": "dctcp", "ecn": False}, "write true, or leave it out"),
         ({"congestion_control": {"kind": "dctcp", "gain": 0.0}}, "write 0.0625"),
+        ({"variant": "prague", "accecn": False}, "write true, or leave it out"),
+        ({"accecn": True, "ecn": False}, "write true, or leave it out"),
+        ({"accecn": True, "handshake": "none"}, "three-way"),
     ],
 )
 def test_what_does_not_fit_is_refused(values: dict[str, object], expected: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import planted_today
 from hand_made import FakeResults, ns
-from roamlab.causes.senders import Part, parts
+from roamlab.causes.senders import Part, _control, parts
 from roamlab.causes.stalls import Stall
 from roamlab.records.slow import SlowPeriod
 
@@ -78,3 +78,22 @@ def test_bbr_has_the_round_trip_time_of_the_shorter_path(later: float, told: boo
 def test_planted_parts_are_named() -> None:
     told, right = planted_today.measure(len(planted_today.KINDS))
     assert right == len(planted_today.KINDS), told
+
+
+@pytest.mark.parametrize(
+    ("profile", "transport", "control"),
+    [
+        ("rfc", {"kind": "tcp"}, "reno"),
+        ("linux-6", {"kind": "tcp"}, "cubic"),
+        ("linux-6-bbr", {"kind": "tcp"}, "bbr"),
+        ("linux-6-bbr", {"kind": "quic"}, "reno"),
+        ("linux-6-bbr", {"kind": "tcp", "variant": "sack"}, "sack"),
+        ("rfc", {"kind": "quic", "congestion_control": {"kind": "bbr3"}}, "bbr3"),
+    ],
+)
+def test_a_flow_that_names_no_congestion_control_has_that_of_its_profile(
+    profile: str, transport: dict[str, object], control: str
+) -> None:
+    parameters = {"run": {"profile": profile}, "flows": [{"name": "download", "transport": transport}]}
+    results = SimpleNamespace(manifest=SimpleNamespace(parameters=parameters))
+    assert _control(results, "download") == control  # type: ignore[arg-type]

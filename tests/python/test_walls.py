@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
     "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},
 }
-_FOR_TESTS = {"insta", "libm", "proptest", "serde_json", "toml", "flate2"}
+_FOR_TESTS = {"insta", "libm", "proptest", "serde_json", "toml", "flate2"} | {"num-rational", "s2n-quic-core"}
 # Benchmarks and fuzz targets may look into every crate; nobody imports them.
 # The binding's build script hashes the sources.
 _OUTSIDE = {"roamlab-benches", "roamlab-fuzz"}

@@ -27,6 +27,18 @@ pub enum Ecn {
     Ce,
 }
 
+impl Ecn {
+    /// What the ACE field of a handshake says of the field in which a SYN arrived (RFC 9768 §3.1.1 table 2).
+    pub const fn as_ace(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0b010,
+            Ecn::Ect1 => 0b011,
+            Ecn::Ect0 => 0b100,
+            Ecn::Ce => 0b110,
+        }
+    }
+}
+
 /// The type-of-service octet: DSCP and ECN field.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Tos(pub u8);
@@ -107,6 +119,20 @@ impl TcpFlags {
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: TcpFlags = TcpFlags(1 << 4);
 
+    /// Accurate ECN (RFC 9768 §3.1).
+    pub const AE: TcpFlags = TcpFlags(1 << 5);
+
+    /// AE, CWR and ECE as a number, the ACE field (RFC 9768 §3.2.2).
+    pub const fn ace(self) -> u8 {
+        self.0 >> 3 & 0b111
+    }
+
+    /// The same with the lower three bits of `ace` as AE, CWR and ECE.
+    #[must_use]
+    pub const fn with_ace(self, ace: u8) -> TcpFlags {
+        TcpFlags(self.0 & !(0b111 << 3) | (ace & 0b111) << 3)
+    }
+
     /// Whether all bits of `other` are set.
     pub const fn has(self, other: TcpFlags) -> bool {
         self.0 & other.0 == other.0
@@ -158,6 +184,59 @@ pub struct Timestamps {
     pub echo: Time,
 }
 
+/// The option of accurate ECN (RFC 9768 §3.2.3): bytes of payload that have arrived with each codepoint, modulo 2^24.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct AccEcnOption {
+    /// As they stand on the wire: that of an ECT codepoint, of CE, of the other ECT codepoint.
+    counters: [[u8; 3]; 3],
+    /// How many of them there are, 0 to 3; with [`AccEcnOption::ECT1_FIRST`] the first is that of ECT(1).
+    shape: u8,
+}
+
+impl AccEcnOption {
+    const ECT1_FIRST: u8 = 1 << 2;
+
+    /// The first `count` of the counters of ECT(0), CE and ECT(1), or of ECT(1), CE and ECT(0); none: no option.
+    pub const fn new(ect0: u32, ce: u32, ect1: u32, ect1_first: bool, count: u8) -> AccEcnOption {
+        const fn lower(counter: u32) -> [u8; 3] {
+            let [_, high, middle, low] = counter.to_be_bytes();
+            [high, middle, low]
+        }
+        let count = if count > 3 { 3 } else { count };
+        let (first, last) = if ect1_first { (ect1, ect0) } else { (ect0, ect1) };
+        let order = if ect1_first { AccEcnOption::ECT1_FIRST } else { 0 };
+        AccEcnOption { counters: [lower(first), lower(ce), lower(last)], shape: count | order }
+    }
+
+    /// The counters that there are, as they stand on the wire.
+    pub fn counters(&self) -> &[[u8; 3]] {
+        &self.counters[..usize::from(self.shape & 0b11)]
+    }
+
+    /// Whether there is no option.
+    pub const fn is_absent(&self) -> bool {
+        self.shape & 0b11 == 0
+    }
+
+    /// Its kind: 172 if the counter of ECT(0) stands first, 174 if that of ECT(1) does.
+    pub const fn kind(&self) -> u8 {
+        if self.shape & AccEcnOption::ECT1_FIRST == 0 { 172 } else { 174 }
+    }
+
+    /// The counter of CE, if it is there.
+    pub fn ce(&self) -> Option<u32> {
+        self.counters().get(1).map(|&[high, middle, low]| u32::from_be_bytes([0, high, middle, low]))
+    }
+
+    /// Bytes that it takes among other options, filled up to words.
+    pub fn padded_size(&self) -> u64 {
+        match self.counters().len() as u64 {
+            0 => 0,
+            count => (2 + 3 * count).next_multiple_of(4),
+        }
+    }
+}
+
 /// A TCP header. Sequence numbers count segments of one MSS, as ns-2 and Linux do.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct TcpHeader {
@@ -175,6 +254,8 @@ pub struct TcpHeader {
     pub sacks: SackBlocks,
     /// Timestamps, if negotiated.
     pub timestamps: Option<Timestamps>,
+    /// Counters of marked bytes, if accurate ECN is negotiated.
+    pub accecn: AccEcnOption,
     /// Ground truth for the record, not on the wire: this is a retransmission.
     pub retransmission: bool,
 }
@@ -182,7 +263,7 @@ pub struct TcpHeader {
 impl TcpHeader {
     /// The header, if it has no options.
     pub fn bare(&self) -> Option<BareTcpHeader> {
-        let is_bare = self.sacks.is_empty() && self.timestamps.is_none();
+        let is_bare = self.sacks.is_empty() && self.timestamps.is_none() && self.accecn.is_absent();
         is_bare.then(|| self.without_options())
     }
 
@@ -212,8 +293,8 @@ pub struct BareTcpHeader {
 impl From<BareTcpHeader> for TcpHeader {
     fn from(bare: BareTcpHeader) -> TcpHeader {
         let BareTcpHeader { seq, ack, flags, payload, window, retransmission } = bare;
-        let (sacks, timestamps) = (SackBlocks::default(), None);
-        TcpHeader { seq, ack, flags, payload, window, sacks, timestamps, retransmission }
+        let (sacks, timestamps, accecn) = (SackBlocks::default(), None, AccEcnOption::default());
+        TcpHeader { seq, ack, flags, payload, window, sacks, timestamps, accecn, retransmission }
     }
 }
 
@@ -273,6 +354,24 @@ mod tests {
             let tos = Tos(0xff).with_ecn(ecn).with_dscp(Dscp::FORWARDED);
             assert_eq!((tos.ecn(), tos.dscp()), (ecn, Dscp::FORWARDED));
         }
+    }
+
+    #[test]
+    fn the_ace_field_is_three_flags() {
+        let flags = TcpFlags::ACK.with_ace(0b101);
+        assert!(flags.has(TcpFlags::AE.with(TcpFlags::ECE).with(TcpFlags::ACK)) && !flags.has(TcpFlags::CWR));
+        assert_eq!((flags.ace(), flags.with_ace(0b1010).ace(), flags.with_ace(0)), (5, 2, TcpFlags::ACK));
+    }
+
+    #[test]
+    fn counters_of_accurate_ecn_are_24_bits_in_two_orders() {
+        let full = AccEcnOption::new(0x0102_0304, 0x0500_0000, 7, false, 3);
+        assert_eq!((full.kind(), full.counters()), (172, &[[2, 3, 4], [0, 0, 0], [0, 0, 7]][..]));
+        let short = AccEcnOption::new(1, 0x00ab_cdef, 7, true, 2);
+        assert_eq!((short.kind(), short.counters()), (174, &[[0, 0, 7], [0xab, 0xcd, 0xef]][..]));
+        assert_eq!((short.ce(), AccEcnOption::new(1, 2, 3, true, 1).ce()), (Some(0xab_cdef), None));
+        let sizes = [0, 1, 2, 3].map(|count| AccEcnOption::new(1, 2, 3, false, count).padded_size());
+        assert_eq!((sizes, AccEcnOption::new(1, 2, 3, true, 0).is_absent()), ([0, 8, 8, 12], true));
     }
 
     #[test]

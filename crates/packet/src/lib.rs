@@ -15,8 +15,8 @@ pub mod wire;
 pub use addr::{Addr, FlowId, MessageId};
 pub use drop_reason::DropReason;
 pub use header::{
-    BareTcpHeader, Dscp, Ecn, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps,
-    Tos, UdpHeader,
+    AccEcnOption, BareTcpHeader, Dscp, Ecn, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader,
+    Timestamps, Tos, UdpHeader,
 };
 pub use line::PacketLine;
 pub use packet::{Body, NewPacket, Packet};

@@ -2,8 +2,8 @@
 
 use crate::addr::{Addr, FlowId, MessageId};
 use crate::header::{
-    BareTcpHeader, Dscp, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos,
-    UdpHeader,
+    AccEcnOption, BareTcpHeader, Dscp, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader,
+    Timestamps, Tos, UdpHeader,
 };
 
 use roamlab_engine::{Bytes, Time};
@@ -36,7 +36,8 @@ mod bit {
     pub(super) const QUIC: u8 = 1 << 7;
 }
 
-/// Flags of a QUIC packet with a PING, PATH_CHALLENGE or PATH_RESPONSE frame: none of TCP's.
+/// Flags of a QUIC packet with a PING, PATH_CHALLENGE or PATH_RESPONSE frame. The first is AE of TCP, whose segments are
+/// no QUIC packets.
 const PING: TcpFlags = TcpFlags(1 << 5);
 const CHALLENGE: TcpFlags = TcpFlags(1 << 6);
 const RESPONSE: TcpFlags = TcpFlags(1 << 7);
@@ -82,6 +83,7 @@ const _: () = assert!(size_of::<Packet>() == 64);
 pub(crate) struct Side {
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
+    pub(crate) accecn: AccEcnOption,
     /// The ACK frame of a QUIC packet, until it is taken out.
     pub(crate) quic_ack: Option<Box<QuicAck>>,
     /// The bytes of a QUIC packet whose stack writes them, until they are taken out.
@@ -95,8 +97,8 @@ pub(crate) struct Side {
 impl Side {
     pub(crate) fn of(packet: &Packet) -> Side {
         let covered = [packet.header; MAX_TUNNELS];
-        let (sacks, original) = (SackBlocks::default(), packet.serial);
-        Side { sacks, timestamps: None, quic_ack: None, datagram: None, covered, original }
+        let (sacks, accecn, original) = (SackBlocks::default(), AccEcnOption::default(), packet.serial);
+        Side { sacks, timestamps: None, accecn, quic_ack: None, datagram: None, covered, original }
     }
 }
 
@@ -108,9 +110,9 @@ impl Packet {
         match body {
             Body::Tcp(tcp) => {
                 let mut packet = packet(tcp.seq, 0);
-                let TcpHeader { sacks, timestamps, .. } = tcp;
+                let TcpHeader { sacks, timestamps, accecn, .. } = tcp;
                 packet.set_tcp(&tcp.without_options());
-                NewPacket { sacks, timestamps, ..NewPacket::plain(packet) }
+                NewPacket { sacks, timestamps, accecn, ..NewPacket::plain(packet) }
             }
             Body::Udp(udp) => NewPacket::plain(packet(udp.seq, bit::UDP)),
             Body::Signal(MessageId(id)) => NewPacket::plain(packet(id, bit::SIGNAL)),
@@ -331,14 +333,15 @@ pub struct NewPacket {
     pub(crate) packet: Packet,
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
+    pub(crate) accecn: AccEcnOption,
     pub(crate) quic_ack: Option<Box<QuicAck>>,
     pub(crate) datagram: Option<Box<[u8]>>,
 }
 
 impl NewPacket {
     fn plain(packet: Packet) -> NewPacket {
-        let sacks = SackBlocks::default();
-        NewPacket { packet, sacks, timestamps: None, quic_ack: None, datagram: None }
+        let (sacks, accecn) = (SackBlocks::default(), AccEcnOption::default());
+        NewPacket { packet, sacks, timestamps: None, accecn, quic_ack: None, datagram: None }
     }
 
     /// Signalling that travels with data, waits with them and overtakes none.

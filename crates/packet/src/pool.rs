@@ -3,7 +3,7 @@
 use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, SackBlocks, TcpHeader, Tos};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, TcpHeader, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Deref, Index, IndexMut};
@@ -112,12 +112,12 @@ impl Default for PacketPool {
 impl PacketPool {
     /// Takes a new packet in and gives it its serial number.
     pub fn create(&mut self, new: NewPacket) -> PacketId {
-        let NewPacket { mut packet, sacks, timestamps, quic_ack, datagram } = new;
+        let NewPacket { mut packet, sacks, timestamps, accecn, quic_ack, datagram } = new;
         self.census.created += 1;
         packet.serial = self.last_serial();
-        let has_options = !sacks.is_empty() || timestamps.is_some();
+        let has_options = !sacks.is_empty() || timestamps.is_some() || !accecn.is_absent();
         if has_options || quic_ack.is_some() || datagram.is_some() {
-            let side = Side { sacks, timestamps, quic_ack, datagram, ..Side::of(&packet) };
+            let side = Side { sacks, timestamps, accecn, quic_ack, datagram, ..Side::of(&packet) };
             packet.side = self.place_side(side);
         }
         self.place(packet)
@@ -190,9 +190,9 @@ impl PacketPool {
         match packet.side {
             NONE => header,
             side => {
-                let Side { sacks, timestamps, .. } = &self.sides[side as usize];
-                let (sacks, timestamps) = (*sacks, *timestamps);
-                TcpHeader { sacks, timestamps, ..header }
+                let Side { sacks, timestamps, accecn, .. } = &self.sides[side as usize];
+                let (sacks, timestamps, accecn) = (*sacks, *timestamps, *accecn);
+                TcpHeader { sacks, timestamps, accecn, ..header }
             }
         }
     }
@@ -333,7 +333,7 @@ impl PacketPool {
         match self.free_sides.pop() {
             Some(slot) => {
                 let side = &mut self.sides[slot as usize];
-                (side.sacks, side.timestamps) = (SackBlocks::default(), None);
+                (side.sacks, side.timestamps, side.accecn) = Default::default();
                 (side.quic_ack, side.datagram) = (None, None);
                 side.original = self.slots[id.0 as usize].serial;
                 slot

@@ -159,7 +159,8 @@ fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usi
             out.extend(segment.seq.to_be_bytes());
             out.extend(segment.ack.to_be_bytes());
             let options = segment.options.len().next_multiple_of(4);
-            out.extend([((TCP + options) << 2) as u8, flag_bits(segment.flags)]);
+            let accurate_ecn = u8::from(segment.flags.has(TcpFlags::AE)); // RFC 9768 §3.1: beside the offset
+            out.extend([((TCP + options) << 2) as u8 | accurate_ecn, flag_bits(segment.flags)]);
             out.extend(segment.window.to_be_bytes());
             out.extend([0, 0, 0, 0]); // checksum, urgent pointer
             out.extend(segment.options);

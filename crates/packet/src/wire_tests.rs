@@ -54,6 +54,15 @@ fn a_segment_has_every_field_in_its_place() {
     assert!(is_whole(0, &bytes[..20]) && is_whole(pseudo(6, 544), &bytes[20..]));
 }
 
+/// RFC 9768 §3.1 figure 2: AE is the last of the reserved bits, CWR and ECE stand before URG.
+#[test]
+fn the_ace_field_has_its_three_bits() {
+    let segment = |ace| Segment { flags: TcpFlags::ACK.with_ace(ace), ..Segment::default() };
+    let bits =
+        [0b101, 0b010].map(|ace| written(&[header(0, 0)], &Content::Tcp(segment(ace))).0[32..34].to_vec());
+    assert_eq!(bits, [[0x51, 0x50], [0x50, 0x90]]);
+}
+
 #[test]
 fn options_are_filled_up_to_words() {
     let segment = Segment { options: &[3, 3, 7], ..Segment::default() };

@@ -68,6 +68,12 @@ fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     roamlab_scenario::tcp_profile(profile, variant)
 }
 
+/// The variant of a TCP connection that names none, under a profile; `None` if there is no such profile.
+#[pyfunction]
+fn usual_variant(profile: &str) -> Option<String> {
+    roamlab_scenario::usual_variant(profile)
+}
+
 /// The schemas of the tables of a run: name, what the rows are, when it is recorded, and the columns with name, type, unit,
 /// meaning and words.
 #[pyfunction]
@@ -149,6 +155,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;
+    module.add_function(wrap_pyfunction!(usual_variant, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -64,6 +64,12 @@ pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     Some(rows.collect::<Value>().to_string())
 }
 
+/// The variant of a TCP connection that names none, under a profile; `None` if there is no such profile.
+pub fn usual_variant(profile: &str) -> Option<String> {
+    let params = TcpSpec::default().resolve(named(profile)?).ok()?;
+    Some(text(&serde_json::to_value(params.variant).ok()?))
+}
+
 fn named<T: DeserializeOwned>(name: &str) -> Option<T> {
     serde_json::from_value(name.into()).ok()
 }

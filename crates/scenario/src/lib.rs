@@ -20,7 +20,7 @@ mod schema;
 mod suggest;
 
 pub use alternatives::are_alternatives;
-pub use catalogue::{catalogue, tcp_profile};
+pub use catalogue::{catalogue, tcp_profile, usual_variant};
 pub use check::SIGNALLING;
 pub use estimate::{Estimate, NetworkSize, estimate, megabytes};
 pub use files::{Files, no_files};

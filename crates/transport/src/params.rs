@@ -66,6 +66,7 @@ variants! {
     "bbr" => Bbr, "SACK, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
     "bbr3" => Bbr3, "RACK, with rate and window by a model of the path that minds losses (BBR version 3).", Rack, Bbr3;
     "dctcp" => Dctcp, "RACK, with Reno's window that falls by the share of marked segments (RFC 8257).", Rack, Dctcp;
+    "prague" => Prague, "RACK, with DCTCP's window for the Internet: accurate ECN, ECT(1), pacing (draft-briscoe-iccrg-prague-congestion-control-04).", Rack, Prague;
     "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 
@@ -259,6 +260,9 @@ macro_rules! tcp_knobs {
             spurious_detection: SpuriousDetection,
             /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
             ecn: bool,
+            /// Both ends offer accurate ECN, in which ACKs count the segments that were marked (RFC 9768). It turns `ecn` and the
+            /// three-way handshake on.
+            accecn: bool,
             /// An echo of congestion reduces the window by less than a loss does: it leaves 0.8 of it, with CUBIC 0.85 (ABE,
             /// RFC 8511 §3.1, §4.1).
             abe: bool,
@@ -434,6 +438,7 @@ impl TcpParams {
             timestamps: false,
             spurious_detection: SpuriousDetection::None,
             ecn: false,
+            accecn: false,
             abe: false,
             cwr_on_retransmissions: true,
             window_scaling: true,

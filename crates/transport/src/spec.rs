@@ -59,7 +59,13 @@ impl TcpSpec {
         if (profile == Profile::Rfc || params.follows_linux()) && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
-        if params.congestion_control.needs_ecn() {
+        if params.congestion_control.needs_accecn() {
+            params.accecn = self.accecn.unwrap_or(true);
+        }
+        if params.accecn {
+            params.handshake = self.handshake.unwrap_or(Handshake::ThreeWay);
+        }
+        if params.congestion_control.needs_ecn() || params.accecn {
             params.ecn = self.ecn.unwrap_or(true);
         }
         if params.recovery == RecoveryKind::Rack {
@@ -79,6 +85,24 @@ impl TcpSpec {
         }
         Ok(params)
     }
+}
+
+fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
+    if params.congestion_control.needs_accecn() && !params.accecn {
+        let text = "the congestion control \"prague\" goes by the number of marked segments; write true, or leave it out";
+        return Err(("accecn", text.into()));
+    }
+    if params.accecn && !params.ecn {
+        return Err((
+            "ecn",
+            "accurate ECN counts marks, which `ecn = false` turns off; write true, or leave it out".into(),
+        ));
+    }
+    if params.accecn && params.handshake != Handshake::ThreeWay {
+        let text = "accurate ECN is agreed on by SYN and SYN/ACK: write `handshake = \"three-way\"` too, or leave it out";
+        return Err(("accecn", text.into()));
+    }
+    Ok(())
 }
 
 fn check(params: &TcpParams) -> Result<(), SpecError> {
@@ -155,10 +179,10 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     }
     params.congestion_control.check()?;
     if params.congestion_control.needs_ecn() && !params.ecn {
-        let text =
-            "the congestion control \"dctcp\" goes by echoes of congestion; write true, or leave it out";
+        let text = "the congestion controls \"dctcp\" and \"prague\" go by echoes of congestion; write true, or leave it out";
         return Err(("ecn", text.into()));
     }
+    check_accecn(params)?;
     if params.abe && !params.ecn {
         return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
     }

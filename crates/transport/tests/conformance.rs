@@ -1,7 +1,7 @@
 //! Runs the conformance scripts of `tests/conformance/tcp`; the format is described in `tests/conformance/README.md`.
 
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
+use roamlab_packet::{AccEcnOption, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_transport::{Profile, Segment, TcpFactKind, TcpReceiver, TcpSender, TcpSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -85,6 +85,14 @@ fn block(text: &str) -> Result<(u32, u32), String> {
     Ok((number(start)?, number(end)?))
 }
 
+/// `1/2/3` as counters of bytes in the order in which they stand on the wire.
+fn counted(text: &str, ect1_first: bool) -> Result<AccEcnOption, String> {
+    let counters: Vec<u32> = text.split('/').map(number).collect::<Result<_, _>>()?;
+    let counter = |place: usize| counters.get(place).copied().unwrap_or(0);
+    let (ect0, ect1) = if ect1_first { (counter(2), counter(0)) } else { (counter(0), counter(2)) };
+    Ok(AccEcnOption::new(ect0, counter(1), ect1, ect1_first, counters.len() as u8))
+}
+
 /// The words behind `<` or of an expected ACK.
 fn header(words: &[&str]) -> Result<(TcpHeader, Ecn), String> {
     let mut header = TcpHeader { window: 1_000_000, ..TcpHeader::default() };
@@ -116,6 +124,12 @@ fn header(words: &[&str]) -> Result<(TcpHeader, Ecn), String> {
             "fin" => (header.payload, flags) = (0, flags.with(TcpFlags::FIN)),
             "ece" => flags = flags.with(TcpFlags::ECE),
             "cwr" => flags = flags.with(TcpFlags::CWR),
+            "ae" => flags = flags.with(TcpFlags::AE),
+            "ace" => flags = flags.with_ace(number(value()?)? as u8),
+            "counted" => header.accecn = counted(value()?, false)?,
+            "counted1" => header.accecn = counted(value()?, true)?,
+            "ect0" => ecn = Ecn::Ect0,
+            "ect1" => ecn = Ecn::Ect1,
             "ce" => ecn = Ecn::Ce,
             other => return Err(format!("unknown word {other}")),
         }
@@ -133,9 +147,11 @@ fn written(segment: &Segment, with_size: bool) -> String {
         ('F', has(TcpFlags::FIN)),
         ('A', bare),
         ('R', header.retransmission),
+        ('C', has(TcpFlags::AE)),
         ('E', has(TcpFlags::ECE)),
         ('W', has(TcpFlags::CWR)),
         ('T', segment.ecn == Ecn::Ect0),
+        ('L', segment.ecn == Ecn::Ect1),
     ];
     let marks: String = marks.into_iter().filter(|(_, is)| *is).map(|(letter, _)| letter).collect();
     let number = if marks.is_empty() { header.seq.to_string() } else { format!("{}/{marks}", header.seq) };
@@ -155,6 +171,10 @@ fn acknowledges(wanted: &[&str], segment: &Segment) -> Outcome {
     expect("ack", wanted.ack, ack.ack)?;
     expect("flags", wanted.flags, ack.flags)?;
     expect("SACK blocks", wanted.sacks.as_slice(), ack.sacks.as_slice())?;
+    if words.contains(&"counted") || words.contains(&"counted1") {
+        let shown = |header: &TcpHeader| (header.accecn.kind(), header.accecn.counters().to_vec());
+        expect("counters", shown(&wanted), shown(ack))?;
+    }
     let echo = |header: &TcpHeader| header.timestamps.map(|timestamps| timestamps.echo);
     if wanted.timestamps.is_some() {
         expect("echo", echo(&wanted), echo(ack))?;

@@ -4,7 +4,7 @@
 //! The test suite runs forty thousand sequences, `make fuzz` as many as there is time for.
 
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
+use roamlab_packet::{AccEcnOption, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_transport::{
     CONGESTION_CONTROLS, CongestionControlSpec, Halving, Profile, RecoveryKind, SpuriousDetection, TcpParams,
     TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
@@ -108,6 +108,7 @@ impl Dice {
             (TcpFlags::FIN, 5),
             (TcpFlags::ECE, 10),
             (TcpFlags::CWR, 10),
+            (TcpFlags::AE, 10),
         ];
         let flags = flags.into_iter().fold(TcpFlags::default(), |flags, (flag, percent)| {
             if self.chance(percent) { flags.with(flag) } else { flags }
@@ -122,6 +123,7 @@ impl Dice {
             window: if self.chance(20) { self.below(3) } else { self.near(20) },
             sacks,
             timestamps,
+            accecn: AccEcnOption::new(near, self.below(9_000), near, self.chance(50), self.below(4) as u8),
             retransmission: false,
         }
     }

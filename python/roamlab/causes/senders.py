@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from roamlab import _roamlab
 from roamlab.records.slow import FLOOR_NS
 from roamlab.scenarios.scenario import is_declared_by
 
@@ -133,7 +134,7 @@ def _control(results: Results, flow: str) -> str:
     for spec in parameters.get("flows", []):
         if is_declared_by(flow, spec["name"]):
             transport = spec.get("transport", {})
-            control = transport.get("congestion_control") or transport.get("variant")
-            control = control or {"linux-6": "cubic", "linux-6-bbr": "bbr"}.get(profile, "reno")
+            usual = _roamlab.usual_variant(profile) if transport.get("kind") == "tcp" else "reno"
+            control = transport.get("congestion_control") or transport.get("variant") or usual
             return str(control["kind"] if isinstance(control, dict) else control)
     return ""

@@ -4,6 +4,8 @@
 
 mod careful_resume;
 mod congestion;
+#[cfg(test)]
+mod oracle;
 mod pacer;
 mod params;
 mod path;

@@ -223,7 +223,8 @@ impl QuicSpec {
             );
         }
         if self.congestion_control.needs_ecn() {
-            let text = "the congestion control \"dctcp\" goes by ECN, which QUIC has not here; write \"cubic\", or TCP";
+            let text =
+                "this congestion control goes by ECN, which QUIC has not here; write \"cubic\", or TCP";
             return refuse("congestion_control", text.into());
         }
         self.check_migration()?;

@@ -1,5 +1,6 @@
 //! TCP: a sender and a receiver; each loss recovery and congestion control has a file.
 
+mod accurate;
 mod cc;
 mod delivery_rate;
 mod episode;

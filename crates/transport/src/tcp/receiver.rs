@@ -6,12 +6,14 @@ use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
 use crate::tcp::{Receipt, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
+use roamlab_packet::{AccEcnOption, BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+mod accurate;
 mod autotuning;
 
+use accurate::{Accurate, Agreed};
 use autotuning::{Autotuning, Received};
 
 /// Bytes of one SACK block (RFC 2018 §3).
@@ -60,6 +62,8 @@ pub struct TcpReceiver {
     quick_acks: Option<Box<QuickAcks>>,
     /// What widens the window, if it begins narrow.
     autotuning: Option<Box<Autotuning>>,
+    /// What accurate ECN counts, if it is known.
+    accurate: Option<Box<Accurate>>,
     /// Window scale (RFC 7323 §2.2).
     shift: Option<u8>,
     syn_due: bool,
@@ -96,6 +100,7 @@ impl TcpReceiver {
             reads_at_once: true,
             quick_acks: (params.ack_rule == AckRule::Linux).then(|| Box::new(QuickAcks::new(&params))),
             autotuning: params.receive_autotuning.then(|| Box::new(Autotuning::new(&params))),
+            accurate: params.accecn.then(|| Box::new(Accurate::default())),
             shift: window_shift(&params).map(|shift| shift as u8),
             syn_due: false,
             fin: None,
@@ -313,6 +318,17 @@ impl TcpReceiver {
         if !self.params.ecn {
             return false;
         }
+        if let Some(accurate) = &mut self.accurate {
+            if header.flags.has(TcpFlags::SYN) {
+                accurate.on_syn(header.flags, ecn);
+                return false;
+            }
+            match accurate.agreed() {
+                Agreed::Accurate => return accurate.on_segment(ecn, header.payload),
+                Agreed::Nothing => return false,
+                Agreed::Classic => {}
+            }
+        }
         if self.reports_marks {
             return self.report_mark(ecn == Ecn::Ce, now);
         }
@@ -435,25 +451,28 @@ impl TcpReceiver {
         }
         self.last_ack = self.received.base();
         let mut sacks = SackBlocks::default();
+        let stamps = self.params.ack_timestamp_bytes();
+        let room = self.accurate.as_ref().map_or(usize::MAX, |accurate| accurate.sack_blocks(stamps));
         if let Some(seq) = self.repeated.take() {
             sacks.push(seq, seq + 1); // RFC 2883 §4
         }
-        let most = usize::from(self.sack_blocks).saturating_sub(sacks.as_slice().len());
+        let most = usize::from(self.sack_blocks).min(room).saturating_sub(sacks.as_slice().len());
         for &seq in self.reported.iter().take(most) {
             sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
         }
         let blocks = sacks.as_slice().len() as u64;
         let mut option = if blocks == 0 { 0 } else { self.params.sack_bytes() + SACK_BLOCK_SIZE * blocks };
-        option += self.params.ack_timestamp_bytes();
-        let mut flags = TcpFlags::ACK;
+        option += stamps;
         let syn_due = std::mem::take(&mut self.syn_due);
         let three_way = self.params.handshake == Handshake::ThreeWay;
-        if syn_due && three_way {
-            let ecn = if self.params.ecn { TcpFlags::ECE } else { TcpFlags::default() };
-            flags = flags.with(TcpFlags::SYN).with(ecn); // RFC 3168 §6.1.1
-        } else if self.echoes || syn_due && self.params.ecn {
-            flags = flags.with(TcpFlags::ECE);
-        }
+        let syn = if syn_due && three_way { TcpFlags::SYN } else { TcpFlags::default() };
+        let mut flags = TcpFlags::ACK.with(syn).with(self.echo(syn_due));
+        let accecn = match &mut self.accurate {
+            Some(accurate) if syn_due => accurate.on_syn_ack(),
+            Some(accurate) => accurate.on_ack(option),
+            None => AccEcnOption::default(),
+        };
+        option += accecn.padded_size();
         if self.closed() && three_way {
             flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
         }
@@ -464,10 +483,22 @@ impl TcpReceiver {
             window: self.last_window,
             sacks,
             timestamps: self.recent.map(|echo| Timestamps { value: now, echo }),
+            accecn,
             ..TcpHeader::default()
         };
         let size = Bytes(self.params.ack_size.0 + option);
         self.outgoing.push_back(Segment { header, size, ecn: Ecn::NotEct });
+    }
+
+    /// What an ACK says of congestion in its flags; that of a SYN (`syn`) agrees on ECN (RFC 3168 §6.1.1).
+    fn echo(&self, syn: bool) -> TcpFlags {
+        let agreed = self.accurate.as_ref().map(|accurate| (accurate.agreed(), accurate.ace(syn)));
+        match agreed {
+            Some((Agreed::Accurate, ace)) => TcpFlags::default().with_ace(ace),
+            Some((Agreed::Nothing, _)) => TcpFlags::default(),
+            _ if self.echoes || syn && self.params.ecn => TcpFlags::ECE,
+            _ => TcpFlags::default(),
+        }
     }
 
     /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.

@@ -96,12 +96,12 @@ impl TcpSender {
 
     /// A segment arrived: an ACK, and of the other end's SYN and FIN what asks for an answer.
     #[inline]
-    pub fn on_segment(&mut self, header: &TcpHeader, _ecn: Ecn, now: Time) {
+    pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) {
         if header.bare().is_some_and(|bare| self.on_bare_ack(&bare, now)) {
             return;
         }
         self.state.record_growth();
-        self.on_any_segment(header, now);
+        self.on_any_segment(header, ecn, now);
         self.report_lost(now);
         self.state.pace();
         self.state.record_as_needed();
@@ -118,7 +118,7 @@ impl TcpSender {
 
     /// A segment of any kind arrived.
     #[inline(never)]
-    fn on_any_segment(&mut self, header: &TcpHeader, now: Time) {
+    fn on_any_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) {
         let state = &mut self.state;
         // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
         let is_old = header.timestamps.is_some_and(|timestamps| timestamps.value < self.recent);
@@ -129,13 +129,14 @@ impl TcpSender {
         if !header.flags.has(TcpFlags::ACK) || header.ack > state.snd_max {
             return;
         }
-        let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
         if header.ack < state.una {
-            if echoes && state.params.ns2_hears_late_echo() {
+            if state.params.ns2_hears_late_echo() && state.echoed(header, ecn).is_some() {
                 state.ecn_echo(header.ack, now);
             }
             return self.recovery.algorithm().on_late_ack(state, header, now);
         }
+        let marked = state.echoed(header, ecn);
+        let echoes = marked.is_some();
         self.answer |= header.flags.has(TcpFlags::FIN) || (header.flags.has(TcpFlags::SYN) && state.una > 0);
         self.answer |= header.flags.has(TcpFlags::SYN) && state.end == 1;
         self.peer_closed |= header.flags.has(TcpFlags::FIN);
@@ -149,7 +150,8 @@ impl TcpSender {
         let before = state.window.sizes();
         if state.params.ecn && !(state.una == 0 && state.params.has_syn()) {
             let (ack, acked, nxt) = (header.ack, header.ack - state.una, state.nxt);
-            state.control.algorithm().on_feedback(&Feedback { ack, acked, echoes, nxt });
+            let marked = marked.unwrap_or(0);
+            state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
         }
         if echoes {
             state.ecn_echo(header.ack, now);
@@ -250,6 +252,9 @@ impl TcpSender {
     /// The next segment of any kind.
     #[inline(never)]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if let Some(third) = self.third_ack(now) {
+            return Some(third);
+        }
         let waits = self.state.waits_for_timer || self.state.pacing.waits();
         let next = if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) };
         if next.is_none() && !waits {
@@ -263,12 +268,11 @@ impl TcpSender {
         self.answer = false;
         let syn = seq == 0 && self.state.params.has_syn();
         let fin = self.state.fin == Some(seq);
-        let ecn = self.state.params.ecn;
+        let ecn = self.state.uses_ecn();
         let offers = ecn && self.state.params.ns2_offers_ecn_on_data() && seq == 0;
         let mut header = TcpHeader { seq, retransmission, ..self.bare_header(now) };
         if syn {
-            let offer = if ecn { TcpFlags::ECE.with(TcpFlags::CWR) } else { TcpFlags::default() };
-            header.flags = TcpFlags::SYN.with(offer); // RFC 3168 §6.1.1
+            header.flags = TcpFlags::SYN.with(self.state.offer());
             header.ack = 0;
         } else if fin {
             header.flags = header.flags.with(TcpFlags::FIN);
@@ -279,18 +283,34 @@ impl TcpSender {
             }
             let is_last = seq + 1 == self.state.snd_max;
             let new = !retransmission || (self.state.params.ns2_last_is_new() && is_last);
-            if self.state.cwr && (new || self.state.params.cwr_on_retransmissions) {
+            if self.state.cwr && self.state.uses_cwr() && (new || self.state.params.cwr_on_retransmissions) {
                 self.state.cwr = false;
                 header.flags = header.flags.with(TcpFlags::CWR);
             }
         }
         let params = &self.state.params;
         let size = if header.payload == 0 { self.bare_size() } else { params.data_size(seq) };
+        if let Some(accurate) = self.state.accurate.as_ref().filter(|_| seq == 1 && !retransmission) {
+            header.accecn = accurate.first_option();
+        }
+        let size = Bytes(size.0 + header.accecn.padded_size());
         // RFC 3168 §6.1.1, §6.1.5: no SYN and no retransmission is ECN-capable.
         let capable =
             ecn && header.payload > 0 && !offers && (!retransmission || params.ns2_ecn_on_retransmissions());
-        let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn = if capable { self.state.codepoint() } else { Ecn::NotEct };
         Some(Segment { header, size, ecn })
+    }
+
+    /// The ACK of a SYN/ACK that has agreed on accurate ECN, if it has not gone yet: the only one that reports in which ECN
+    /// field that arrived, so no data goes with it (RFC 9768 §3.2.2.1).
+    fn third_ack(&mut self, now: Time) -> Option<Segment> {
+        let accurate = self.state.accurate.as_mut()?;
+        let (ace, accecn) = (accurate.third_ack()?, accurate.first_option());
+        self.answer = false;
+        let bare = self.bare_header(now);
+        let header = TcpHeader { seq: self.state.nxt, flags: bare.flags.with_ace(ace), accecn, ..bare };
+        let size = Bytes(self.bare_size().0 + accecn.padded_size());
+        Some(Segment { header, size, ecn: Ecn::NotEct })
     }
 
     /// When the sender has to be woken.
@@ -353,7 +373,7 @@ impl TcpSender {
         let connected = params.handshake == Handshake::ThreeWay;
         TcpHeader {
             ack: u32::from(connected) + u32::from(self.peer_closed),
-            flags: if connected { TcpFlags::ACK } else { TcpFlags::default() },
+            flags: if connected { TcpFlags::ACK.with(self.state.ace()) } else { TcpFlags::default() },
             timestamps: stamped.then_some(Timestamps { value: now, echo: self.recent }),
             ..TcpHeader::default()
         }

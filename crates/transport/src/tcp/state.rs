@@ -1,6 +1,7 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
+use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
@@ -14,6 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 mod cuts;
+mod echoes;
 mod new_path;
 mod reports;
 
@@ -85,6 +87,10 @@ pub(crate) struct SendState {
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
     pub last_reduction: LastReduction,
+    /// What goes out next is a probe for the loss of a tail.
+    pub probes_tail: bool,
+    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
+    pub waits_for_timer: bool,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
@@ -102,17 +108,15 @@ pub(crate) struct SendState {
     timed_out: Option<u32>,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
-    /// What goes out next is a probe for the loss of a tail.
-    pub probes_tail: bool,
-    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
-    pub waits_for_timer: bool,
     /// Segments below went out on a path that is no more; 0: there is no such path.
     pub path_from: u32,
+    /// Segments sent again since the congestion control had an event of an ACK.
+    lost: u32,
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,
-    /// Segments sent again since that event.
-    lost: u32,
+    /// What accurate ECN knows, if it is offered.
+    pub accurate: Option<Box<Accurate>>,
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
     pub pacing: Pacer,
@@ -166,6 +170,7 @@ impl SendState {
             probes_tail: false,
             control,
             delivered: None,
+            accurate: params.accecn.then(|| Box::new(Accurate::default())),
             lost: 0,
             pacing: Pacer::default(),
             spurious: SpuriousWatch::default(),

@@ -281,6 +281,13 @@ impl Wire {
                 options.extend(((time.as_nanos() / MS) as u32).to_be_bytes());
             }
         }
+        let counters = tcp.accecn.counters();
+        if !counters.is_empty() && options.len() + sack_size + tcp.accecn.padded_size() as usize <= 40 {
+            let start = options.len();
+            options.extend([tcp.accecn.kind(), (2 + 3 * counters.len()) as u8]); // RFC 9768 §3.2.3
+            options.extend(counters.as_flattened());
+            options.resize(start + tcp.accecn.padded_size() as usize, 1); // no operation
+        }
         if sack_size > 0 && side == Side::Receiver {
             options.extend([1, 1, 5, (2 + 8 * blocks.len()) as u8]); // RFC 2018 §3
             for edge in blocks.iter().flat_map(|&(start, end)| [start, end]) {
@@ -294,6 +301,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use roamlab_packet::AccEcnOption;
 
     const WIRE: Wire = Wire {
         sender: Addr::node(1),
@@ -326,5 +334,19 @@ mod tests {
         assert_eq!(WIRE.options(Side::Receiver, &tcp, 12), sack, "no room for timestamps");
         let stamps = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 3];
         assert_eq!(WIRE.options(Side::Receiver, &tcp, 24), [stamps, sack].concat());
+    }
+
+    /// RFC 9768 §3.2.3 figure 4: kind, length, and counters of 24 bits, filled up to words.
+    #[test]
+    fn counters_of_accurate_ecn_stand_before_sack() {
+        let mut tcp = TcpHeader { flags: TcpFlags::ACK, ack: 3, ..TcpHeader::default() };
+        tcp.accecn = AccEcnOption::new(0x0001_0203, 0x0004_0506, 1, false, 3);
+        let full = [172, 11, 1, 2, 3, 4, 5, 6, 0, 0, 1, 1];
+        assert_eq!(WIRE.options(Side::Receiver, &tcp, 12), full);
+        tcp.accecn = AccEcnOption::new(1, 7, 9, true, 2);
+        tcp.sacks.push(5, 7);
+        let options = WIRE.options(Side::Receiver, &tcp, 20);
+        assert_eq!(options[..8], [174, 8, 0, 0, 9, 0, 0, 7]);
+        assert_eq!((options.len(), options[10]), (20, 5));
     }
 }

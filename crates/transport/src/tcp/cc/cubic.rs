@@ -234,6 +234,9 @@ impl Rfc {
         if self.w_max == 0.0 {
             self.prior = cwnd; // §4.10: no reduction yet
         }
+        if self.timed_out {
+            self.w_max = cwnd; // §4.8
+        }
         self.epoch = Some(Epoch { start: now, plateau, k, reno: cwnd });
     }
 
@@ -276,5 +279,7 @@ impl Rfc {
     }
 }
 
+#[cfg(test)]
+mod oracle;
 #[cfg(test)]
 mod tests;

@@ -71,11 +71,11 @@ impl Algorithm for Dctcp {
     /// §3.3, steps 1 to 8. SACK blocks do not count.
     fn on_feedback(&mut self, feedback: &Feedback) {
         self.acked += feedback.acked;
-        self.marked += if feedback.echoes { feedback.acked } else { 0 };
+        self.marked += feedback.marked;
         if feedback.ack <= self.window_end || self.acked == 0 {
             return;
         }
-        let share = f64::from(self.marked) / f64::from(self.acked);
+        let share = f64::from(self.marked.min(self.acked)) / f64::from(self.acked);
         self.alpha += self.gain * (share - self.alpha);
         (self.window_end, self.acked, self.marked) = (feedback.nxt, 0, 0);
     }
@@ -102,6 +102,7 @@ impl Algorithm for Dctcp {
 mod tests {
     use super::*;
     use crate::{Profile, TcpSpec};
+    use roamlab_engine::Time;
 
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-9, "expected {expected}, found {found}");
@@ -114,8 +115,14 @@ mod tests {
     /// A window of `acked` segments is acknowledged, of which `marked` are echoed.
     fn window_of(dctcp: &mut Dctcp, acked: u32, marked: u32) -> f64 {
         dctcp.window_end = 1000;
-        dctcp.on_feedback(&Feedback { acked: marked, echoes: true, ack: 500, nxt: 2000 });
-        dctcp.on_feedback(&Feedback { acked: acked - marked, echoes: false, ack: 1001, nxt: 2000 });
+        dctcp.on_feedback(&Feedback { acked: marked, marked, ack: 500, nxt: 2000, now: Time::ZERO });
+        dctcp.on_feedback(&Feedback {
+            acked: acked - marked,
+            marked: 0,
+            ack: 1001,
+            nxt: 2000,
+            now: Time::ZERO,
+        });
         dctcp.alpha
     }
 
@@ -134,7 +141,7 @@ mod tests {
     fn a_window_of_observation_ends_behind_its_last_segment() {
         let mut dctcp = dctcp(1.0);
         let mut feed = |ack, acked, nxt| {
-            dctcp.on_feedback(&Feedback { acked, echoes: false, ack, nxt });
+            dctcp.on_feedback(&Feedback { acked, marked: 0, ack, nxt, now: Time::ZERO });
             (dctcp.window_end, dctcp.acked)
         };
         assert_eq!(feed(1, 1, 11), (11, 0), "the first ACK: WindowEnd was SND.UNA");
@@ -147,8 +154,8 @@ mod tests {
     fn a_stretch_ack_counts_all_its_segments() {
         let mut dctcp = dctcp(0.0);
         dctcp.window_end = 10;
-        dctcp.on_feedback(&Feedback { acked: 8, echoes: true, ack: 8, nxt: 20 });
-        dctcp.on_feedback(&Feedback { acked: 24, echoes: false, ack: 32, nxt: 40 });
+        dctcp.on_feedback(&Feedback { acked: 8, marked: 8, ack: 8, nxt: 20, now: Time::ZERO });
+        dctcp.on_feedback(&Feedback { acked: 24, marked: 0, ack: 32, nxt: 40, now: Time::ZERO });
         near(dctcp.alpha, 0.25 / 16.0);
     }
 

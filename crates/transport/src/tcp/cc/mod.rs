@@ -8,6 +8,7 @@ mod bbr3;
 mod cubic;
 mod dctcp;
 mod pacing;
+mod prague;
 mod reno;
 mod slow_start;
 mod vegas;
@@ -31,6 +32,7 @@ macro_rules! congestion_controls {
             "bbr3" => bbr3::Bbr3, "By a model of the path's rate, delay and losses, version 3 (draft-ietf-ccwg-bbr-06).";
             "cubic" => cubic::Cubic, "The window is a cubic function of the time since the latest loss (RFC 9438).";
             "dctcp" => dctcp::Dctcp, "The window falls by the share of segments that were marked (RFC 8257).";
+            "prague" => prague::Prague, "DCTCP for the Internet, by accurate ECN and pacing (draft-briscoe-iccrg-prague-congestion-control-04).";
             "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
             "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
             #[cfg(test)]
@@ -140,7 +142,6 @@ impl Window {
 
 /// An ACK has been dealt with.
 #[derive(Copy, Clone, Debug, Default)]
-#[expect(dead_code, reason = "each algorithm reads what it needs")]
 pub(crate) struct AckEvent {
     pub now: Time,
     /// The segment that it expects.
@@ -160,8 +161,9 @@ pub(crate) struct AckEvent {
     /// A loss that has reduced the window is being repaired.
     pub recovering: bool,
     /// The application had less data than the window permitted.
+    #[cfg_attr(not(test), expect(dead_code, reason = "of the tests' algorithm alone"))]
     pub app_limited: bool,
-    /// `acked`, if the ACK echoes congestion (ECN).
+    /// Those of `acked` that were marked: all if the ACK echoes congestion, and no accurate ECN is in use.
     pub marked: u32,
     /// The delivery rate, if segments are recorded.
     pub rate: Option<DeliveryRate>,
@@ -180,10 +182,11 @@ pub(crate) struct Feedback {
     pub ack: u32,
     /// Segments that it acknowledges; SACK blocks do not count.
     pub acked: u32,
-    /// It echoes congestion.
-    pub echoes: bool,
+    /// Segments of which it reports that they were marked; of accurate ECN SACK blocks count too.
+    pub marked: u32,
     /// The next segment to be sent.
     pub nxt: u32,
+    pub now: Time,
 }
 
 /// Makes the event of an ACK.
@@ -310,6 +313,21 @@ pub(crate) trait Algorithm {
     /// Whether it goes by echoes of congestion, so that `ecn` is on unless the scenario says otherwise, and the receiver
     /// reports each change of the marks (RFC 8257 §3.2).
     fn needs_ecn(&self) -> bool {
+        false
+    }
+
+    /// Whether it goes by the number of marked segments, so that `accecn` is on unless the scenario says otherwise.
+    fn needs_accecn(&self) -> bool {
+        false
+    }
+
+    /// Whether its segments have the codepoint of L4S, ECT(1) (RFC 9331 §4.1).
+    fn sends_ect1(&self) -> bool {
+        false
+    }
+
+    /// Whether an echo of congestion at this time does not reduce the window.
+    fn ignores_echo(&self, _now: Time) -> bool {
         false
     }
 
@@ -520,6 +538,11 @@ impl CongestionControlSpec {
     /// As [`Algorithm::needs_ecn`].
     pub(crate) fn needs_ecn(&self) -> bool {
         CongestionControl::new(self).algorithm().needs_ecn()
+    }
+
+    /// As [`Algorithm::needs_accecn`].
+    pub(crate) fn needs_accecn(&self) -> bool {
+        CongestionControl::new(self).algorithm().needs_accecn()
     }
 }
 

@@ -63,7 +63,8 @@ impl SendState {
         let first_since_timeout =
             self.params.ns2_echo_after_timeout() && self.last_reduction == LastReduction::Timeout;
         let is_news = ack > self.recovery_point && !self.answers_syn(ack);
-        if !self.params.ecn || !is_news && !first_since_timeout {
+        if !self.params.ecn || !is_news && !first_since_timeout || self.control.algorithm().ignores_echo(now)
+        {
             return;
         }
         let at_one = self.window.cwnd() <= 1.0;

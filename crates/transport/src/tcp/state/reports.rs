@@ -2,6 +2,7 @@
 
 use super::SendState;
 use crate::params::{Handshake, TcpParams};
+use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, RecoveryStep, Window};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
@@ -20,10 +21,19 @@ struct AckReport<'a> {
     inflation: &'a u32,
     lost: &'a u32,
     ece: &'a bool,
+    accurate: &'a Option<Box<Accurate>>,
     rtt: &'a RttEstimator,
     sent_segments: &'a Option<Box<SentSegments>>,
     recovery_point: &'a u32,
     params: &'a TcpParams,
+}
+
+impl AckReport<'_> {
+    /// Of the segments that an echo of congestion acknowledges, those that were marked.
+    #[inline(never)]
+    fn marked(&self, segments: u32) -> u32 {
+        self.accurate.as_ref().map_or(segments, |accurate| accurate.latest(segments))
+    }
 }
 
 impl AckSource for AckReport<'_> {
@@ -43,7 +53,7 @@ impl AckSource for AckReport<'_> {
             in_flight: outstanding - self.sent_segments.as_ref().map_or(0, |sent| sent.held()),
             recovering: self.una < self.recovery_point,
             app_limited: has_room && self.nxt >= self.end,
-            marked: if *self.ece { segments } else { 0 },
+            marked: if *self.ece { self.marked(segments) } else { 0 },
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
             segment: self.params.segment.0 as u32,
             has_sack: self.params.sack_blocks > 0,
@@ -118,6 +128,7 @@ impl SendState {
             inflation: &self.inflation,
             lost: &self.lost,
             ece: &self.ece,
+            accurate: &self.accurate,
             rtt: &self.rtt,
             sent_segments: &self.sent_segments,
             recovery_point: &self.recovery_point,

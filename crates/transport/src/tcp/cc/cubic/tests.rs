@@ -201,6 +201,18 @@ fn s4_8_a_stage_after_a_timeout_begins_at_its_plateau() {
 }
 
 #[test]
+fn s4_8_the_stage_after_a_timeout_sets_w_max() {
+    let mut flow = Flow::new(false, 100.0);
+    flow.loss(Loss::Timeout, 100.0);
+    (0..69).for_each(|_| _ = flow.ack()); // slow start from 1 to 70
+    flow.ack();
+    assert_eq!(flow.rfc().w_max, 70.0);
+    flow.window.cwnd = 90.0;
+    flow.loss(Loss::DupAcks, 90.0);
+    assert_eq!(flow.rfc().w_max, 90.0, "90 is above 70: no fast convergence (§4.7)");
+}
+
+#[test]
 fn s4_8_a_second_timeout_of_a_segment_is_no_new_event() {
     let mut flow = Flow::new(false, 100.0);
     flow.loss(Loss::Timeout, 100.0);

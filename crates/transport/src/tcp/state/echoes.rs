@@ -1,0 +1,48 @@
+//! Echoes of congestion: what the SYN offers, which segments are ECN-capable, and what an ACK reports.
+
+use super::SendState;
+use roamlab_packet::{Ecn, TcpFlags, TcpHeader};
+
+impl SendState {
+    /// What the SYN offers (RFC 3168 §6.1.1; RFC 9768 §3.1.1). The second retransmission offers nothing: a middlebox may be
+    /// dropping what does (RFC 9768 §3.1.4.1).
+    pub fn offer(&self) -> TcpFlags {
+        match (&self.accurate, self.params.ecn) {
+            (Some(_), _) if self.timeouts < 2 => TcpFlags::default().with_ace(0b111),
+            (None, true) => TcpFlags::ECE.with(TcpFlags::CWR),
+            _ => TcpFlags::default(),
+        }
+    }
+
+    /// Whether data is ECN-capable.
+    pub fn uses_ecn(&self) -> bool {
+        self.params.ecn && self.accurate.as_ref().is_none_or(|accurate| accurate.permits_ecn())
+    }
+
+    /// The codepoint of data that is ECN-capable.
+    pub fn codepoint(&mut self) -> Ecn {
+        let counts = self.accurate.as_ref().is_some_and(|accurate| accurate.counts());
+        if counts && self.control.algorithm().sends_ect1() { Ecn::Ect1 } else { Ecn::Ect0 }
+    }
+
+    /// Whether the sender tells by CWR that it has cut its window (RFC 3168 §6.1.2).
+    pub fn uses_cwr(&self) -> bool {
+        self.accurate.as_ref().is_none_or(|accurate| accurate.uses_cwr())
+    }
+
+    /// The flags of the ACE field.
+    pub fn ace(&self) -> TcpFlags {
+        self.accurate.as_ref().map_or(TcpFlags::default(), |accurate| accurate.ace())
+    }
+
+    /// Whether a segment echoes congestion: how many of the segments that it acknowledges were marked.
+    #[inline]
+    pub fn echoed(&mut self, header: &TcpHeader, ecn: Ecn) -> Option<u32> {
+        let acked = header.ack.saturating_sub(self.una);
+        let echoes = header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
+        match &mut self.accurate {
+            None => (self.params.ecn && echoes).then_some(acked),
+            Some(accurate) => accurate.echoed(header, ecn, acked, self.params.segment.0 as u32),
+        }
+    }
+}
