@@ -15,6 +15,7 @@ mod family;
 mod params;
 mod path_policy;
 mod quic;
+mod linux;
 mod quinn;
 mod spec;
 mod tcp;
@@ -27,6 +28,7 @@ pub use params::{
 };
 pub use path_policy::PathPolicy;
 pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
+pub use linux::{LinuxControl, LinuxSpec};
 pub use quinn::{QuinnControl, QuinnSpec};
 pub use spec::TcpSpec;
 pub use tcp::{
