@@ -26,6 +26,59 @@ transport = { kind = "linux", congestion_control = "cubic" }
 app = { kind = "ftp", start = "0.1 s" }
 "#;
 
+/// A host that changes cells at 4 s, with a download over the kernel, one over simulated TCP, and one of the kernel's
+/// between fixed nodes.
+const MOVE: &str = r#"
+[run]
+duration = "8 s"
+[record]
+tcp = true
+variables = true
+deliveries = true
+[mobility]
+kind = "mobile-ip"
+[[links]]
+between = ["ch", "r"]
+rate = "6 Mbit/s"
+delay = "7 ms"
+queue = { kind = "red", limit = "60 pkt", min_threshold = "5 pkt", max_threshold = "30 pkt", mark_ecn = true }
+[[links]]
+between = ["r", "ha"]
+rate = "10 Mbit/s"
+delay = "3 ms"
+[cells.bs1]
+router = "r"
+rate = "2 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail", limit = "20 pkt" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[cells.bs2]
+router = "r"
+rate = "2 Mbit/s"
+delay = "2 ms"
+queue = { kind = "droptail", limit = "20 pkt" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[[hosts]]
+name = "mh"
+home = "ha"
+visits = [{ cell = "bs1", at = "0 s" }, { cell = "bs2", at = "4 s" }]
+[[flows]]
+name = "kernel"
+path = ["ch", "mh"]
+transport = { kind = "linux", congestion_control = "reno" }
+app = { kind = "ftp", start = "1 s" }
+[[flows]]
+name = "simulated"
+path = ["ch", "mh"]
+transport = { kind = "tcp", variant = "sack", window = "40 pkt", segment = "1000 B" }
+app = { kind = "ftp", start = "1.3 s" }
+[[flows]]
+name = "marked"
+path = ["ch", "ha"]
+transport = { kind = "linux", congestion_control = "cubic", ecn = true, segment = "1000 B" }
+app = { kind = "ftp", start = "0.5 s", size = "500 kB" }
+"#;
+
 fn kernel() -> Option<Kernel> {
     let found = Kernel::find("6.12");
     if found.is_none() {
@@ -45,9 +98,13 @@ fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
     &found.columns.iter().find(|(name, _)| *name == column).unwrap().1
 }
 
-fn total(tables: &[Table], name: &str) -> u64 {
+fn totals<'a>(tables: &'a [Table], name: &str) -> &'a [u64] {
     let Column::U64(values) = column(tables, "flows", name) else { panic!("{name}") };
-    values[0]
+    values
+}
+
+fn total(tables: &[Table], name: &str) -> u64 {
+    totals(tables, name)[0]
 }
 
 #[test]
@@ -70,4 +127,35 @@ fn a_run_repeats_to_the_digit() {
     let Some(kernel) = kernel() else { return };
     let (first, again) = (made(&kernel, LINK, 1), made(&kernel, LINK, 1));
     assert!(first == again, "two runs of one seed differ");
+}
+
+#[test]
+fn flows_of_the_kernel_and_simulated_ones_share_a_run_and_a_host_keeps_its_connection_when_it_moves() {
+    let Some(kernel) = kernel() else { return };
+    let (tables, counters) = made(&kernel, MOVE, 3);
+    println!("{counters:?}");
+    let delivered = totals(&tables, "delivered_bytes");
+    println!("{delivered:?} {:?}", totals(&tables, "timeouts"));
+    assert_eq!(delivered[2], 500_000, "a file arrives whole");
+    assert!(delivered[0] > 500_000 && delivered[1] > 200_000);
+    let Column::I64(completed) = column(&tables, "flows", "completed_ns") else { panic!("times") };
+    assert!(completed[2] > 500_000_000 && completed[0] == -1);
+    // Data arrives in the second cell: the connection is the same, as a new one would begin at byte 0.
+    let (Column::I64(last), true) = (column(&tables, "flows", "finish_ns"), delivered.len() == 3) else {
+        panic!("times")
+    };
+    assert!(last[0] > 7_900_000_000, "{last:?}");
+    assert!(made(&kernel, MOVE, 3).0 == tables, "two runs of one seed differ");
+    assert_eq!(left_over(), 0);
+}
+
+/// Kernels of this process that still run.
+fn left_over() -> usize {
+    let ours = format!("PPid:\t{}\n", std::process::id());
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let is_ours = |path: std::path::PathBuf| {
+        let status = std::fs::read_to_string(path.join("status")).unwrap_or_default();
+        status.starts_with("Name:\tlinux") && status.contains(&ours)
+    };
+    processes.filter(|process| is_ours(process.path())).count()
 }

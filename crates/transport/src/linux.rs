@@ -68,6 +68,7 @@ pub struct LinuxSpec {
     /// The version of the kernel, one that `roamlab kernel build` has built.
     pub version: String,
     /// Other settings of the hosts at both ends, by their names below `net`, for example `"ipv4.tcp_sack" = "0"`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, String>,
 }
 

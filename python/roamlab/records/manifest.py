@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from roamlab import _roamlab
+from roamlab.kernel.cache import built
 from roamlab.scenarios.scenario import Outline, Scenario, outline
 
 FORMAT = 1
@@ -141,6 +142,17 @@ def _check_shape(value: Any, shape: Any, where: str, *, whole: bool = False) -> 
             _check_shape(entry, shape[0], f"{where}[{at}]", whole=True)
 
 
+def build_of(parameters_text: str) -> str:
+    """What makes a run: the hash of the engine, and the name of the kernel that its flows are over, if there are such."""
+    build: str = _roamlab.build_hash()
+    if '"kind":"linux"' not in parameters_text:
+        return build
+    flows = json.loads(parameters_text)["flows"]
+    versions = {flow["transport"]["version"] for flow in flows if flow["transport"]["kind"] == "linux"}
+    kernels = [folder.name for name in sorted(versions) if (folder := built(name))]
+    return " ".join([build, *kernels])
+
+
 def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
     """The manifest of a run that this build would make."""
     return Manifest(
@@ -151,7 +163,7 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         run=run,
         version=package_version(),
         schema_hash=schema_hash(),
-        build_hash=_roamlab.build_hash(),
+        build_hash=build_of(scenario.resolved),
         warnings=scenario.warnings,
     )
 

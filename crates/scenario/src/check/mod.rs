@@ -269,7 +269,7 @@ fn check_quinn(quinn: &QuinnSpec, flow: &FlowSpec) -> Result<(), (String, String
 }
 
 /// The kernel's TCP: the build can start it, and the flow is a file.
-fn check_linux(linux: &LinuxSpec, flow: &FlowSpec) -> Result<(), (String, String)> {
+fn check_linux(scenario: &Scenario, linux: &LinuxSpec, flow: &FlowSpec) -> Result<(), (String, String)> {
     if !cfg!(all(feature = "linux", target_os = "linux")) {
         let message = "this build of the engine starts no kernel: write kind = \"tcp\" and the profile \"linux-6\" for our own \
                        model, or take a build for Linux with the feature `linux`";
@@ -280,12 +280,17 @@ fn check_linux(linux: &LinuxSpec, flow: &FlowSpec) -> Result<(), (String, String
         return Err(("app.kind".into(), message.into()));
     }
     linux.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
+    let mut versions = scenario.flows.iter().filter_map(|flow| Some(&flow.transport.linux()?.version));
+    if let Some(other) = versions.find(|version| **version != linux.version) {
+        let message = format!("a run has one kernel, and another flow names {other}: write \"{other}\"");
+        return Err(("transport.version".into(), message));
+    }
     check_file(&flow.app, linux.segment)
 }
 
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
     if let Some(linux) = flow.transport.linux() {
-        return check_linux(linux, flow);
+        return check_linux(scenario, linux, flow);
     }
     if let Some(quinn) = flow.transport.quinn() {
         return check_quinn(quinn, flow);
