@@ -2,6 +2,8 @@
 
 use crate::Error;
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
@@ -37,6 +39,7 @@ impl Kernel {
 pub struct Running {
     child: Child,
     folder: Option<PathBuf>,
+    console: File,
 }
 
 /// The sockets that a kernel connects to: its clock, and a card for each host.
@@ -44,6 +47,9 @@ pub struct Sockets {
     pub clock: UnixListener,
     pub cards: Vec<UnixListener>,
 }
+
+/// Lines of a kernel that has ended.
+const LAST_LINES: usize = 12;
 
 /// Kernels started so far by this process.
 static STARTED: AtomicU32 = AtomicU32::new(0);
@@ -89,10 +95,20 @@ impl Running {
         command.env_clear().env("TMPDIR", "/dev/shm").env("PATH", "/usr/bin:/bin");
         command.env("ROAMLAB_SEED", seed.to_string()).env("LD_PRELOAD", kernel.folder.join(SHIM));
         // A group of its own: an interrupt from the terminal is for the simulator, which then ends it.
-        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let console = File::options().read(true).append(true).create(true).open(folder.join("console"))?;
+        command.process_group(0).stdin(Stdio::null()).stdout(console.try_clone()?).stderr(console.try_clone()?);
         let child = command.spawn()?;
-        let running = Running { child, folder: Some(folder.to_owned()) };
+        let running = Running { child, folder: Some(folder.to_owned()), console };
         Ok((running, Sockets { clock, cards: cards? }))
+    }
+
+    /// What the kernel has said last: of use if it has ended.
+    pub fn last_words(&self) -> String {
+        let mut said = Vec::new();
+        let _ = (&self.console).rewind().and_then(|()| (&self.console).read_to_end(&mut said));
+        let text = String::from_utf8_lossy(&said);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
     }
 
     /// The kernel is up: its folder is not needed any more.

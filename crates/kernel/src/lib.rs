@@ -32,6 +32,9 @@ pub enum Error {
     /// The kernel has gone, or says what it may not.
     #[error("the kernel: {0}")]
     Kernel(#[from] std::io::Error),
+    /// The same, with what the kernel has said last.
+    #[error("the kernel: {0}\n{1}")]
+    Ended(std::io::Error, String),
 }
 
 impl From<rustix::io::Errno> for Error {

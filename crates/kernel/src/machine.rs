@@ -36,7 +36,7 @@ pub struct Machine {
     /// Interrupts to send now, once the kernel waits: card and ring.
     interrupts: VecDeque<(usize, usize)>,
     frames: Frames,
-    _child: Running,
+    child: Running,
 }
 
 impl Machine {
@@ -69,7 +69,7 @@ impl Machine {
         }
         child.is_up();
         let (interrupts, frames) = (VecDeque::new(), Frames::new());
-        Ok(Machine { clock, cards, interrupts, frames, _child: child })
+        Ok(Machine { clock, cards, interrupts, frames, child })
     }
 
     /// Now, in ns since the kernel started.
@@ -80,32 +80,36 @@ impl Machine {
     /// Runs until the outside is over; `first` are frames for the kernel at once.
     pub fn run(&mut self, outside: &mut impl Outside, first: &mut Frames) -> Result<(), Error> {
         self.frames.append(first);
+        self.run_on(outside).map_err(|error| match error {
+            Error::Kernel(error) => Error::Ended(error, self.child.last_words()),
+            other => other,
+        })
+    }
+
+    /// The kernel is let run when it has asked to, and never at another time: an interrupt makes it ask for now, unless it
+    /// takes none now. Then it asks again later.
+    fn run_on(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
         loop {
             self.serve(outside)?;
+            self.take_frames()?;
+            while let Some((card, ring)) = self.interrupts.pop_front() {
+                self.clock.before_interrupt()?;
+                self.cards[card].interrupt(ring, &mut self.clock)?;
+                self.clock.read_request()?;
+            }
             let asked = self.clock.request.unwrap_or(u64::MAX);
             let next = outside.next();
-            if self.interrupts.is_empty() && self.frames.is_empty() && next <= asked {
+            if self.frames.is_empty() && next <= asked {
                 self.clock.now = self.clock.now.max(next);
                 if !outside.happen(next, &mut self.frames)? {
                     return Ok(());
                 }
+                continue;
             }
-            self.take_frames()?;
-            let mut time = asked;
-            if !self.interrupts.is_empty() {
-                time = self.clock.now;
-                while let Some((card, ring)) = self.interrupts.pop_front() {
-                    self.clock.before_interrupt()?;
-                    self.cards[card].interrupt(ring, &mut self.clock)?;
-                }
-            } else if next <= asked {
-                continue; // what happened was no frame for the kernel
-            }
-            if time == u64::MAX {
+            if asked == u64::MAX {
                 return Err(Error::Stopped);
             }
-            let until = if self.frames.is_empty() { outside.next() } else { time };
-            self.clock.run(time, until)?;
+            self.clock.run(asked, if self.frames.is_empty() { next } else { asked })?;
         }
     }
 

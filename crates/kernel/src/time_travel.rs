@@ -123,9 +123,7 @@ impl TimeTravel {
                 if self.shares {
                     self.kicked()?;
                     self.put(RUNNING_AT, &0u16.to_ne_bytes())?;
-                    let asks = u32::from_ne_bytes(self.get(THEIR_FLAGS_AT)?) & 1 != 0;
-                    self.request = if asks { Some(u64::from_ne_bytes(self.get(REQUEST_AT)?)) } else { None };
-                    return Ok(None);
+                    return self.read_request().map(|()| None);
                 }
             }
             GET => time = self.now,
@@ -135,6 +133,15 @@ impl TimeTravel {
         }
         self.write(ACK, message.number, time)?;
         Ok(None)
+    }
+
+    /// What the waiting kernel wants, now that it has been interrupted.
+    pub fn read_request(&mut self) -> io::Result<()> {
+        if self.shares {
+            let asks = u32::from_ne_bytes(self.get(THEIR_FLAGS_AT)?) & 1 != 0;
+            self.request = if asks { Some(u64::from_ne_bytes(self.get(REQUEST_AT)?)) } else { None };
+        }
+        Ok(())
     }
 
     /// Answers the first message with the shared file. Linux 6.12 takes two files whether they are there or not: the other one
