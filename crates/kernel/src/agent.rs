@@ -116,7 +116,9 @@ pub fn answer(frame: &[u8]) -> Option<Answer> {
         129 => Answer::Done,
         130 => Answer::Sampled(u32::from_le_bytes(*flow), data.to_vec()),
         131 => {
-            let pair = |line: &str| Some((line.split_once(' ')?.0.to_owned(), line.split_once(' ')?.1.parse().ok()?));
+            let pair = |line: &str| {
+                Some((line.split_once(' ')?.0.to_owned(), line.split_once(' ')?.1.parse().ok()?))
+            };
             Answer::Counted(text().lines().filter_map(pair).collect())
         }
         _ => Answer::Failed(text()),

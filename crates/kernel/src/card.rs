@@ -117,7 +117,9 @@ impl Card {
                 }
             }
             request::SET_BACKEND_REQ_FD => self.interrupts = files.pop().map(UnixStream::from),
-            request::VRING_KICK => return Ok(u32_at(&body, 0)? as usize == TX || self.done().map(|()| false)?),
+            request::VRING_KICK => {
+                return Ok(u32_at(&body, 0)? as usize == TX || self.done().map(|()| false)?);
+            }
             request::SET_VRING_NUM
             | request::SET_VRING_BASE
             | request::SET_VRING_ADDR

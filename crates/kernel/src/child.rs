@@ -1,4 +1,4 @@
-//! The kernel's process. It has a folder of its own for its sockets until it is up, and ends with this one.
+//! The kernel's process. Until it is up, a folder holds its sockets. It ends with this process.
 
 use crate::Error;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -26,7 +26,8 @@ impl Kernel {
     /// The kernel of this version in the cache: `$ROAMLAB_KERNELS`, or `roamlab/kernel` in the user's cache.
     #[expect(clippy::disallowed_methods, reason = "where the kernel is; its behaviour does not depend on it")]
     pub fn find(version: &str) -> Option<Kernel> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
         let root = variable("ROAMLAB_KERNELS").or_else(|| Some(cache?.join("roamlab/kernel")))?;
         let folder = root.join(version).canonicalize().ok()?;
@@ -68,7 +69,12 @@ impl Running {
         made
     }
 
-    fn start_in(folder: &Path, kernel: &Kernel, hosts: usize, seed: u64) -> Result<(Running, Sockets), Error> {
+    fn start_in(
+        folder: &Path,
+        kernel: &Kernel,
+        hosts: usize,
+        seed: u64,
+    ) -> Result<(Running, Sockets), Error> {
         symlink(kernel.folder.join(INITRAMFS), folder.join(INITRAMFS))?;
         let clock = UnixListener::bind(folder.join("clock"))?;
         let cards: Result<_, _> =
@@ -96,7 +102,11 @@ impl Running {
         command.env("ROAMLAB_SEED", seed.to_string()).env("LD_PRELOAD", kernel.folder.join(SHIM));
         // A group of its own: an interrupt from the terminal is for the simulator, which then ends it.
         let console = File::options().read(true).append(true).create(true).open(folder.join("console"))?;
-        command.process_group(0).stdin(Stdio::null()).stdout(console.try_clone()?).stderr(console.try_clone()?);
+        command
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(console.try_clone()?)
+            .stderr(console.try_clone()?);
         let child = command.spawn()?;
         let running = Running { child, folder: Some(folder.to_owned()), console };
         Ok((running, Sockets { clock, cards: cards? }))

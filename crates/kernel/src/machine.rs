@@ -1,7 +1,7 @@
 //! A kernel and its network: the clock, the cards, and what is between them and the simulation.
 //!
-//! The kernel waits, having said when it wants to run next. The earlier of that and of what is next outside happens. A
-//! frame that arrives is put into its card's ring; the card interrupts the kernel, which is then let run, by itself until
+//! The kernel waits, and its clock knows when it wants to run next. The earlier of that and of what is next outside happens. A
+//! frame that arrives is put into its card's ring; the card interrupts the kernel, which then runs freely until
 //! the next thing outside. A frame that it sends is taken out of the ring in the middle of its run, at its time. Interrupts
 //! for sent frames are held until the kernel waits. Each message is answered before the next is sent, so there is no race.
 
@@ -41,7 +41,12 @@ pub struct Machine {
 
 impl Machine {
     /// Starts a kernel with so many hosts, until all of its cards are there.
-    pub fn boot(kernel: &Kernel, hosts: usize, seed: u64, mac: fn(usize) -> [u8; 6]) -> Result<Machine, Error> {
+    pub fn boot(
+        kernel: &Kernel,
+        hosts: usize,
+        seed: u64,
+        mac: fn(usize) -> [u8; 6],
+    ) -> Result<Machine, Error> {
         let (mut child, Sockets { clock, cards: listeners }) = Running::start(kernel, hosts, seed)?;
         wait(&[clock.as_fd()])?;
         let mut clock = TimeTravel::new(clock.accept()?.0)?;

@@ -1,5 +1,5 @@
 //! The kernel's memory. It is a file that the kernel shares; it is read and written with system calls, which need no
-//! mapping. The kernel waits for an answer while this side works, so nothing is accessed by two at once.
+//! mapping. The kernel waits for an answer while this side works, so nothing is accessed by two at the same time.
 
 use rustix::io::{pread, pwrite};
 use std::io;

@@ -1,4 +1,4 @@
-//! A sender as `TCP_INFO` shows it: its variables, and what has happened between two readings.
+//! A sender as `TCP_INFO` shows it: its variables, and what has happened between two samples.
 //!
 //! `struct tcp_info` is that of `include/uapi/linux/tcp.h`, whose fields keep their places.
 
@@ -80,7 +80,8 @@ impl Sender {
             facts.push(TcpFactKind::RecoveryExit);
         } else if again && new.state < CWR {
             facts.push(TcpFactKind::TailLossProbe);
-        } else if (new.variables.cwnd, new.variables.ssthresh) != (old.variables.cwnd, old.variables.ssthresh) {
+        } else if (new.variables.cwnd, new.variables.ssthresh) != (old.variables.cwnd, old.variables.ssthresh)
+        {
             facts.push(TcpFactKind::Window);
         }
         self.reductions += u64::from(new.state >= CWR && new.state > old.state);

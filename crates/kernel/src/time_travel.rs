@@ -2,7 +2,7 @@
 //!
 //! The protocol is that of `include/uapi/linux/um_timetravel.h`: messages of 16 bytes over a socket. From Linux 6.12 on
 //! a shared file replaces most of them. The file is read and written with system calls; while one side works, the other
-//! waits for a message, so nothing is accessed by two at once.
+//! waits for a message, so nothing is accessed by two at the same time.
 
 use crate::socket::send_with_files;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};

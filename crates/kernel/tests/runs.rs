@@ -113,7 +113,15 @@ fn a_kernel_s_flow_is_recorded_as_its_own_counters_say() {
     let (tables, counters) = made(&kernel, LINK, 1);
     let counter = |name: &str| counters[0].1.iter().find(|(one, _)| one == name).unwrap().1 as u64;
     println!("{counters:?}");
-    for name in ["sent_pkts", "retransmitted_pkts", "delivered_pkts", "delivered_bytes", "dropped_pkts", "timeouts", "fast_retransmits"] {
+    for name in [
+        "sent_pkts",
+        "retransmitted_pkts",
+        "delivered_pkts",
+        "delivered_bytes",
+        "dropped_pkts",
+        "timeouts",
+        "fast_retransmits",
+    ] {
         println!("{name} {}", total(&tables, name));
     }
     assert_eq!(total(&tables, "retransmitted_pkts"), counter("RetransSegs"));

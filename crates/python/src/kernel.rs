@@ -63,11 +63,7 @@ mod linux {
     }
 
     /// One run, with the kernel that its flows name.
-    pub fn run(
-        scenario: &Scenario,
-        draw: Replication,
-        options: &RunOptions<'_>,
-    ) -> Result<Vec<Table>, Stop> {
+    pub fn run(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> Result<Vec<Table>, Stop> {
         let Some((_, version)) = version(scenario) else {
             return Ok(roamlab_world::run(scenario, draw, options)?);
         };

@@ -168,7 +168,12 @@ impl Scenario {
     }
 
     /// Refuses what is valid but cannot be run here: the problem of `field`, with its place in `file`.
-    pub fn refuse(&self, (field, message, help): (String, String, &str), text: &str, file: &str) -> Box<Located> {
+    pub fn refuse(
+        &self,
+        (field, message, help): (String, String, &str),
+        text: &str,
+        file: &str,
+    ) -> Box<Located> {
         let problem = self.origins.trace(Problem::at(field, message).help(help));
         Box::new(Source::new(text, file).locate(problem))
     }

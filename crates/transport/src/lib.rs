@@ -12,23 +12,23 @@
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
 mod family;
+mod linux;
 mod params;
 mod path_policy;
 mod quic;
-mod linux;
 mod quinn;
 mod spec;
 mod tcp;
 mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
+pub use linux::{LinuxControl, LinuxSpec};
 pub use params::{
     AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
     RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use path_policy::PathPolicy;
 pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
-pub use linux::{LinuxControl, LinuxSpec};
 pub use quinn::{QuinnControl, QuinnSpec};
 pub use spec::TcpSpec;
 pub use tcp::{

@@ -1,4 +1,4 @@
-"""Our model beside the recorded kernel: shares of equal runs, and the causes of the others."""
+"""Our model compared with the recorded kernel: shares of equal runs, and the causes of the others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def compare(recordings: Recordings) -> list[tuple[Case, Difference]]:
 def summarise(compared: list[tuple[Case, Difference]]) -> list[Summary]:
     """A summary for each congestion control."""
     return [
-        _summary(control, [found for case, found in compared if case.control == control]) for control in CONTROLS
+        _summary(control, [found for case, found in compared if case.control == control])
+        for control in CONTROLS
     ]
 
 

@@ -38,7 +38,9 @@ class Recordings:
 
 def made(case: Case, *, kernel: bool) -> Measures:
     """The run of a case, over the kernel or over our model."""
-    return measure(run(Scenario.from_dict(case.scenario(kernel=kernel), name=f"case {case.number}"), 1), SECONDS)
+    return measure(
+        run(Scenario.from_dict(case.scenario(kernel=kernel), name=f"case {case.number}"), 1), SECONDS
+    )
 
 
 def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recordings:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from roamlab.base.screen import console, say
 from roamlab.commands.options import FILE, JSON
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 @click.command("check-against")
 @click.argument("other", type=click.Choice(["linux"]))
-@click.option("--record", type=FILE, metavar="FILE", help="Run the kernel instead, and write its runs to this file.")
-@click.option("--cases", type=click.IntRange(1), default=68, show_default=True, help="Of each control, to record.")
+@click.option(
+    "--record", type=FILE, metavar="FILE", help="Run the kernel instead, and write its runs to this file."
+)
+@click.option(
+    "--cases", type=click.IntRange(1), default=40, show_default=True, help="Of each control, to record."
+)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the cases to record.")
 @click.option("--recorded", type=FILE, metavar="FILE", help="Recorded runs.  [default: those of the package]")
 @click.option("--live", type=click.IntRange(1), metavar="N", help="Run the kernel in every Nth case too.")
@@ -31,8 +37,8 @@ def command(
 ) -> None:
     """Compare our model of TCP with a Linux kernel in random scenarios.
 
-    The kernel's runs are recorded. --live repeats some of them, which needs a kernel (`roamlab kernel build`), and fails
-    if one differs from its recording.
+    The kernel's runs are recorded. --live repeats some of them, which needs a kernel (`roamlab kernel build`), and
+    fails if one differs from its recording.
     """
     from roamlab.against import comparison, recordings
     from roamlab.base.errors import RoamlabError
@@ -50,7 +56,9 @@ def command(
         say(f"live: {len(found.runs[::live])} runs are as recorded", err=True)
     compared = comparison.compare(found)
     if as_json:
-        print_json([{"case": vars(case), "difference": vars(one) | {"equal": one.equal}} for case, one in compared])
+        print_json(
+            [{"case": vars(case), "difference": vars(one) | {"equal": one.equal}} for case, one in compared]
+        )
         return
     say(f"kernel: {found.kernel}")
     for summary in comparison.summarise(compared):

@@ -44,7 +44,10 @@ def build(version: str, hz: str, jobs: int) -> None:
 
     if version not in cache.VERSIONS:
         raise BadInput(
-            "--version", f"there is no {version}", expected="a version of Debian 12", remedy="write 6.12 or 6.1"
+            "--version",
+            f"there is no {version}",
+            expected="a version of Debian 12",
+            remedy="write 6.12 or 6.1",
         )
     building.source_of(version)
     say(f"estimate: {building.MINUTES} min on one idle core, 1 GB in {cache.root()} meanwhile", err=True)
@@ -79,11 +82,12 @@ def show(as_json: bool) -> None:
     from roamlab.commands.output import print_json
     from roamlab.kernel import cache
 
-    found = {version: str(folder) for version in cache.VERSIONS if (folder := cache.built(version))}
+    kernels = {version: cache.built(version) for version in cache.VERSIONS}
+    found = {version: str(folder) for version, folder in kernels.items() if folder}
     if as_json:
         print_json(found)
         return
-    for version, folder in found.items():
-        say(f"{version}: {folder}")
+    for version, where in found.items():
+        say(f"{version}: {where}")
     if not found:
         say(f"no kernel in {cache.root()}; build one: roamlab kernel build")

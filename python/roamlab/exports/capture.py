@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import say
+from roamlab.records.manifest import build_of
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 

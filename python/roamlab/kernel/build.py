@@ -1,7 +1,7 @@
 """Builds a Linux kernel as a program (User Mode Linux), its only process, and its seeded source of randomness.
 
-The source is the distribution's package, unpatched. One default changes: `HZ` has no prompt in User Mode Linux and is 100,
-so that TCP's timers would be rounded to 10 ms.
+The source is the distribution's package, unpatched. One default changes: `HZ` has no prompt in User Mode Linux and is
+100, so that TCP's timers would be rounded to 10 ms.
 """
 
 from __future__ import annotations
@@ -44,7 +44,15 @@ _UNUSED = re.compile(
 )
 """Files of the source that the build does not read; it reads the Kconfig and Makefile of every folder."""
 
-NEEDED = ("UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML", "VIRTIO_NET", "NET_NS", "PACKET", "TCP_CONG_CUBIC", "TCP_CONG_BBR")
+NEEDED = (
+    "UML_TIME_TRAVEL_SUPPORT",
+    "VIRTIO_UML",
+    "VIRTIO_NET",
+    "NET_NS",
+    "PACKET",
+    "TCP_CONG_CUBIC",
+    "TCP_CONG_BBR",
+)
 """Options without which there is no run; the others add congestion controls and queues."""
 
 OBJECTS = 1150
@@ -73,7 +81,8 @@ def source_of(version: str) -> Path:
     wanted += [] if tarball.is_file() else [f"linux-source-{version}"]
     if wanted:
         raise Missing(
-            f"not installed: {', '.join(wanted)}\n  help: sudo apt-get install --no-install-recommends {' '.join(wanted)}"
+            f"not installed: {', '.join(wanted)}\n"
+            f"  help: sudo apt-get install --no-install-recommends {' '.join(wanted)}"
         )
     return tarball
 
@@ -142,7 +151,9 @@ def _unpack(tarball: Path, tree: Path) -> None:
 def _configure(tree: Path, hz: int) -> None:
     kconfig = tree / "arch/um/Kconfig"
     text = kconfig.read_text("utf-8")
-    changed = re.sub(r"(^config HZ\n(?:.*\n)*?\s*default )\d+", rf"\g<1>{hz}", text, count=1, flags=re.MULTILINE)
+    changed = re.sub(
+        r"(^config HZ\n(?:.*\n)*?\s*default )\d+", rf"\g<1>{hz}", text, count=1, flags=re.MULTILINE
+    )
     if changed == text and f"default {hz}" not in text:
         raise RoamlabError(f"{kconfig}: HZ is not where it was in Linux 6.1 and 6.12")
     kconfig.write_text(changed, "utf-8")

@@ -143,7 +143,7 @@ def _check_shape(value: Any, shape: Any, where: str, *, whole: bool = False) -> 
 
 
 def build_of(parameters_text: str) -> str:
-    """What makes a run: the hash of the engine, and the name of the kernel that its flows are over, if there are such."""
+    """What makes a run: the hash of the engine, and the name of the kernel if flows are over one."""
     build: str = _roamlab.build_hash()
     if '"kind":"linux"' not in parameters_text:
         return build

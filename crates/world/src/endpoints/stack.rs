@@ -1,6 +1,6 @@
-//! The two ends of a TCP connection over a stack outside of the simulation: what its packets and its reports say of them.
+//! The two ends of a TCP connection over a stack outside of the simulation, as its packets and its reports show them.
 //!
-//! The stack numbers bytes from a number of its own (RFC 9293 §3.4.1). Here segments are numbered: the SYN is 0, byte 0 of
+//! The stack numbers bytes from an initial number (RFC 9293 §3.4.1). Here segments are numbered: the SYN is 0, byte 0 of
 //! the data is in segment 1.
 
 use crate::ids::Side;
@@ -179,7 +179,9 @@ impl Stack {
     fn acknowledges(&self, segment: &Segment<'_>) -> (u32, SackBlocks) {
         let byte = |number| unwrapped(number, self.first[0], self.acknowledged);
         let mut sacks = SackBlocks::default();
-        segment.sacks().for_each(|(start, end)| sacks.push(self.number(byte(start)), self.number_above(byte(end))));
+        segment
+            .sacks()
+            .for_each(|(start, end)| sacks.push(self.number(byte(start)), self.number_above(byte(end))));
         (if segment.flags.has(TcpFlags::SYN) { 1 } else { self.number_above(byte(segment.ack)) }, sacks)
     }
 
@@ -215,8 +217,9 @@ impl Stack {
         }
         let byte = unwrapped(segment.ack, self.first[0], self.acknowledged).min(self.sent);
         self.acknowledged = self.acknowledged.max(byte);
-        while let Some((_, sent)) = self.timed.pop_front_if(|(end, _)| *end <= byte) {
+        while let Some((_, sent)) = self.timed.front().copied().filter(|(end, _)| *end <= byte) {
             self.rtt = now.since(sent);
+            self.timed.pop_front();
         }
     }
 
@@ -270,8 +273,12 @@ mod tests {
             ..Segment::default()
         };
         let sent = [0, 1000, 2000].map(|byte| stack.sends(Side::Sender, &data(byte), (at(1), 5)));
-        assert_eq!(sent.map(|header| (header.seq, header.retransmission)), [(1, false), (2, false), (3, false)]);
-        let ack = Segment { ack: (u32::MAX - 1499).wrapping_add(2000), flags: TcpFlags::ACK, ..Segment::default() };
+        assert_eq!(
+            sent.map(|header| (header.seq, header.retransmission)),
+            [(1, false), (2, false), (3, false)]
+        );
+        let ack =
+            Segment { ack: (u32::MAX - 1499).wrapping_add(2000), flags: TcpFlags::ACK, ..Segment::default() };
         assert_eq!(stack.sends(Side::Receiver, &ack, (at(2), 9)).ack, 3);
         stack.takes_acknowledgement(&ack, at(31));
         assert_eq!((stack.acknowledged(), stack.rtt), (3, Duration::from_millis(30)));

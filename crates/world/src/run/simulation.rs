@@ -28,7 +28,11 @@ pub struct Simulation {
 impl Simulation {
     /// A checked scenario before its first event.
     pub fn new(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> Simulation {
-        Simulation { world: build(scenario, draw, options), end: Time::ZERO + scenario.run.duration, looked: 0 }
+        Simulation {
+            world: build(scenario, draw, options),
+            end: Time::ZERO + scenario.run.duration,
+            looked: 0,
+        }
     }
 
     /// Now, in simulated time.
