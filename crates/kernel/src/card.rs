@@ -56,6 +56,9 @@ struct Ring {
     next_used: u16,
 }
 
+/// A buffer of a ring: its head, and the addresses and lengths of its parts.
+type Buffer = (u16, Vec<(u64, u32)>);
+
 /// One network card.
 pub struct Card {
     pub socket: UnixStream,
@@ -193,8 +196,8 @@ impl Card {
         Ok(true)
     }
 
-    /// The next buffer of a ring: its head, and its parts.
-    fn next(&mut self, which: usize) -> io::Result<Option<(u16, Vec<(u64, u32)>)>> {
+    /// The next buffer of a ring.
+    fn next(&mut self, which: usize) -> io::Result<Option<Buffer>> {
         let ring = self.rings[which];
         if ring.size == 0 || self.memory.u16(ring.available + 2)? == ring.next {
             return Ok(None);

@@ -1,6 +1,6 @@
 //! The kernel's process. Until it is up, a folder holds its sockets. It ends with this process.
 
-use crate::Error;
+use crate::error::Error;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -59,7 +59,6 @@ impl Running {
     /// Starts a kernel with so many cards.
     pub fn start(kernel: &Kernel, hosts: usize, seed: u64) -> Result<(Running, Sockets), Error> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        #[expect(clippy::disallowed_methods, reason = "sockets stand somewhere")]
         let folder = std::env::temp_dir().join(format!("roamlab-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder)?;
         let made = Running::start_in(&folder, kernel, hosts, seed);

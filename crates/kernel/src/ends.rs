@@ -1,8 +1,8 @@
 //! A run: the flows over the kernel, between its hosts and the simulation.
 
-use crate::Error;
 use crate::agent::{Answer, Command, UNLIMITED, command, datagram, ipv4, mac};
 use crate::child::Kernel;
+use crate::error::Error;
 use crate::machine::{Frames, Machine, Outside};
 use crate::sender::Sender;
 use roamlab_engine::{Bytes, Time};

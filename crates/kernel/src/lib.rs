@@ -8,6 +8,7 @@ mod agent;
 mod card;
 mod child;
 mod ends;
+mod error;
 mod machine;
 mod memory;
 mod sender;
@@ -16,29 +17,4 @@ mod time_travel;
 
 pub use child::Kernel;
 pub use ends::{Counters, MOST_FLOWS, MOST_HOSTS, run};
-
-/// Why a run with a kernel has no result.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The simulation's reason.
-    #[error(transparent)]
-    Simulation(#[from] roamlab_world::Failure),
-    /// The process in the kernel could not do what it was told.
-    #[error("the kernel refused: {0}")]
-    Refused(String),
-    /// The kernel waits for nothing.
-    #[error("the kernel stands still")]
-    Stopped,
-    /// The kernel has gone, or says what it may not.
-    #[error("the kernel: {0}")]
-    Kernel(#[from] std::io::Error),
-    /// The same, with what the kernel has said last.
-    #[error("the kernel: {0}\n{1}")]
-    Ended(std::io::Error, String),
-}
-
-impl From<rustix::io::Errno> for Error {
-    fn from(error: rustix::io::Errno) -> Error {
-        Error::Kernel(error.into())
-    }
-}
+pub use error::Error;

@@ -5,10 +5,10 @@
 //! the next thing outside. A frame that it sends is taken out of the ring in the middle of its run, at its time. Interrupts
 //! for sent frames are held until the kernel waits. Each message is answered before the next is sent, so there is no race.
 
-use crate::Error;
 use crate::agent::{Answer, answer};
 use crate::card::{Card, RX, TX};
 use crate::child::{Kernel, Running, Sockets};
+use crate::error::Error;
 use crate::socket::wait;
 use crate::time_travel::TimeTravel;
 use std::collections::VecDeque;

@@ -2,8 +2,11 @@
 
 use crate::errors::{MemoryLimitError, SimulationError};
 use pyo3::PyErr;
+#[cfg(not(all(feature = "linux", target_os = "linux")))]
 use roamlab_scenario::{Located, Scenario};
-use roamlab_world::{Failure, Replication, RunOptions, Table};
+use roamlab_world::Failure;
+#[cfg(not(all(feature = "linux", target_os = "linux")))]
+use roamlab_world::{Replication, RunOptions, Table};
 
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +32,10 @@ impl Stop {
 
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod linux {
-    use super::*;
+    use crate::kernel::Stop;
     use roamlab_kernel::{Error, Kernel, MOST_FLOWS, MOST_HOSTS};
+    use roamlab_scenario::{Located, Scenario};
+    use roamlab_world::{Replication, RunOptions, Table};
 
     /// The place in the scenario of its first flow over a kernel, and the version that it names.
     fn version(scenario: &Scenario) -> Option<(usize, &str)> {

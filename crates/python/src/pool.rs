@@ -3,7 +3,7 @@
 
 use crate::arrays::tables_to_python;
 use crate::errors::scenario_error;
-use crate::kernel::{self, Stop};
+use crate::kernel::{Stop, check, run};
 use crate::scenarios::parsed_within;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
@@ -133,7 +133,7 @@ impl<'py> Source<'py> {
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
         let scenario = parsed_within(&text, &name, self.memory.unwrap_or(u64::MAX))?;
         let seeded = scenario.check_seed(seed, &text, &name);
-        let ready = seeded.and_then(|()| kernel::check(&scenario, &text, &name));
+        let ready = seeded.and_then(|()| check(&scenario, &text, &name));
         ready.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
@@ -225,7 +225,7 @@ fn perform(
             let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
             let (tables, capture) = (job.wanted.as_deref(), job.capture.as_deref());
             let options = RunOptions { tables, stream, capture, ..common };
-            end(job, kernel::run(&job.scenario, job.draw, &options));
+            end(job, run(&job.scenario, job.draw, &options));
         }
     });
 }
