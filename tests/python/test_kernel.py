@@ -73,7 +73,7 @@ def test_our_model_is_as_near_to_the_recorded_kernel_as_the_page_says() -> None:
         assert summary.within >= LEAST_WITHIN[summary.control] * summary.cases, summary
 
 
-LEAST_WITHIN = {"reno": 0.5, "cubic": 0.5, "bbr": 0.5}
+LEAST_WITHIN = {"reno": 0.6, "cubic": 0.7, "bbr": 0.7}
 """Shares of runs with a goodput within 2 %."""
 
 

@@ -42,15 +42,22 @@ class Measures:
         return cls(**{**content, "events": events})
 
 
-def measure(run: Results, seconds: float) -> Measures:
-    """The measures of a run that lasts so long."""
+SAMPLE_MS = 10
+"""The kernel's window is read so often, some hundred ns after each multiple of it."""
+
+
+def measure(run: Results, seconds: float, lag_ms: int = 0) -> Measures:
+    """The measures of a run that lasts so long; windows are those of `lag_ms` before each step.
+
+    The last reading of the kernel's window before a step is one of `SAMPLE_MS` before it.
+    """
     import polars as pl
 
     flows = run.flows
     cwnd, events = [], []
     for name in flows["flow"]:
         rows = run.tcp.filter(pl.col("flow") == name).select("time_ns", "event", "cwnd")
-        cwnd.append(_sampled(rows["time_ns"].to_list(), rows["cwnd"].to_list(), seconds))
+        cwnd.append(_sampled(rows["time_ns"].to_list(), rows["cwnd"].to_list(), seconds, lag_ms))
         begun = rows.filter(pl.col("event").cast(pl.String).is_in(EVENTS))
         events.append(
             [(at // 1_000_000, str(what)) for at, what in zip(begun["time_ns"], begun["event"], strict=True)]
@@ -65,11 +72,11 @@ def measure(run: Results, seconds: float) -> Measures:
     )
 
 
-def _sampled(times: list[int], values: list[float], seconds: float) -> list[float]:
+def _sampled(times: list[int], values: list[float], seconds: float, lag_ms: int) -> list[float]:
     """The last value at each step; 0 before the first."""
     sampled, place, value = [], 0, 0.0
     for step in range(1, int(seconds * 1000 / STEP_MS)):
-        while place < len(times) and times[place] <= step * STEP_MS * 1_000_000:
+        while place < len(times) and times[place] <= (step * STEP_MS - lag_ms) * 1_000_000:
             value = values[place]
             place += 1
         sampled.append(round(value, 1))
@@ -112,7 +119,7 @@ def difference(kernel: Measures, ours: Measures) -> Difference:
 
 def _first(kernel: list[float], ours: list[float]) -> int | None:
     for step, (one, other) in enumerate(zip(kernel, ours, strict=True), start=1):
-        if abs(one - other) > max(2.0, 0.1 * one):
+        if one and other and abs(one - other) > max(2.0, 0.1 * one):
             return step * STEP_MS
     return None
 

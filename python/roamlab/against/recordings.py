@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roamlab.against.cases import CONTROLS, SECONDS, Case, cases
-from roamlab.against.measures import Measures, measure
+from roamlab.against.measures import SAMPLE_MS, Measures, measure
 from roamlab.base.errors import BadInput
 from roamlab.kernel import cache
 from roamlab.running.run import run
@@ -38,9 +38,8 @@ class Recordings:
 
 def made(case: Case, *, kernel: bool) -> Measures:
     """The run of a case, over the kernel or over our model."""
-    return measure(
-        run(Scenario.from_dict(case.scenario(kernel=kernel), name=f"case {case.number}"), 1), SECONDS
-    )
+    scenario = Scenario.from_dict(case.scenario(kernel=kernel), name=f"case {case.number}")
+    return measure(run(scenario, 1), SECONDS, lag_ms=0 if kernel else SAMPLE_MS)
 
 
 def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recordings:
