@@ -26,7 +26,6 @@ def test_without_the_kernel_a_scenario_is_refused_with_the_command(
     monkeypatch.setenv("ROAMLAB_KERNELS", str(tmp_path))
     (case,) = cases(1, "cubic")
     scenario = rl.Scenario.from_dict(case.scenario(kernel=True), name="case.toml")
-    scenario.check()
     with pytest.raises(rl.ScenarioError, match=r"(?s)case\.toml:\d+.*flows\[0\]\.transport.*kernel build"):
         rl.run(scenario, 1)
 
@@ -98,5 +97,5 @@ def test_the_kernel_does_what_is_recorded_of_it() -> None:
     built = cache.built(recordings.VERSION)
     if built is None or built.name != found.kernel:
         pytest.skip(f"another kernel is built, not {found.kernel}")
-    for case, measures in found.runs[::40]:
+    for case, measures in found.runs[::60]:
         assert recordings.made(case, kernel=True) == measures

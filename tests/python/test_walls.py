@@ -37,7 +37,13 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
     "roamlab-world": {"roamlab-quinn", "roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
     # rustix passes files and waits without `unsafe` of ours.
-    "roamlab-kernel": {"roamlab-engine", "roamlab-packet", "roamlab-transport", "roamlab-scenario", "roamlab-world"}
+    "roamlab-kernel": {
+        "roamlab-engine",
+        "roamlab-packet",
+        "roamlab-transport",
+        "roamlab-scenario",
+        "roamlab-world",
+    }
     | {"rustix", "thiserror"},
     "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-kernel", "roamlab-scenario"}
     | {"roamlab-world", "thiserror"},
