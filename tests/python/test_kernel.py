@@ -11,6 +11,7 @@ from roamlab.against import comparison, recordings
 from roamlab.against.cases import CONTROLS, cases
 from roamlab.against.measures import Measures, difference
 from roamlab.kernel import build, cache
+from roamlab.records.manifest import build_of, kernels_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,21 @@ def test_a_build_s_name_follows_all_that_it_depends_on(
     (tmp_path / "agent.c").write_text("", "utf-8")
     names.add(cache.key("6.12", 1000, "a", "gcc 12"))
     assert len(names) == 5
+
+
+def test_a_run_s_origin_names_the_kernel_that_its_flows_are_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "6.12-1000-abc").mkdir()
+    for name in cache.PROGRAMS:
+        (tmp_path / "6.12-1000-abc" / name).touch()
+    (tmp_path / "6.12").symlink_to("6.12-1000-abc")
+    monkeypatch.setenv("ROAMLAB_KERNELS", str(tmp_path))
+    (case,) = cases(1, "cubic")
+    over, own = (rl.Scenario.from_dict(case.scenario(kernel=kernel), name="c") for kernel in (True, False))
+    assert kernels_of(over.resolved) == ["6.12-1000-abc"]
+    assert kernels_of(own.resolved) == []
+    assert build_of(over.resolved) == f"{build_of(own.resolved)} 6.12-1000-abc"
 
 
 def test_what_a_build_lacks_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,15 +142,18 @@ def _check_shape(value: Any, shape: Any, where: str, *, whole: bool = False) -> 
             _check_shape(entry, shape[0], f"{where}[{at}]", whole=True)
 
 
-def build_of(parameters_text: str) -> str:
-    """What makes a run: the hash of the engine, and the name of the kernel if flows are over one."""
-    build: str = _roamlab.build_hash()
+def kernels_of(parameters_text: str) -> list[str]:
+    """The names of the built kernels that a scenario's flows are over; most scenarios have none."""
     if '"kind":"linux"' not in parameters_text:
-        return build
+        return []
     flows = json.loads(parameters_text)["flows"]
     versions = {flow["transport"]["version"] for flow in flows if flow["transport"]["kind"] == "linux"}
-    kernels = [folder.name for name in sorted(versions) if (folder := built(name))]
-    return " ".join([build, *kernels])
+    return [folder.name for name in sorted(versions) if (folder := built(name))]
+
+
+def build_of(parameters_text: str) -> str:
+    """What makes a run: the hash of the engine, and the name of the kernel if flows are over one."""
+    return " ".join([_roamlab.build_hash(), *kernels_of(parameters_text)])
 
 
 def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
