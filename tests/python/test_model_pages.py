@@ -29,6 +29,8 @@ _PAGES = {
     "crates/transport/src/path_policy": "path-change.md",
     "crates/transport/src/tcp/state/new_path": "path-change.md",
     "crates/quinn/src/": "quinn.md",
+    "crates/kernel/src/": "linux.md",
+    "crates/transport/src/linux": "linux.md",
     "crates/transport/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
     "crates/radio/src/scheduler": "scheduler.md",
@@ -215,6 +217,9 @@ def defaults() -> dict[str, dict[str, Any]]:
         "quinn.md default": Scenario(
             _SMALLEST.replace('transport = { kind = "tcp" }', 'transport = { kind = "quinn" }')
         ).parameters["flows"][0]["transport"],
+        "linux.md default": Scenario(
+            _SMALLEST.replace('transport = { kind = "tcp" }', 'transport = { kind = "linux" }')
+        ).parameters["flows"][0]["transport"],
         "path-change.md default": Scenario(
             _SMALLEST.replace(
                 'path = ["n0", "n1"]\ntransport',
@@ -275,6 +280,7 @@ def _says(cell: str, value: Any) -> bool:
         ("base-station-buffer.md", "default"),
         ("quic.md", "default"),
         ("quinn.md", "default"),
+        ("linux.md", "default"),
         ("path-change.md", "default"),
         ("applications.md", "ftp"),
         ("applications.md", "cbr"),

@@ -36,7 +36,17 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
     "roamlab-world": {"roamlab-quinn", "roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
-    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-scenario", "roamlab-world"},
+    # rustix passes files and waits without `unsafe` of ours.
+    "roamlab-kernel": {
+        "roamlab-engine",
+        "roamlab-packet",
+        "roamlab-transport",
+        "roamlab-scenario",
+        "roamlab-world",
+    }
+    | {"rustix", "thiserror"},
+    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-kernel", "roamlab-scenario"}
+    | {"roamlab-world", "thiserror"},
     # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
     "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},
 }

@@ -86,7 +86,7 @@ pub(crate) struct Side {
     pub(crate) accecn: AccEcnOption,
     /// The ACK frame of a QUIC packet, until it is taken out.
     pub(crate) quic_ack: Option<Box<QuicAck>>,
-    /// The bytes of a QUIC packet whose stack writes them, until they are taken out.
+    /// The bytes of a packet whose stack writes them, until they are taken out.
     pub(crate) datagram: Option<Box<[u8]>>,
     /// The headers inside the outermost one, innermost first.
     pub(crate) covered: [IpHeader; MAX_TUNNELS],
@@ -342,6 +342,13 @@ impl NewPacket {
     fn plain(packet: Packet) -> NewPacket {
         let (sacks, accecn) = (SackBlocks::default(), AccEcnOption::default());
         NewPacket { packet, sacks, timestamps: None, accecn, quic_ack: None, datagram: None }
+    }
+
+    /// A TCP segment whose stack wrote these headers.
+    #[must_use]
+    pub fn written(mut self, headers: Box<[u8]>) -> NewPacket {
+        self.datagram = Some(headers);
+        self
     }
 
     /// Signalling that travels with data, waits with them and overtakes none.

@@ -206,6 +206,17 @@ impl PacketPool {
         QuicHeader { ack: side.quic_ack.take(), datagram: side.datagram.take(), ..header }
     }
 
+    /// The headers of a TCP segment as its stack wrote them, if one did.
+    pub fn written_headers(&self, id: &PacketId) -> Option<&[u8]> {
+        self.sides.get(self[id].side as usize)?.datagram.as_deref()
+    }
+
+    /// The same of a segment that has reached its end: they are taken out of the packet.
+    pub fn take_headers(&mut self, id: &PacketId) -> Option<Box<[u8]>> {
+        let side = self[id].side;
+        self.sides.get_mut(side as usize)?.datagram.take()
+    }
+
     /// Whether the packet is a copy of another.
     #[inline]
     pub fn is_copy(&self, packet: &Packet) -> bool {

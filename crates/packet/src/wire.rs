@@ -124,6 +124,28 @@ pub fn write(out: &mut Vec<u8>, headers: &[IpHeader], id: u16, content: &Content
     whole
 }
 
+/// The TCP segment behind an IPv4 header, and the length of both headers; `None` if these bytes are no such headers. What
+/// stands behind them need not be there.
+pub fn read(bytes: &[u8]) -> Option<(Segment<'_>, usize)> {
+    let word = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
+    let number = |at: usize| Some(u32::from(word(at)?) << 16 | u32::from(word(at + 2)?));
+    let ip = usize::from(bytes.first()? & 15) * 4;
+    if bytes[0] >> 4 != 4 || ip < IPV4 || *bytes.get(9)? != protocol::TCP {
+        return None;
+    }
+    let headers = ip + usize::from(bytes.get(ip + 12)? >> 4) * 4;
+    let segment = Segment {
+        ports: [word(ip)?, word(ip + 2)?],
+        seq: number(ip + 4)?,
+        ack: number(ip + 8)?,
+        flags: flags_of(*bytes.get(ip + 13)?),
+        window: word(ip + 14)?,
+        options: bytes.get(ip + TCP..headers)?,
+        payload: usize::from(word(2)?).checked_sub(headers)?,
+    };
+    Some((segment, headers))
+}
+
 /// An IPv4 header of a datagram of `length` bytes.
 fn ipv4(out: &mut Vec<u8>, header: &IpHeader, id: u16, protocol: u8, length: usize) {
     let start = out.len();
@@ -189,10 +211,38 @@ fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usi
     (out, length)
 }
 
+/// Where flags stand in a header.
+const FLAG_PLACES: [(TcpFlags, u8); 5] =
+    [(TcpFlags::FIN, 0), (TcpFlags::SYN, 1), (TcpFlags::ACK, 4), (TcpFlags::ECE, 6), (TcpFlags::CWR, 7)];
+
 fn flag_bits(flags: TcpFlags) -> u8 {
-    let places =
-        [(TcpFlags::FIN, 0), (TcpFlags::SYN, 1), (TcpFlags::ACK, 4), (TcpFlags::ECE, 6), (TcpFlags::CWR, 7)];
-    places.into_iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, place)| 1 << place).sum()
+    FLAG_PLACES.into_iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, place)| 1 << place).sum()
+}
+
+fn flags_of(bits: u8) -> TcpFlags {
+    let set = FLAG_PLACES.into_iter().filter(|(_, place)| bits & 1 << place != 0);
+    set.fold(TcpFlags::default(), |flags, (flag, _)| flags.with(flag))
+}
+
+impl Segment<'_> {
+    /// The blocks of the SACK option (RFC 2018 §3), in bytes.
+    pub fn sacks(&self) -> impl Iterator<Item = (u32, u32)> {
+        let mut rest = self.options;
+        let mut found: &[u8] = &[];
+        while let [kind, after @ ..] = rest {
+            let length = match kind {
+                0 => break,
+                1 => 1,
+                _ => usize::from(after.first().copied().unwrap_or(2)).max(2),
+            };
+            if *kind == 5 {
+                found = rest.get(2..length).unwrap_or(&[]);
+            }
+            rest = rest.get(length..).unwrap_or(&[]);
+        }
+        let number = |edge: &[u8]| edge.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        found.chunks_exact(8).map(move |block| (number(&block[..4]), number(&block[4..])))
+    }
 }
 
 /// The sum of 16-bit words, the last of which may lack a byte.

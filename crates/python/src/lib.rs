@@ -3,6 +3,7 @@
 mod arrays;
 mod errors;
 mod files;
+mod kernel;
 mod pool;
 mod scenarios;
 

@@ -2,7 +2,8 @@
 //! So memory holds only a few runs.
 
 use crate::arrays::tables_to_python;
-use crate::errors::{MemoryLimitError, SimulationError, scenario_error};
+use crate::errors::scenario_error;
+use crate::kernel::{Stop, check, run};
 use crate::scenarios::parsed_within;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
@@ -11,7 +12,7 @@ use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
 use roamlab_scenario::{Scenario, are_alternatives};
-use roamlab_world::{Failure, Piece, Progress, Replication, RunOptions, Stream, Table, run_alternatives};
+use roamlab_world::{Piece, Progress, Replication, RunOptions, Stream, Table, run_alternatives};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -132,7 +133,8 @@ impl<'py> Source<'py> {
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
         let scenario = parsed_within(&text, &name, self.memory.unwrap_or(u64::MAX))?;
         let seeded = scenario.check_seed(seed, &text, &name);
-        seeded.map_err(|error| scenario_error(&error))?;
+        let ready = seeded.and_then(|()| check(&scenario, &text, &name));
+        ready.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
         let draw = Replication { seed, run, trace: self.trace };
@@ -202,8 +204,8 @@ fn perform(
     };
     jobs.into_iter().par_bridge().for_each_with(results, |results, jobs| {
         let stopped = || stop.load(Ordering::Relaxed);
-        let end = |job: &Job, outcome: Result<Vec<Table>, Failure>| {
-            let outcome = outcome.map_err(|failure| error(job, &failure));
+        let end = |job: &Job, outcome: Result<Vec<Table>, Stop>| {
+            let outcome = outcome.map_err(|stop| error(job, &stop));
             let _ = results.send(Came::End(job.index, outcome));
         };
         let common =
@@ -213,7 +215,7 @@ fn perform(
             // What is wanted of all is the same.
             let options = RunOptions { tables: jobs[0].wanted.as_deref(), ..common };
             run_alternatives(&scenarios, jobs[0].draw, &options, |place, outcome| {
-                end(&jobs[place], outcome);
+                end(&jobs[place], outcome.map_err(Stop::from));
             });
             return;
         }
@@ -223,19 +225,15 @@ fn perform(
             let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
             let (tables, capture) = (job.wanted.as_deref(), job.capture.as_deref());
             let options = RunOptions { tables, stream, capture, ..common };
-            end(job, roamlab_world::run(&job.scenario, job.draw, &options));
+            end(job, run(&job.scenario, job.draw, &options));
         }
     });
 }
 
 /// What Python gets to see of a run without a result.
-fn error(job: &Job, failure: &Failure) -> PyErr {
+fn error(job: &Job, stop: &Stop) -> PyErr {
     let Replication { seed, run, .. } = job.draw;
-    let report = format!("{}, seed {seed}, run {run}: {failure}", job.name);
-    match failure {
-        Failure::Law(_) => SimulationError::new_err(report),
-        Failure::Memory(_) => MemoryLimitError::new_err(report),
-    }
+    stop.exception(format!("{}, seed {seed}, run {run}: {stop}", job.name))
 }
 
 /// The interpreter's side: hands out jobs and takes results.

@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario, Way};
 use roamlab_engine::{Bytes, Duration};
 use roamlab_traffic::AppSpec;
-use roamlab_transport::{QuicSpec, QuinnSpec};
+use roamlab_transport::{LinuxSpec, QuicSpec, QuinnSpec};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -260,6 +260,7 @@ fn load<'a>(
     let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
     let quic = flow.transport.quic().map(QuicSpec::packet_size);
     let quic = quic.or_else(|| flow.transport.quinn().map(QuinnSpec::packet_size));
+    let quic = quic.or_else(|| flow.transport.linux().map(LinuxSpec::packet_size));
     let (demand, packet_bits) = match (flow.app.load(), tcp) {
         (Some(load), _) => load,
         (None, None) => (f64::INFINITY, 8.0 * quic?.0 as f64),

@@ -167,6 +167,17 @@ impl Scenario {
         checked.map_err(|problem| Box::new(Source::new(text, file).locate(problem)))
     }
 
+    /// Refuses what is valid but cannot be run here: the problem of `field`, with its place in `file`.
+    pub fn refuse(
+        &self,
+        (field, message, help): (String, String, &str),
+        text: &str,
+        file: &str,
+    ) -> Box<Located> {
+        let problem = self.origins.trace(Problem::at(field, message).help(help));
+        Box::new(Source::new(text, file).locate(problem))
+    }
+
     /// Whether its random numbers can begin at `seed`; `text` and `file` are what it was read from.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The transport of a flow's data in a scenario: a family of kinds, one row each.
 
-use crate::{QuicSpec, QuinnSpec, TcpSpec};
+use crate::{LinuxSpec, QuicSpec, QuinnSpec, TcpSpec};
 use roamlab_engine::tagged::{self, Family};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -45,6 +45,7 @@ transports! {
     "tcp" => Tcp(Box<TcpSpec>): "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
     "quic" => Quic(Box<QuicSpec>): "A stream over UDP with the recovery, pacing and congestion control of RFC 9002",
     "quinn" => Quinn(QuinnSpec): "The QUIC stack quinn-proto itself, in a build with the feature `quinn`",
+    "linux" => Linux(LinuxSpec): "TCP of a real Linux kernel in simulated time, which `roamlab kernel build` has built",
     "udp" => Udp(UdpSpec): "Datagrams as the application offers them",
 }
 
@@ -65,7 +66,7 @@ impl TransportSpec {
     pub fn tcp(&self) -> Option<&TcpSpec> {
         match self {
             TransportSpec::Tcp(spec) => Some(spec),
-            TransportSpec::Quic(_) | TransportSpec::Quinn(_) | TransportSpec::Udp(_) => None,
+            _ => None,
         }
     }
 
@@ -78,7 +79,7 @@ impl TransportSpec {
     pub fn quic(&self) -> Option<&QuicSpec> {
         match self {
             TransportSpec::Quic(spec) => Some(spec),
-            TransportSpec::Tcp(_) | TransportSpec::Quinn(_) | TransportSpec::Udp(_) => None,
+            _ => None,
         }
     }
 
@@ -86,7 +87,15 @@ impl TransportSpec {
     pub fn quinn(&self) -> Option<&QuinnSpec> {
         match self {
             TransportSpec::Quinn(spec) => Some(spec),
-            TransportSpec::Tcp(_) | TransportSpec::Quic(_) | TransportSpec::Udp(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The parameters of the Linux kernel, if it is that.
+    pub fn linux(&self) -> Option<&LinuxSpec> {
+        match self {
+            TransportSpec::Linux(spec) => Some(spec),
+            _ => None,
         }
     }
 }

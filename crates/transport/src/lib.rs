@@ -12,6 +12,7 @@
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
 mod family;
+mod linux;
 mod params;
 mod path_policy;
 mod quic;
@@ -21,6 +22,7 @@ mod tcp;
 mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
+pub use linux::{LinuxControl, LinuxSpec};
 pub use params::{
     AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
     RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,

@@ -56,6 +56,11 @@ impl PathPolicy {
                                             \"quic\", or leave `path_change` out"
                     .into())
             }
+            TransportSpec::Linux(_) => Err(
+                "the kernel cannot be notified of a path: write the transport \"tcp\" or \"quic\", or leave \
+                     `path_change` out"
+                    .into(),
+            ),
             TransportSpec::Udp(_) => {
                 Err("a sender of datagrams has no window: write the transport \"tcp\" or \
                                           \"quic\", or leave `path_change` out"

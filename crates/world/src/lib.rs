@@ -15,6 +15,7 @@ pub mod record;
 mod run;
 
 pub use endpoints::outside::{Datagram, Egress, Payload};
+pub use endpoints::stack::{Offer, Report};
 pub use record::piece::{Piece, Slice};
 pub use record::probe::tables;
 pub use record::table::{Column, Table};

@@ -137,7 +137,7 @@ fn driven(side: Side) -> Vec<Table> {
             (None, _) => break,
             (Some(event), own) => own.map_or(event, |own| own.min(event)),
         };
-        run.advance_to(next).unwrap();
+        run.advance_to(next, &RunOptions::default()).unwrap();
         if !started && next >= START {
             started = true;
             let Half::Sender(sender) = &mut half else { panic!("only a sender starts") };
@@ -153,7 +153,7 @@ fn driven(side: Side) -> Vec<Table> {
             send(&mut run, &mut half, here);
         }
     }
-    run.finish().unwrap()
+    run.finish(&RunOptions::default()).unwrap()
 }
 
 fn compared(tables: &[Table], inside: &[Table], table: &str, columns: [&str; 4]) -> usize {
@@ -189,11 +189,11 @@ fn time_goes_as_far_as_it_is_told_and_ends_with_the_run() {
     let scenario = Scenario::parse(NETWORK, "half.toml").unwrap();
     let mut run = Simulation::new(&scenario, DRAW, &RunOptions::default());
     let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
-    run.advance_to(at(1_500)).unwrap();
+    run.advance_to(at(1_500), &RunOptions::default()).unwrap();
     assert_eq!(run.now(), at(1_500));
     assert!(run.next_event().is_some_and(|next| next > at(1_500)));
-    run.advance_to(at(60_000)).unwrap();
+    run.advance_to(at(60_000), &RunOptions::default()).unwrap();
     assert_eq!((run.now(), run.next_event(), run.poll_egress()), (at(8_000), None, None));
-    let (whole, stepped) = (results(NETWORK, DRAW), run.finish().unwrap());
+    let (whole, stepped) = (results(NETWORK, DRAW), run.finish(&RunOptions::default()).unwrap());
     assert_eq!(whole, stepped, "a stop on the way changes nothing");
 }

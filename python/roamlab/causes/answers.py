@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roamlab import _roamlab
 from roamlab.base.errors import BadInput, within
 from roamlab.base.screen import say
 from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
 from roamlab.records import why
+from roamlab.records.manifest import build_of
 from roamlab.records.store import open_run
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, assignments, load
@@ -64,7 +64,7 @@ def explain(
         if table is not None:
             return terminal.rows(why.why(results, *table)) if as_json else why.lines(results, *table)
     made = results.manifest
-    if made.build_hash != _roamlab.build_hash():
+    if made.build_hash != build_of(made.parameters_text):
         _note("another build of the engine made this run; reruns are the present one's")
     with within(named):
         results, said = explaining.with_record(results)

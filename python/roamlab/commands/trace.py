@@ -24,15 +24,15 @@ def command(run_folder: Path | None, packet: int) -> None:
     tunnel headers it wears, and a detail where there is something to say. The run is made again from the manifest in
     its folder RUN; without one it is the newest in out/runs.
     """
-    from roamlab import _roamlab
     from roamlab.base.errors import BadInput, within
+    from roamlab.records.manifest import build_of
     from roamlab.records.store import open_run
     from roamlab.running.run import run as simulate
     from roamlab.scenarios.scenario import Scenario
 
     folder = find_run(run_folder)
     made = open_run(folder).manifest
-    if made.build_hash != _roamlab.build_hash():
+    if made.build_hash != build_of(made.parameters_text):
         say("note: another build of the engine made this run; this is the present one's trace", err=True)
     with within(folder):
         again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import say
+from roamlab.records.manifest import build_of
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
@@ -109,7 +109,7 @@ class Captured:
 def capture(results: Results, places: Sequence[str] | None, network: Network) -> Captured:
     """Make the run again and capture what goes by these links and nodes; None: by all."""
     made = results.manifest
-    if made.build_hash != _roamlab.build_hash():
+    if made.build_hash != build_of(made.parameters_text):
         say("note: another build of the engine made this run; these are the present one's packets", err=True)
     if places is None:
         places = [queue for link in network.links for queue in network.queues(link)] + sorted(network.nodes)

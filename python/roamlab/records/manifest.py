@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from roamlab import _roamlab
+from roamlab.kernel.cache import built
 from roamlab.scenarios.scenario import Outline, Scenario, outline
 
 FORMAT = 1
@@ -141,6 +142,20 @@ def _check_shape(value: Any, shape: Any, where: str, *, whole: bool = False) -> 
             _check_shape(entry, shape[0], f"{where}[{at}]", whole=True)
 
 
+def kernels_of(parameters_text: str) -> list[str]:
+    """The names of the built kernels that a scenario's flows are over; most scenarios have none."""
+    if '"kind":"linux"' not in parameters_text:
+        return []
+    flows = json.loads(parameters_text)["flows"]
+    versions = {flow["transport"]["version"] for flow in flows if flow["transport"]["kind"] == "linux"}
+    return [folder.name for name in sorted(versions) if (folder := built(name))]
+
+
+def build_of(parameters_text: str) -> str:
+    """What makes a run: the hash of the engine, and the name of the kernel if flows are over one."""
+    return " ".join([_roamlab.build_hash(), *kernels_of(parameters_text)])
+
+
 def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
     """The manifest of a run that this build would make."""
     return Manifest(
@@ -151,7 +166,7 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         run=run,
         version=package_version(),
         schema_hash=schema_hash(),
-        build_hash=_roamlab.build_hash(),
+        build_hash=build_of(scenario.resolved),
         warnings=scenario.warnings,
     )
 

@@ -65,7 +65,7 @@ def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
 def has_connection(results: Results, flow: str) -> bool:
     """Whether `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
-    return bool(flows.where("kind", "tcp", "quic", "quinn")[flows.where("flow", flow)].any())
+    return bool(flows.where("kind", "tcp", "quic", "quinn", "linux")[flows.where("flow", flow)].any())
 
 
 def losses(results: Results, flow: str) -> Values:

@@ -12,7 +12,7 @@ import tomli_w
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
-from roamlab.records.manifest import hash_text, schema_hash
+from roamlab.records.manifest import hash_text, kernels_of, schema_hash
 from roamlab.running.summary import Measurement, Name, check
 from roamlab.scenarios.scenario import Scenario, assignments
 from roamlab.statistics.stopping import Until, seed
@@ -95,7 +95,8 @@ class Plan:
     def key(self, point: int, run: int) -> str:
         """Hash of everything that determines the summary of a run."""
         if point not in self._digests:
-            self._digests[point] = hash_text(self.scenario(point).resolved)
+            resolved = self.scenario(point).resolved
+            self._digests[point] = hash_text(resolved, *kernels_of(resolved))
         parts = (self._digests[point], self.point_seed(point), run, self._origin)
         return hash_text("/".join(map(str, parts)))
 

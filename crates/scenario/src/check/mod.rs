@@ -8,7 +8,7 @@ use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
-use roamlab_transport::QuinnSpec;
+use roamlab_transport::{LinuxSpec, QuinnSpec};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -268,7 +268,30 @@ fn check_quinn(quinn: &QuinnSpec, flow: &FlowSpec) -> Result<(), (String, String
     check_file(&flow.app, quinn.segment())
 }
 
+/// The kernel's TCP: the build can start it, and the flow is a file.
+fn check_linux(scenario: &Scenario, linux: &LinuxSpec, flow: &FlowSpec) -> Result<(), (String, String)> {
+    if !cfg!(all(feature = "linux", target_os = "linux")) {
+        let message = "this build of the engine starts no kernel: write kind = \"tcp\" and the profile \"linux-6\" for our own \
+                       model, or take a build for Linux with the feature `linux`";
+        return Err(("transport.kind".into(), message.into()));
+    }
+    if !matches!(flow.app, AppSpec::Ftp(_)) {
+        let message = "over the kernel there are files alone: write kind = \"ftp\", or the transport \"tcp\"";
+        return Err(("app.kind".into(), message.into()));
+    }
+    linux.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
+    let mut versions = scenario.flows.iter().filter_map(|flow| Some(&flow.transport.linux()?.version));
+    if let Some(other) = versions.find(|version| **version != linux.version) {
+        let message = format!("a run has one kernel, and another flow names {other}: write \"{other}\"");
+        return Err(("transport.version".into(), message));
+    }
+    check_file(&flow.app, linux.segment)
+}
+
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
+    if let Some(linux) = flow.transport.linux() {
+        return check_linux(scenario, linux, flow);
+    }
     if let Some(quinn) = flow.transport.quinn() {
         return check_quinn(quinn, flow);
     }

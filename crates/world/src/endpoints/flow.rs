@@ -1,5 +1,6 @@
 //! Flows: an application, a transport, two ends.
 
+use crate::endpoints::stack::Stack;
 use crate::endpoints::timeouts::Timeouts;
 use crate::endpoints::units::Units;
 use crate::ids::{NodeId, Side};
@@ -45,6 +46,8 @@ pub enum Transport {
         /// The unit in which data is offered and numbered.
         segment: Bytes,
     },
+    /// TCP of a stack outside of the simulation, which has both ends.
+    Stack(Box<Stack>),
     /// UDP.
     Udp {
         /// The sending end.
@@ -61,6 +64,7 @@ impl Transport {
             Transport::Tcp { segment, .. } | Transport::Quic { segment, .. } => Some(*segment),
             #[cfg(feature = "quinn")]
             Transport::Quinn { segment, .. } => Some(*segment),
+            Transport::Stack(stack) => Some(stack.segment()),
             Transport::Udp { .. } => None,
         }
     }
@@ -76,6 +80,7 @@ impl Transport {
                 sender.open();
                 receiver.open();
             }
+            Transport::Stack(stack) => stack.offer(segments),
             Transport::Udp { .. } => {}
         }
     }
@@ -87,6 +92,7 @@ impl Transport {
             Transport::Quic { sender, .. } => sender.stop(),
             #[cfg(feature = "quinn")]
             Transport::Quinn { sender, .. } => sender.stop(),
+            Transport::Stack(stack) => stack.stop(),
             Transport::Udp { .. } => {}
         }
     }
@@ -97,7 +103,7 @@ impl Transport {
         if matches!(self, Transport::Quinn { .. }) {
             return false;
         }
-        true
+        !matches!(self, Transport::Stack(_))
     }
 
     /// When the end on this side has to be woken.
@@ -111,6 +117,7 @@ impl Transport {
             (Transport::Quinn { sender, .. }, Side::Sender) => sender.next_deadline(),
             #[cfg(feature = "quinn")]
             (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
+            (Transport::Stack(_), _) => None,
             (Transport::Udp { .. }, _) => None,
         }
     }
@@ -126,6 +133,7 @@ impl Transport {
             (Transport::Quinn { sender, .. }, Side::Sender) => sender.on_deadline(now),
             #[cfg(feature = "quinn")]
             (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
+            (Transport::Stack(_), _) => {}
             (Transport::Udp { .. }, _) => {}
         }
     }
@@ -137,6 +145,7 @@ impl Transport {
             Transport::Quic { sender, .. } => sender.poll_fact(),
             #[cfg(feature = "quinn")]
             Transport::Quinn { sender, .. } => sender.poll_fact(),
+            Transport::Stack(stack) => stack.poll_fact(),
             Transport::Udp { .. } => None,
         }
     }
@@ -148,6 +157,7 @@ impl Transport {
             Transport::Quic { sender, .. } => Some((sender.variables(), sender.acknowledged())),
             #[cfg(feature = "quinn")]
             Transport::Quinn { sender, receiver, .. } => Some((sender.variables(), receiver.next_segment())),
+            Transport::Stack(stack) => Some((stack.variables(), stack.acknowledged())),
             Transport::Udp { .. } => None,
         }
     }
@@ -159,6 +169,7 @@ impl Transport {
             Transport::Quic { receiver, .. } => receiver.has(seq),
             #[cfg(feature = "quinn")]
             Transport::Quinn { receiver, .. } => receiver.has(seq),
+            Transport::Stack(stack) => stack.has(seq),
             Transport::Udp { .. } => false,
         }
     }
@@ -169,7 +180,7 @@ impl Transport {
             Transport::Quic { receiver, .. } => receiver.spec().migration.is_some(),
             #[cfg(feature = "quinn")]
             Transport::Quinn { receiver, .. } => receiver.spec().migration,
-            Transport::Tcp { .. } | Transport::Udp { .. } => false,
+            Transport::Tcp { .. } | Transport::Stack(_) | Transport::Udp { .. } => false,
         }
     }
 
@@ -182,7 +193,7 @@ impl Transport {
             (Transport::Quinn { sender, .. }, Side::Sender) => sender.on_path_change(),
             #[cfg(feature = "quinn")]
             (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.on_path_change(),
-            (Transport::Tcp { .. } | Transport::Udp { .. }, _) => {}
+            (Transport::Tcp { .. } | Transport::Stack(_) | Transport::Udp { .. }, _) => {}
         }
     }
 
@@ -194,6 +205,7 @@ impl Transport {
             // The check refuses such flows.
             #[cfg(feature = "quinn")]
             Transport::Quinn { .. } => None,
+            Transport::Stack(_) => None,
             Transport::Udp { .. } => None,
         }
     }
@@ -210,6 +222,7 @@ impl Transport {
             // It carries files alone, in one connection.
             #[cfg(feature = "quinn")]
             Transport::Quinn { .. } => {}
+            Transport::Stack(_) => {}
             Transport::Udp { .. } => {}
         }
     }
@@ -348,11 +361,12 @@ impl Flow {
     /// A flow that has not begun.
     pub fn new(name: String, ends: [(NodeId, Addr); 2], app: App, transport: Transport) -> Flow {
         let [src, dst] = ends.map(|(node, _)| node);
+        let here = if matches!(transport, Transport::Stack(_)) { [NodeId::NOWHERE; 2] } else { [src, dst] };
         Flow {
             name: name.into(),
             src,
             dst,
-            here: [src, dst],
+            here,
             addresses: ends.map(|(_, address)| address),
             attached: [false; 2],
             app,
@@ -418,13 +432,14 @@ impl Flow {
         self.stats.last_fresh.filter(|_| whole)
     }
 
-    /// "tcp", "quic", "quinn" or "udp".
+    /// "tcp", "quic", "quinn", "linux" or "udp".
     pub fn kind(&self) -> &'static str {
         match &self.transport {
             Transport::Tcp { .. } => "tcp",
             Transport::Quic { .. } => "quic",
             #[cfg(feature = "quinn")]
             Transport::Quinn { .. } => "quinn",
+            Transport::Stack(_) => "linux",
             Transport::Udp { .. } => "udp",
         }
     }

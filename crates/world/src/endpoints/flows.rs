@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 mod endpoint;
 mod explain;
 mod notified;
+mod stack;
 mod units;
 
 /// What carries the packets of flows.
@@ -125,6 +126,9 @@ impl Flows {
     /// A datagram sets out from a node.
     pub fn inject(&mut self, node: NodeId, datagram: &Datagram, net: &mut impl Carrier) {
         let Datagram { flow, source, destination, tos, size, ref payload } = *datagram;
+        if let Payload::Written(headers) = payload {
+            return self.inject_written(node, datagram, headers, net);
+        }
         let header = IpHeader::new(source, destination, tos);
         let cx = net.cx();
         let make = |body| Packet::make(flow, header, size, cx.now, body);
@@ -132,6 +136,7 @@ impl Flows {
             Payload::Tcp(tcp) => make(Body::Tcp(*tcp)),
             Payload::Udp(udp) => make(Body::Udp(*udp)),
             Payload::Quic(quic) => Packet::make_quic(flow, header, size, cx.now, quic.clone()),
+            Payload::Written(_) => return,
         };
         let packet = cx.pool.create(packet);
         cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
@@ -149,6 +154,9 @@ impl Flows {
         let flow = self.flows.get(cx.pool[&packet].flow.0 as usize);
         if !flow.is_some_and(|flow| [flow.src, flow.dst].contains(&node)) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        }
+        if let Some(headers) = cx.pool.take_headers(&packet) {
+            return self.deliver_written(node, packet, headers, cx);
         }
         let payload = match &cx.pool[&packet] {
             arrived if arrived.is_udp() => Payload::Udp(UdpHeader { seq: arrived.seq() }),

@@ -30,6 +30,8 @@ pub enum Payload {
     Quic(QuicHeader),
     /// A UDP datagram.
     Udp(UdpHeader),
+    /// Of a flow over a stack outside: the IPv4 and TCP headers as it wrote them. Their payload is zeros.
+    Written(Box<[u8]>),
 }
 
 /// A datagram that left the network.

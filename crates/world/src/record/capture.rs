@@ -10,7 +10,7 @@ use crate::record::probe::{PacketKind, Stop};
 use crate::record::table::{Column, Names, Table, table};
 use crate::run::options::{Part, SLACK, bytes_soon};
 use roamlab_engine::Time;
-use roamlab_packet::wire::{Content, Segment, write};
+use roamlab_packet::wire::{Content, Segment, read, write};
 use roamlab_packet::{Addr, FlowId, IpHeader, PacketId, PacketPool, TcpFlags, TcpHeader};
 use roamlab_transport::Handshake;
 use std::collections::BTreeSet;
@@ -149,6 +149,9 @@ impl Capture {
                 // A QUIC packet is a datagram whose content is not made.
                 let content = Content::Udp([wire.port, DISCARD], &[], (datagram as usize).saturating_sub(28));
                 write(&mut self.bytes, &headers, id, &content)
+            }
+            Some(_) if let Some((segment, _)) = pool.written_headers(sight.packet).and_then(read) => {
+                write(&mut self.bytes, &headers, id, &Content::Tcp(segment))
             }
             Some(wire) => {
                 let side = if source == wire.sender { Side::Sender } else { Side::Receiver };

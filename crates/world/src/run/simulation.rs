@@ -2,11 +2,12 @@
 //! time, puts datagrams in and takes datagrams out.
 
 use crate::endpoints::outside::{Datagram, Egress};
+use crate::endpoints::stack::{Offer, Report};
 use crate::ids::{NodeId, Side};
 use crate::record::table::Table;
 use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
-use crate::run::world::{Failure, World};
+use crate::run::world::{EVENTS_BETWEEN_LOOKS, Failure, World};
 use crate::run::{conclude, last_instant};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, FlowId};
@@ -20,12 +21,18 @@ use roamlab_scenario::Scenario;
 pub struct Simulation {
     world: World,
     end: Time,
+    /// Events at the last look whether the run is still wanted.
+    looked: u64,
 }
 
 impl Simulation {
-    /// A checked scenario before its first event. Of `options` the tables count.
+    /// A checked scenario before its first event.
     pub fn new(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> Simulation {
-        Simulation { world: build(scenario, draw, options), end: Time::ZERO + scenario.run.duration }
+        Simulation {
+            world: build(scenario, draw, options),
+            end: Time::ZERO + scenario.run.duration,
+            looked: 0,
+        }
     }
 
     /// Now, in simulated time.
@@ -38,15 +45,20 @@ impl Simulation {
         self.world.planes.cx.scheduler.next_time().filter(|time| *time < self.end)
     }
 
-    /// Lets happen what is due until `time`, that instant included, or before the run ends; then it is `time`.
+    /// Lets happen what is due until `time`, that instant included, or before the run ends; then it is `time`. `false`: the
+    /// options say that the run is not wanted any more; they are asked after some thousand events.
     ///
     /// # Errors
-    /// The law that was violated.
-    pub fn advance_to(&mut self, time: Time) -> Result<(), Failure> {
+    /// The law that was violated, or the memory that the record would take.
+    pub fn advance_to(&mut self, time: Time, options: &RunOptions<'_>) -> Result<bool, Failure> {
         let time = time.min(self.end);
-        self.world.advance(time.min(last_instant(self.end)), &RunOptions::default())?;
+        self.world.advance(time.min(last_instant(self.end)), options)?;
         self.world.planes.cx.now = self.world.planes.cx.now.max(time);
-        Ok(())
+        if self.world.events < self.looked + EVENTS_BETWEEN_LOOKS {
+            return Ok(true);
+        }
+        self.looked = self.world.events;
+        self.world.may_go_on(options)
     }
 
     /// The node of this name.
@@ -91,13 +103,23 @@ impl Simulation {
         self.world.flows.poll_egress()
     }
 
-    /// Ends the run where it is: its tables.
+    /// What the application of a flow over a stack outside does next, at the instant at which it does.
+    pub fn poll_offer(&mut self, flow: FlowId) -> Option<Offer> {
+        self.world.flows.poll_offer(flow)
+    }
+
+    /// The stack outside reports of a flow's sender, now.
+    pub fn report(&mut self, flow: FlowId, report: &Report) {
+        self.world.flows.report(flow, report, &mut self.world.planes);
+    }
+
+    /// Ends the run where it is: its tables, of which those that `options` wants.
     ///
     /// # Errors
     /// The law that was violated.
-    pub fn finish(self) -> Result<Vec<Table>, Failure> {
+    pub fn finish(self, options: &RunOptions<'_>) -> Result<Vec<Table>, Failure> {
         self.world.check_conservation()?;
         let end = self.now();
-        Ok(conclude(self.world, end, &RunOptions::default()))
+        Ok(conclude(self.world, end, options))
     }
 }

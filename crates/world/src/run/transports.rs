@@ -1,6 +1,7 @@
 //! The two ends of a flow's transport, as a scenario describes them.
 
 use crate::endpoints::flow::Transport;
+use crate::endpoints::stack::Stack;
 use roamlab_engine::{Duration, Streams};
 #[cfg(feature = "quinn")]
 use roamlab_quinn::{EndRole, QuinnEnd};
@@ -19,10 +20,11 @@ pub fn tcp(params: &Arc<TcpParams>, phase: Duration) -> Transport {
     }
 }
 
-/// QUIC, quinn, or UDP.
+/// QUIC, quinn, a stack outside, or UDP.
 pub fn other(spec: &FlowSpec, scenario: &Scenario, streams: &Streams) -> Transport {
     quic(spec)
         .or_else(|| quinn(spec, scenario, streams))
+        .or_else(|| spec.transport.linux().map(|linux| Transport::Stack(Box::new(Stack::new(linux.segment)))))
         .unwrap_or_else(|| Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() })
 }
 

@@ -98,7 +98,7 @@ pub enum Failure {
 /// Events at one instant that no sane scenario reaches: a loop without delay.
 const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
 /// Events after which it is seen to that time goes on and that the run is still wanted.
-const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
+pub(crate) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 impl World {
     /// Lets everything happen until `end`.
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    fn may_go_on(&mut self, options: &RunOptions<'_>) -> Result<bool, Failure> {
+    pub(crate) fn may_go_on(&mut self, options: &RunOptions<'_>) -> Result<bool, Failure> {
         self.stream_record(options);
         let packets = self.planes.cx.pool.census().inside() as usize;
         if let Some(limit) = options.memory {

@@ -23,7 +23,8 @@ impl Flows {
             net.cx().scheduler.push(next, Event::App { flow });
         }
         let Some(offer) = offer else { return };
-        if state.here[Side::Sender.index()] == NodeId::NOWHERE {
+        let is_stack = matches!(state.transport, Transport::Stack(_));
+        if state.here[Side::Sender.index()] == NodeId::NOWHERE && !is_stack {
             return;
         }
         let begun = state.app.unit();
@@ -306,7 +307,7 @@ impl Flows {
             (Transport::Quinn { sender, .. }, Side::Sender) => sender.poll_transmit(cx.now)?,
             #[cfg(feature = "quinn")]
             (Transport::Quinn { receiver, .. }, Side::Receiver) => return receiver.poll_transmit(cx.now),
-            (Transport::Tcp { .. } | Transport::Udp { .. }, _) => return None,
+            (Transport::Tcp { .. } | Transport::Stack(_) | Transport::Udp { .. }, _) => return None,
         };
         if packet.header.payload > 0 {
             state.stats.sent += 1;
@@ -336,7 +337,7 @@ impl Flows {
 
     /// Sends a new packet from where this end of its flow is.
     #[inline(always)]
-    fn send_first(&mut self, node: NodeId, side: Side, packet: PacketId, net: &mut impl Carrier) {
+    pub(super) fn send_first(&mut self, node: NodeId, side: Side, packet: PacketId, net: &mut impl Carrier) {
         if net.cx().is_watching() {
             self.record_start(&packet, node, side, net.cx());
         }
@@ -370,7 +371,7 @@ impl Flows {
     }
 
     /// A sender has dealt with an input: takes its facts, and its variables into the record if that is wanted.
-    fn record_sender(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
+    pub(super) fn record_sender(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
         self.take_facts(flow, last_serial, net);
         let cx = net.cx();
         if cx.probes.wanted.variables
@@ -450,7 +451,7 @@ fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cont
 
 /// Takes a data packet that has left the network into the totals of its flow and into the record.
 #[inline(always)]
-fn note_delivery(
+pub(super) fn note_delivery(
     state: &mut Flow,
     data: &Packet,
     (fresh, payload): (bool, u64),

@@ -1,0 +1,324 @@
+//! A run: the flows over the kernel, between its hosts and the simulation.
+
+use crate::agent::{Answer, Command, UNLIMITED, command, datagram, ipv4, mac};
+use crate::child::Kernel;
+use crate::error::Error;
+use crate::machine::{Frames, Machine, Outside};
+use crate::sender::Sender;
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::{FlowId, Tos, wire};
+use roamlab_scenario::Scenario;
+use roamlab_transport::LinuxSpec;
+use roamlab_world::ids::NodeId;
+use roamlab_world::{Datagram, Offer, Payload, Replication, RunOptions, Simulation, Table};
+
+/// Most hosts and flows of one kernel (`python/roamlab/kernel/agent.c`; the command line names each card).
+pub const MOST_HOSTS: usize = 100;
+/// See [`MOST_HOSTS`].
+pub const MOST_FLOWS: usize = 4096;
+
+/// The ports of the first flow.
+const PORTS: [u16; 2] = [40_000, 10_000];
+
+/// Counters of the kernel that are read at the end of a run.
+const COUNTED: [&str; 12] = [
+    "TCPTimeouts",
+    "TCPFastRetrans",
+    "TCPSlowStartRetrans",
+    "TCPLossProbes",
+    "TCPLossProbeRecovery",
+    "TCPSackRecovery",
+    "TCPSpuriousRTOs",
+    "TCPLostRetransmit",
+    "TCPDSACKRecv",
+    "TCPLossUndo",
+    "TCPFullUndo",
+    "RetransSegs",
+];
+
+/// Counters of a host: its name, and names with values.
+pub type Counters = Vec<(String, Vec<(String, i64)>)>;
+
+/// A flow over the kernel.
+struct Flow<'a> {
+    id: FlowId,
+    spec: &'a LinuxSpec,
+    /// The hosts of its ends.
+    ends: [usize; 2],
+    sender: Sender,
+    is_open: bool,
+    next_sample: Option<Time>,
+    /// The number behind the last byte sent, to see what is sent again.
+    sent: Option<u32>,
+}
+
+/// What is outside of the kernel.
+struct Ends<'a> {
+    simulation: Simulation,
+    options: &'a RunOptions<'a>,
+    hosts: Vec<NodeId>,
+    flows: Vec<Flow<'a>>,
+    end: Time,
+    /// The kernel's time at the simulation's time 0; none while the simulation stands still.
+    zero: Option<u64>,
+    /// Answers that are waited for, while the simulation stands still.
+    awaited: usize,
+    counted: Vec<(String, i64)>,
+}
+
+/// Runs a checked scenario whose flows over `linux` have their ends in this kernel. Tables as of
+/// [`roamlab_world::run`], and the counters of each sending host.
+///
+/// # Errors
+/// Those of a run; or what the kernel lacks.
+pub fn run(
+    kernel: &Kernel,
+    scenario: &Scenario,
+    draw: Replication,
+    options: &RunOptions<'_>,
+) -> Result<(Vec<Table>, Counters), Error> {
+    let simulation = Simulation::new(scenario, draw, options);
+    let (names, flows) = ends_of(scenario, &simulation);
+    let hosts: Option<Vec<NodeId>> = names.iter().map(|name| simulation.node(name)).collect();
+    let hosts = hosts.ok_or(Error::Stopped)?;
+    let end = Time::ZERO + scenario.run.duration;
+    let mut ends =
+        Ends { simulation, options, hosts, flows, end, zero: None, awaited: 1, counted: Vec::new() };
+    let seed = draw.seed.wrapping_mul(1 << 20).wrapping_add(draw.run);
+    let mut machine = Machine::boot(kernel, names.len(), seed, mac)?;
+    machine.run(&mut ends, &mut Frames::new())?; // until the process is there
+    let mut frames = ends.set_up();
+    ends.awaited = frames.len();
+    machine.run(&mut ends, &mut frames)?;
+    // The run begins at a whole second of the kernel, so that nothing of its start is in its times.
+    ends.zero = Some((machine.now() / SECOND + 1) * SECOND);
+    machine.run(&mut ends, &mut Frames::new())?;
+    ends.zero = None;
+    let mut counters = Counters::new();
+    let mut senders: Vec<usize> = ends.flows.iter().map(|flow| flow.ends[0]).collect();
+    senders.sort_unstable();
+    senders.dedup();
+    for host in senders {
+        ends.awaited = 1;
+        let asked = command(host, 0, &Command::Count(&COUNTED));
+        machine.run(&mut ends, &mut Frames::from([(host, asked)]))?;
+        counters.push((names[host].to_owned(), std::mem::take(&mut ends.counted)));
+    }
+    drop(machine);
+    Ok((ends.simulation.finish(options)?, counters))
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The hosts of a scenario's flows over the kernel, and the flows.
+fn ends_of<'a>(scenario: &'a Scenario, simulation: &Simulation) -> (Vec<&'a str>, Vec<Flow<'a>>) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut flows = Vec::new();
+    for flow in &scenario.flows {
+        let Some(spec) = flow.transport.linux() else { continue };
+        let Some(id) = simulation.flow(&flow.name) else { continue };
+        let ends = flow.path.each_ref().map(|end| {
+            names.iter().position(|name| name == end).unwrap_or_else(|| {
+                names.push(end);
+                names.len() - 1
+            })
+        });
+        let sender = Sender::new(spec.ecn);
+        flows.push(Flow { id, spec, ends, sender, is_open: false, next_sample: None, sent: None });
+    }
+    (names, flows)
+}
+
+impl Ends<'_> {
+    /// The commands before the run.
+    fn set_up(&self) -> Frames {
+        let mut frames = Frames::new();
+        for (host, node) in self.hosts.iter().enumerate() {
+            let address = self.simulation.address(*node).octets();
+            // As on a machine with 4 GiB or more: Linux makes them smaller where memory is.
+            let mut sysctls =
+                vec![("ipv4.tcp_rmem", "4096 131072 6291456"), ("ipv4.tcp_wmem", "4096 16384 4194304")];
+            for flow in self.flows.iter().filter(|flow| flow.ends.contains(&host)) {
+                sysctls.extend(flow.spec.ecn.then_some(("ipv4.tcp_ecn", "1")));
+                sysctls.extend(flow.spec.sysctls.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+            }
+            frames.push_back((host, command(host, 0, &Command::SetUp { address, sysctls })));
+        }
+        for (number, flow) in (0..).zip(&self.flows) {
+            let [local, remote] = ports(number);
+            let host = flow.ends[1];
+            frames.push_back((host, command(host, number, &Command::Listen(flow.spec, [remote, local]))));
+        }
+        frames
+    }
+
+    /// What the simulation has for the kernel now.
+    fn drain(&mut self, now: Time, frames: &mut Frames) {
+        while let Some(egress) = self.simulation.poll_egress() {
+            let Payload::Written(headers) = egress.datagram.payload else { continue };
+            let Some(host) = self.hosts.iter().position(|node| *node == egress.node) else { continue };
+            let (headers, zeros) = marked(headers, egress.datagram.tos, egress.datagram.size);
+            frames.push_back((host, datagram(host, &headers, zeros)));
+        }
+        for number in 0..self.flows.len() {
+            while let Some(offer) = self.simulation.poll_offer(self.flows[number].id) {
+                self.take_offer(number, offer, now, frames);
+            }
+            let flow = &mut self.flows[number];
+            if flow.next_sample.is_some_and(|next| next <= now) {
+                flow.next_sample = Some(now + flow.spec.sample);
+                self.sample(number, frames);
+            }
+        }
+    }
+
+    fn take_offer(&mut self, number: usize, offer: Offer, now: Time, frames: &mut Frames) {
+        let to = self.simulation.address(self.hosts[self.flows[number].ends[1]]).octets();
+        let flow = &mut self.flows[number];
+        let host = flow.ends[0];
+        let mut tell = |order: &Command<'_>| frames.push_back((host, command(host, number as u32, order)));
+        if !std::mem::replace(&mut flow.is_open, true) {
+            flow.next_sample = Some(now + flow.spec.sample);
+            tell(&Command::Connect(flow.spec, ports(number as u32), to));
+        }
+        tell(&match offer {
+            Offer::Unlimited => Command::Write(UNLIMITED),
+            Offer::Bytes(bytes) => Command::Write(bytes),
+            Offer::Stop => Command::Stop,
+        });
+    }
+
+    fn sample(&self, number: usize, frames: &mut Frames) {
+        let host = self.flows[number].ends[0];
+        frames.push_back((host, command(host, number as u32, &Command::Sample)));
+    }
+
+    /// Lets happen in the simulation what is due until now; whether the run is still wanted.
+    fn advance(&mut self, time: u64) -> Result<(Time, bool), Error> {
+        let now = Time::from_nanos(time - self.zero.unwrap_or(time));
+        Ok((now, self.simulation.advance_to(now, self.options)?))
+    }
+}
+
+impl Outside for Ends<'_> {
+    fn next(&mut self) -> u64 {
+        let Some(zero) = self.zero else { return if self.awaited == 0 { 0 } else { u64::MAX } };
+        let samples = self.flows.iter().filter_map(|flow| flow.next_sample).min();
+        let next = [self.simulation.next_event(), samples].into_iter().flatten().min();
+        zero + next.unwrap_or(self.end).min(self.end).as_nanos()
+    }
+
+    fn happen(&mut self, time: u64, frames: &mut Frames) -> Result<bool, Error> {
+        if self.zero.is_none() {
+            return Ok(false);
+        }
+        let (now, is_wanted) = self.advance(time)?;
+        if now < self.end {
+            self.drain(now, frames);
+        }
+        Ok(is_wanted && now < self.end)
+    }
+
+    fn send(&mut self, host: usize, frame: &[u8], time: u64, frames: &mut Frames) -> Result<(), Error> {
+        let Some(zero) = self.zero.filter(|zero| time >= *zero) else { return Ok(()) };
+        let written = ipv4(frame).and_then(|bytes| Some((bytes, wire::read(bytes)?)));
+        let Some((bytes, (segment, length))) = written else { return Ok(()) };
+        let (now, _) = self.advance(time)?;
+        debug_assert_eq!(now.as_nanos(), time - zero);
+        let Some((number, is_sender)) = self.flow_of(host, segment.ports) else { return Ok(()) };
+        let flow = &mut self.flows[number];
+        let other = self.hosts[flow.ends[usize::from(is_sender)]];
+        let here = self.hosts[host];
+        let (source, destination) = (self.simulation.address(here), self.simulation.address(other));
+        let size = Bytes((length + segment.payload) as u64);
+        let payload = Payload::Written(bytes[..length].into());
+        let datagram = Datagram { flow: flow.id, source, destination, tos: Tos(bytes[1]), size, payload };
+        let again = is_sender && segment.payload > 0 && flow.sends_again(segment.seq, segment.payload);
+        self.simulation.inject(here, &datagram);
+        if again && !frames.iter().any(|(_, frame)| is_sample(frame, number)) {
+            self.sample(number, frames);
+        }
+        self.drain(now, frames);
+        Ok(())
+    }
+
+    fn answered(&mut self, answer: Answer, time: u64) -> Result<(), Error> {
+        match answer {
+            Answer::Failed(text) => return Err(Error::Refused(text)),
+            Answer::Sampled(number, info) => {
+                let Some(flow) = self.flows.get_mut(number as usize) else { return Ok(()) };
+                let (id, report) = (flow.id, flow.sender.sampled(&info));
+                if let Some(report) = report.filter(|_| self.zero.is_some()) {
+                    self.advance(time)?;
+                    self.simulation.report(id, &report);
+                }
+                return Ok(());
+            }
+            Answer::Counted(counted) => self.counted = counted,
+            Answer::Ready | Answer::Done => {}
+        }
+        self.awaited = self.awaited.saturating_sub(1);
+        Ok(())
+    }
+}
+
+impl Ends<'_> {
+    /// The flow of a segment that a host sends, and whether it is from its sender.
+    fn flow_of(&self, host: usize, [source, destination]: [u16; 2]) -> Option<(usize, bool)> {
+        let is_sender = source >= PORTS[0];
+        let number = usize::from(if is_sender { source } else { destination }.checked_sub(PORTS[0])?);
+        let flow = self.flows.get(number)?;
+        (flow.ends[usize::from(!is_sender)] == host).then_some((number, is_sender))
+    }
+}
+
+impl Flow<'_> {
+    /// Notes what is sent; whether it was sent before.
+    fn sends_again(&mut self, seq: u32, payload: usize) -> bool {
+        let end = seq.wrapping_add(payload as u32);
+        let again = self.sent.is_some_and(|sent| (seq.wrapping_sub(sent) as i32) < 0);
+        if !again {
+            self.sent = Some(end);
+        }
+        again
+    }
+}
+
+fn ports(number: u32) -> [u16; 2] {
+    PORTS.map(|first| first + number as u16)
+}
+
+/// Whether a frame asks for a sample of this flow.
+fn is_sample(frame: &[u8], number: usize) -> bool {
+    let asked = command(0, number as u32, &Command::Sample);
+    frame.get(6..) == asked.get(6..)
+}
+
+/// The headers with the octet that the network gave them, and how many zeros follow.
+fn marked(mut headers: Box<[u8]>, tos: Tos, size: Bytes) -> (Box<[u8]>, usize) {
+    let zeros = (size.0 as usize).saturating_sub(headers.len());
+    let old = u16::from_be_bytes([headers[0], headers[1]]);
+    let new = u16::from_be_bytes([headers[0], tos.0]);
+    // RFC 1624 §3, equation 3.
+    let sum = u32::from(!u16::from_be_bytes([headers[10], headers[11]])) + u32::from(!old) + u32::from(new);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    headers[1] = tos.0;
+    headers[10..12].copy_from_slice(&sum.to_be_bytes());
+    (headers, zeros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        // The example of RFC 1071 by Wikipedia's page on the IPv4 header's checksum: b861 with ToS 0.
+        let header: [u8; 20] =
+            [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
+        let (marked, zeros) = marked(Box::new(header), Tos(3), Bytes(115));
+        let sum: u32 = marked.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        assert_eq!((zeros, (sum & 0xffff) + (sum >> 16)), (95, 0xffff));
+    }
+}

@@ -1,0 +1,27 @@
+//! Why a run with a kernel has no result.
+
+/// Why a run with a kernel has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The simulation's reason.
+    #[error(transparent)]
+    Simulation(#[from] roamlab_world::Failure),
+    /// The process in the kernel could not do what it was told.
+    #[error("the kernel refused: {0}")]
+    Refused(String),
+    /// The kernel waits for nothing.
+    #[error("the kernel stands still")]
+    Stopped,
+    /// The kernel has gone, or says what it may not.
+    #[error("the kernel: {0}")]
+    Kernel(#[from] std::io::Error),
+    /// The same, with what the kernel has said last.
+    #[error("the kernel: {0}\n{1}")]
+    Ended(std::io::Error, String),
+}
+
+impl From<rustix::io::Errno> for Error {
+    fn from(error: rustix::io::Errno) -> Error {
+        Error::Kernel(error.into())
+    }
+}

@@ -1,0 +1,92 @@
+//! A sender as `TCP_INFO` shows it: its variables, and what has happened between two samples.
+//!
+//! `struct tcp_info` is that of `include/uapi/linux/tcp.h`, whose fields keep their places.
+
+use roamlab_engine::Duration;
+use roamlab_transport::{TcpFactKind, TcpVariables};
+use roamlab_world::Report;
+
+/// States of congestion control (`enum tcp_ca_state`).
+const CWR: u8 = 2;
+const RECOVERY: u8 = 3;
+const LOSS: u8 = 4;
+
+/// A reading.
+#[derive(Copy, Clone, Default, PartialEq, Debug)]
+struct Reading {
+    state: u8,
+    retransmits: u8,
+    backoff: u8,
+    total_retransmitted: u32,
+    variables: TcpVariables,
+}
+
+/// What was read of one sender so far.
+#[derive(Default, Debug)]
+pub struct Sender {
+    last: Reading,
+    timeouts: u64,
+    reductions: u64,
+    ecn: bool,
+}
+
+fn read(info: &[u8]) -> Option<Reading> {
+    let word = |place: usize| {
+        let at = 8 + 4 * place;
+        info.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+    };
+    let micros = |place| Some(Duration::from_micros(u64::from(word(place)?)));
+    let variables = TcpVariables {
+        cwnd: f64::from(word(18)?),
+        ssthresh: f64::from(word(17)?),
+        rtt: Duration::ZERO, // measured from the packets
+        srtt: micros(15)?,
+        rttvar: micros(16)?,
+        rto: micros(0)?,
+        backoff: 1 << info.get(4)?.min(&30),
+        timeouts: 0,
+        reductions: 0,
+    };
+    Some(Reading {
+        state: *info.get(1)?,
+        retransmits: *info.get(2)?,
+        backoff: *info.get(4)?,
+        total_retransmitted: word(23)?,
+        variables,
+    })
+}
+
+impl Sender {
+    /// A sender that has not begun.
+    pub fn new(ecn: bool) -> Sender {
+        Sender { ecn, ..Sender::default() }
+    }
+
+    /// Takes a reading. `None`: it is too short to be one.
+    pub fn sampled(&mut self, info: &[u8]) -> Option<Report> {
+        let mut new = read(info)?;
+        let old = self.last;
+        let times_out = new.retransmits > old.retransmits || (new.state == LOSS && old.state != LOSS);
+        let again = new.total_retransmitted > old.total_retransmitted;
+        let mut facts = Vec::new();
+        if times_out {
+            facts.push(TcpFactKind::Timeout);
+            self.timeouts += 1;
+        } else if new.state == RECOVERY && old.state != RECOVERY {
+            facts.push(TcpFactKind::FastRetransmit);
+        } else if new.state == CWR && old.state != CWR {
+            facts.push(if self.ecn { TcpFactKind::EcnReduction } else { TcpFactKind::TailLoss });
+        } else if new.state < RECOVERY && old.state >= RECOVERY {
+            facts.push(TcpFactKind::RecoveryExit);
+        } else if again && new.state < CWR {
+            facts.push(TcpFactKind::TailLossProbe);
+        } else if (new.variables.cwnd, new.variables.ssthresh) != (old.variables.cwnd, old.variables.ssthresh)
+        {
+            facts.push(TcpFactKind::Window);
+        }
+        self.reductions += u64::from(new.state >= CWR && new.state > old.state);
+        (new.variables.timeouts, new.variables.reductions) = (self.timeouts, self.reductions);
+        self.last = new;
+        Some(Report { variables: new.variables, facts })
+    }
+}

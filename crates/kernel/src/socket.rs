@@ -1,0 +1,65 @@
+//! Unix sockets that pass files.
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// Most files that come with one message: regions of memory (vhost-user: eight).
+const MOST_FILES: usize = 8;
+
+/// A kernel that says nothing for so long is broken: no instant of it takes seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Sends bytes, all at once, with files.
+pub fn send_with_files(socket: &UnixStream, bytes: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(files));
+    let sent = sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::empty())?;
+    if sent == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+}
+
+/// Fills `bytes`, and takes the files that come with them.
+pub fn receive_with_files(socket: &UnixStream, bytes: &mut [u8], files: &mut Vec<OwnedFd>) -> io::Result<()> {
+    let mut got = 0;
+    while got < bytes.len() {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let into = &mut [IoSliceMut::new(&mut bytes[got..])];
+        let message = recvmsg(socket, into, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+        for part in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(passed) = part {
+                files.extend(passed);
+            }
+        }
+        match message.bytes {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            some => got += some,
+        }
+    }
+    Ok(())
+}
+
+/// Waits until one of these can be read; which can.
+pub fn wait(sockets: &[BorrowedFd<'_>]) -> io::Result<Vec<bool>> {
+    let mut polled: Vec<PollFd<'_>> =
+        sockets.iter().map(|socket| PollFd::from_borrowed_fd(*socket, PollFlags::IN)).collect();
+    let patience = PATIENCE.try_into().map_err(io::Error::other)?;
+    loop {
+        match poll(&mut polled, Some(&patience)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            done => {
+                done?;
+                return Ok(polled.iter().map(|one| !one.revents().is_empty()).collect());
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Whole runs with a kernel. Without a built kernel they are skipped, and say so.
+#![cfg(target_os = "linux")]
+
+use roamlab_kernel::{Counters, Kernel, run};
+use roamlab_scenario::Scenario;
+use roamlab_world::{Column, Replication, RunOptions, Table};
+
+/// A link of 10 Mbit/s and 20 ms each way, with a gap of 200 ms in which everything is lost.
+const LINK: &str = r#"
+[run]
+duration = "8 s"
+[record]
+tcp = true
+variables = true
+[[links]]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", limit = "50 pkt" }
+reverse_queue = { kind = "droptail", limit = "50 pkt" }
+changes = [{ at = "4 s", up = false }, { at = "4.2 s", up = true }]
+[[flows]]
+name = "f"
+path = ["a", "b"]
+transport = { kind = "linux", congestion_control = "cubic" }
+app = { kind = "ftp", start = "0.1 s" }
+"#;
+
+/// A host that changes cells at 4 s, with a download over the kernel, one over simulated TCP, and one of the kernel's
+/// between fixed nodes.
+const MOVE: &str = r#"
+[run]
+duration = "8 s"
+[record]
+tcp = true
+variables = true
+deliveries = true
+[mobility]
+kind = "mobile-ip"
+[[links]]
+between = ["ch", "r"]
+rate = "6 Mbit/s"
+delay = "7 ms"
+queue = { kind = "red", limit = "60 pkt", min_threshold = "5 pkt", max_threshold = "30 pkt", mark_ecn = true }
+[[links]]
+between = ["r", "ha"]
+rate = "10 Mbit/s"
+delay = "3 ms"
+[cells.bs1]
+router = "r"
+rate = "2 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail", limit = "20 pkt" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[cells.bs2]
+router = "r"
+rate = "2 Mbit/s"
+delay = "2 ms"
+queue = { kind = "droptail", limit = "20 pkt" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[[hosts]]
+name = "mh"
+home = "ha"
+visits = [{ cell = "bs1", at = "0 s" }, { cell = "bs2", at = "4 s" }]
+[[flows]]
+name = "kernel"
+path = ["ch", "mh"]
+transport = { kind = "linux", congestion_control = "reno" }
+app = { kind = "ftp", start = "1 s" }
+[[flows]]
+name = "simulated"
+path = ["ch", "mh"]
+transport = { kind = "tcp", variant = "sack", window = "40 pkt", segment = "1000 B" }
+app = { kind = "ftp", start = "1.3 s" }
+[[flows]]
+name = "marked"
+path = ["ch", "ha"]
+transport = { kind = "linux", congestion_control = "cubic", ecn = true, segment = "1000 B" }
+app = { kind = "ftp", start = "0.5 s", size = "500 kB" }
+"#;
+
+fn kernel() -> Option<Kernel> {
+    let found = Kernel::find("6.12");
+    if found.is_none() {
+        println!("skipped: no kernel; `roamlab kernel build` builds one");
+    }
+    found
+}
+
+fn made(kernel: &Kernel, text: &str, seed: u64) -> (Vec<Table>, Counters) {
+    let scenario = Scenario::parse(text, "kernel.toml").unwrap_or_else(|error| panic!("{error}"));
+    let draw = Replication { seed, run: 0, trace: None };
+    run(kernel, &scenario, draw, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
+    let found = tables.iter().find(|one| one.name == table).unwrap();
+    &found.columns.iter().find(|(name, _)| *name == column).unwrap().1
+}
+
+fn totals<'a>(tables: &'a [Table], name: &str) -> &'a [u64] {
+    let Column::U64(values) = column(tables, "flows", name) else { panic!("{name}") };
+    values
+}
+
+fn total(tables: &[Table], name: &str) -> u64 {
+    totals(tables, name)[0]
+}
+
+#[test]
+fn a_kernel_s_flow_is_recorded_as_its_own_counters_say() {
+    let Some(kernel) = kernel() else { return };
+    let (tables, counters) = made(&kernel, LINK, 1);
+    let counter = |name: &str| counters[0].1.iter().find(|(one, _)| one == name).unwrap().1 as u64;
+    println!("{counters:?}");
+    for name in [
+        "sent_pkts",
+        "retransmitted_pkts",
+        "delivered_pkts",
+        "delivered_bytes",
+        "dropped_pkts",
+        "timeouts",
+        "fast_retransmits",
+    ] {
+        println!("{name} {}", total(&tables, name));
+    }
+    assert_eq!(total(&tables, "retransmitted_pkts"), counter("RetransSegs"));
+    assert_eq!(total(&tables, "timeouts"), counter("TCPTimeouts"));
+    assert_eq!(total(&tables, "fast_retransmits"), counter("TCPSackRecovery"));
+    assert!(total(&tables, "delivered_bytes") > 8_000_000);
+}
+
+#[test]
+fn a_run_repeats_to_the_digit() {
+    let Some(kernel) = kernel() else { return };
+    let (first, again) = (made(&kernel, LINK, 1), made(&kernel, LINK, 1));
+    assert!(first == again, "two runs of one seed differ");
+}
+
+#[test]
+fn flows_of_the_kernel_and_simulated_ones_share_a_run_and_a_host_keeps_its_connection_when_it_moves() {
+    let Some(kernel) = kernel() else { return };
+    let (tables, counters) = made(&kernel, MOVE, 3);
+    println!("{counters:?}");
+    let delivered = totals(&tables, "delivered_bytes");
+    println!("{delivered:?} {:?}", totals(&tables, "timeouts"));
+    assert_eq!(delivered[2], 500_000, "a file arrives whole");
+    assert!(delivered[0] > 500_000 && delivered[1] > 200_000);
+    let Column::I64(completed) = column(&tables, "flows", "completed_ns") else { panic!("times") };
+    assert!(completed[2] > 500_000_000 && completed[0] == -1);
+    // Data arrives in the second cell: the connection is the same, as a new one would begin at byte 0.
+    let (Column::I64(last), true) = (column(&tables, "flows", "finish_ns"), delivered.len() == 3) else {
+        panic!("times")
+    };
+    assert!(last[0] > 7_900_000_000, "{last:?}");
+    assert!(made(&kernel, MOVE, 3).0 == tables, "two runs of one seed differ");
+    assert_eq!(left_over(), 0);
+}
+
+/// Kernels of this process that still run.
+#[expect(clippy::disallowed_methods, reason = "the system lists processes in files")]
+fn left_over() -> usize {
+    let ours = format!("PPid:\t{}\n", std::process::id());
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let is_ours = |path: std::path::PathBuf| {
+        let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap_or_default();
+        read("cmdline").contains("time-travel=ext:clock") && read("status").contains(&ours)
+    };
+    processes.filter(|process| is_ours(process.path())).count()
+}
+
+/// Two things happen within one reading of the kernel's clock, while it takes no interrupts: it asks to be run later, and
+/// would panic if it were run at once.
+#[test]
+fn a_kernel_that_takes_no_interrupt_now_is_run_when_it_asks() {
+    let Some(kernel) = kernel() else { return };
+    let fast = LINK.replace("cubic", "bbr").replace("10 Mbit", "20 Mbit").replace("20 ms", "40 ms");
+    let (tables, _) = made(&kernel, &fast.replace("50 pkt", "148 pkt"), 1);
+    assert!(total(&tables, "delivered_bytes") > 10_000_000);
+}

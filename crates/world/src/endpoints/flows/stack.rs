@@ -1,0 +1,97 @@
+//! Flows over a stack outside of the simulation: its packets, and its reports.
+
+use super::endpoint::note_delivery;
+use super::{Carrier, Flows};
+use crate::context::Context;
+use crate::endpoints::flow::Transport;
+use crate::endpoints::outside::{Datagram, Egress, Payload};
+use crate::endpoints::stack::{Offer, Report, Stack};
+use crate::ids::{Location, NodeId, Side};
+use crate::record::probe::Stop;
+use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, wire};
+
+impl Flows {
+    fn stack(&mut self, FlowId(flow): FlowId) -> Option<&mut Stack> {
+        match &mut self.flows.get_mut(flow as usize)?.transport {
+            Transport::Stack(stack) => Some(stack),
+            _ => None,
+        }
+    }
+
+    /// What the application of a flow over a stack does next.
+    pub fn poll_offer(&mut self, flow: FlowId) -> Option<Offer> {
+        self.stack(flow)?.poll_offer()
+    }
+
+    /// The stack reports of a flow's sender. Retransmissions are under way in the record only from now on: what they repair
+    /// is looked up first.
+    pub fn report(&mut self, flow: FlowId, report: &Report, net: &mut impl Carrier) {
+        let (now, latest) = (net.cx().now, net.cx().pool.last_serial());
+        let Some(stack) = self.stack(flow) else { return };
+        let last_serial = stack.take_report(report, now).unwrap_or(latest);
+        self.record_sender(flow.0, last_serial, net);
+        let explained = self.stack(flow).map(Stack::explained).unwrap_or_default();
+        explained.into_iter().for_each(|seq| net.cx().probes.causes.sent_again(flow, seq));
+    }
+
+    /// A segment of a stack sets out from a node.
+    #[cold]
+    pub(super) fn inject_written(
+        &mut self,
+        node: NodeId,
+        datagram: &Datagram,
+        headers: &[u8],
+        net: &mut impl Carrier,
+    ) {
+        let Datagram { flow, source, destination, tos, size, .. } = *datagram;
+        let at = (net.cx().now, net.cx().pool.last_serial());
+        let side = if self.flows[flow.0 as usize].src == node { Side::Sender } else { Side::Receiver };
+        let (Some(stack), Some((segment, _))) = (self.stack(flow), wire::read(headers)) else { return };
+        let tcp = stack.sends(side, &segment, at);
+        if side == Side::Sender && tcp.payload > 0 {
+            let stats = &mut self.flows[flow.0 as usize].stats;
+            stats.sent += 1;
+            stats.retransmitted += u64::from(tcp.retransmission);
+        }
+        let header = IpHeader::new(source, destination, tos);
+        let cx = net.cx();
+        let made = Packet::make(flow, header, size, cx.now, Body::Tcp(tcp)).written(headers.into());
+        let packet = cx.pool.create(made);
+        self.send_first(node, side, packet, net);
+    }
+
+    /// A segment of a stack has come to a node where its end is.
+    #[cold]
+    pub(super) fn deliver_written(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        headers: Box<[u8]>,
+        cx: &mut Context,
+    ) {
+        let flow = cx.pool[&packet].flow;
+        let Some((segment, _)) = wire::read(&headers) else {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        };
+        cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
+        let (size, original) = (cx.pool[&packet].wire_size(), cx.pool.original(&cx.pool[&packet]));
+        let state = &mut self.flows[flow.0 as usize];
+        let Transport::Stack(stack) = &mut state.transport else {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        };
+        let data = cx.pool.deliver(packet);
+        let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, .. } = *data;
+        if node == state.dst && segment.payload > 0 {
+            let bytes = stack.bytes(&segment);
+            let (all, fresh) = (segment.payload as u64, stack.receives(bytes));
+            state.timeouts.arrived(data, original);
+            let taken = (fresh > 0, if fresh > 0 { fresh } else { all });
+            note_delivery(state, data, taken, cx.now, &mut cx.probes);
+        } else if node == state.src {
+            stack.takes_acknowledgement(&segment, cx.now);
+        }
+        let payload = Payload::Written(headers);
+        let datagram = Datagram { flow, source, destination, tos, size, payload };
+        self.egress.push_back(Egress { time: cx.now, node, datagram });
+    }
+}

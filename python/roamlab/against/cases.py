@@ -1,0 +1,96 @@
+"""Random scenarios that a kernel and our model both run."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+CONTROLS = ("reno", "cubic", "bbr")
+"""Congestion controls that both have."""
+
+KINDS = ("plain", "drop", "buffer", "loss", "two-flows")
+"""What happens on the link: nothing; a gap in which everything is lost; one in which everything is held; random loss; a
+second flow."""
+
+SECONDS = 8
+"""Duration of a run. A gap is in its middle."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bottleneck of one link, both ways alike."""
+
+    number: int
+    control: str
+    kind: str
+    rate_mbps: int
+    delay_ms: int
+    """One way."""
+    queue_pkts: int
+    gap_ms: int
+    loss: float
+    second_start_ms: int
+    """When the second flow starts, if there is one."""
+
+    def scenario(self, *, kernel: bool) -> dict[str, Any]:
+        """The tables of the scenario, over the kernel or over our model."""
+        if kernel:
+            transport: dict[str, Any] = {"kind": "linux", "congestion_control": self.control}
+        else:
+            transport = {"kind": "tcp", "variant": _VARIANTS[self.control], "segment": "1448 B"}
+            transport |= {"window": "100000 pkt", "timestamps": True, "receive_autotuning": True}
+        starts = [0, self.second_start_ms] if self.kind == "two-flows" else [0]
+        flows = [
+            {
+                "name": f"f{number}",
+                "path": ["a", "b"],
+                "transport": dict(transport),
+                "app": {"kind": "ftp", "start": f"{start} ms"},
+            }
+            for number, start in enumerate(starts)
+        ]
+        run = {"duration": f"{SECONDS} s", "profile": "linux-6-bbr" if self.control == "bbr" else "linux-6"}
+        return {"run": run, "links": [self._link()], "flows": flows, "record": {"tcp": True}}
+
+    def _link(self) -> dict[str, Any]:
+        queue = {"kind": "droptail", "limit": f"{self.queue_pkts} pkt"}
+        link: dict[str, Any] = {"between": ["a", "b"], "rate": f"{self.rate_mbps} Mbit/s"}
+        link |= {"delay": f"{self.delay_ms} ms", "queue": queue, "reverse_queue": dict(queue)}
+        at = SECONDS * 500
+        if self.kind == "drop":
+            link["changes"] = [{"at": f"{at} ms", "up": False}, {"at": f"{at + self.gap_ms} ms", "up": True}]
+        elif self.kind == "buffer":
+            # The first packet is held for the gap; what is sent after it arrives behind it, one by one.
+            link["changes"] = [
+                {"at": f"{at} ms", "delay": f"{self.delay_ms + self.gap_ms} ms"},
+                {"at": f"{at + min(self.gap_ms, 5)} ms", "delay": f"{self.delay_ms} ms"},
+            ]
+        elif self.kind == "loss":
+            link |= {"loss": self.loss, "reverse_loss": 0}
+        return link
+
+
+_VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr"}
+
+
+def cases(count: int, control: str, seed: int = 1) -> list[Case]:
+    """So many cases for a congestion control. Each depends on its number and the seed alone."""
+    return [_case(number, control, seed) for number in range(count)]
+
+
+def _case(number: int, control: str, seed: int) -> Case:
+    draw = random.Random(f"{seed}/{number}")
+    rate, delay = draw.choice([2, 5, 10]), draw.choice([5, 10, 20, 40, 80])
+    product = rate * 1e6 * 2 * delay / 1000 / 12_000
+    return Case(
+        number=number,
+        control=control,
+        kind=draw.choice(KINDS),
+        rate_mbps=rate,
+        delay_ms=delay,
+        queue_pkts=max(5, int(product * draw.uniform(0.4, 2.0))),
+        gap_ms=draw.choice([50, 100, 150, 200, 300, 500, 800, 1200]),
+        loss=draw.choice([0.001, 0.003, 0.01]),
+        second_start_ms=draw.randrange(100, 3000),
+    )

@@ -1,0 +1,139 @@
+"""What is compared of a run, over the kernel or over our model, and the class of a difference."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roamlab.records.results import Results
+
+STEP_MS = 100
+"""The window is compared at such times."""
+
+EVENTS = ("timeout", "fast-retransmit", "tail-loss-probe", "tail-loss")
+"""Events that begin a repair, which both record."""
+
+GOODPUT_SHARE = 0.02
+"""Goodputs that differ by less are equal."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """A run. Lists have an entry for each flow."""
+
+    goodput_bps: list[float]
+    timeouts: list[int]
+    recoveries: list[int]
+    retransmitted: list[int]
+    cwnd: list[list[float]]
+    """Congestion window in segments, each `STEP_MS`."""
+    events: list[list[tuple[int, str]]]
+    """Events that begin a repair, with their times in ms."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Measures:
+        """From a file."""
+        events = [[(int(at), str(what)) for at, what in flow] for flow in content["events"]]
+        return cls(**{**content, "events": events})
+
+
+SAMPLE_MS = 10
+"""The kernel's window is read so often, some hundred ns after each multiple of it."""
+
+
+def measure(run: Results, seconds: float, lag_ms: int = 0) -> Measures:
+    """The measures of a run that lasts so long; windows are those of `lag_ms` before each step.
+
+    The last reading of the kernel's window before a step is one of `SAMPLE_MS` before it.
+    """
+    import polars as pl
+
+    flows = run.flows
+    cwnd, events = [], []
+    for name in flows["flow"]:
+        rows = run.tcp.filter(pl.col("flow") == name).select("time_ns", "event", "cwnd")
+        cwnd.append(_sampled(rows["time_ns"].to_list(), rows["cwnd"].to_list(), seconds, lag_ms))
+        begun = rows.filter(pl.col("event").cast(pl.String).is_in(EVENTS))
+        events.append(
+            [(at // 1_000_000, str(what)) for at, what in zip(begun["time_ns"], begun["event"], strict=True)]
+        )
+    return Measures(
+        goodput_bps=[round(value, 1) for value in flows["goodput_bps"]],
+        timeouts=flows["timeouts"].to_list(),
+        recoveries=flows["fast_retransmits"].to_list(),
+        retransmitted=flows["retransmitted_pkts"].to_list(),
+        cwnd=cwnd,
+        events=events,
+    )
+
+
+def _sampled(times: list[int], values: list[float], seconds: float, lag_ms: int) -> list[float]:
+    """The last value at each step; 0 before the first."""
+    sampled, place, value = [], 0, 0.0
+    for step in range(1, int(seconds * 1000 / STEP_MS)):
+        while place < len(times) and times[place] <= (step * STEP_MS - lag_ms) * 1_000_000:
+            value = values[place]
+            place += 1
+        sampled.append(round(value, 1))
+    return sampled
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Our model beside the kernel."""
+
+    goodput: float
+    """Our goodput of all flows over the kernel's, less 1."""
+    timeouts: int
+    """Our timeouts less the kernel's."""
+    first_ms: int | None
+    """When a window first differs by more than a tenth and two segments; None: it never does."""
+    cause: str
+    """What the kernel or our model did last before that."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether goodput and timeouts are equal."""
+        return abs(self.goodput) <= GOODPUT_SHARE and self.timeouts == 0
+
+
+def difference(kernel: Measures, ours: Measures) -> Difference:
+    """How our run differs."""
+    first, cause = None, "none: the windows are alike"
+    for flow in range(len(kernel.cwnd)):
+        at = _first(kernel.cwnd[flow], ours.cwnd[flow])
+        if at is not None and (first is None or at < first):
+            first, cause = at, _cause(kernel.events[flow], ours.events[flow], at)
+    return Difference(
+        goodput=sum(ours.goodput_bps) / max(1.0, sum(kernel.goodput_bps)) - 1,
+        timeouts=sum(ours.timeouts) - sum(kernel.timeouts),
+        first_ms=first,
+        cause=cause,
+    )
+
+
+def _first(kernel: list[float], ours: list[float]) -> int | None:
+    for step, (one, other) in enumerate(zip(kernel, ours, strict=True), start=1):
+        if one and other and abs(one - other) > max(2.0, 0.1 * one):
+            return step * STEP_MS
+    return None
+
+
+def _cause(kernel: list[tuple[int, str]], ours: list[tuple[int, str]], at: int) -> str:
+    """The repairs that had begun until then: where the two lists part, or the last one that both have."""
+    before, after = ([what for when, what in events if when <= at] for events in (kernel, ours))
+    if not before and not after:
+        return "growth before any loss"
+    for one, other in zip(before, after, strict=False):
+        if one != other:
+            return f"{one} in the kernel, {other} here"
+    if len(before) > len(after):
+        return f"{before[len(after)]} in the kernel alone"
+    if len(after) > len(before):
+        return f"{after[len(before)]} here alone"
+    return f"after a {before[-1]} of both"

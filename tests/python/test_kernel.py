@@ -1,0 +1,117 @@
+"""Flows over a Linux kernel, and our model against it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import roamlab as rl
+from roamlab.against import comparison, recordings
+from roamlab.against.cases import CONTROLS, cases
+from roamlab.against.measures import Measures, difference
+from roamlab.kernel import build, cache
+from roamlab.records.manifest import build_of, kernels_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_kernel = pytest.mark.skipif(
+    cache.built(recordings.VERSION) is None, reason="no kernel: `roamlab kernel build` builds one"
+)
+
+
+def test_without_the_kernel_a_scenario_is_refused_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROAMLAB_KERNELS", str(tmp_path))
+    (case,) = cases(1, "cubic")
+    scenario = rl.Scenario.from_dict(case.scenario(kernel=True), name="case.toml")
+    with pytest.raises(rl.ScenarioError, match=r"(?s)case\.toml:\d+.*flows\[0\]\.transport.*kernel build"):
+        rl.run(scenario, 1)
+
+
+def test_a_build_s_name_follows_all_that_it_depends_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    names = {
+        cache.key("6.12", 1000, "a", "gcc 12"),
+        cache.key("6.12", 250, "a", "gcc 12"),
+        cache.key("6.12", 1000, "b", "gcc 12"),
+        cache.key("6.12", 1000, "a", "gcc 13"),
+    }
+    for name in cache.SOURCES:
+        (tmp_path / name).write_text((cache.HERE / name).read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(cache, "HERE", tmp_path)
+    assert cache.key("6.12", 1000, "a", "gcc 12") in names
+    (tmp_path / "agent.c").write_text("", "utf-8")
+    names.add(cache.key("6.12", 1000, "a", "gcc 12"))
+    assert len(names) == 5
+
+
+def test_a_run_s_origin_names_the_kernel_that_its_flows_are_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "6.12-1000-abc").mkdir()
+    for name in cache.PROGRAMS:
+        (tmp_path / "6.12-1000-abc" / name).touch()
+    (tmp_path / "6.12").symlink_to("6.12-1000-abc")
+    monkeypatch.setenv("ROAMLAB_KERNELS", str(tmp_path))
+    (case,) = cases(1, "cubic")
+    over, own = (rl.Scenario.from_dict(case.scenario(kernel=kernel), name="c") for kernel in (True, False))
+    assert kernels_of(over.resolved) == ["6.12-1000-abc"]
+    assert kernels_of(own.resolved) == []
+    assert build_of(over.resolved) == f"{build_of(own.resolved)} 6.12-1000-abc"
+
+
+def test_what_a_build_lacks_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build.shutil, "which", lambda tool: None if tool == "flex" else f"/usr/bin/{tool}")
+    with pytest.raises(
+        build.Missing, match=r"(?s)flex.*linux-source-0\.0.*apt-get install .*flex linux-source-0\.0"
+    ):
+        build.source_of("0.0")
+
+
+def test_recordings_read_back_as_they_were_written(tmp_path: Path) -> None:
+    found = recordings.read()
+    assert {case.control for case, _ in found.runs} == set(CONTROLS)
+    assert len(found.runs) >= 60
+    recordings.write(found, tmp_path / "again.gz")
+    assert recordings.read(tmp_path / "again.gz") == found
+
+
+def test_our_model_is_as_near_to_the_recorded_kernel_as_the_page_says() -> None:
+    """Every second case, so that it takes seconds; the bounds are a little below what all cases have."""
+    found = recordings.read()
+    part = recordings.Recordings(found.kernel, found.seed, found.runs[::2])
+    for summary in comparison.summarise(comparison.compare(part)):
+        assert summary.within >= LEAST_WITHIN[summary.control] * summary.cases, summary
+
+
+LEAST_WITHIN = {"reno": 0.6, "cubic": 0.7, "bbr": 0.7}
+"""Shares of runs with a goodput within 2 %."""
+
+
+def test_a_difference_is_put_down_to_the_first_event_that_differs() -> None:
+    def run(cwnd: list[float], events: list[tuple[int, str]], timeouts: int = 0) -> Measures:
+        return Measures([1e6], [timeouts], [0], [0], [cwnd], [events])
+
+    alike = difference(run([10, 20], []), run([10, 21], []))
+    assert (alike.first_ms, alike.equal) == (None, True)
+    grown = difference(run([10, 20], []), run([10, 30], []))
+    assert (grown.first_ms, grown.cause) == (200, "growth before any loss")
+    probed = difference(
+        run([10, 10], [(50, "fast-retransmit"), (150, "tail-loss-probe")]),
+        run([10, 1], [(50, "fast-retransmit"), (150, "timeout")], 1),
+    )
+    assert (probed.cause, probed.equal) == ("tail-loss-probe in the kernel, timeout here", False)
+
+
+@needs_kernel
+def test_the_kernel_does_what_is_recorded_of_it() -> None:
+    found = recordings.read()
+    built = cache.built(recordings.VERSION)
+    if built is None or built.name != found.kernel:
+        pytest.skip(f"another kernel is built, not {found.kernel}")
+    for case, measures in found.runs[::60]:
+        assert recordings.made(case, kernel=True) == measures
