@@ -6,7 +6,7 @@
 use crate::ids::Side;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::wire::Segment;
-use roamlab_packet::{SackBlocks, TcpFlags, TcpHeader};
+use roamlab_packet::{AccEcnOption, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_transport::{TcpFact, TcpFactKind, TcpVariables};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -172,6 +172,7 @@ impl Stack {
             window: u32::from(segment.window),
             sacks,
             timestamps: None,
+            accecn: AccEcnOption::default(),
             retransmission,
         }
     }
