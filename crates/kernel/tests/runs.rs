@@ -4,6 +4,7 @@
 use roamlab_kernel::{Counters, Kernel, run};
 use roamlab_scenario::Scenario;
 use roamlab_world::{Column, Replication, RunOptions, Table};
+use std::sync::{Mutex, PoisonError};
 
 /// A link of 10 Mbit/s and 20 ms each way, with a gap of 200 ms in which everything is lost.
 const LINK: &str = r#"
@@ -87,10 +88,16 @@ fn kernel() -> Option<Kernel> {
     found
 }
 
+/// One run at a time, so that what it leaves behind is seen.
+static ONE: Mutex<()> = Mutex::new(());
+
 fn made(kernel: &Kernel, text: &str, seed: u64) -> (Vec<Table>, Counters) {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let scenario = Scenario::parse(text, "kernel.toml").unwrap_or_else(|error| panic!("{error}"));
     let draw = Replication { seed, run: 0, trace: None };
-    run(kernel, &scenario, draw, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+    let made = run(kernel, &scenario, draw, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(left_over(), 0, "a kernel still runs");
+    made
 }
 
 fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
@@ -154,7 +161,6 @@ fn flows_of_the_kernel_and_simulated_ones_share_a_run_and_a_host_keeps_its_conne
     };
     assert!(last[0] > 7_900_000_000, "{last:?}");
     assert!(made(&kernel, MOVE, 3).0 == tables, "two runs of one seed differ");
-    assert_eq!(left_over(), 0);
 }
 
 /// Kernels of this process that still run.

@@ -591,8 +591,8 @@ fn a_file_has_no_more_segments_than_there_are_numbers() {
     }
 }
 
-/// The report on the valid scenario over quinn, with these changes of the application.
-fn report_on_quinn(transport: &str, app: &str) -> Option<String> {
+/// The report on the valid scenario over this transport, with these changes of the application.
+fn report_over(transport: &str, app: &str) -> Option<String> {
     let tcp = "{ kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }";
     assert!(VALID.contains(tcp));
     let text = VALID.replace(tcp, transport).replace("kind = \"ftp\"", app);
@@ -606,7 +606,7 @@ fn a_build_with_or_without_quinn_says_what_it_has() {
         ("{ kind = \"quinn\", datagram = \"1199 B\" }", "kind = \"ftp\""),
         ("{ kind = \"quinn\" }", "kind = \"cbr\", rate = \"64 kbit/s\", packet = \"160 B\""),
     ]
-    .map(|(transport, app)| report_on_quinn(transport, app));
+    .map(|(transport, app)| report_over(transport, app));
     if !cfg!(feature = "quinn") {
         let report = whole.unwrap();
         assert!(report.contains("this build of the engine has no quinn"), "{report}");
@@ -616,6 +616,28 @@ fn a_build_with_or_without_quinn_says_what_it_has() {
     assert_eq!(whole, None);
     let (small, voice) = (small.unwrap(), voice.unwrap());
     assert!(small.contains("must be \"1200 B\" to \"1472 B\"") && small.contains("datagram"), "{small}");
+    assert!(voice.contains("files alone"), "{voice}");
+}
+
+#[test]
+fn a_build_with_or_without_kernels_says_what_it_has() {
+    let [whole, large, setting, voice] = [
+        ("{ kind = \"linux\" }", "kind = \"ftp\""),
+        ("{ kind = \"linux\", segment = \"1460 B\" }", "kind = \"ftp\""),
+        ("{ kind = \"linux\", sysctls = { \"ipv4.tcp_sack=1\" = \"0\" } }", "kind = \"ftp\""),
+        ("{ kind = \"linux\" }", "kind = \"cbr\", rate = \"64 kbit/s\", packet = \"160 B\""),
+    ]
+    .map(|(transport, app)| report_over(transport, app));
+    if !cfg!(all(feature = "linux", target_os = "linux")) {
+        let report = whole.unwrap();
+        assert!(report.contains("this build of the engine starts no kernel"), "{report}");
+        assert!(report.starts_with("lab.toml:46:22: ") && report.contains("help: write kind"), "{report}");
+        return;
+    }
+    assert_eq!(whole, None);
+    let [large, setting, voice] = [large, setting, voice].map(Option::unwrap);
+    assert!(large.contains("must be \"100 B\" to \"1448 B\"") && large.contains("segment"), "{large}");
+    assert!(setting.contains("names below `net`") && setting.contains("sysctls"), "{setting}");
     assert!(voice.contains("files alone"), "{voice}");
 }
 
