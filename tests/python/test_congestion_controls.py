@@ -142,9 +142,7 @@ def test_prague_keeps_the_queue_at_its_marks() -> None:
     ]
     assert min(cuts) > 0.75, "the average is the share of marks, and not one"
     first = next(
-        after / before
-        for (_, _, before), (_, event, after) in pairwise(windows)
-        if event == "ecn-reduction"
+        after / before for (_, _, before), (_, event, after) in pairwise(windows) if event == "ecn-reduction"
     )
     assert abs(first - 0.5) < 0.02, "the average is 1 before the first mark"
 
