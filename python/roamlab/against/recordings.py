@@ -63,7 +63,7 @@ def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recording
 def repeatable(recordings: Recordings) -> list[tuple[Case, Measures]]:
     """The runs that every build of the same source and options repeats: all but those of BBR.
 
-    BBR draws the phase of its probing. The kernel's random numbers depend on its banner, which had the place and the time
+    BBR draws the phase of its probing. The kernel's random numbers depend on its banner, which had the place and time
     of the build in the kernel that was recorded.
     """
     return [(case, measures) for case, measures in recordings.runs if case.control != "bbr"]
