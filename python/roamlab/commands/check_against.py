@@ -50,10 +50,11 @@ def command(
         return
     found = recordings.read(recorded or recordings.FILE)
     if live is not None:
-        for case, measures in found.runs[::live]:
+        chosen = recordings.repeatable(found)[::live]
+        for case, measures in chosen:
             if recordings.made(case, kernel=True) != measures:
                 raise RoamlabError(f"{other}: the kernel's run of case {case} differs from its recording")
-        say(f"live: {len(found.runs[::live])} runs are as recorded", err=True)
+        say(f"live: {len(chosen)} runs are as recorded", err=True)
     compared = comparison.compare(found)
     if as_json:
         print_json(

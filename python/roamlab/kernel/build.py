@@ -169,7 +169,10 @@ def _configure(tree: Path, hz: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "LC_ALL": "C", "MAKEFLAGS": "", "KBUILD_BUILD_TIMESTAMP": "1970-01-01"}
+    # The kernel's own name, which goes into its random numbers, is the same wherever it is built.
+    named = {"TIMESTAMP": "1970-01-01", "USER": "roamlab", "HOST": "roamlab", "VERSION": "1"}
+    fixed = {f"KBUILD_BUILD_{what}": value for what, value in named.items()}
+    return {**os.environ, "LC_ALL": "C", "MAKEFLAGS": ""} | fixed
 
 
 def _lines(command: list[str], folder: Path) -> Iterator[str]:
