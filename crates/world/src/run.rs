@@ -87,7 +87,7 @@ fn flow_totals(world: &World, end: Time) -> totals::Flows {
         reordering_extent_pkts: count(&|stats| u64::from(stats.reordering_extent)),
         dropped_pkts: Column::U64(world.planes.cx.probes.losses.clone()),
         timeouts: count(&|stats| stats.timeouts),
-        spurious_timeouts: Column::U64(flows.iter().map(|flow| flow.timeouts.spurious).collect()),
+        spurious_timeouts: Column::U64(flows.iter().map(|flow| flow.timeouts.spurious.into()).collect()),
         fast_retransmits: count(&|stats| stats.fast_retransmits),
         goodput_bps: Column::F64(flows.iter().map(goodput).collect()),
         start_ns: Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect()),

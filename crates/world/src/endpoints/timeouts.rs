@@ -49,7 +49,7 @@ pub struct Timeouts {
     /// One above the highest segment among them.
     end: u32,
     /// How many were spurious of those that have been judged.
-    pub spurious: u64,
+    pub spurious: u32,
 }
 
 impl Timeouts {
@@ -103,7 +103,7 @@ impl Timeouts {
                 } else if let Some(row) = case.row {
                     tell(row, verdict);
                 }
-                *spurious += u64::from(verdict == Verdict::Spurious);
+                *spurious += u32::from(verdict == Verdict::Spurious);
                 waits
             });
             !cases.is_empty()
