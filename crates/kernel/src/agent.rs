@@ -22,7 +22,7 @@ pub enum Command<'a> {
     Listen(&'a LinuxSpec, [u16; 2]),
     /// Open the connection of a flow to this address.
     Connect(&'a LinuxSpec, [u16; 2], [u8; 4]),
-    /// Write so many bytes more.
+    /// Write this number of further bytes.
     Write(u64),
     /// Write nothing more.
     Stop,

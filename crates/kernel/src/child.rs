@@ -86,7 +86,7 @@ const LAST_LINES: usize = 12;
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 impl Running {
-    /// Starts a kernel with so many cards.
+    /// Starts a kernel with a card for each host.
     pub fn start(kernel: &Kernel, hosts: usize, seed: u64) -> Result<(Running, Sockets), Error> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("roamlab-{}-{number}", std::process::id()));
@@ -131,7 +131,7 @@ impl Running {
         command.args((0..hosts).map(|host| format!("virtio_uml.device=c{host}:1")));
         command.env_clear().env("TMPDIR", "/dev/shm").env("PATH", "/usr/bin:/bin");
         command.env("ROAMLAB_SEED", seed.to_string()).env("LD_PRELOAD", kernel.folder.join(SHIM));
-        // A group of its own: an interrupt from the terminal is for the simulator, which then ends it.
+        // A separate process group: an interrupt from the terminal goes to the simulator, which then ends the kernel.
         let console = File::options().read(true).append(true).create(true).open(folder.join("console"))?;
         command
             .process_group(0)

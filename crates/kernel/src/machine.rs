@@ -40,7 +40,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a kernel with so many hosts, until all of its cards are there.
+    /// Starts a kernel with this number of hosts, and returns when all of its cards are connected.
     pub fn boot(
         kernel: &Kernel,
         hosts: usize,

@@ -16,7 +16,6 @@ const LOSS: u8 = 4;
 struct Reading {
     state: u8,
     retransmits: u8,
-    backoff: u8,
     total_retransmitted: u32,
     variables: TcpVariables,
 }
@@ -50,7 +49,6 @@ fn read(info: &[u8]) -> Option<Reading> {
     Some(Reading {
         state: *info.get(1)?,
         retransmits: *info.get(2)?,
-        backoff: *info.get(4)?,
         total_retransmitted: word(23)?,
         variables,
     })

@@ -181,7 +181,7 @@ fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usi
             out.extend(segment.seq.to_be_bytes());
             out.extend(segment.ack.to_be_bytes());
             let options = segment.options.len().next_multiple_of(4);
-            let accurate_ecn = u8::from(segment.flags.has(TcpFlags::AE)); // RFC 9768 §3.1: beside the offset
+            let accurate_ecn = u8::from(segment.flags.has(TcpFlags::AE)); // RFC 9768 §3.1: in the octet of the data offset
             out.extend([((TCP + options) << 2) as u8 | accurate_ecn, flag_bits(segment.flags)]);
             out.extend(segment.window.to_be_bytes());
             out.extend([0, 0, 0, 0]); // checksum, urgent pointer
@@ -211,7 +211,7 @@ fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usi
     (out, length)
 }
 
-/// Where flags stand in a header.
+/// Position of the flags in a TCP header.
 const FLAG_PLACES: [(TcpFlags, u8); 5] =
     [(TcpFlags::FIN, 0), (TcpFlags::SYN, 1), (TcpFlags::ACK, 4), (TcpFlags::ECE, 6), (TcpFlags::CWR, 7)];
 

@@ -257,9 +257,8 @@ impl TcpSender {
         }
         let waits = self.state.waits_for_timer || self.state.pacing.waits();
         let next = if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) };
-        if next.is_none() && !waits {
-            self.state.note_app_limited();
-            self.state.pacing.end_burst(&self.state.window, now);
+        if next.is_none() && !self.state.waits_for_timer {
+            self.state.end_quota(now);
         }
         let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);

@@ -159,7 +159,7 @@ impl SentSegments {
         Delivered { segments, rtt }
     }
 
-    /// Takes out so many records from the front, where [nothing was reported](Self::is_plain). The newest of them.
+    /// Removes `count` records from the front, where [nothing was reported](Self::is_plain). The newest of them.
     fn take(&mut self, count: u32) -> Option<Record> {
         let mut newest = None;
         for _ in 0..count {
