@@ -362,7 +362,11 @@ mod tests {
         for (text, message, place) in [
             ("[queue]\nlimit = \"120\"\nkind = \"red\"", "\"120\" has no unit", "\"120\""),
             (r#"queue = { treshold = "80 pkt", kind = "mblue" }"#, "unknown field `treshold`", "treshold"),
-            (r#"queue = { idle_mode = 3, kind = "blue" }"#, "invalid type: integer `3`, expected one of \"", "3"),
+            (
+                r#"queue = { idle_mode = 3, kind = "blue" }"#,
+                "invalid type: integer `3`, expected one of \"",
+                "3",
+            ),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.message.starts_with(message), "{error}");
