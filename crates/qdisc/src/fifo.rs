@@ -128,7 +128,7 @@ impl Fifo {
 
 /// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
 #[inline(always)]
-fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
+pub(crate) fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
     packet.has_code_point() && {
         let dscp = packet.inner_tos().dscp();
         dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)
