@@ -27,7 +27,7 @@ pub(crate) trait PushOut {
 
 impl PushOut for Fifo {
     fn push_out(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
-        self.pop_last_ordinary(pool)
+        self.pop_last_ordinary(pool).map(|(packet, _)| packet)
     }
 }
 
@@ -53,10 +53,38 @@ impl Exemption {
         Exemption { mark: Some(mark), at_full }
     }
 
+    /// Spares the packets with `mark` if `spare` is set, and otherwise none.
+    pub(crate) fn if_set(spare: bool, mark: Dscp, at_full: ForwardedAtFull) -> Exemption {
+        Exemption { mark: spare.then_some(mark), at_full }
+    }
+
     /// Whether `packet` is spared.
     #[inline(always)]
     pub(crate) fn covers(&self, packet: &Packet) -> bool {
         self.mark.is_some() && has_mark(packet, self.mark)
+    }
+
+    /// Lets a packet into a queue that loses what finds no room, by this exemption.
+    #[inline(always)]
+    pub(crate) fn admit<L: PushOut>(
+        &self,
+        packet: PacketId,
+        line: &mut L,
+        is_full: impl Fn(&L) -> bool,
+        cx: &mut QdiscCx<'_>,
+    ) -> Option<PacketId> {
+        if !is_full(line) {
+            return Some(packet);
+        }
+        let reason = if !self.covers(&cx.pool[&packet]) {
+            DropReason::QueueOverflow
+        } else if self.find_room(line, is_full, cx).admits {
+            return Some(packet);
+        } else {
+            DropReason::ForwardedOverflow
+        };
+        cx.drop(packet, reason);
+        None
     }
 
     /// Looks for room for a spared packet; may drop another for it.
@@ -75,6 +103,46 @@ impl Exemption {
         Room { admits: self.at_full == ForwardedAtFull::OverflowAllow || !is_full(line), pushed_out }
     }
 }
+
+/// The parameters of a discipline that can spare forwarded packets: its own, with their defaults, and those of the exemption.
+macro_rules! exempting_params {
+    ($(#[$doc:meta])* own { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr;)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Params {
+            $($(#[$field_doc])* pub $field: $type,)+
+            /// Whether forwarded packets, those with the code point `mark`, are neither dropped nor marked while there is
+            /// room (default false).
+            pub spare_forwarded: bool,
+            /// With `spare_forwarded`, the DSCP of the inner header that marks forwarded packets, 1 to 63 (default 3,
+            /// 000011: experimental and local use).
+            #[schemars(with = "u8", range(min = 1, max = 63))]
+            pub mark: roamlab_packet::Dscp,
+            /// With `spare_forwarded`, what becomes of a forwarded packet that finds the queue full (default reject).
+            pub forwarded_at_full: $crate::ForwardedAtFull,
+        }
+
+        impl Default for Params {
+            fn default() -> Self {
+                Params {
+                    $($field: $default,)+
+                    spare_forwarded: false,
+                    mark: roamlab_packet::Dscp::FORWARDED,
+                    forwarded_at_full: $crate::ForwardedAtFull::Reject,
+                }
+            }
+        }
+
+        impl Params {
+            fn exemption(&self) -> $crate::forwarded::Exemption {
+                $crate::forwarded::Exemption::if_set(self.spare_forwarded, self.mark, self.forwarded_at_full)
+            }
+        }
+    };
+}
+
+pub(crate) use exempting_params;
 
 /// Whether `mark` can be told from ordinary packets.
 pub(crate) fn validate_mark(mark: Dscp) -> Result<(), BadField> {
