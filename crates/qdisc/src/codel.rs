@@ -134,7 +134,7 @@ impl Control {
     /// The packet at the head, if it is spared.
     #[inline(always)]
     fn spared(&mut self, line: &mut Timed, law: &Law, cx: &QdiscCx<'_>) -> Option<PacketId> {
-        line.head().filter(|head| law.exemption.covers(&cx.pool[*head]))?;
+        line.head().filter(|head| law.exemption.spares(head, cx.pool))?;
         let (packet, sojourn) = line.pop(cx.now, cx.pool)?;
         self.sojourn = sojourn;
         Some(packet)
@@ -190,6 +190,12 @@ impl Control {
         self.count = self.count.saturating_add(packets);
     }
 
+    /// Nothing waits: the time above the target ends.
+    #[inline(always)]
+    pub(crate) fn rest(&mut self) {
+        (self.first_above, self.dropping) = (None, false);
+    }
+
     /// Whether a packet that does not wait leaves no trace.
     fn is_at_rest(&self) -> bool {
         self.first_above.is_none() && !self.dropping && self.sojourn == Duration::ZERO
@@ -213,7 +219,7 @@ impl QueueDisc for Codel {
         Codel { limit: params.limit.0 as usize, law: params.law(), control: Control::default(), line }
     }
 
-    #[inline]
+    #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let limit = self.limit;
         let admitted = self.law.exemption.admit(packet, &mut self.line, |line| line.packets() >= limit, cx);
@@ -222,7 +228,7 @@ impl QueueDisc for Codel {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.control.dequeue(&mut self.line, 0, &self.law, cx)
     }

@@ -15,7 +15,7 @@ use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{DropReason, Ecn, PacketId, PacketPool};
 
 exempting_params! {
-    /// DualPI2: a low-latency queue for L4S flows beside one for the others, with coupled marks and drops.
+    /// DualPI2: a low-latency queue for L4S flows next to one for the others, with coupled marks and drops.
     own {
         /// Packets that may wait in both queues together (default 10000 pkt, Linux).
         limit: Packets = Packets(10_000);
@@ -186,7 +186,7 @@ impl DualPi2 {
 
     /// Decides on a packet that is about to leave, unless it is spared; whether it does leave.
     fn passes(&mut self, packet: &PacketId, low_latency: bool, cx: &mut QdiscCx<'_>) -> bool {
-        if self.exemption.covers(&cx.pool[packet]) {
+        if self.exemption.spares(packet, cx.pool) {
             return true;
         }
         let is_late = low_latency && self.sojourn > self.params.step;
@@ -216,6 +216,7 @@ impl QueueDisc for DualPi2 {
         }
     }
 
+    #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.catch_up(cx.now);
         let limit = self.params.limit.0 as usize;
@@ -228,6 +229,7 @@ impl QueueDisc for DualPi2 {
         }
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.catch_up(cx.now);
         while let Some(low_latency) = self.next_is_low_latency() {

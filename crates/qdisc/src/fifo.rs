@@ -107,7 +107,7 @@ impl Fifo {
         exemption: &Exemption,
         pool: &mut PacketPool,
     ) -> Option<(PacketId, usize)> {
-        if !exemption.covers(&pool[self.head()?]) {
+        if !exemption.spares(self.head()?, pool) {
             return self.pop(pool).map(|packet| (packet, 0));
         }
         let (found, place) = (Cell::new(false), Cell::new(0));

@@ -1,5 +1,5 @@
-//! The exemption of forwarded packets, which any discipline can have: the packets that an old base station forwards are
-//! neither dropped nor marked while there is room, and a choice says what becomes of them at a full queue.
+//! The exemption of forwarded packets, which any discipline can have. The packets that an old base station forwards are
+//! neither dropped nor marked while there is room. A choice decides what becomes of them at a full queue.
 
 use crate::fifo::{Fifo, has_mark};
 use crate::{BadField, QdiscCx};
@@ -64,6 +64,12 @@ impl Exemption {
         self.mark.is_some() && has_mark(packet, self.mark)
     }
 
+    /// The same of a packet in `pool`, which is not looked at if none is spared.
+    #[inline(always)]
+    pub(crate) fn spares(&self, packet: &PacketId, pool: &PacketPool) -> bool {
+        self.mark.is_some() && has_mark(&pool[packet], self.mark)
+    }
+
     /// Lets a packet into a queue that loses what finds no room, by this exemption.
     #[inline(always)]
     pub(crate) fn admit<L: PushOut>(
@@ -76,7 +82,7 @@ impl Exemption {
         if !is_full(line) {
             return Some(packet);
         }
-        let reason = if !self.covers(&cx.pool[&packet]) {
+        let reason = if !self.spares(&packet, cx.pool) {
             DropReason::QueueOverflow
         } else if self.find_room(line, is_full, cx).admits {
             return Some(packet);

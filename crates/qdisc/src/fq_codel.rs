@@ -1,5 +1,5 @@
-//! FQ-CoDel (RFC 8290): flows in queues of their own, each under CoDel, served by deficit round robin. A flow that has
-//! just begun to send comes first.
+//! FQ-CoDel (RFC 8290): separate queues for flows, each under CoDel, served by deficit round robin. A flow that has just
+//! begun to send comes first.
 //!
 //! A hash of the flow and of a seed that is drawn once chooses the queue (RFC 8290 §4.1). ASSUMPTION: a flow is what the
 //! simulator numbers: the addresses and ports of the inner header, also where a packet is in a tunnel.
@@ -15,7 +15,7 @@ use roamlab_packet::{DropReason, FlowId, PacketId, PacketPool};
 use std::collections::VecDeque;
 
 exempting_params! {
-    /// FQ-CoDel: flows in queues of their own, each under CoDel, served in turn; new flows first.
+    /// FQ-CoDel: separate queues for flows, each under CoDel, served in turn; new flows first.
     own {
         /// Packets that may wait in all queues together (default 10240 pkt, RFC 8290 §5.2).
         limit: Packets = Packets(10_240);
@@ -125,6 +125,16 @@ impl FqCodel {
         }
     }
 
+    /// DEVIATION: RFC 8290 ends the turn of an empty queue when it comes. Here all turns end when the last packet leaves,
+    /// so that a packet for an idle link need not wait: Linux lets it skip the queue too (`TCQ_F_CAN_BYPASS`).
+    fn end_turns(&mut self) {
+        for place in self.new.drain(..).chain(self.old.drain(..)) {
+            let flow = self.flows.get_mut(place);
+            flow.has_turn = false;
+            flow.control.rest();
+        }
+    }
+
     fn leave_turn(&mut self, is_new: bool) {
         if is_new {
             self.new.pop_front()
@@ -155,13 +165,13 @@ impl QueueDisc for FqCodel {
         FqCodel { params: params.clone(), law: params.law(), flows, new, old, sojourn: Duration::ZERO }
     }
 
-    #[inline]
+    #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let (of, size) = (cx.pool[&packet].flow, cx.pool[&packet].wire_size().0);
-        if self.law.exemption.covers(&cx.pool[&packet]) && !self.admits_forwarded(&packet, cx) {
+        let is_spared = self.law.exemption.spares(&packet, cx.pool);
+        if is_spared && !self.admits_forwarded(&packet, cx) {
             return cx.drop(packet, DropReason::ForwardedOverflow);
         }
-        let is_spared = self.law.exemption.covers(&cx.pool[&packet]);
         let place = self.flows.place_of(of);
         let Flow { line, deficit, has_turn, .. } = self.flows.get_mut(place);
         line.push(packet, cx.now, cx.pool);
@@ -177,7 +187,7 @@ impl QueueDisc for FqCodel {
     }
 
     /// RFC 8290 §4.2.
-    #[inline]
+    #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         loop {
             let Some((place, is_new)) = self.next_turn() else {
@@ -201,15 +211,27 @@ impl QueueDisc for FqCodel {
             }
             self.flows.forget(gone, freed);
             if packet.is_some() {
+                if self.flows.packets == 0 {
+                    self.end_turns();
+                }
                 return packet;
             }
         }
+    }
+
+    /// A packet for an idle link waits no time and meets no turns. It changes nothing, unless `target` is 0.
+    fn can_bypass(&self, size: Bytes) -> bool {
+        let is_at_rest = self.new.is_empty() && self.old.is_empty() && self.sojourn == Duration::ZERO;
+        is_at_rest && size <= self.params.limit_bytes && self.law.target > Duration::ZERO
     }
 
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         let taken = self.flows.take_matching(wanted, cx.pool);
         let freed = taken.iter().map(|packet| cx.pool[packet].wire_size().0).sum();
         self.flows.forget(taken.len(), freed);
+        if self.flows.packets == 0 {
+            self.end_turns();
+        }
         taken
     }
 

@@ -67,9 +67,10 @@ impl QueueDisc for HeadDrop {
         }
     }
 
+    #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let size = cx.pool[&packet].wire_size();
-        if self.exemption.covers(&cx.pool[&packet]) {
+        if self.exemption.spares(&packet, cx.pool) {
             let (limit, limit_bytes) = (self.limit, self.limit_bytes.saturating_sub(size.0));
             let is_full = |line: &Fifo| line.packets() >= limit || line.bytes().0 > limit_bytes;
             let admitted = self.exemption.admit(packet, &mut self.fifo, is_full, cx);
@@ -82,6 +83,7 @@ impl QueueDisc for HeadDrop {
         }
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.fifo.pop(cx.pool)
     }

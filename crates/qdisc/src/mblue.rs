@@ -196,7 +196,7 @@ impl QueueDisc for Mblue {
     /// The random test of an unmarked packet takes one draw, whatever `P_m` is; a marked one takes none.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.p_m.on_arrival(!self.fifo.is_empty(), cx.now);
-        if self.exemption.covers(&cx.pool[&packet]) {
+        if self.exemption.spares(&packet, cx.pool) {
             self.enqueue_marked(packet, cx);
         } else {
             self.enqueue_unmarked(packet, cx);

@@ -166,7 +166,7 @@ impl QueueDisc for Mred {
     }
 
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        if self.exemption.covers(&cx.pool[&packet]) {
+        if self.exemption.spares(&packet, cx.pool) {
             return self.enqueue_priority(packet, cx);
         }
         let waiting = self.q_size_np();

@@ -1,7 +1,7 @@
 //! PIE (RFC 8033): drops arrivals with a probability that a controller sets by the time in the queue.
 //!
-//! Each `update_interval` the probability grows by `alpha` times the excess of the delay over `target` and by `beta`
-//! times its growth since the last update, both scaled down while the probability is small (RFC 8033 §4.2). The delay is
+//! Each `update_interval` the probability grows by `alpha` times the excess of the delay over `target`, and by `beta`
+//! times its growth since the last update. Both are scaled down while the probability is small (RFC 8033 §4.2). The delay is
 //! that of the packet that left last, measured by its time of arrival, and 0 when nothing waits, as in Linux.
 
 use crate::forwarded::{Exemption, exempting_params, validate_mark};
@@ -165,6 +165,7 @@ impl QueueDisc for Pie {
     }
 
     /// A spared packet takes no draw and adds nothing to the sum of probabilities.
+    #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.catch_up(cx);
         let limit = self.controller.params.limit.0 as usize;
@@ -173,7 +174,7 @@ impl QueueDisc for Pie {
             self.controller.accu_prob = 0.0;
             return;
         };
-        let is_spared = self.exemption.covers(&cx.pool[&packet]);
+        let is_spared = self.exemption.spares(&packet, cx.pool);
         if !is_spared && self.controller.drops_early(self.line.bytes(), &mut self.rng) {
             let marks = self.controller.params.mark_ecn
                 && self.controller.drop_prob <= self.controller.params.mark_p_max;
@@ -183,6 +184,7 @@ impl QueueDisc for Pie {
         self.line.push(packet, cx.now, cx.pool);
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.catch_up(cx);
         let left = self.line.pop(cx.now, cx.pool);

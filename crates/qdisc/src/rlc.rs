@@ -1,5 +1,5 @@
-//! The transmission buffer of a radio bearer: a queue with a limit in packets and bytes, as that of RLC, a timer after
-//! which a packet is discarded, as PDCP's (TS 38.323 §5.3), and marks by the time in the queue.
+//! The transmission buffer of a radio bearer. It has a limit in packets and bytes, as RLC's queue, a timer after which a
+//! packet is discarded, as PDCP's (TS 38.323 §5.3), and marks by the time in the queue.
 //!
 //! The defaults are those of srsRAN Project (commit 4bf1543936): 16,384 SDUs and 6,172,672 B a bearer, and a discard timer
 //! for each 5QI.
@@ -126,6 +126,7 @@ impl QueueDisc for Rlc {
         }
     }
 
+    #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.discard(cx);
         let (limit, room) = (self.limit, self.limit_bytes.checked_sub(cx.pool[&packet].wire_size().0));
@@ -135,6 +136,7 @@ impl QueueDisc for Rlc {
         }
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.discard(cx);
         let Some((packet, sojourn)) = self.line.pop(cx.now, cx.pool) else {
@@ -142,7 +144,7 @@ impl QueueDisc for Rlc {
             return None;
         };
         self.sojourn = sojourn;
-        if self.mark_above.is_some_and(|limit| sojourn > limit) && !self.exemption.covers(&cx.pool[&packet]) {
+        if self.mark_above.is_some_and(|limit| sojourn > limit) && !self.exemption.spares(&packet, cx.pool) {
             let _is_capable = cx.mark_ce(&packet);
         }
         Some(packet)

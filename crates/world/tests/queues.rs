@@ -130,13 +130,17 @@ fn a_link_can_have_them() {
 fn a_discard_timer_bounds_what_is_forwarded() {
     let released = |queue: &str| {
         let old = "queue = { kind = \"droptail\", limit = \"300 pkt\" }";
-        let overloaded = SCENARIO.replace("3 Mbit/s", "6 Mbit/s").replace(old, &format!("queue = {queue}"));
+        let overloaded = SCENARIO
+            .replace("3 Mbit/s", "6 Mbit/s")
+            .replace("400 pkt", "4000 pkt")
+            .replace(old, &format!("queue = {queue}"));
         let tables = results(&overloaded.replace("QUEUE", "{ kind = \"droptail\" }"), DRAW);
         rows(&tables, "releases", ["flow"]).len()
     };
     let (all, young) =
         (released("{ kind = \"rlc\" }"), released("{ kind = \"rlc\", discard_timer = \"100 ms\" }"));
-    assert!(young + 150 < all, "{young} and {all}");
+    // 2 Mbit/s too much for 1.9 s are 462 packets of 1,028 B; of these 49 are younger than 100 ms.
+    assert!((350..450).contains(&(all - young)), "{young} and {all}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The queues of FQ-CoDel, made when the first packet comes to them.
+//! The queues of FQ-CoDel, each made for its first packet.
 
 use super::{FlowId, PacketId, PacketPool};
 use crate::Matching;
