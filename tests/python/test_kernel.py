@@ -88,7 +88,7 @@ def test_our_model_is_as_near_to_the_recorded_kernel_as_the_page_says() -> None:
         assert summary.within >= LEAST_WITHIN[summary.control] * summary.cases, summary
 
 
-LEAST_WITHIN = {"reno": 0.6, "cubic": 0.7, "bbr": 0.7}
+LEAST_WITHIN = {"reno": 0.85, "cubic": 0.9, "bbr": 0.7}
 """Shares of runs with a goodput within 2 %."""
 
 
@@ -113,5 +113,5 @@ def test_the_kernel_does_what_is_recorded_of_it() -> None:
     built = cache.built(recordings.VERSION)
     if built is None or built.name != found.kernel:
         pytest.skip(f"another kernel is built, not {found.kernel}")
-    for case, measures in recordings.repeatable(found)[::40]:
+    for case, measures in found.runs[::60]:
         assert recordings.made(case, kernel=True) == measures

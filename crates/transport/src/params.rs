@@ -573,6 +573,11 @@ impl TcpParams {
         matches!(self.handshake, Handshake::Syn | Handshake::ThreeWay)
     }
 
+    /// Whether the SYN/ACK is acknowledged before data goes.
+    pub(crate) fn completes_handshake(&self) -> bool {
+        self.handshake == Handshake::ThreeWay && self.follows_linux()
+    }
+
     /// Whether the profile is one of Linux: where the RFCs leave a choice, or Linux differs, Linux's way is taken.
     #[inline(always)]
     pub(crate) fn follows_linux(&self) -> bool {

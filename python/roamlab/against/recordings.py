@@ -60,15 +60,6 @@ def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recording
     return Recordings(built.name, seed, runs)
 
 
-def repeatable(recordings: Recordings) -> list[tuple[Case, Measures]]:
-    """The runs that every build of the same source and options repeats: all but those of BBR.
-
-    BBR draws the phase of its probing. The kernel's random numbers depend on its banner, which had the place and time
-    of the build in the kernel that was recorded.
-    """
-    return [(case, measures) for case, measures in recordings.runs if case.control != "bbr"]
-
-
 def write(recordings: Recordings, path: Path) -> None:
     """Write recordings: a line about their origin, then a line for each run. Equal ones give equal bytes."""
     counts = {control: sum(case.control == control for case, _ in recordings.runs) for control in CONTROLS}

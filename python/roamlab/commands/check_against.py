@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "--record", type=FILE, metavar="FILE", help="Run the kernel instead, and write its runs to this file."
 )
 @click.option(
-    "--cases", type=click.IntRange(1), default=40, show_default=True, help="Of each control, to record."
+    "--cases", type=click.IntRange(1), default=67, show_default=True, help="Of each control, to record."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the cases to record.")
 @click.option("--recorded", type=FILE, metavar="FILE", help="Recorded runs.  [default: those of the package]")
@@ -50,7 +50,7 @@ def command(
         return
     found = recordings.read(recorded or recordings.FILE)
     if live is not None:
-        chosen = recordings.repeatable(found)[::live]
+        chosen = found.runs[::live]
         for case, measures in chosen:
             if recordings.made(case, kernel=True) != measures:
                 raise RoamlabError(f"{other}: the kernel's run of case {case} differs from its recording")
@@ -90,6 +90,7 @@ def _table(summary: Any) -> Any:
     table.add_row("goodput within 2 %", share(summary.within))
     table.add_row("same number of timeouts", share(summary.same_timeouts))
     table.add_row("both", share(summary.equal))
+    table.add_row("both, of the cases held out", "{} of {}".format(*summary.held_out))
     table.add_row("difference of goodput, median and worst", f"{summary.median:.2%}, {summary.worst:.1%}")
     for cause, count in summary.causes.items():
         table.add_row(f"not equal, windows part: {cause}", str(count))

@@ -30,9 +30,17 @@ impl TcpSender {
             && state.una >= state.path_from
             && !state.persist.runs()
             && !state.spurious.is_watching();
-        let due = self.answer || self.probe || self.peer_closed;
+        let due = self.answer || self.probe || self.peer_closed || self.completes;
+        let counts_dup_acks = state.dup_acks > 0 && params.follows_linux();
         let closing = state.fin.is_some() || state.retransmit.is_some();
-        agreed && recorded && paced && usual && !due && !closing && self.recovery.allows_fast_path(state)
+        agreed
+            && recorded
+            && paced
+            && usual
+            && !due
+            && !closing
+            && !counts_dup_acks
+            && self.recovery.allows_fast_path(state)
     }
 
     /// Whether the segment is an ACK of new data and nothing else.

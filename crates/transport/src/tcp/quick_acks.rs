@@ -1,7 +1,7 @@
 //! When a receiver acknowledges, as Linux does: quick ACKs, an adaptive delay, and compressed SACKs.
 //!
 //! The first segments of a connection, and those behind a pause longer than the RTO or behind a copy, are acknowledged
-//! one by one (`tcp_incr_quickack`). After that every second segment is, and a single one after `ato`, which follows the
+//! one by one (`tcp_incr_quickack`), and so is each that widens the window. After that every second segment is, and a single one after `ato`, which follows the
 //! distance of segments (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Behind a gap the first three segments are
 //! acknowledged immediately. Then one ACK covers those of up to a millisecond or a twentieth of a round trip
 //! (`__tcp_ack_snd_check`).
@@ -22,6 +22,8 @@ const MOST_COMPRESSED: u32 = 44;
 /// The longest that SACKs are held (tcp_comp_sack_delay_ns), and the part of a round trip.
 const MOST_COMPRESSION: Duration = Duration::from_millis(1);
 const COMPRESSION_PARTS: u64 = 20;
+/// What a timer without company takes longer (tcp_comp_sack_slack_ns).
+const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
 /// What a segment means for the ACK.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -41,6 +43,8 @@ pub(super) struct Arrival {
     pub in_order: bool,
     /// It had arrived before.
     pub is_copy: bool,
+    /// It widens the window.
+    pub widens: bool,
     /// Segments behind a gap are held now.
     pub gap: bool,
     /// It was in order and has closed the last gap.
@@ -106,6 +110,9 @@ impl QuickAcks {
         } else if arrival.in_order {
             self.adapt(now);
         }
+        if arrival.widens {
+            self.quick |= 1; // tcp_grow_window
+        }
         let unacknowledged = arrival.expected.saturating_sub(arrival.last_ack);
         if unacknowledged >= 2 || self.quick > 0 || arrival.closes_gap {
             return AckTime::Now;
@@ -143,7 +150,8 @@ impl QuickAcks {
         }
         self.held += 1;
         if !self.held_until.runs() {
-            self.held_until.start(now, MOST_COMPRESSION.min(self.rtt / COMPRESSION_PARTS));
+            let delay = MOST_COMPRESSION.min(self.rtt / COMPRESSION_PARTS) + COMPRESSION_SLACK;
+            self.held_until.start(now, delay);
         }
         AckTime::Compressed
     }

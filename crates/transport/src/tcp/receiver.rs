@@ -213,6 +213,12 @@ impl TcpReceiver {
         let needs_room =
             !(self.params.follows_linux() && fin && header.payload == 0 && header.seq == expected);
         if bare || beyond || (closed && needs_room) {
+            if expected == 1
+                && self.params.completes_handshake()
+                && let Some(tuning) = &mut self.autotuning
+            {
+                tuning.on_handshake(now);
+            }
             if beyond || !bare || header.seq < expected {
                 self.acknowledge(now);
             }
@@ -240,9 +246,7 @@ impl TcpReceiver {
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
         let in_order_segments = advanced.saturating_sub(signs);
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
-        if fresh {
-            self.tune(header, now);
-        }
+        let widens = fresh && self.tune(header, advanced, now);
         self.syn_due |= syn || (self.params.ns2_first_is_syn() && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
@@ -256,7 +260,7 @@ impl TcpReceiver {
             let gap = self.received.base() < self.highest_end;
             let closes_gap = fills_gap && !gap;
             let (expected, last_ack) = (self.received.base(), self.last_ack);
-            let arrival = Arrival { in_order, is_copy: !fresh, gap, closes_gap, expected, last_ack };
+            let arrival = Arrival { in_order, is_copy: !fresh, widens, gap, closes_gap, expected, last_ack };
             self.acknowledge_by_linux(&arrival, syn || fin, mark_changes, now);
         } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
             self.delayed.start(now, delay);
@@ -354,24 +358,30 @@ impl TcpReceiver {
         changes
     }
 
-    /// A segment arrived for the first time: the window may grow.
-    fn tune(&mut self, header: &TcpHeader, now: Time) {
-        let received = self.since(header.timestamps.map(|timestamps| timestamps.echo), now);
-        let Some(tuning) = &mut self.autotuning else { return };
+    /// A segment arrived for the first time and has `advanced` what is in order; whether it widens the window.
+    fn tune(&mut self, header: &TcpHeader, advanced: u32, now: Time) -> bool {
+        let mut received = self.since(header.timestamps.map(|timestamps| timestamps.echo), now);
+        received.behind += advanced.saturating_sub(1);
+        let Some(tuning) = &mut self.autotuning else { return false };
         if header.flags.has(TcpFlags::SYN) {
-            tuning.on_syn(now);
-        } else if header.payload > 0 {
-            tuning.on_data(&received);
-            if self.reads_at_once {
-                tuning.on_read(&received);
-            }
+            tuning.on_handshake(now);
         }
+        if header.payload == 0 {
+            return false;
+        }
+        let widens = tuning.on_data(&received);
+        if self.reads_at_once && advanced > 0 {
+            received.unread = Autotuning::still_unread(advanced);
+            tuning.on_read(&received);
+        }
+        widens
     }
 
     /// What has been received, and taken by the application.
     fn since(&self, echo: Option<Time>, now: Time) -> Received {
         let (expected, highest_end, unread) = (self.received.base(), self.highest_end, self.unread);
-        Received { now, echo, expected, highest_end, unread }
+        let behind = self.received.count(expected, highest_end);
+        Received { now, echo, expected, highest_end, unread, behind }
     }
 
     /// Segments in order that are kept at most until the application takes them.
@@ -386,7 +396,8 @@ impl TcpReceiver {
         let Some(shift) = self.shift else { return free };
         let segment = self.params.segment.0;
         let bytes = (u64::from(free) * segment).min(65_535 << shift);
-        // RFC 7323 §2.3: the field holds what the shift leaves of it.
+        // RFC 7323 §2.3: the field holds what the shift leaves of it; Linux rounds up (`__tcp_select_window`).
+        let bytes = if self.params.follows_linux() { bytes.next_multiple_of(1 << shift) } else { bytes };
         ((bytes >> shift << shift) / segment) as u32
     }
 

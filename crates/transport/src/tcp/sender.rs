@@ -28,6 +28,8 @@ pub struct TcpSender {
     pub(super) probe: bool,
     /// The other end has sent its FIN.
     pub(super) peer_closed: bool,
+    /// The SYN/ACK is to be acknowledged before data goes (Linux).
+    pub(super) completes: bool,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Time,
     pub(super) recovery: Recovery,
@@ -48,6 +50,7 @@ impl TcpSender {
             answer: false,
             probe: false,
             peer_closed: false,
+            completes: false,
             recent: Time::ZERO,
         }
     }
@@ -165,6 +168,7 @@ impl TcpSender {
         let connects = state.una == 0 && acked > 0;
         if acked > 0 {
             self.recovery.algorithm().on_new_ack(state, header, now);
+            self.completes = connects && state.params.completes_handshake();
             if connects && state.timeouts > 0 {
                 state.connected_late(now);
             }
@@ -300,11 +304,15 @@ impl TcpSender {
         Some(Segment { header, size, ecn })
     }
 
-    /// The ACK of a SYN/ACK that has agreed on accurate ECN, if it has not gone yet: the only one that reports in which ECN
-    /// field that arrived, so no data goes with it (RFC 9768 §3.2.2.1).
+    /// The ACK of a SYN/ACK, if it goes without data and has not gone yet. Linux sends it when the SYN/ACK arrives. With
+    /// accurate ECN it is the only one that reports in which ECN field that arrived (RFC 9768 §3.2.2.1).
     fn third_ack(&mut self, now: Time) -> Option<Segment> {
-        let accurate = self.state.accurate.as_mut()?;
-        let (ace, accecn) = (accurate.third_ack()?, accurate.first_option());
+        let completes = std::mem::take(&mut self.completes);
+        let (ace, accecn) = match self.state.accurate.as_mut() {
+            Some(accurate) => (accurate.third_ack()?, accurate.first_option()),
+            None if completes => Default::default(),
+            None => return None,
+        };
         self.answer = false;
         let bare = self.bare_header(now);
         let header = TcpHeader { seq: self.state.nxt, flags: bare.flags.with_ace(ace), accecn, ..bare };

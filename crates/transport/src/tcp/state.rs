@@ -330,7 +330,11 @@ impl SendState {
 
     /// An ACK that expects `ack > una` arrived: sequence space, round-trip time and timer.
     pub fn advance(&mut self, ack: u32, now: Time) {
-        let delivered = self.acknowledge(ack, now);
+        // Without SACK Linux counts a duplicate ACK as a segment delivered (`tcp_remove_reno_sacks`).
+        let counted = self.params.follows_linux() && self.params.sack_blocks == 0;
+        let before = if counted { self.dup_acks } else { 0 };
+        let mut delivered = self.acknowledge(ack, now);
+        delivered.segments = delivered.segments.saturating_sub(before).max(1);
         self.note_delivered(delivered);
     }
 

@@ -7,9 +7,7 @@ mod linux;
 
 use crate::spec::SpecError;
 use crate::tcp::cc::slow_start::{SlowStart, Watch};
-use crate::tcp::cc::{
-    AckEvent, Algorithm, CongestionControlSpec, Loss, LossEvent, NewPath, SsthreshRule, Undo, Window,
-};
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, SsthreshRule, Undo, Window};
 use linux::Linux;
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
@@ -49,18 +47,6 @@ impl Default for Params {
 impl Params {
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         Ok(())
-    }
-}
-
-impl CongestionControlSpec {
-    /// The same with Linux's arithmetic, if it has one.
-    pub(crate) fn as_in_linux(self) -> CongestionControlSpec {
-        match self {
-            CongestionControlSpec::Cubic(params) => {
-                CongestionControlSpec::Cubic(Params { as_linux: true, ..params })
-            }
-            other => other,
-        }
     }
 }
 
@@ -104,6 +90,15 @@ impl Algorithm for Cubic {
         self.watch.forget_min_rtt();
         if let Law::Linux(law) = &mut self.law {
             law.delay_min = Duration::ZERO;
+        }
+    }
+
+    /// In Linux the algorithm begins when the SYN is acknowledged: the handshake's round-trip time does not count.
+    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = initial_window;
+        if let Law::Linux(law) = &mut self.law {
+            law.delay_min = Duration::ZERO;
+            self.watch.forget_min_rtt();
         }
     }
 

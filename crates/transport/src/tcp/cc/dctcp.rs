@@ -6,7 +6,7 @@
 
 use crate::params::Halving;
 use crate::spec::SpecError;
-use crate::tcp::cc::reno::{self, MIN_SSTHRESH, Reno};
+use crate::tcp::cc::reno::{MIN_SSTHRESH, Reno};
 use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ pub(crate) struct Dctcp {
 
 impl Dctcp {
     pub fn new(params: &Params) -> Dctcp {
-        let reno = Reno::new(&reno::Params {});
+        let reno = Reno::default();
         Dctcp { gain: params.gain, alpha: params.initial_alpha, window_end: 0, acked: 0, marked: 0, reno }
     }
 }

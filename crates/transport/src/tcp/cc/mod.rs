@@ -7,6 +7,7 @@ mod bbr;
 mod bbr3;
 mod cubic;
 mod dctcp;
+mod linux;
 mod pacing;
 mod prague;
 mod reno;
@@ -520,6 +521,16 @@ macro_rules! storage {
 congestion_controls!(storage!);
 
 impl CongestionControlSpec {
+    /// The same with Linux's arithmetic, if it has one.
+    pub(crate) fn as_in_linux(mut self) -> CongestionControlSpec {
+        match &mut self {
+            CongestionControlSpec::Cubic(params) => params.as_linux = true,
+            CongestionControlSpec::Reno(params) => params.as_linux = true,
+            _ => {}
+        }
+        self
+    }
+
     /// As [`Algorithm::takes_abe`].
     pub(crate) fn takes_abe(&self) -> bool {
         CongestionControl::new(self).algorithm().takes_abe()

@@ -8,7 +8,7 @@
 //! Here both ends of a flow have it, and the scenario specifies the queue.
 
 use crate::spec::SpecError;
-use crate::tcp::cc::reno::{self, MIN_SSTHRESH, Reno};
+use crate::tcp::cc::reno::{MIN_SSTHRESH, Reno};
 use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, Window};
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
@@ -84,7 +84,7 @@ impl Prague {
             reduced: None,
             in_loss: false,
             in_slow_start: true,
-            reno: Reno::new(&reno::Params {}),
+            reno: Reno::default(),
         }
     }
 

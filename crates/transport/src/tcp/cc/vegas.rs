@@ -100,7 +100,7 @@ impl Algorithm for Vegas {
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         let Loss::Age { again } = loss.kind else {
-            Reno.on_loss(window, loss);
+            Reno::default().on_loss(window, loss);
             window.cwnd = MIN_CWND.min(loss.most_cwnd);
             return;
         };

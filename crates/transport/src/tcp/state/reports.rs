@@ -93,6 +93,14 @@ impl SendState {
         }
     }
 
+    /// The ACK at hand reports so many segments; others that it covers were reported before. The record of segments has
+    /// the same number.
+    pub fn note_segments(&mut self, segments: u32) {
+        if let Some(delivered) = self.delivered.as_mut().filter(|_| self.sent_segments.is_none()) {
+            delivered.segments = segments;
+        }
+    }
+
     /// A measurement of the round-trip time that is no ACK's.
     pub fn report_rtt(&mut self, rtt: Duration, now: Time) {
         self.report(&Delivered { segments: 0, rtt: Some(rtt) }, now);

@@ -1,10 +1,11 @@
-//! CUBIC as in Linux 6 (`net/ipv4/tcp_cubic.c`, `tcp_slow_start` and `tcp_cong_avoid_ai` in `tcp_cong.c`).
+//! CUBIC as in Linux 6 (`net/ipv4/tcp_cubic.c`).
 //!
 //! Numbers are whole: segments, units of 1/1024 s, and the count of acknowledged segments for one more.
 //!
 //! ASSUMPTION: the kernel's clock ticks each millisecond (`CONFIG_HZ=1000`).
 //! DEVIATION: the cube root is exact; the kernel's has an error of some 0.2 %.
 
+use crate::tcp::cc::linux::Growth;
 use crate::tcp::cc::slow_start::Watch;
 use crate::tcp::cc::{AckEvent, Loss, LossEvent, SsthreshRule, Window};
 use roamlab_engine::{Duration, Time};
@@ -41,44 +42,9 @@ pub(super) struct Linux {
     /// Acknowledged segments that wait to become one of `reno_cwnd`.
     acked: u32,
     pub(super) reno_cwnd: u32,
-    /// Acknowledged segments that wait to become one of cwnd (`snd_cwnd_cnt`).
-    pub(super) credit: u32,
     /// cwnd and ssthresh before the latest reduction (`prior_cwnd`, `prior_ssthresh`).
     prior: (f64, f64),
-    usage: Usage,
-}
-
-/// How much of the window was in use (`tcp_cwnd_validate`), as of the latest new segment.
-#[derive(Clone, Debug, Default)]
-struct Usage {
-    /// It was full in this window of data (`is_cwnd_limited`).
-    full: bool,
-    /// Most segments in flight in this window of data (`max_packets_out`).
-    most: u32,
-    /// It ends here (`cwnd_usage_seq`).
-    end: u32,
-    /// The next new segment when the latest one was seen.
-    seen: u32,
-}
-
-impl Usage {
-    /// Notes what was in flight when the latest new segment had gone, which is as much as before this ACK.
-    fn note(&mut self, cwnd: u32, ack: &AckEvent) {
-        if ack.nxt == self.seen {
-            return;
-        }
-        self.seen = ack.nxt;
-        let (most, una) = (ack.in_flight + ack.acked, ack.una.saturating_sub(ack.acked));
-        let full = most >= cwnd;
-        if una >= self.end || full || (!self.full && most > self.most) {
-            *self = Usage { full, most, end: ack.nxt, seen: ack.nxt };
-        }
-    }
-
-    /// Whether it permits growth (`tcp_is_cwnd_limited`): in slow start up to twice of what was in flight.
-    fn permits_growth(&self, window: &Window) -> bool {
-        self.full || (window.cwnd < window.ssthresh && window.cwnd < f64::from(2 * self.most))
-    }
+    pub(super) growth: Growth,
 }
 
 fn milliseconds(time: Time) -> u64 {
@@ -101,36 +67,20 @@ impl Linux {
     #[inline]
     pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent, watch: &mut Watch) {
         self.measure(ack);
-        self.usage.note(window.cwnd as u32, ack);
-        if !self.usage.permits_growth(window) {
+        if !self.growth.permits(window, ack) {
             return;
         }
         let mut acked = ack.acked;
         if window.cwnd < window.ssthresh {
-            let growth = watch.growth(window, ack, f64::from(acked)).min(window.ssthresh - window.cwnd);
-            window.grow(growth);
-            acked = if window.cwnd < window.ssthresh { 0 } else { acked.saturating_sub(growth as u32) };
+            let growth = watch.growth(window, ack, f64::from(acked));
+            acked = Growth::slow_start(window, growth, acked);
             if acked == 0 {
                 return;
             }
         }
         let cwnd = (window.cwnd as u32).max(1);
         self.update(cwnd, acked, milliseconds(ack.now));
-        self.avoid_congestion(window, acked);
-    }
-
-    /// `tcp_cong_avoid_ai`.
-    fn avoid_congestion(&mut self, window: &mut Window, acked: u32) {
-        if self.credit >= self.per_segment {
-            self.credit = 0;
-            window.grow(1.0);
-        }
-        self.credit += acked;
-        if self.credit >= self.per_segment {
-            let more = self.credit / self.per_segment;
-            self.credit -= more * self.per_segment;
-            window.grow(f64::from(more));
-        }
+        self.growth.avoid_congestion(window, self.per_segment, acked);
     }
 
     /// `bictcp_update`: how many acknowledged segments add one.
@@ -203,9 +153,9 @@ impl Linux {
         let shrinks = fast_convergence && cwnd < self.last_max_cwnd;
         self.last_max_cwnd =
             if shrinks { (u64::from(cwnd) * u64::from(1024 + BETA) / 2048) as u32 } else { cwnd };
-        (self.epoch_start, self.credit) = (None, 0);
+        (self.epoch_start, self.growth.credit) = (None, 0);
         if loss.kind == Loss::Timeout {
-            *self = Linux { prior: self.prior, usage: std::mem::take(&mut self.usage), ..Linux::default() };
+            *self = Linux { prior: self.prior, growth: std::mem::take(&mut self.growth), ..Linux::default() };
         }
         let left = f64::from(((u64::from(cwnd) * u64::from(BETA)) >> 10) as u32).max(2.0);
         window.cut(left, left, loss);

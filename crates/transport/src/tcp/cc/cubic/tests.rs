@@ -346,10 +346,10 @@ fn linux_slow_start_adds_what_is_acknowledged() {
     flow.window.ssthresh = 14.0;
     assert_eq!(flow.ack_of(3, 10), 13.0);
     assert_eq!(flow.ack_of(3, 10), 14.0, "up to ssthresh; the rest counts for congestion avoidance");
-    assert_eq!(flow.linux().credit, 2);
+    assert_eq!(flow.linux().growth.credit, 2);
     flow.una += 10; // the flight is over
     assert_eq!(flow.ack_of(1, 3), 14.0, "a window that is not used stays");
-    assert_eq!(flow.linux().credit, 2);
+    assert_eq!(flow.linux().growth.credit, 2);
 }
 
 #[test]

@@ -68,12 +68,16 @@ impl LossRecovery for Rack {
         } else {
             state.advance(header.ack, now);
         }
+        if state.params.follows_linux() {
+            state.note_segments(news.delivered);
+        }
         self.on_ack(state, header, &news, true, now);
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.dup_acks += 1;
         let news = self.record.on_ack(state, header, now);
+        self.measure_reported(state, &news, now);
         self.on_ack(state, header, &news, false, now);
     }
 
@@ -230,7 +234,7 @@ impl Rack {
             self.begin(state, news.delivered, now);
         } else if self.phase == Phase::Recovery {
             self.reduce(state, news.delivered, advances && marks.count == 0);
-        } else if advances && !exits {
+        } else if advances && (!exits || state.params.follows_linux()) {
             state.grow(now);
         }
         self.arm_probe(state, now);
@@ -260,6 +264,16 @@ impl Rack {
         self.reduce(state, delivered, false);
         if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
+        }
+    }
+
+    /// Linux measures what blocks report (`tcp_ack_update_rtt`). The retransmission timer begins anew with what went out
+    /// before the first segment did last (`tcp_clean_rtx_queue`).
+    fn measure_reported(&self, state: &mut SendState, news: &News, now: Time) {
+        let Some(sent) = news.reported_sent.filter(|_| state.params.follows_linux()) else { return };
+        state.rtt.measure(state.una..state.snd_max, sent, now);
+        if self.phase != Phase::Open && self.record.head_sent().is_some_and(|head| sent < head) {
+            state.timer.start(now, state.rtt.rto());
         }
     }
 

@@ -22,6 +22,8 @@ pub(super) struct News {
     pub advances_rack: bool,
     /// One above the segment that the ACK reports to have arrived twice (D-SACK).
     pub repeated_end: Option<u32>,
+    /// When the first of the segments went out that its blocks report and that were sent once.
+    pub reported_sent: Option<Time>,
 }
 
 /// What a search for losses found.
@@ -161,6 +163,7 @@ impl Record {
             }
             let mut seq = self.board.next_hole(start);
             while seq < end {
+                news.reported_sent = news.reported_sent.or_else(|| self.sent_once(seq));
                 self.deliver(seq, fack, state, &mut news, now);
                 seq = self.board.next_hole(seq + 1);
             }
@@ -179,6 +182,20 @@ impl Record {
             self.queue.clear();
         }
         news
+    }
+
+    /// When a segment went out, if it went out once.
+    fn sent_once(&self, seq: u32) -> Option<Time> {
+        if self.repeats.contains_key(&seq) {
+            None
+        } else {
+            self.sent.get((seq - self.base) as usize).copied()
+        }
+    }
+
+    /// When the first outstanding segment went out last.
+    pub fn head_sent(&self) -> Option<Time> {
+        self.repeats.get(&self.base).map(|repeat| repeat.at).or_else(|| self.sent.front().copied())
     }
 
     fn deliver(&mut self, seq: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
