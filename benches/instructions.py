@@ -30,6 +30,8 @@ CASES = [
     ("gigabit", 1000, 10, 11),
     ("gigabit-cubic", 10, 1, 2),
     ("gigabit-bbr", 10, 1, 2),
+    ("gigabit-codel", 10, 1, 2),
+    ("gigabit-fq-codel", 100, 2, 3),
     ("red", 3, 30, 60),
     ("ipf", 5, 40, 80),
 ]

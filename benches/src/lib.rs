@@ -19,6 +19,10 @@ pub enum Network {
     GigabitCubic,
     /// See [`GigabitCubic`](Network::GigabitCubic).
     GigabitBbr,
+    /// The same with CoDel, or FQ-CoDel, before every link in the place of drop-tail.
+    GigabitCodel,
+    /// See [`GigabitCodel`](Network::GigabitCodel).
+    GigabitFqCodel,
     /// `handoffs` of the IPF paper's `experiments.py`: each moving host visits a cell behind M-RED, which seven residents
     /// fill, five times in 200 s. Recorded is what figs. 12 and 13 need.
     Ipf,
@@ -70,6 +74,8 @@ impl Network {
             "gigabit" => Some(Network::Gigabit),
             "gigabit-cubic" => Some(Network::GigabitCubic),
             "gigabit-bbr" => Some(Network::GigabitBbr),
+            "gigabit-codel" => Some(Network::GigabitCodel),
+            "gigabit-fq-codel" => Some(Network::GigabitFqCodel),
             "ipf" => Some(Network::Ipf),
             _ => None,
         }
@@ -94,9 +100,10 @@ impl Network {
     fn dumbbell(self, flows: u32, seconds: u32, recorded: Recorded) -> String {
         let mut text = format!(
             "[run]\nduration = \"{seconds} s\"\nprofile = \"ns2-2009\"\n\n\
-             [network]\nqueue = {{ kind = \"droptail\", limit = \"100000 pkt\", count_in_service = true }}\n\n\
+             [network]\nqueue = {}\n\n\
              [record]\n{}\n\n\
              [[links]]\nbetween = [\"r1\", \"r2\"]\n{}\n",
+            self.queue(),
             recorded.table(),
             self.bottleneck()
         );
@@ -104,6 +111,15 @@ impl Network {
             self.write_flow(&mut text, flow);
         }
         text
+    }
+
+    /// The queue of each link that has none of its own.
+    fn queue(self) -> &'static str {
+        match self {
+            Network::GigabitCodel => "{ kind = \"codel\", limit = \"100000 pkt\" }",
+            Network::GigabitFqCodel => "{ kind = \"fq-codel\", limit = \"100000 pkt\" }",
+            _ => "{ kind = \"droptail\", limit = \"100000 pkt\", count_in_service = true }",
+        }
     }
 
     fn bottleneck(self) -> &'static str {
@@ -123,6 +139,7 @@ impl Network {
                 "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
                 "queue = { kind = \"droptail\", limit = \"20000 pkt\", count_in_service = true }\n",
             ),
+            Network::GigabitCodel | Network::GigabitFqCodel => "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
             _ => concat!(
                 "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
                 "queue = { kind = \"droptail\", limit = \"1000 pkt\", count_in_service = true }\n",

@@ -89,14 +89,15 @@ fn case(dice: &mut Dice, spec: &QueueSpec) {
         }
         let gauges = queue.gauges();
         assert!(gauges.average.is_finite() && gauges.average >= 0.0, "{gauges:?} {spec:?}");
+        assert!((0.0..=1.0).contains(&gauges.coupled), "{gauges:?} {spec:?}");
         assert_eq!(pool.census().inside(), queue.packets() as u64, "{out} out of {spec:?}");
     }
 }
 
 fn packet(dice: &mut Dice, now: Time) -> NewPacket {
-    let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ce][dice.below(3) as usize];
+    let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][dice.below(4) as usize];
     let dscp = if dice.chance(30) { Dscp::FORWARDED } else { Dscp::default() };
     let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default().with_dscp(dscp).with_ecn(ecn));
     let size = Bytes([28, 40, 552, 1500, 65_535][dice.below(5) as usize]);
-    Packet::make(FlowId(0), inner, size, now, Body::Udp(UdpHeader::default()))
+    Packet::make(FlowId(dice.below(4)), inner, size, now, Body::Udp(UdpHeader::default()))
 }

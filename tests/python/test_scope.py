@@ -13,8 +13,8 @@ BASE = rl.load(ROOT / "examples/busy-cell.toml")
 @pytest.mark.parametrize(
     ("field", "value", "nearest", "section"),
     [
-        ("cells.bs2.queue", {"kind": "codel"}, "`red`", "queues"),
-        ("cells.bs2.queue", {"kind": "fq_codel"}, "`droptail`", "queues"),
+        ("cells.bs2.queue", {"kind": "ared"}, "`red`", "queues"),
+        ("cells.bs2.queue", {"kind": "cake"}, "`fq-codel`", "queues"),
         ("flows.download.transport.variant", "bbr2", "`bbr3`", "transports"),
         ("flows.download.transport", {"kind": "http3"}, "`quic`", "transports"),
         ("mobility", {"kind": "pmipv6"}, "`hawaii`", "mobility-protocols"),

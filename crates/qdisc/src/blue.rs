@@ -156,7 +156,7 @@ impl QueueDisc for Blue {
 
     /// `P_m`; with `idle_mode = "continuous"` as of the last arrival.
     fn gauges(&self) -> Gauges {
-        Gauges { average: 0.0, probability: self.p_m.value(), forwarded: self.fifo.forwarded() }
+        Gauges { probability: self.p_m.value(), forwarded: self.fifo.forwarded(), ..Gauges::default() }
     }
 }
 

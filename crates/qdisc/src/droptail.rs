@@ -54,9 +54,7 @@ impl Parameters for Params {
         if self.limit.is_some_and(|limit| limit.0 < least) {
             return Err(("limit", format!("the queue would hold nothing: write at least \"{least} pkt\"")));
         }
-        if self.limit_bytes == Some(Bytes(0)) {
-            return Err(("limit_bytes", "the queue would hold nothing: write for example \"64 kB\"".into()));
-        }
+        crate::validate_byte_limit(self.limit_bytes)?;
         if self.limit.is_none() && self.limit_bytes.is_none() {
             return Err(("limit", "a queue needs a limit: write for example \"120 pkt\"".into()));
         }

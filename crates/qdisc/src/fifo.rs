@@ -1,8 +1,10 @@
 //! The queue of packets that the disciplines share.
 
 use crate::Matching;
+use crate::forwarded::Exemption;
 use roamlab_engine::Bytes;
 use roamlab_packet::{Dscp, Packet, PacketId, PacketLine, PacketPool};
+use std::cell::Cell;
 
 /// Waiting packets in order of arrival, their bytes on the wire, and the number of both with a mark.
 #[derive(Clone, Debug, Default)]
@@ -84,12 +86,39 @@ impl Fifo {
         taken
     }
 
-    /// Takes the packet without a mark that is nearest to the tail.
-    pub(crate) fn pop_last_ordinary(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
-        let mark = self.mark;
-        let packet = self.line.take_last(pool, |packet| !has_mark(packet, mark))?;
+    /// Takes the packet without a mark that is nearest to the tail; it, and how many waited before it.
+    pub(crate) fn pop_last_ordinary(&mut self, pool: &mut PacketPool) -> Option<(PacketId, usize)> {
+        let (mark, seen, place) = (self.mark, Cell::new(0), Cell::new(0));
+        let packet = self.line.take_last(pool, |packet| {
+            let is_ordinary = !has_mark(packet, mark);
+            if is_ordinary {
+                place.set(seen.get());
+            }
+            seen.set(seen.get() + 1);
+            is_ordinary
+        })?;
         self.forget(&pool[&packet]);
-        Some(packet)
+        Some((packet, place.get()))
+    }
+
+    /// Takes the packet nearest to the head that `exemption` does not cover; it, and how many waited before it.
+    pub(crate) fn pop_first(
+        &mut self,
+        exemption: &Exemption,
+        pool: &mut PacketPool,
+    ) -> Option<(PacketId, usize)> {
+        if !exemption.spares(self.head()?, pool) {
+            return self.pop(pool).map(|packet| (packet, 0));
+        }
+        let (found, place) = (Cell::new(false), Cell::new(0));
+        let is_first = |packet: &Packet, _: &PacketPool| {
+            let is_first = !found.get() && !exemption.covers(packet);
+            place.set(place.get() + usize::from(!is_first && !found.get()));
+            found.set(found.get() || is_first);
+            is_first
+        };
+        let packet = self.take_matching(&is_first, pool).pop()?;
+        Some((packet, place.get()))
     }
 
     /// Waiting packets with the mark.
@@ -128,7 +157,7 @@ impl Fifo {
 
 /// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
 #[inline(always)]
-fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
+pub(crate) fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
     packet.has_code_point() && {
         let dscp = packet.inner_tos().dscp();
         dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)

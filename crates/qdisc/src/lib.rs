@@ -5,14 +5,22 @@
 //! struct that implements [`QueueDisc`], its `mod` line and its row.
 
 pub mod blue;
+pub mod codel;
 pub mod droptail;
+pub mod dualpi2;
+pub mod fq_codel;
+pub mod head_drop;
 pub mod mblue;
 pub mod mred;
+pub mod pie;
 pub mod red;
+pub mod rlc;
 
 mod drop_probability;
 mod fifo;
 mod forwarded;
+mod timed;
+mod updates;
 
 #[cfg(test)]
 mod conformance;
@@ -44,6 +52,16 @@ impl QdiscCx<'_> {
         self.dropped.push((packet, reason));
     }
 
+    /// Tells the sender of `packet` about congestion before the queue is full: by a mark if `mark_ecn` is set and the
+    /// packet can have one, otherwise by its loss. Returns a packet that stays.
+    pub(crate) fn notify(&mut self, packet: PacketId, mark_ecn: bool) -> Option<PacketId> {
+        if mark_ecn && self.mark_ce(&packet) {
+            return Some(packet);
+        }
+        self.drop(packet, DropReason::EarlyDrop);
+        None
+    }
+
     /// Marks congestion on the outermost header (RFC 3168 §5). Returns `false`, without a change, if the header is
     /// not ECN-capable.
     #[must_use]
@@ -62,8 +80,12 @@ impl QdiscCx<'_> {
 pub struct Gauges {
     /// Average queue length in packets (RED's `avg_q`, M-RED's `avg_q_np`), or 0 where there is none.
     pub average: f64,
-    /// Probability with which the next ordinary packet is dropped (RED's `p_b`, BLUE's `P_m`), or 0.
+    /// Probability with which the next ordinary packet is dropped (RED's `p_b`, BLUE's `P_m`, PIE's, DualPI2's `p_C`), or 0.
     pub probability: f64,
+    /// Probability with which DualPI2 marks the next packet of its low-latency queue (`p_CL`), or 0.
+    pub coupled: f64,
+    /// How long the packet that left last had waited, where the discipline measures it, or 0; 0 too after an idle link.
+    pub sojourn: Duration,
     /// Waiting packets with the mark of forwarded packets. The others are M-RED's `q_size_np`.
     pub forwarded: usize,
 }
@@ -112,7 +134,7 @@ pub trait QueueDisc: Clone {
     }
 
     /// Removes the waiting packets that `wanted` selects (a host left the cell). Packets of one flow keep their order.
-    /// This is neither a drop nor a departure: no probability changes.
+    /// This is neither a departure nor a drop, except of packets that had no time left: no probability changes.
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId>;
 
     /// The waiting packet that the next [`dequeue`](Self::dequeue) takes first: it returns this packet or drops it. A
@@ -147,6 +169,27 @@ fn validate_limit(limit: Packets, count_in_service: bool) -> Result<(), BadField
         return Ok(());
     }
     Err(("limit", format!("the queue would hold nothing: write at least \"{least} pkt\"")))
+}
+
+fn validate_update_interval(interval: Duration) -> Result<(), BadField> {
+    if interval >= Duration::from_millis(1) {
+        return Ok(());
+    }
+    Err(("update_interval", "1 ms or more is expected: write for example \"15 ms\"".into()))
+}
+
+fn validate_gain(field: &'static str, value: f64) -> Result<(), BadField> {
+    if (0.0..=1e6).contains(&value) {
+        return Ok(());
+    }
+    Err((field, format!("{value} is no gain in 1/s: write 0 to 1e6")))
+}
+
+fn validate_byte_limit(limit: Option<Bytes>) -> Result<(), BadField> {
+    if limit != Some(Bytes(0)) {
+        return Ok(());
+    }
+    Err(("limit_bytes", "the queue would hold nothing: write for example \"64 kB\"".into()))
 }
 
 /// Generates storage, scenario form and dispatch of all disciplines from one row each.
@@ -304,6 +347,12 @@ queue_disciplines! {
     "blue" => blue::Blue,
     "mblue" => mblue::Mblue,
     "mred" => mred::Mred,
+    "codel" => codel::Codel,
+    "head-drop" => head_drop::HeadDrop,
+    "rlc" => rlc::Rlc,
+    "pie" => pie::Pie,
+    "fq-codel" => fq_codel::FqCodel,
+    "dualpi2" => dualpi2::DualPi2,
 }
 
 impl<'de> Deserialize<'de> for QueueSpec {

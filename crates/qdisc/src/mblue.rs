@@ -6,7 +6,7 @@
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
-use crate::forwarded::{ForwardedAtFull, validate_mark};
+use crate::forwarded::{Exemption, ForwardedAtFull, validate_mark};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
 use roamlab_packet::{DropReason, Dscp, PacketId};
@@ -97,6 +97,10 @@ impl Default for Params {
 }
 
 impl Params {
+    fn is_full(&self, line: &Fifo) -> bool {
+        line.packets() + usize::from(self.count_in_service) >= self.limit.0 as usize
+    }
+
     fn steps(&self) -> Steps {
         Steps {
             d1: self.d1,
@@ -127,6 +131,7 @@ impl Parameters for Params {
 #[derive(Clone, Debug)]
 pub struct Mblue {
     params: Params,
+    exemption: Exemption,
     p_m: DropProbability,
     fifo: Fifo,
     rng: Rng,
@@ -134,7 +139,7 @@ pub struct Mblue {
 
 impl Mblue {
     fn is_full(&self) -> bool {
-        self.fifo.packets() + usize::from(self.params.count_in_service) >= self.params.limit.0 as usize
+        self.params.is_full(&self.fifo)
     }
 
     /// The queue length that is held against `TH_b`.
@@ -145,17 +150,12 @@ impl Mblue {
 
     /// MBLUE eq. 4: "when a marked packet arrives: queue packet, `P_m` = 0".
     fn enqueue_marked(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        if self.is_full()
-            && let Some(evicted) = self.params.forwarded_at_full.evict(&mut self.fifo, cx.pool)
-        {
-            cx.drop(evicted, DropReason::QueueOverflow);
-        }
-        let is_rejected = self.is_full() && self.params.forwarded_at_full != ForwardedAtFull::OverflowAllow;
+        let room = self.exemption.find_room(&mut self.fifo, |line| self.params.is_full(line), cx);
         let resets = self.params.reset_on_every_mark || self.fifo.forwarded() == 0;
-        if resets && (!is_rejected || self.params.rejected_mark_resets) {
+        if resets && (room.admits || self.params.rejected_mark_resets) {
             self.p_m.reset(cx.now, self.params.reset_sets_last_update);
         }
-        if is_rejected {
+        if !room.admits {
             return cx.drop(packet, DropReason::ForwardedOverflow);
         }
         self.fifo.push(packet, cx.pool);
@@ -189,13 +189,14 @@ impl QueueDisc for Mblue {
 
     fn new(params: &Params, rng: Rng) -> Mblue {
         let p_m = DropProbability::new(params.steps());
-        Mblue { params: params.clone(), p_m, fifo: Fifo::with_mark(params.mark), rng }
+        let exemption = Exemption::of(params.mark, params.forwarded_at_full);
+        Mblue { params: params.clone(), exemption, p_m, fifo: Fifo::with_mark(params.mark), rng }
     }
 
     /// The random test of an unmarked packet takes one draw, whatever `P_m` is; a marked one takes none.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.p_m.on_arrival(!self.fifo.is_empty(), cx.now);
-        if self.fifo.is_forwarded(&cx.pool[&packet]) {
+        if self.exemption.spares(&packet, cx.pool) {
             self.enqueue_marked(packet, cx);
         } else {
             self.enqueue_unmarked(packet, cx);
@@ -226,7 +227,7 @@ impl QueueDisc for Mblue {
 
     /// `P_m`; with `idle_mode = "continuous"` as of the last arrival.
     fn gauges(&self) -> Gauges {
-        Gauges { average: 0.0, probability: self.p_m.value(), forwarded: self.fifo.forwarded() }
+        Gauges { probability: self.p_m.value(), forwarded: self.fifo.forwarded(), ..Gauges::default() }
     }
 }
 

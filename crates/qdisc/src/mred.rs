@@ -6,7 +6,7 @@
 //! the text leaves open (R1–R10) is a parameter.
 
 use crate::fifo::Fifo;
-use crate::forwarded::{ForwardedAtFull, validate_mark};
+use crate::forwarded::{Exemption, ForwardedAtFull, validate_mark};
 use crate::red::admit;
 use crate::red::detector::{Arrival, Detector};
 use crate::red::params::red_params;
@@ -76,6 +76,7 @@ impl Parameters for Params {
 #[derive(Clone, Debug)]
 pub struct Mred {
     params: Params,
+    exemption: Exemption,
     detector: Detector,
     fifo: Fifo,
     rng: Rng,
@@ -85,10 +86,6 @@ impl Mred {
     /// `q_size_np`, in the unit of its average.
     fn q_size_np(&self) -> f64 {
         self.detector.params.length(self.fifo.ordinary(), self.fifo.ordinary_bytes())
-    }
-
-    fn is_full(&self, size: Bytes) -> bool {
-        self.detector.params.is_full(&self.fifo, size)
     }
 
     /// Lets a priority packet in, if there is room.
@@ -123,16 +120,15 @@ impl Mred {
         if !self.params.priority_passes_max && self.detector.is_certain() {
             return Some(DropReason::EarlyDrop);
         }
-        if self.is_full(size)
-            && let Some(evicted) = self.params.forwarded_at_full.evict(&mut self.fifo, cx.pool)
-        {
-            cx.drop(evicted, DropReason::QueueOverflow);
+        let params = &self.detector.params;
+        let room = self.exemption.find_room(&mut self.fifo, |line| params.is_full(line, size), cx);
+        if room.pushed_out {
             self.detector.on_overflow();
             if self.params.np_idle == NpIdle::NonPriorityEmpty && self.fifo.ordinary() == 0 {
                 self.detector.resume_idle(cx.now);
             }
         }
-        if !self.is_full(size) || self.params.forwarded_at_full == ForwardedAtFull::OverflowAllow {
+        if room.admits {
             return None;
         }
         if self.params.priority_overflow_resets_count {
@@ -160,7 +156,8 @@ impl QueueDisc for Mred {
 
     fn new(params: &Params, rng: Rng) -> Mred {
         let detector = Detector::new(params.into());
-        Mred { params: params.clone(), detector, fifo: Fifo::with_mark(params.mark), rng }
+        let exemption = Exemption::of(params.mark, params.forwarded_at_full);
+        Mred { params: params.clone(), exemption, detector, fifo: Fifo::with_mark(params.mark), rng }
     }
 
     /// IPF fig. 6. A priority packet takes no draw.
@@ -169,7 +166,7 @@ impl QueueDisc for Mred {
     }
 
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        if self.fifo.is_forwarded(&cx.pool[&packet]) {
+        if self.exemption.spares(&packet, cx.pool) {
             return self.enqueue_priority(packet, cx);
         }
         let waiting = self.q_size_np();

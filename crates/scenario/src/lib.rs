@@ -16,6 +16,7 @@ mod names;
 mod outline;
 mod parse;
 mod problem;
+mod reader;
 mod schema;
 mod suggest;
 

@@ -8,13 +8,12 @@
 use crate::files::{Files, Trouble};
 use crate::locate::Source;
 use crate::problem::{Located, Problem};
+use crate::reader::from_toml;
 use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
-use roamlab_engine::tagged::TAG;
 use roamlab_engine::{Bytes, Streams};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::ops::Range;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 /// A text shorter than this is read at once.
 const LONG: usize = 1_000_000;
@@ -38,40 +37,13 @@ fn read(source: Source<'_>, text: &str) -> Result<Scenario, Box<Located>> {
         let problem = Problem::at("", message).help("write a scenario: its tables are a few levels deep");
         return Err(Box::new(source.locate_offset(at, problem)));
     }
-    let at_once = || from_toml(text).map_err(|error| Box::new(source.locate_toml(&error)));
+    let at_once = || from_toml(text).map_err(|error| Box::new(source.locate_unread(&error)));
     if text.len() < LONG {
         return at_once();
     }
     match read_in_pieces(text, source.file(), PIECE) {
         Err(_) if text.len() <= MOST_AT_ONCE => at_once(),
         read => read,
-    }
-}
-
-/// A value from TOML. In each table `kind` is read first, wherever it is written: it says what the other fields are.
-///
-/// # Errors
-/// The first problem, with its place in the text.
-fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, toml::de::Error> {
-    let mut tree = DeTable::parse(text)?;
-    kind_first(tree.get_mut());
-    T::deserialize(toml::de::Deserializer::from(tree))
-}
-
-fn kind_first(table: &mut DeTable<'_>) {
-    if table.keys().skip(1).any(|key| key.get_ref() == TAG) {
-        let mut fields: Vec<_> = std::mem::take(table).into_iter().collect();
-        fields.sort_by_key(|(key, _)| key.get_ref() != TAG);
-        table.extend(fields);
-    }
-    table.iter_mut().for_each(|(_, value)| kind_first_within(value.get_mut()));
-}
-
-fn kind_first_within(value: &mut DeValue<'_>) {
-    match value {
-        DeValue::Table(table) => kind_first(table),
-        DeValue::Array(items) => items.iter_mut().for_each(|item| kind_first_within(item.get_mut())),
-        _ => {}
     }
 }
 
@@ -277,7 +249,7 @@ impl Pieces<'_> {
             return Ok(());
         }
         let piece: Lists = from_toml(stretch).map_err(|error| {
-            let mut located = Source::new(stretch, self.file).locate_toml(&error);
+            let mut located = Source::new(stretch, self.file).locate_unread(&error);
             located.line += lines(&self.text[..range.start]);
             let Lists { links, hosts, flows } = &self.lists;
             for (list, before) in LISTS.into_iter().zip([links.len(), hosts.len(), flows.len()]) {
@@ -301,7 +273,7 @@ impl Pieces<'_> {
             in_pieces(located)
         };
         let read: Result<Scenario, _> = from_toml(&self.rest);
-        let mut scenario = read.map_err(|error| placed(source.locate_toml(&error)))?;
+        let mut scenario = read.map_err(|error| placed(source.locate_unread(&error)))?;
         // A list is written in one way or in the other.
         let tree = DeTable::parse(&self.rest).ok();
         let is_there = |list: &str| tree.as_ref().is_some_and(|tree| tree.get_ref().contains_key(list));
@@ -390,11 +362,15 @@ mod tests {
         for (text, message, place) in [
             ("[queue]\nlimit = \"120\"\nkind = \"red\"", "\"120\" has no unit", "\"120\""),
             (r#"queue = { treshold = "80 pkt", kind = "mblue" }"#, "unknown field `treshold`", "treshold"),
-            (r#"queue = { idle_mode = 3, kind = "blue" }"#, "wanted string or table", "3"),
+            (
+                r#"queue = { idle_mode = 3, kind = "blue" }"#,
+                "invalid type: integer `3`, expected one of \"",
+                "3",
+            ),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.message().starts_with(message), "{error}");
-            assert_eq!(&text[error.span().unwrap()], place);
+            assert!(error.message.starts_with(message), "{error}");
+            assert_eq!(&text[error.at.clone().unwrap()], place);
         }
     }
 

@@ -18,6 +18,7 @@ mod moves;
 mod mutated_scenarios;
 mod ns2;
 mod path_change;
+mod queues;
 mod quic_gap;
 #[cfg(feature = "quinn")]
 mod quinn;

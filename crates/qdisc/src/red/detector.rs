@@ -150,7 +150,7 @@ impl Detector {
     /// The state as a record shows it; the average in packets.
     pub(crate) fn gauges(&self, line: &Fifo) -> Gauges {
         let average = self.average / self.params.in_unit(Packets(1));
-        Gauges { average, probability: self.p_b, forwarded: line.forwarded() }
+        Gauges { average, probability: self.p_b, forwarded: line.forwarded(), ..Gauges::default() }
     }
 
     /// 1993 eq. 1, and section XI for idle periods: `(1 − w_q)^m` as if m packets had met an empty queue.

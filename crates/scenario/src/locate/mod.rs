@@ -2,6 +2,7 @@
 
 use crate::problem::field::{self, quoted_key};
 use crate::problem::{Located, Problem};
+use crate::reader::Unread;
 use std::ops::Range;
 use toml::de::DeTable;
 
@@ -49,14 +50,14 @@ impl<'a> Source<'a> {
         self.place(found.map_or(0..0, |found| found.value), problem)
     }
 
-    /// The place of an error of the TOML reader.
-    pub fn locate_toml(&self, error: &toml::de::Error) -> Located {
-        let span = error.span().unwrap_or(0..0);
+    /// The place of an error of the reader.
+    pub fn locate_unread(&self, error: &Unread) -> Located {
+        let span = error.at.clone().unwrap_or(0..0);
         let Ok(root) = DeTable::parse(self.text) else {
-            return self.place(span, wording::of_syntax(error.message()));
+            return self.place(span, wording::of_syntax(&error.message));
         };
         let root = root.get_ref();
-        let mut told = wording::of_reader(error.message());
+        let mut told = wording::of_reader(&error.message);
         let mut field = match told.part {
             Some(wording::Part::Missing(_)) => place::table_at(root, &span),
             _ => place::field_at(root, span.start),

@@ -81,15 +81,9 @@ const ABSENT: &[Absent] = &[
         section: "transports",
     },
     Absent {
-        words: &["codel", "pie"],
-        nearest: "red",
-        how: "RED: drops early too, by the average length and not by the time in the queue",
-        section: "queues",
-    },
-    Absent {
-        words: &["fq-codel", "fq_codel", "fq", "sfq", "drr", "cake"],
-        nearest: "droptail",
-        how: "a cell's `scheduler = { kind = \"wfq\" }` with a queue for each host; between flows of one host there is none",
+        words: &["fq", "sfq", "drr", "cake", "fq-pie", "fq_codel"],
+        nearest: "fq-codel",
+        how: "FQ-CoDel: a queue for each flow, served in turn; CAKE's shaper is the link's `rate`",
         section: "queues",
     },
     Absent {
@@ -223,7 +217,7 @@ mod tests {
     #[test]
     fn a_word_with_a_substitute_among_the_names_gets_it() {
         let queues = ["droptail", "red"];
-        let help = help("CoDel", &queues).expect("a substitute");
+        let help = help("ARED", &queues).expect("a substitute");
         assert!(
             help.starts_with("the nearest is `red`: RED") && help.ends_with("(docs/scope.md#queues)"),
             "{help}"

@@ -48,8 +48,16 @@ impl Queue {
         next
     }
 
-    fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Context) -> Vec<PacketId> {
-        self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx))
+    fn take_matching(
+        &mut self,
+        id: LinkId,
+        wanted: &Matching<'_>,
+        rate: Rate,
+        cx: &mut Context,
+    ) -> Vec<PacketId> {
+        let taken = self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx));
+        cx.settle_drops(Location::Link(id));
+        taken
     }
 
     fn sample(&self, id: LinkId, cx: &mut Context) {
@@ -125,9 +133,15 @@ impl TxQueue {
     }
 
     /// Removes the waiting packets that `wanted` selects, in order.
-    pub fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Context) -> Vec<PacketId> {
+    pub fn take_matching(
+        &mut self,
+        id: LinkId,
+        wanted: &Matching<'_>,
+        rate: Rate,
+        cx: &mut Context,
+    ) -> Vec<PacketId> {
         match self {
-            TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
+            TxQueue::Shared(queue) => queue.take_matching(id, wanted, rate, cx),
             TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
         }
     }
@@ -244,7 +258,7 @@ impl Bearers {
         let mut taken = Vec::new();
         for BearerQueue { id, rate, queue } in &mut self.queues {
             let before = taken.len();
-            taken.extend(queue.take_matching(wanted, *rate, cx));
+            taken.extend(queue.take_matching(*id, wanted, *rate, cx));
             if taken.len() > before {
                 queue.sample(*id, cx);
             }
@@ -279,7 +293,7 @@ mod tests {
             let packet = cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
             queue.enqueue(id, packet, rate, &mut cx);
         }
-        let taken = queue.take_matching(&|packet, _| packet.serial == 1, rate, &mut cx);
+        let taken = queue.take_matching(id, &|packet, _| packet.serial == 1, rate, &mut cx);
         assert_eq!(taken.len(), 1);
         queue.sample(id, &mut cx);
         let sample = |cx: &Context| {

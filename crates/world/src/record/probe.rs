@@ -171,11 +171,16 @@ long_table! {
         bytes: u64,
         /// average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0
         average: f64,
-        /// probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0
+        /// probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m, PIE's, DualPI2's p_C), or 0
         probability: f64,
-        /// waiting packets with the mark of forwarded ones (M-RED and MBLUE: their own mark, other queues: any code
+        /// waiting packets with the mark of forwarded ones (queues with a parameter `mark`: that one, others: any code
         /// point except 0); packets - forwarded is M-RED's q_size_np
         forwarded: u32,
+        /// how long the packet that left last had waited, where the discipline measures it (CoDel, FQ-CoDel, PIE, DualPI2,
+        /// rlc), or 0
+        sojourn_ns: u64,
+        /// probability of marking the next packet of DualPI2's low-latency queue (p_CL), or 0
+        coupled: f64,
     }
 }
 
@@ -762,6 +767,8 @@ impl Probes {
             average: gauges.average,
             probability: gauges.probability,
             forwarded: gauges.forwarded as u32,
+            sojourn_ns: gauges.sojourn.as_nanos(),
+            coupled: gauges.coupled,
         });
     }
 

@@ -51,9 +51,11 @@ fn positions() -> String {
             trajectory = { waypoints_m = [[100.0, 0.0], [900.0, 0.0]], speed_m_per_s = 100.0 }\n"
 }
 
-/// Built unchecked: a scenario without a protocol that commands its hosts is refused.
+/// Without the protocol that commands its hosts, which a scenario cannot go without: the tests give the commands.
 fn world(text: &str) -> World {
-    let scenario: Scenario = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
+    let text = format!("{text}\n[mobility]\nkind = \"lte-x2\"\n");
+    let mut scenario = Scenario::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    scenario.mobility = None;
     build(&scenario, Replication::default(), &RunOptions::default())
 }
 

@@ -50,7 +50,7 @@ impl Links {
                 }
             }
         }
-        taken.extend(link.queue.take_matching(wanted, link.rate, cx));
+        taken.extend(link.queue.take_matching(id, wanted, link.rate, cx));
         let urgent = std::mem::take(&mut link.overtaking).into_iter().map(Waiting::take);
         link.overtaking = split(urgent, wanted, &mut taken, cx).into_iter().map(Waiting::from).collect();
         if link.overtaking.is_empty() {

@@ -1,0 +1,263 @@
+//! CoDel (RFC 8289): drops at the head of the queue, by the time that packets have waited.
+//!
+//! If every packet has waited at least `target` for an `interval`, the one at the head is dropped. While that lasts, the
+//! next drops follow each `interval / √count` (RFC 8289 §5.3 to §5.6). With ECN a packet is marked where it would be
+//! dropped.
+
+use crate::forwarded::{Exemption, exempting_params, validate_mark};
+use crate::timed::Timed;
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
+use roamlab_packet::PacketId;
+
+exempting_params! {
+    /// CoDel: drops or marks at the head while the time in the queue stays above a target.
+    own {
+        /// Packets that may wait (default 1000 pkt, Linux's `codel`).
+        limit: Packets = Packets(1000);
+        /// Acceptable time in the queue (default 5 ms, RFC 8289 §4.3).
+        target: Duration = Duration::from_millis(5);
+        /// Time for which the target must be exceeded before the first drop (default 100 ms, RFC 8289 §4.3).
+        interval: Duration = Duration::from_millis(100);
+        /// Nothing is dropped while no more bytes wait than these: a packet of the greatest size (`maxpacket`; default
+        /// 1500 B).
+        max_packet: Bytes = Bytes(1500);
+        /// Whether an ECN-capable packet is marked instead of dropped (default false, Linux's `codel`).
+        mark_ecn: bool = false;
+    }
+}
+
+impl Params {
+    fn law(&self) -> Law {
+        let Params { target, interval, max_packet, mark_ecn, .. } = *self;
+        Law { target, interval, max_packet: max_packet.0, mark_ecn, exemption: self.exemption() }
+    }
+}
+
+impl Parameters for Params {
+    fn validate(&self) -> Result<(), BadField> {
+        crate::validate_limit(self.limit, false)?;
+        validate_interval(self.interval)?;
+        validate_mark(self.mark)
+    }
+}
+
+/// Whether drops can follow after parts of `interval`.
+pub(crate) fn validate_interval(interval: Duration) -> Result<(), BadField> {
+    if interval >= Duration::from_micros(1) {
+        return Ok(());
+    }
+    Err(("interval", "a round-trip time is expected: write for example \"100 ms\"".into()))
+}
+
+/// What CoDel goes by.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Law {
+    pub target: Duration,
+    pub interval: Duration,
+    pub max_packet: u64,
+    pub mark_ecn: bool,
+    pub exemption: Exemption,
+}
+
+impl Law {
+    /// RFC 8289 §5.6, `control_law`: the time of the drop after the one at `from`, which is number `count`.
+    fn next_drop(&self, from: Time, count: u32) -> Time {
+        let span = self.interval.as_nanos() as f64 / libm::sqrt(f64::from(count));
+        from + Duration::from_nanos(span as u64)
+    }
+}
+
+/// The state of one queue of packets (RFC 8289 §5.3).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Control {
+    /// When the target will have been exceeded for an interval; `None`: the last packet was below it.
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+    /// How long the last packet had waited.
+    pub(crate) sojourn: Duration,
+}
+
+impl Control {
+    /// RFC 8289 §5.6, `dodequeue`: the packet at the head, and whether it may be dropped. `others` are the bytes that
+    /// wait in other lines of the same queue.
+    #[inline(always)]
+    fn look(
+        &mut self,
+        line: &mut Timed,
+        others: u64,
+        law: &Law,
+        cx: &QdiscCx<'_>,
+    ) -> Option<(PacketId, bool)> {
+        let Some((packet, sojourn)) = line.pop(cx.now, cx.pool) else {
+            self.first_above = None;
+            self.sojourn = Duration::ZERO;
+            return None;
+        };
+        self.sojourn = sojourn;
+        if sojourn < law.target || line.bytes().0 + others <= law.max_packet {
+            self.first_above = None;
+            return Some((packet, false));
+        }
+        let may_drop = self.first_above.is_some_and(|due| cx.now >= due);
+        self.first_above.get_or_insert(cx.now + law.interval);
+        Some((packet, may_drop))
+    }
+
+    /// RFC 8289 §5.5, `deque`: the next packet of `line`; those before it are dropped. A spared packet leaves without a
+    /// look at the state.
+    #[inline(always)]
+    pub(crate) fn dequeue(
+        &mut self,
+        line: &mut Timed,
+        others: u64,
+        law: &Law,
+        cx: &mut QdiscCx<'_>,
+    ) -> Option<PacketId> {
+        if let Some(spared) = self.spared(line, law, cx) {
+            return Some(spared);
+        }
+        let Some((packet, may_drop)) = self.look(line, others, law, cx) else {
+            self.dropping = false;
+            return None;
+        };
+        if !may_drop {
+            self.dropping = false;
+            return Some(packet);
+        }
+        self.reduce(packet, line, others, law, cx)
+    }
+
+    /// The packet at the head, if it is spared.
+    #[inline(always)]
+    fn spared(&mut self, line: &mut Timed, law: &Law, cx: &QdiscCx<'_>) -> Option<PacketId> {
+        line.head().filter(|head| law.exemption.spares(head, cx.pool))?;
+        let (packet, sojourn) = line.pop(cx.now, cx.pool)?;
+        self.sojourn = sojourn;
+        Some(packet)
+    }
+
+    /// Drops or marks `packet`, which was above the target for an interval, and those behind it, as far as they are due.
+    #[inline(never)]
+    fn reduce(
+        &mut self,
+        mut packet: PacketId,
+        line: &mut Timed,
+        others: u64,
+        law: &Law,
+        cx: &mut QdiscCx<'_>,
+    ) -> Option<PacketId> {
+        if !self.dropping {
+            self.begin(law, cx.now);
+            let marked = cx.notify(packet, law.mark_ecn).or_else(|| self.spared(line, law, cx));
+            return marked.or_else(|| self.look(line, others, law, cx).map(|(packet, _)| packet));
+        }
+        while cx.now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            if let Some(left) = cx.notify(packet, law.mark_ecn).or_else(|| self.spared(line, law, cx)) {
+                self.drop_next = law.next_drop(self.drop_next, self.count);
+                return Some(left);
+            }
+            let Some((next, may_drop)) = self.look(line, others, law, cx) else {
+                self.dropping = false;
+                return None;
+            };
+            packet = next;
+            if !may_drop {
+                self.dropping = false;
+                break;
+            }
+            self.drop_next = law.next_drop(self.drop_next, self.count);
+        }
+        Some(packet)
+    }
+
+    /// Begins to drop. The rate goes on from that of a period that ended less than 16 intervals ago.
+    fn begin(&mut self, law: &Law, now: Time) {
+        self.dropping = true;
+        let since_last_begin = self.count.wrapping_sub(self.last_count);
+        let is_recent = now < self.drop_next + law.interval * 16;
+        self.count = if since_last_begin > 1 && is_recent { since_last_begin } else { 1 };
+        self.drop_next = law.next_drop(now, self.count);
+        self.last_count = self.count;
+    }
+
+    /// Counts packets that were dropped because the queue was full (`fq_codel_drop` in Linux).
+    pub(crate) fn count_overflows(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
+    /// Nothing waits: the time above the target ends.
+    #[inline(always)]
+    pub(crate) fn rest(&mut self) {
+        (self.first_above, self.dropping) = (None, false);
+    }
+
+    /// Whether a packet that does not wait leaves no trace.
+    fn is_at_rest(&self) -> bool {
+        self.first_above.is_none() && !self.dropping && self.sojourn == Duration::ZERO
+    }
+}
+
+/// The discipline.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    limit: usize,
+    law: Law,
+    control: Control,
+    line: Timed,
+}
+
+impl QueueDisc for Codel {
+    type Params = Params;
+
+    fn new(params: &Params, _: Rng) -> Codel {
+        let line = Timed::with_mark(params.mark);
+        Codel { limit: params.limit.0 as usize, law: params.law(), control: Control::default(), line }
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
+        let limit = self.limit;
+        let admitted = self.law.exemption.admit(packet, &mut self.line, |line| line.packets() >= limit, cx);
+        if let Some(packet) = admitted {
+            self.line.push(packet, cx.now, cx.pool);
+        }
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+        self.control.dequeue(&mut self.line, 0, &self.law, cx)
+    }
+
+    /// A packet for an idle link waits no time. An ordinary one changes nothing, unless `target` is 0.
+    fn can_bypass(&self, _: Bytes) -> bool {
+        self.line.is_empty() && self.control.is_at_rest() && self.law.target > Duration::ZERO
+    }
+
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+        self.line.take_matching(wanted, cx.pool)
+    }
+
+    fn head(&self) -> Option<&PacketId> {
+        self.line.head()
+    }
+
+    fn packets(&self) -> usize {
+        self.line.packets()
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.line.bytes()
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges { sojourn: self.control.sojourn, forwarded: self.line.forwarded(), ..Gauges::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Scripts with the numbers of RFC 8289: target 5 ms, interval 100 ms, drops each 100 ms / √count.
+
+use super::*;
+use crate::ForwardedAtFull;
+use crate::conformance::{Bench, MARKED, PLAIN, check, packet};
+use roamlab_packet::{DropReason, Ecn, FlowId};
+
+const ECT: roamlab_packet::Tos = PLAIN.with_ecn(Ecn::Ect0);
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Offers 1,500 packets of 512 B at time 0.
+fn burst(params: &Params) -> Bench<Codel> {
+    let mut bench = Bench::new(&Params { limit: Packets(5000), ..params.clone() });
+    assert_eq!(bench.offer_many(1500, PLAIN), 0);
+    bench
+}
+
+/// Serves one packet each millisecond until `end`; at which milliseconds how many were dropped.
+fn drops_until(bench: &mut Bench<Codel>, end: u64) -> Vec<(u64, usize)> {
+    let mut drops = Vec::new();
+    while bench.now.as_nanos() < end * 1_000_000 {
+        let before = bench.dropped.len();
+        bench.serve();
+        if bench.dropped.len() > before {
+            drops.push((bench.now.as_nanos() / 1_000_000, bench.dropped.len() - before));
+        }
+        bench.wait(ms(1));
+    }
+    drops
+}
+
+#[test]
+fn drops_follow_at_the_intervals_of_the_control_law() {
+    // Above the target from 5 ms, so the first at 105 ms. Then + 100/√1 = 205, + 100/√2 = 275.7, + 100/√3 = 333.4,
+    // + 100/√4 = 383.4, + 100/√5 = 428.2, + 100/√6 = 469.0: at the next whole millisecond each.
+    let mut bench = burst(&Params::default());
+    let drops = drops_until(&mut bench, 469);
+    assert_eq!(drops, [(105, 1), (205, 1), (276, 1), (334, 1), (384, 1), (429, 1)]);
+    assert_eq!(bench.last_reason(), Some(DropReason::EarlyDrop));
+}
+
+#[test]
+fn several_drops_are_due_at_once_after_a_pause() {
+    // The drop at 105 ms; the next are due at 205, 275.7, 333.4 and 383.4 ms: all before 400 ms.
+    let mut bench = burst(&Params::default());
+    assert_eq!(drops_until(&mut bench, 106), [(105, 1)]);
+    bench.wait(ms(400 - 106));
+    bench.serve();
+    assert_eq!(bench.dropped.len(), 1 + 4);
+}
+
+#[test]
+fn nothing_is_dropped_below_the_target() {
+    let mut bench = Bench::<Codel>::new(&Params::default());
+    for _ in 0..1000 {
+        bench.offer_many(2, PLAIN);
+        bench.wait(ms(4));
+        bench.serve();
+        bench.serve();
+    }
+    assert!(bench.dropped.is_empty());
+    assert_eq!(bench.queue.gauges().sojourn, ms(4));
+}
+
+#[test]
+fn a_wait_at_the_target_counts_as_above_it() {
+    // RFC 8289 §5.6: `sojourn_time < TARGET` resets.
+    for (wait, lost) in [(ms(5), 1), (ms(5).saturating_sub(Duration::from_nanos(1)), 0)] {
+        let mut bench = Bench::<Codel>::new(&Params::default());
+        let mut served = 0;
+        while served < 100 {
+            bench.offer_many(8, PLAIN);
+            bench.wait(wait);
+            for _ in 0..4 {
+                served += usize::from(bench.serve().is_some());
+            }
+            bench.take_matching(FlowId(0));
+        }
+        assert_eq!(usize::from(!bench.dropped.is_empty()), lost);
+    }
+}
+
+#[test]
+fn one_packet_below_the_target_starts_the_interval_again() {
+    let mut bench = burst(&Params::default());
+    assert!(drops_until(&mut bench, 104).is_empty());
+    bench.take_matching(FlowId(0));
+    bench.offer_many(10, PLAIN);
+    bench.serve();
+    bench.wait(ms(5));
+    assert!(bench.serve().is_some() && bench.dropped.is_empty(), "the time above begins at this packet");
+}
+
+#[test]
+fn the_last_packet_of_the_greatest_size_is_never_dropped() {
+    // 1,500 B or less behind it: RFC 8289 §5.6, `bytes() <= maxpacket`.
+    for (waiting, lost) in [(3, 0), (4, 1)] {
+        let mut bench = Bench::<Codel>::new(&Params::default());
+        bench.offer_many(waiting, PLAIN);
+        bench.wait(ms(10));
+        bench.serve();
+        bench.offer_many(1, PLAIN);
+        bench.wait(ms(100));
+        bench.serve();
+        assert_eq!(bench.dropped.len(), lost, "{waiting} of 512 B");
+    }
+}
+
+#[test]
+fn a_new_period_soon_after_the_last_goes_on_with_its_rate() {
+    // Drops number 1 to 5 end at 384 ms; after a pause below the target the next period begins with 5 − 1 = 4, so its
+    // second drop comes after 100/√4 = 50 ms instead of 100 ms.
+    let mut bench = burst(&Params::default());
+    assert_eq!(drops_until(&mut bench, 400).len(), 5);
+    bench.take_matching(FlowId(0));
+    bench.serve();
+    bench.offer_many(1500, PLAIN);
+    assert_eq!(drops_until(&mut bench, 400 + 160), [(505, 1), (555, 1)]);
+}
+
+#[test]
+fn a_period_long_after_the_last_starts_with_one() {
+    let mut bench = burst(&Params::default());
+    drops_until(&mut bench, 400);
+    bench.take_matching(FlowId(0));
+    bench.serve();
+    // Sixteen intervals after the next drop that was due, at 428.2 ms.
+    bench.wait(ms(1629));
+    bench.offer_many(1500, PLAIN);
+    assert_eq!(drops_until(&mut bench, 2029 + 210), [(2134, 1), (2234, 1)]);
+}
+
+#[test]
+fn with_ecn_a_mark_replaces_a_drop() {
+    let params = Params { mark_ecn: true, limit: Packets(5000), ..Params::default() };
+    let mut bench = Bench::<Codel>::new(&params);
+    for _ in 0..1500 {
+        bench.offer(packet(0, 512, ECT));
+    }
+    let mut marks = Vec::new();
+    while bench.now.as_nanos() < 290_000_000 {
+        let ce = bench.serve_packet().is_some_and(|packet| packet.header.tos.ecn() == Ecn::Ce);
+        if ce {
+            marks.push(bench.now.as_nanos() / 1_000_000);
+        }
+        bench.wait(ms(1));
+    }
+    assert_eq!((marks, bench.dropped.len()), (vec![105, 205, 276], 0));
+}
+
+#[test]
+fn a_full_queue_loses_arrivals() {
+    let mut bench = Bench::<Codel>::new(&Params { limit: Packets(7), ..Params::default() });
+    assert_eq!(bench.offer_many(9, PLAIN), 2);
+    assert_eq!(bench.last_reason(), Some(DropReason::QueueOverflow));
+}
+
+#[test]
+fn forwarded_packets_are_dropped_like_others_unless_they_are_spared() {
+    for (spare_forwarded, lost) in [(false, 3), (true, 0)] {
+        let params = Params { spare_forwarded, limit: Packets(5000), ..Params::default() };
+        let mut bench = Bench::<Codel>::new(&params);
+        bench.offer_many(1000, MARKED);
+        assert_eq!(drops_until(&mut bench, 300).len(), lost);
+    }
+}
+
+#[test]
+fn a_spared_packet_leaves_the_law_as_it_was() {
+    // The ordinary packet that is due at 105 ms is behind forwarded ones until 150 ms, and is dropped then.
+    let mut bench =
+        Bench::<Codel>::new(&Params { spare_forwarded: true, limit: Packets(5000), ..Params::default() });
+    bench.offer_many(100, PLAIN);
+    bench.offer_many(50, MARKED);
+    bench.offer_many(1000, PLAIN);
+    assert_eq!(drops_until(&mut bench, 260), [(150, 1), (250, 1)]);
+}
+
+#[test]
+fn a_full_queue_does_with_spared_packets_what_is_chosen() {
+    for (forwarded_at_full, waiting, reason) in [
+        (ForwardedAtFull::Reject, 3, Some(DropReason::ForwardedOverflow)),
+        (ForwardedAtFull::PushOut, 3, Some(DropReason::QueueOverflow)),
+        (ForwardedAtFull::OverflowAllow, 4, None),
+    ] {
+        let params =
+            Params { spare_forwarded: true, forwarded_at_full, limit: Packets(3), ..Params::default() };
+        let mut bench = Bench::<Codel>::new(&params);
+        bench.offer_many(3, PLAIN);
+        bench.offer_many(1, MARKED);
+        assert_eq!((bench.queue.packets(), bench.last_reason()), (waiting, reason));
+        bench.wait(ms(2));
+        bench.serve();
+        assert_eq!(bench.queue.gauges().sojourn, ms(2), "times and packets stay together");
+    }
+}
+
+#[test]
+fn other_parameters_keep_the_contract_too() {
+    let fast = Params {
+        target: Duration::from_micros(10),
+        interval: Duration::from_micros(100),
+        ..Params::default()
+    };
+    let bypasses = check::<Codel>(&fast);
+    assert!(bypasses > 100, "the short cut was tried");
+    let forwarded_at_full = ForwardedAtFull::PushOut;
+    check::<Codel>(&Params { limit: Packets(5), spare_forwarded: true, forwarded_at_full, ..fast.clone() });
+    check::<Codel>(&Params { target: Duration::ZERO, mark_ecn: true, ..fast });
+}

@@ -1,0 +1,85 @@
+//! The queue of packets for disciplines that go by the time in the queue.
+
+use crate::Matching;
+use crate::fifo::Fifo;
+use crate::forwarded::{Exemption, PushOut};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::{Dscp, PacketId, PacketPool};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Deref;
+
+/// Waiting packets in order of arrival, with their times of arrival.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timed {
+    fifo: Fifo,
+    /// When each of them arrived.
+    arrivals: VecDeque<Time>,
+}
+
+impl Timed {
+    /// An empty queue whose mark is the code point `mark`.
+    pub(crate) fn with_mark(mark: Dscp) -> Timed {
+        Timed { fifo: Fifo::with_mark(mark), arrivals: VecDeque::new() }
+    }
+
+    /// Puts a packet at the tail.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, packet: PacketId, now: Time, pool: &mut PacketPool) {
+        self.fifo.push(packet, pool);
+        self.arrivals.push_back(now);
+    }
+
+    /// Takes the packet at the head; it, and how long it waited.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, now: Time, pool: &PacketPool) -> Option<(PacketId, Duration)> {
+        let packet = self.fifo.pop(pool)?;
+        let arrived = self.arrivals.pop_front().unwrap_or(now);
+        Some((packet, now.since(arrived)))
+    }
+
+    /// How long the packet at the head has waited; 0 if none waits.
+    #[inline(always)]
+    pub(crate) fn head_sojourn(&self, now: Time) -> Duration {
+        self.arrivals.front().map_or(Duration::ZERO, |arrived| now.since(*arrived))
+    }
+
+    /// Takes the packet nearest to the head that `exemption` does not cover.
+    pub(crate) fn pop_first(&mut self, exemption: &Exemption, pool: &mut PacketPool) -> Option<PacketId> {
+        let (packet, place) = self.fifo.pop_first(exemption, pool)?;
+        self.arrivals.remove(place);
+        Some(packet)
+    }
+
+    /// Takes all packets that `wanted` selects, in order; the others keep theirs.
+    pub(crate) fn take_matching(&mut self, wanted: &Matching<'_>, pool: &mut PacketPool) -> Vec<PacketId> {
+        let kept = RefCell::new(VecDeque::with_capacity(self.arrivals.len()));
+        let taken = self.fifo.take_matching(
+            &|packet, pool| {
+                let is_wanted = wanted(packet, pool);
+                kept.borrow_mut().push_back(!is_wanted);
+                is_wanted
+            },
+            pool,
+        );
+        let mut kept = kept.into_inner();
+        self.arrivals.retain(|_| kept.pop_front().unwrap_or(true));
+        taken
+    }
+}
+
+impl PushOut for Timed {
+    fn push_out(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let (packet, place) = self.fifo.pop_last_ordinary(pool)?;
+        self.arrivals.remove(place);
+        Some(packet)
+    }
+}
+
+impl Deref for Timed {
+    type Target = Fifo;
+
+    fn deref(&self) -> &Fifo {
+        &self.fifo
+    }
+}
