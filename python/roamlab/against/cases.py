@@ -75,8 +75,8 @@ class Case:
 
 
 _ACCESS = {"between": ["a", "x"], "rate": "10 Gbit/s", "delay": "1 us"}
-"""Without it a segment would often come to the bottleneck at the very instant at which another one leaves that, since its
-own ACKs give the time of both. Which of the two is first decides on losses."""
+"""Without it a segment would often reach the bottleneck at the very instant at which another one leaves that, since
+ACKs give the time of both. Which of the two is first decides on losses."""
 
 _VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr"}
 
