@@ -360,6 +360,9 @@ impl TcpReceiver {
 
     /// A segment arrived for the first time and has `advanced` what is in order; whether it widens the window.
     fn tune(&mut self, header: &TcpHeader, advanced: u32, now: Time) -> bool {
+        if self.autotuning.is_none() {
+            return false;
+        }
         let mut received = self.since(header.timestamps.map(|timestamps| timestamps.echo), now);
         received.behind += advanced.saturating_sub(1);
         let Some(tuning) = &mut self.autotuning else { return false };

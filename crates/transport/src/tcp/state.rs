@@ -328,13 +328,22 @@ impl SendState {
         retransmission
     }
 
+    /// Without SACK Linux counts a duplicate ACK as a segment delivered (`tcp_remove_reno_sacks`).
+    #[inline(never)]
+    fn less_dup_acks(&self, delivered: Delivered, before: u32) -> Delivered {
+        if !self.params.follows_linux() || self.params.sack_blocks > 0 {
+            return delivered;
+        }
+        Delivered { segments: delivered.segments.saturating_sub(before).max(1), ..delivered }
+    }
+
     /// An ACK that expects `ack > una` arrived: sequence space, round-trip time and timer.
     pub fn advance(&mut self, ack: u32, now: Time) {
-        // Without SACK Linux counts a duplicate ACK as a segment delivered (`tcp_remove_reno_sacks`).
-        let counted = self.params.follows_linux() && self.params.sack_blocks == 0;
-        let before = if counted { self.dup_acks } else { 0 };
+        let before = self.dup_acks;
         let mut delivered = self.acknowledge(ack, now);
-        delivered.segments = delivered.segments.saturating_sub(before).max(1);
+        if before > 0 {
+            delivered = self.less_dup_acks(delivered, before);
+        }
         self.note_delivered(delivered);
     }
 

@@ -350,6 +350,12 @@ pub(crate) trait Algorithm {
     /// An ACK arrived with ECN in use, other than that of a SYN.
     fn on_feedback(&mut self, _feedback: &Feedback) {}
 
+    /// Whether [`on_ack`](Self::on_ack) looks at the event. If not, none is made for it.
+    #[inline(always)]
+    fn reads_acks(&self) -> bool {
+        true
+    }
+
     /// An ACK of new data arrived, and the loss recovery lets the window grow.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
@@ -502,7 +508,7 @@ macro_rules! storage {
                     $(
                         $(#[$only])*
                         CongestionControl::$kind(algorithm) => {
-                            let ack = source.event(window);
+                            let ack = if algorithm.reads_acks() { source.event(window) } else { AckEvent::default() };
                             algorithm.on_ack(window, &ack);
                         }
                     )+

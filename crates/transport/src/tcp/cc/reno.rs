@@ -63,6 +63,11 @@ impl Algorithm for Reno {
     }
 
     #[inline(always)]
+    fn reads_acks(&self) -> bool {
+        self.linux.is_some()
+    }
+
+    #[inline(always)]
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         if let Some(growth) = &mut self.linux {
             growth.on_ack(window, ack);
