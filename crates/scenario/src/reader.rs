@@ -1,7 +1,7 @@
 //! The one reader of tables: TOML and JSON become the same tree, and values are read from that.
 //!
 //! Each derived reader is compiled once for each format that it reads from. With one tree it is compiled once. In each
-//! table `kind` comes first, wherever it is written: it says what the other fields are.
+//! table `kind` comes first, wherever it is written, because the other fields depend on it.
 
 use roamlab_engine::tagged::TAG;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess};

@@ -122,6 +122,7 @@ macro_rules! topologies {
         /// A topology as a scenario describes it: `kind` names the family, the other fields are its parameters.
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
+        #[expect(clippy::large_enum_variant, reason = "a scenario has a few of them, each read once")]
         pub enum TopologySpec {
             $(
                 #[doc = $summary]
