@@ -1,7 +1,7 @@
 //! The queue of packets that the disciplines share.
 
 use crate::Matching;
-use crate::forwarded::Exemption;
+use crate::forwarded::{Exemption, PushOut, has_mark};
 use roamlab_engine::Bytes;
 use roamlab_packet::{Dscp, Packet, PacketId, PacketLine, PacketPool};
 use std::cell::Cell;
@@ -155,11 +155,8 @@ impl Fifo {
     }
 }
 
-/// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
-#[inline(always)]
-pub(crate) fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
-    packet.has_code_point() && {
-        let dscp = packet.inner_tos().dscp();
-        dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)
+impl PushOut for Fifo {
+    fn push_out(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        self.pop_last_ordinary(pool).map(|(packet, _)| packet)
     }
 }

@@ -22,9 +22,9 @@ pub struct Outline {
 /// The outline of a scenario in JSON, as [`Scenario::to_json`] wrote it.
 ///
 /// # Errors
-/// What is wrong with the text: it is no JSON, with line and column, or no scenario.
+/// What is wrong with the text, with its line and column: it is no JSON, or no scenario.
 pub fn outline(json: &str) -> Result<Outline, String> {
-    let scenario: Scenario = crate::reader::from_json(json)?;
+    let scenario: Scenario = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let record = &scenario.record;
     let tables = [("deliveries", record.deliveries), ("tcp", record.tcp), ("packets", record.packets)];
     let moves = |plan: &PlanSpec| !matches!(plan, PlanSpec::Stay(_));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scenario_is_refused() {
-        assert_eq!(outline("{}"), Err("missing field `run`".to_owned()));
+    fn what_is_no_scenario_is_refused_with_its_place() {
+        assert_eq!(outline("{}"), Err("missing field `run` at line 1 column 2".to_owned()));
     }
 }
