@@ -113,7 +113,7 @@ impl Network {
         text
     }
 
-    /// The queue of each link that has none of its own.
+    /// The default queue of a link.
     fn queue(self) -> &'static str {
         match self {
             Network::GigabitCodel => "{ kind = \"codel\", limit = \"100000 pkt\" }",

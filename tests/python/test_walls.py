@@ -216,7 +216,7 @@ _PARENT_AND_CHILD = {
         {"mobile_ip", "mobile_ip::base_station"},
         {"", "protocol", "signal", "spec"},
     ],
-    "qdisc": [{"", "droptail", "fifo", "forwarded"}],
+    "qdisc": [{"", "droptail", "fifo"}],
     "radio": [{"handover", "handover::hard", "handover::soft", "handover::wifi"}],
     "transport": [
         {"tcp::recovery"}

@@ -1,5 +1,6 @@
-//! `dumbbell red|gigabit|gigabit-cubic|gigabit-bbr|gigabit-codel|gigabit-fq-codel|ipf FLOWS SECONDS [totals|flows|packets [whole]]`: one run, its totals as a line of JSON. The
-//! caller takes the time. Pieces of long tables are let go as they come; with `whole` they stay in memory.
+//! `dumbbell NETWORK FLOWS SECONDS [totals|flows|packets [whole]]`: one run, its totals as a line of JSON. The caller
+//! takes the time. Without arguments it names the networks. Pieces of long tables are let go as they come; with `whole` they
+//! stay in memory.
 
 use roamlab_benches::{Network, Recorded, Totals};
 use roamlab_scenario::Scenario;
@@ -21,7 +22,9 @@ fn main() -> ExitCode {
 
 fn measure(words: &[String]) -> Result<String, String> {
     let usage = || {
-        "usage: dumbbell red|gigabit|gigabit-cubic|gigabit-bbr|gigabit-codel|gigabit-fq-codel|ipf FLOWS SECONDS [totals|flows|packets [whole]]".to_owned()
+        "usage: dumbbell red|gigabit|gigabit-cubic|gigabit-bbr|gigabit-codel|gigabit-fq-codel|ipf FLOWS SECONDS \
+         [totals|flows|packets [whole]]"
+            .to_owned()
     };
     let (words, is_whole) = match words {
         [words @ .., last] if last == "whole" => (words, true),

@@ -9,7 +9,7 @@
 
 use crate::forwarded::{Exemption, PushOut, exempting_params, validate_mark};
 use crate::timed::Timed;
-use crate::updates::Updates;
+use crate::updates::{Updates, pi_growth};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{DropReason, Ecn, PacketId, PacketPool};
@@ -106,8 +106,7 @@ struct Controller {
 impl Controller {
     /// RFC 9332 appendix A.1, `dualpi2_update`.
     fn update(&mut self, delay: Duration, params: &Params) {
-        let (now, before) = (delay.as_secs_f64(), self.last_delay.as_secs_f64());
-        let growth = params.alpha * (now - params.target.as_secs_f64()) + params.beta * (now - before);
+        let growth = pi_growth((params.alpha, params.beta), params.target, delay, self.last_delay);
         let most = if params.drop_on_overload { 1.0 } else { 1.0 / params.coupling };
         self.base = (self.base + growth).clamp(0.0, most);
         self.last_delay = delay;

@@ -1,7 +1,6 @@
 //! The queue of packets that the disciplines share.
 
 use crate::Matching;
-use crate::forwarded::{Exemption, PushOut, has_mark};
 use roamlab_engine::Bytes;
 use roamlab_packet::{Dscp, Packet, PacketId, PacketLine, PacketPool};
 use std::cell::Cell;
@@ -101,18 +100,18 @@ impl Fifo {
         Some((packet, place.get()))
     }
 
-    /// Takes the packet nearest to the head that `exemption` does not cover; it, and how many waited before it.
+    /// Takes the packet nearest to the head that is not spared; it, and how many waited before it.
     pub(crate) fn pop_first(
         &mut self,
-        exemption: &Exemption,
+        is_spared: impl Fn(&Packet) -> bool,
         pool: &mut PacketPool,
     ) -> Option<(PacketId, usize)> {
-        if !exemption.spares(self.head()?, pool) {
+        if !is_spared(&pool[self.head()?]) {
             return self.pop(pool).map(|packet| (packet, 0));
         }
         let (found, place) = (Cell::new(false), Cell::new(0));
         let is_first = |packet: &Packet, _: &PacketPool| {
-            let is_first = !found.get() && !exemption.covers(packet);
+            let is_first = !found.get() && !is_spared(packet);
             place.set(place.get() + usize::from(!is_first && !found.get()));
             found.set(found.get() || is_first);
             is_first
@@ -155,8 +154,11 @@ impl Fifo {
     }
 }
 
-impl PushOut for Fifo {
-    fn push_out(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
-        self.pop_last_ordinary(pool).map(|(packet, _)| packet)
+/// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
+#[inline(always)]
+pub(crate) fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
+    packet.has_code_point() && {
+        let dscp = packet.inner_tos().dscp();
+        dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)
     }
 }

@@ -1,6 +1,7 @@
 //! The exemption of forwarded packets, which any discipline can have. The packets that an old base station forwards are
 //! neither dropped nor marked while there is room. A choice decides what becomes of them at a full queue.
 
+use crate::fifo::{Fifo, has_mark};
 use crate::{BadField, QdiscCx};
 use roamlab_packet::{DropReason, Dscp, Packet, PacketId, PacketPool};
 use schemars::JsonSchema;
@@ -22,6 +23,12 @@ pub enum ForwardedAtFull {
 pub(crate) trait PushOut {
     /// Takes the packet without a mark that is nearest to the tail.
     fn push_out(&mut self, pool: &mut PacketPool) -> Option<PacketId>;
+}
+
+impl PushOut for Fifo {
+    fn push_out(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        self.pop_last_ordinary(pool).map(|(packet, _)| packet)
+    }
 }
 
 /// What a forwarded packet finds at the queue.
@@ -149,13 +156,4 @@ pub(crate) fn validate_mark(mark: Dscp) -> Result<(), BadField> {
         return Ok(());
     }
     Err(("mark", "a DSCP other than that of ordinary packets: write 1 to 63, for example 3".into()))
-}
-
-/// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
-#[inline(always)]
-pub(crate) fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
-    packet.has_code_point() && {
-        let dscp = packet.inner_tos().dscp();
-        dscp != Dscp::default() && mark.is_none_or(|mark| dscp == mark)
-    }
 }

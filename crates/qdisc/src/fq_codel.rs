@@ -11,7 +11,7 @@ use crate::forwarded::{PushOut, exempting_params, validate_mark};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use flow::{Flow, Flows};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
-use roamlab_packet::{DropReason, FlowId, PacketId, PacketPool};
+use roamlab_packet::{DropReason, FlowId, Packet, PacketId, PacketPool};
 use std::collections::VecDeque;
 
 exempting_params! {
@@ -90,7 +90,8 @@ impl FqCodel {
         let flow = self.flows.get_mut(longest);
         let (half, mut freed, mut count) = (flow.line.bytes().0 / 2, 0, 0);
         while count == 0 || (count < self.params.drop_batch.0 && freed < half) {
-            let Some(packet) = flow.line.pop_first(&self.law.exemption, cx.pool) else { break };
+            let is_spared = |packet: &Packet| self.law.exemption.covers(packet);
+            let Some(packet) = flow.line.pop_first(is_spared, cx.pool) else { break };
             freed += cx.pool[&packet].wire_size().0;
             count += 1;
             cx.drop(packet, DropReason::QueueOverflow);
@@ -196,9 +197,8 @@ impl QueueDisc for FqCodel {
             };
             let all = self.flows.bytes;
             let flow = self.flows.get_mut(place);
-            let (before, others) = (flow.line.packets(), all - flow.line.bytes().0);
-            let waited = flow.line.bytes().0;
-            let packet = flow.control.dequeue(&mut flow.line, others, &self.law, cx);
+            let (before, waited) = (flow.line.packets(), flow.line.bytes().0);
+            let packet = flow.control.dequeue(&mut flow.line, all - waited, &self.law, cx);
             let (gone, freed) = (before - flow.line.packets(), waited - flow.line.bytes().0);
             self.sojourn = flow.control.sojourn;
             if let Some(packet) = &packet {

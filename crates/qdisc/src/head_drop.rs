@@ -48,7 +48,10 @@ impl HeadDrop {
     /// never does.
     fn make_room_for(&mut self, size: Bytes, cx: &mut QdiscCx<'_>) -> bool {
         while size.0 <= self.limit_bytes && !self.has_room_for(size) {
-            let Some((oldest, _)) = self.fifo.pop_first(&self.exemption, cx.pool) else { return false };
+            let Some((oldest, _)) = self.fifo.pop_first(|packet| self.exemption.covers(packet), cx.pool)
+            else {
+                return false;
+            };
             cx.drop(oldest, DropReason::QueueOverflow);
         }
         size.0 <= self.limit_bytes

@@ -6,7 +6,7 @@
 
 use crate::forwarded::{Exemption, exempting_params, validate_mark};
 use crate::timed::Timed;
-use crate::updates::Updates;
+use crate::updates::{Updates, pi_growth};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
 use roamlab_packet::PacketId;
@@ -85,8 +85,7 @@ impl Controller {
     /// RFC 8033 §4.2 and §4.4, for a delay of `qdelay` now.
     fn update(&mut self, qdelay: Duration) {
         let Params { target, update_interval, alpha, beta, max_burst, cap_growth, .. } = self.params;
-        let (now, before) = (qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
-        let growth = alpha * (now - target.as_secs_f64()) + beta * (now - before);
+        let growth = pi_growth((alpha, beta), target, qdelay, self.qdelay_old);
         let growth = growth / divisor(self.drop_prob);
         let growth = if cap_growth && self.drop_prob >= 0.1 { growth.min(0.02) } else { growth };
         self.drop_prob += growth;

@@ -2,9 +2,9 @@
 
 use crate::Matching;
 use crate::fifo::Fifo;
-use crate::forwarded::{Exemption, PushOut};
+use crate::forwarded::PushOut;
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Dscp, PacketId, PacketPool};
+use roamlab_packet::{Dscp, Packet, PacketId, PacketPool};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -44,9 +44,13 @@ impl Timed {
         self.arrivals.front().map_or(Duration::ZERO, |arrived| now.since(*arrived))
     }
 
-    /// Takes the packet nearest to the head that `exemption` does not cover.
-    pub(crate) fn pop_first(&mut self, exemption: &Exemption, pool: &mut PacketPool) -> Option<PacketId> {
-        let (packet, place) = self.fifo.pop_first(exemption, pool)?;
+    /// Takes the packet nearest to the head that is not spared.
+    pub(crate) fn pop_first(
+        &mut self,
+        is_spared: impl Fn(&Packet) -> bool,
+        pool: &mut PacketPool,
+    ) -> Option<PacketId> {
+        let (packet, place) = self.fifo.pop_first(is_spared, pool)?;
         self.arrivals.remove(place);
         Some(packet)
     }

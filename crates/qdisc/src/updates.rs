@@ -2,6 +2,18 @@
 
 use roamlab_engine::{Duration, Time};
 
+/// The growth of a PI controller's probability in an update: `alpha` for each second of `delay` above `target`, `beta` for
+/// each second by which it has grown since `before` (RFC 8033 §4.2, RFC 9332 appendix A.1).
+pub(crate) fn pi_growth(
+    (alpha, beta): (f64, f64),
+    target: Duration,
+    delay: Duration,
+    before: Duration,
+) -> f64 {
+    let [target, delay, before] = [target, delay, before].map(Duration::as_secs_f64);
+    alpha * (delay - target) + beta * (delay - before)
+}
+
 /// Updates at the multiples of a period.
 #[derive(Clone, Debug)]
 pub(crate) struct Updates {
@@ -9,7 +21,7 @@ pub(crate) struct Updates {
     next: Time,
 }
 
-/// ASSUMPTION: of the updates for which nothing arrived or left, the last so many are made; a controller whose inputs
+/// ASSUMPTION: of the updates for which nothing arrived or left, only this number, the last ones, are made; a controller whose inputs
 /// do not change has come to rest by then.
 const MOST: u64 = 1 << 14;
 

@@ -19,7 +19,7 @@ use toml::de::DeTable;
 const LONG: usize = 1_000_000;
 
 /// Bytes of a piece, about.
-const PIECE: usize = 150_000;
+const PIECE: usize = 500_000;
 
 /// A longer text, or piece, is not read at once: the tree would take more than a gigabyte.
 const MOST_AT_ONCE: usize = 20_000_000;

@@ -100,7 +100,7 @@ fn a_thousand_flows_share_equally() {
 
 #[test]
 fn each_queue_has_its_own_codel() {
-    // Flow 1 stands for longer than an interval; flow 2 never waits.
+    // Packets of flow 1 wait longer than an interval; flow 2 never waits.
     let mut bench = Bench::<FqCodel>::new(&Params { mark_ecn: false, ..Params::default() });
     offer(&mut bench, 1, 1500, 512);
     for _ in 0..300 {

@@ -90,7 +90,6 @@ fn plain_list(wanted: &str) -> Vec<&str> {
 }
 
 fn found_words(found: &str) -> String {
-    let found = found.trim_end_matches(" as i128").trim_end_matches(" as u128");
     match found.split_once(' ') {
         Some(("integer", number)) => format!("the number {} stands", number.trim_matches('`')),
         Some(("floating", rest)) => {

@@ -100,7 +100,7 @@ const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
 /// Events after which it is seen to that time goes on and that the run is still wanted.
 pub(crate) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 
-/// With debug assertions the packets inside are counted so often; one that is missing stays missing.
+/// Events between two counts of the packets inside, with debug assertions. A packet that is missing stays missing.
 const EVENTS_BETWEEN_CHECKS: u64 = 8;
 
 impl World {

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(after_loss(Profile::Rfc, 3.0), (2.0, 2.0));
     }
 
-    /// ACKs of so many segments each, of flows that use their window: cwnd after each.
+    /// The cwnd after each ACK of a flow that uses its window; `acked` has the segments that each acknowledges.
     fn linux_windows(ssthresh: f64, cwnd: f64, acked: &[u32]) -> Vec<f64> {
         let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
         let mut window = Window { ssthresh, ..Window::new(cwnd, &params) };

@@ -93,7 +93,7 @@ impl SendState {
         }
     }
 
-    /// The ACK at hand reports so many segments; others that it covers were reported before. The record of segments has
+    /// The current ACK reports `segments` as delivered. Other segments that it covers were reported before. The record of segments has
     /// the same number.
     pub fn note_segments(&mut self, segments: u32) {
         if let Some(delivered) = self.delivered.as_mut().filter(|_| self.sent_segments.is_none()) {

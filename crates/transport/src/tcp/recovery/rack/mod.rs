@@ -267,8 +267,8 @@ impl Rack {
         }
     }
 
-    /// Linux measures what blocks report (`tcp_ack_update_rtt`). The retransmission timer begins anew with what went out
-    /// before the first segment did last (`tcp_clean_rtx_queue`).
+    /// Linux measures what blocks report (`tcp_ack_update_rtt`). It restarts the retransmission timer if a
+    /// reported segment went out before the latest transmission of the first one (`tcp_clean_rtx_queue`).
     fn measure_reported(&self, state: &mut SendState, news: &News, now: Time) {
         let Some(sent) = news.reported_sent.filter(|_| state.params.follows_linux()) else { return };
         state.rtt.measure(state.una..state.snd_max, sent, now);
