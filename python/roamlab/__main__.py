@@ -42,7 +42,6 @@ def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
 def main() -> None:
     """Run the command line. What a module makes of an interrupt, such as an `ImportError`, is an interrupt."""
     from roamlab import cli
-    from roamlab.commands.output import INTERRUPTED
 
     if signal.getsignal(signal.SIGINT) is _leave:
         sys.unraisablehook = _unraisable
@@ -54,7 +53,7 @@ def main() -> None:
     except BaseException:
         if not _interrupted:
             raise
-        sys.exit(INTERRUPTED)
+        cli.interrupted()
     finally:
         # The result is there, or the failure reported: only the end of the process is left.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

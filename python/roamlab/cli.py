@@ -62,7 +62,7 @@ def main() -> None:
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted", INTERRUPTED)
+        interrupted()
     except Exception as error:
         from roamlab.base.errors import bad_path
 
@@ -71,6 +71,11 @@ def main() -> None:
             raise
         # Who reads no further wants no report of it.
         _fail("" if isinstance(error, BrokenPipeError) else f"error: {bad_path(error) or error}", code)
+
+
+def interrupted() -> NoReturn:
+    """End an interrupted program."""
+    _fail("interrupted", INTERRUPTED)
 
 
 def _usage(error: click.ClickException) -> str:

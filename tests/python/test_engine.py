@@ -216,3 +216,25 @@ def test_an_interrupt_while_numpy_is_imported_is_no_panic(module: str) -> None:
     command = [sys.executable, "-c", _WHILE_NUMPY_IS_IMPORTED, str(_EXAMPLE), module]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted True\n", "")
+
+
+_LOST_IN_A_MODULE = """
+import os, signal
+import roamlab.__main__ as program
+from roamlab import cli
+
+def command_line():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise ImportError("numpy is broken") from None
+
+cli.main = command_line
+program.main()
+"""
+
+
+def test_an_interrupt_that_a_module_reports_as_its_own_failure_is_said() -> None:
+    command = [sys.executable, "-c", _LOST_IN_A_MODULE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
