@@ -35,7 +35,9 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
-    "roamlab-world": {"roamlab-quinn", "roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
+    "roamlab-record": {"roamlab-engine", "roamlab-packet", "roamlab-qdisc", "roamlab-traffic", "roamlab-transport"}
+    | {"rustc-hash"},
+    "roamlab-world": {"roamlab-quinn", "roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
     # rustix passes files and waits without `unsafe` of ours.
     "roamlab-kernel": {
         "roamlab-engine",
@@ -46,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"rustix", "thiserror"},
     "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-kernel", "roamlab-scenario"}
-    | {"roamlab-world", "thiserror"},
+    | {"roamlab-record", "roamlab-world", "thiserror"},
     # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
     "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},
 }

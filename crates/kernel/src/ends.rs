@@ -9,7 +9,7 @@ use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{FlowId, Tos, wire};
 use roamlab_scenario::Scenario;
 use roamlab_transport::LinuxSpec;
-use roamlab_world::ids::NodeId;
+use roamlab_world::NodeId;
 use roamlab_world::{Datagram, Offer, Payload, Replication, RunOptions, Simulation, Table};
 
 /// Most hosts and flows of one kernel (`python/roamlab/kernel/agent.c`; the command line names each card).

@@ -3,7 +3,7 @@
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use roamlab_world::record::schema::{ColumnSchema, TableSchema};
+use roamlab_record::schema::{ColumnSchema, TableSchema};
 use roamlab_world::{Column, Table};
 
 /// A column: its name, type, unit, meaning, and the words that it can hold with their meaning.

@@ -2,13 +2,14 @@
 
 use crate::control::messages::Messages;
 use crate::event::Event;
-use crate::ids::{Location, NodeId};
-use crate::record::capture::{Capture, Sight};
-use crate::record::cause::{Cause, CauseId, CurrentCause, is_root};
-use crate::record::probe::{PacketStep, Probes, Stop};
-use crate::run::options::Part;
 use roamlab_engine::{Bytes, EventScheduler, Time};
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId, PacketPool};
+use roamlab_record::Part;
+use roamlab_record::capture::{Capture, Sight};
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, is_root};
+use roamlab_record::ids::{Location, NodeId};
+use roamlab_record::probe::Probes;
+use roamlab_record::{PacketStep, Stop};
 
 /// What has happened to a host that its flows are to know.
 #[derive(Copy, Clone, Debug)]
@@ -235,5 +236,18 @@ impl Context {
         let Some(serial) = self.probes.traced else { return false };
         let packet = &self.pool[packet];
         packet.serial == serial || self.pool.original(packet) == serial || self.capture.is_some()
+    }
+}
+
+#[cfg(test)]
+impl Context {
+    /// The reasons of the losses so far.
+    pub fn drop_reasons(&self) -> Vec<roamlab_packet::DropReason> {
+        self.probes.drops.rows.iter().map(|row| row.reason).collect()
+    }
+
+    /// The packets that were lost so far.
+    pub fn drop_serials(&self) -> Vec<u64> {
+        self.probes.drops.rows.iter().map(|row| row.serial).collect()
     }
 }

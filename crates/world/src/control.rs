@@ -9,13 +9,14 @@ use crate::control::fault::{Fault, FaultAction};
 use crate::control::messages::Content;
 use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
-use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent, LinkId, Location, NodeId};
-use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
-use crate::record::probe::{Signal, Stop};
+use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
 use roamlab_radio::Management;
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
+use roamlab_record::ids::{LinkId, Location, NodeId};
+use roamlab_record::{Signal, Stop};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! The kinds of events.
 
-use crate::ids::{LinkId, NodeId, Side};
 use roamlab_packet::Parked;
+use roamlab_record::ids::{LinkId, NodeId, Side};
 
 /// What can happen. Flat, small and made of handles: events are the hottest data of a run. With a tag of four bytes the
 /// compiler copies it as whole words.

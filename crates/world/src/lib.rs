@@ -11,14 +11,13 @@ mod endpoints;
 pub mod event;
 pub mod ids;
 mod layer2;
-pub mod record;
 mod run;
 
 pub use endpoints::outside::{Datagram, Egress, Payload};
 pub use endpoints::stack::{Offer, Report};
-pub use record::piece::{Piece, Slice};
-pub use record::probe::tables;
-pub use record::table::{Column, Table};
+pub use roamlab_record::ids::{LinkId, NodeId, Side};
+pub use roamlab_record::probe::tables;
+pub use roamlab_record::{Column, Piece, Slice, Table};
 pub use roamlab_scenario::Scenario;
 pub use run::branch::run_alternatives;
 pub use run::options::{MemoryLimit, Progress, Replication, RunOptions, Stream};

@@ -6,18 +6,19 @@ mod install;
 mod ns2;
 pub mod options;
 pub(crate) mod simulation;
+mod streaming;
 mod transports;
 pub(crate) mod world;
 
 use crate::context::Context;
-use crate::ids::NodeId;
-use crate::record::table::{Column, Table};
-use crate::record::totals;
 use crate::run::build::build;
-use crate::run::options::{Part, Replication, RunOptions, check_memory};
+use crate::run::options::{Replication, RunOptions, check_memory, network_part};
 use crate::run::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
+use roamlab_record::ids::NodeId;
+use roamlab_record::totals;
+use roamlab_record::{Column, Selection, Table};
 use roamlab_scenario::{NetworkSize, Scenario};
 
 /// Runs a checked scenario to its end, or until `options` ends it: the tables then end there.
@@ -26,7 +27,7 @@ use roamlab_scenario::{NetworkSize, Scenario};
 /// The law that the run violated, or that it would have taken too much memory. No result comes with it.
 pub fn run(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> Result<Vec<Table>, Failure> {
     if let Some(limit) = options.memory {
-        check_memory([Part::network(&NetworkSize::of(scenario))], 0, limit, Time::ZERO)?;
+        check_memory([network_part(&NetworkSize::of(scenario))], 0, limit, Time::ZERO)?;
     }
     let mut world = build(scenario, draw, options);
     let end = Time::ZERO + scenario.run.duration;
@@ -44,21 +45,21 @@ pub(crate) fn conclude(mut world: World, end: Time, options: &RunOptions<'_>) ->
     world.stream_record(options);
     world.flows.judge_timeouts(&mut world.planes.cx, &world.names);
     let long = world.long_tables(options);
-    let mut tables = tables(world, end, long, options);
-    tables.retain(|table| options.wants(table.name));
+    let mut tables = tables(world, end, long, options.selection());
+    tables.retain(|table| options.selection().wants(table.name));
     tables
 }
 
-fn tables(world: World, end: Time, long: Vec<Table>, options: &RunOptions<'_>) -> Vec<Table> {
+fn tables(world: World, end: Time, long: Vec<Table>, selection: Selection<'_>) -> Vec<Table> {
     let totals = [
-        flow_totals(&world, end).into_table(options),
-        world.planes.network.link_totals().into_table(options),
-        census(&world).into_table(options),
+        flow_totals(&world, end).into_table(selection),
+        world.planes.network.link_totals().into_table(selection),
+        census(&world).into_table(selection),
     ];
     let World { planes, names, .. } = world;
     let Context { probes, capture, .. } = planes.cx;
     let captured = capture.into_iter().flat_map(|capture| capture.into_tables(&names));
-    let short = probes.into_short_tables(&names, options);
+    let short = probes.into_short_tables(&names, selection);
     totals.into_iter().chain(long).chain(short).chain(captured).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::lab::causes::{Causes, Row, check};
 use crate::lab::{results, rows};
-use roamlab_world::record::cause::Kind;
+use roamlab_record::cause::Kind;
 use roamlab_world::{Replication, RunOptions, Scenario, Table, run};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };

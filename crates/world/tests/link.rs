@@ -7,7 +7,7 @@ use roamlab_world::context::Context;
 use roamlab_world::dataplane::link::{End, Links};
 use roamlab_world::dataplane::tx_queue::{Queue, TxQueue};
 use roamlab_world::event::Event;
-use roamlab_world::ids::{LinkId, NodeId};
+use roamlab_world::{LinkId, NodeId};
 
 const ID: LinkId = LinkId(0);
 const DELAY: Duration = Duration::from_millis(5);

@@ -4,8 +4,8 @@ use crate::lab::{results, rows};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Dscp, Tos};
 use roamlab_transport::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};
-use roamlab_world::ids::{NodeId, Side};
 use roamlab_world::{Datagram, Payload, Replication, RunOptions, Scenario, Simulation, Table};
+use roamlab_world::{NodeId, Side};
 use std::sync::Arc;
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };

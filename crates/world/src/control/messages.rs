@@ -1,10 +1,11 @@
 //! The contents of signalling messages in flight. A packet carries the number of its message; the content is kept here
 //! from the sending of the message to the delivery or loss of the last packet that carries it.
 
-use crate::ids::{CellId, DomainId, NodeId};
+use crate::ids::{CellId, DomainId};
 use roamlab_mobility::Message;
 use roamlab_packet::MessageId;
 use roamlab_radio::Management;
+use roamlab_record::ids::NodeId;
 use roamlab_scenario::PATH_CHANGE;
 use rustc_hash::FxHashMap;
 

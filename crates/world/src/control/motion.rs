@@ -3,12 +3,13 @@
 use super::Agents;
 use crate::context::Context;
 use crate::dataplane::network::{Done, Network};
-use crate::ids::{CellId, Location, NodeId};
-use crate::record::cause::{Cause, CurrentCause, Kind};
+use crate::ids::CellId;
 use roamlab_engine::Duration;
 use roamlab_mobility::{Condition, EventA3, L2Trigger, Prediction};
 use roamlab_packet::Addr;
 use roamlab_radio::{self as radio, Finding, Motion};
+use roamlab_record::cause::{Cause, CurrentCause, Kind};
+use roamlab_record::ids::{Location, NodeId};
 
 impl Agents {
     /// A host evaluates these conditions. A candidate has to be a base station with a cell.

@@ -6,11 +6,12 @@ use crate::control::fault::FaultAction;
 use crate::control::messages::{Content, ManagementFrame};
 use crate::dataplane::network::{Air, Network};
 use crate::event::Event;
-use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
+use crate::ids::CellId;
 use roamlab_mobility::L2Trigger;
 use roamlab_packet::{Addr, DropReason, PacketId};
 use roamlab_radio::{Management, Motion, StationAction, StationEvent};
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
+use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Agents {
     /// The plan takes a host into the coverage of a cell, or out of it: nobody is told.

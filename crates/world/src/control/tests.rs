@@ -3,13 +3,14 @@
 use super::Agents;
 use crate::control::fault::{Fault, FaultAction};
 use crate::endpoints::flows::Carrier;
-use crate::ids::{AgentIndex, Location, NodeId};
+use crate::ids::AgentIndex;
 use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_record::ids::{Location, NodeId};
 use roamlab_scenario::Scenario;
 use std::collections::BTreeSet;
 
@@ -101,14 +102,14 @@ fn an_access_router_and_a_gateway_buffer_as_a_base_station_does() {
             send(&mut world, from, &[400, 500, 600, 700]);
             run_until(&mut world, 700).unwrap();
             assert_eq!(held(&mut world, name), 3, "{name}");
-            assert_eq!(world.planes.cx.probes.drops.reasons().last(), Some(&DropReason::BufferOverflow));
+            assert_eq!(world.planes.cx.drop_reasons().last(), Some(&DropReason::BufferOverflow));
             let next = address(&world, via);
             let via = if name == "ha" { Via::Tunnel(next) } else { Via::Neighbour(next) };
             act(&mut world, at, Action::Release { host, via, mark: None });
             assert_eq!((held(&mut world, name), released(&world, name)), (0, order.to_vec()));
             run_until(&mut world, 800).unwrap();
             // They belong to no endpoint: where they end, they have arrived.
-            let reasons = world.planes.cx.probes.drops.reasons();
+            let reasons = world.planes.cx.drop_reasons();
             let arrived = reasons.iter().filter(|reason| **reason == DropReason::NoEndpoint).count();
             assert_eq!(arrived, 3, "{name}: {reasons:?}");
         }
@@ -222,7 +223,7 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     run_until(&mut world, 650).unwrap();
     act(&mut world, fa1, Action::Release { host, via, mark: None });
     assert_eq!((held(&mut world, "fa1"), times(&world).len()), (0, 3), "what waits goes at once");
-    assert!(!world.planes.cx.probes.drops.reasons().contains(&DropReason::BufferExpired));
+    assert!(!world.planes.cx.drop_reasons().contains(&DropReason::BufferExpired));
 }
 
 #[test]
@@ -328,7 +329,7 @@ fn who_waits_for_the_air_is_told_when_a_medium_loses_the_last_packet() {
     act(&mut world, bs1, Action::AwaitDrained { host });
     assert_eq!(world.planes.agents.draining.len(), 1, "a packet is on the air");
     run_until(&mut world, 510).unwrap();
-    assert_eq!(world.planes.cx.probes.drops.reasons().last(), Some(&DropReason::FrameLoss));
+    assert_eq!(world.planes.cx.drop_reasons().last(), Some(&DropReason::FrameLoss));
     assert_eq!(world.planes.agents.draining.len(), 0);
 }
 

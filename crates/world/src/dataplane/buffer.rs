@@ -4,11 +4,11 @@
 //! pass directly, in order of arrival.
 
 use crate::context::Context;
-use crate::ids::Location;
-use crate::record::cause::CauseId;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Keeps, Via};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool, Waiting};
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::Location;
 use std::collections::{BTreeSet, VecDeque};
 
 /// What the buffer does with a packet.
@@ -203,9 +203,9 @@ impl HostBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NodeId;
     use roamlab_engine::{Bytes, Packets, Time};
     use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_record::ids::NodeId;
 
     const HERE: Location = Location::Node(NodeId(0));
     const HOST: Addr = Addr::new(1, 1);
@@ -235,8 +235,8 @@ mod tests {
             buffer.push(packet, HERE, &mut cx);
         }
         assert_eq!(buffer.len(), 2);
-        assert_eq!(cx.probes.drops.serials(), [3, 4]);
-        assert!(cx.probes.drops.reasons().iter().all(|&reason| reason == DropReason::BufferOverflow));
+        assert_eq!(cx.drop_serials(), [3, 4]);
+        assert!(cx.drop_reasons().iter().all(|&reason| reason == DropReason::BufferOverflow));
         assert_eq!(inside(&mut buffer, &cx), [(1, 1), (2, 2)]);
         assert_eq!(buffer.len(), 0);
     }
@@ -248,13 +248,13 @@ mod tests {
         for original in &sent {
             buffer.keep_copy(original, HERE, &mut cx);
         }
-        assert_eq!(cx.probes.drops.serials(), [4], "the copy of packet 1 made room for that of packet 3");
+        assert_eq!(cx.drop_serials(), [4], "the copy of packet 1 made room for that of packet 3");
         for packet in packets(3, &mut cx) {
             buffer.push(packet, HERE, &mut cx);
         }
         use DropReason::{BufferOverflow, CopyReleased};
-        assert_eq!(cx.probes.drops.serials(), [4, 5, 6, 9]);
-        assert_eq!(cx.probes.drops.reasons(), [CopyReleased, CopyReleased, CopyReleased, BufferOverflow]);
+        assert_eq!(cx.drop_serials(), [4, 5, 6, 9]);
+        assert_eq!(cx.drop_reasons(), [CopyReleased, CopyReleased, CopyReleased, BufferOverflow]);
         assert_eq!(inside(&mut buffer, &cx), [(7, 7), (8, 8)]);
     }
 
@@ -283,7 +283,7 @@ mod tests {
             buffer.push(copy, HERE, &mut cx);
         }
         assert_eq!(inside(&mut buffer, &cx), [(4, 1), (5, 2)]);
-        assert_eq!(cx.probes.drops.reasons().last(), Some(&DropReason::BufferOverflow));
+        assert_eq!(cx.drop_reasons().last(), Some(&DropReason::BufferOverflow));
     }
 
     #[test]
@@ -304,8 +304,8 @@ mod tests {
         let last = sent.split_off(3);
         sent.into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
         last.into_iter().for_each(|packet| buffer.push_to_reorder_queue(packet, HERE, &mut cx));
-        assert_eq!(cx.probes.drops.serials(), [1, 2, 3]);
-        assert!(cx.probes.drops.reasons().iter().all(|&reason| reason == DropReason::BufferOverflow));
+        assert_eq!(cx.drop_serials(), [1, 2, 3]);
+        assert!(cx.drop_reasons().iter().all(|&reason| reason == DropReason::BufferOverflow));
         let behind: Vec<u64> = buffer.take_reorder_queue().iter().map(|id| cx.pool[id].serial).collect();
         assert_eq!((inside(&mut buffer, &cx), behind), (vec![], vec![4, 5]));
     }
@@ -341,8 +341,8 @@ mod tests {
         assert_eq!(buffer.next_expiry(), Some(ms(15)));
         cx.now = ms(17);
         buffer.expire(HERE, &mut cx);
-        assert_eq!(cx.probes.drops.serials(), [4, 1, 2], "the copy, and those of 6 ms and 7 ms");
-        assert!(cx.probes.drops.reasons().iter().all(|&reason| reason == DropReason::BufferExpired));
+        assert_eq!(cx.drop_serials(), [4, 1, 2], "the copy, and those of 6 ms and 7 ms");
+        assert!(cx.drop_reasons().iter().all(|&reason| reason == DropReason::BufferExpired));
         assert_eq!((inside(&mut buffer, &cx), buffer.next_expiry()), (vec![(3, 3)], None));
     }
 }

@@ -13,11 +13,12 @@ use crate::context::Context;
 use crate::dataplane::forced::{ForcedDrops, LinkChange};
 use crate::dataplane::tx_queue::TxQueue;
 use crate::event::Event;
-use crate::ids::{CellId, LinkId, NodeId};
-use crate::record::cause::CauseId;
+use crate::ids::CellId;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_packet::{PacketId, Waiting};
 use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 

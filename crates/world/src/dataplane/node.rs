@@ -3,9 +3,10 @@
 use crate::control::agent::Agent;
 use crate::dataplane::buffer::HostBuffer;
 use crate::dataplane::route::HostRouteTable;
-use crate::ids::{AgentIndex, CellId, HostAtAgent, LinkId, NodeId};
+use crate::ids::{AgentIndex, CellId, HostAtAgent};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::Addr;
+use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut};
 

@@ -1,10 +1,11 @@
 //! Routes: static routes, which are shortest paths, and host routes that mobility protocols set.
 
-use crate::ids::{AgentIndex, DomainId, LinkId, NodeId};
-use crate::record::cause::CauseId;
+use crate::ids::{AgentIndex, DomainId};
 use roamlab_engine::Duration;
 use roamlab_mobility::Via;
 use roamlab_packet::Addr;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

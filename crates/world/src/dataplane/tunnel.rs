@@ -2,10 +2,10 @@
 //! RFC 6040.
 
 use crate::context::Context;
-use crate::ids::Location;
-use crate::record::probe::Stop;
 use roamlab_engine::Bytes;
 use roamlab_packet::{Addr, Ecn, IpHeader, PacketId};
+use roamlab_record::Stop;
+use roamlab_record::ids::Location;
 use roamlab_scenario::TunnelEcn;
 
 /// The outer ECN field at the entry of a tunnel.
@@ -78,9 +78,9 @@ pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Location, cx: &mut Contex
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NodeId;
     use roamlab_engine::Time;
     use roamlab_packet::{Body, Dscp, Ecn, FlowId, Packet, Tos, UdpHeader};
+    use roamlab_record::ids::NodeId;
 
     const HERE: Location = Location::Node(NodeId(0));
     const IP_IN_IP: (Bytes, TunnelEcn) = (Bytes(20), TunnelEcn::Normal);

@@ -1,13 +1,13 @@
 //! The queue of a link: one queue of any discipline, or a queue for each host behind an air-link scheduler.
 
 use crate::context::Context;
-use crate::ids::{LinkId, Location};
-use crate::record::cause::CauseId;
-use crate::record::probe::PacketStep;
 use roamlab_engine::{Bytes, Rate, Time};
 use roamlab_packet::{Addr, Ecn, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
 use roamlab_radio::CellScheduler;
+use roamlab_record::PacketStep;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, Location};
 use std::collections::BTreeMap;
 
 /// A queue of any discipline.

@@ -3,16 +3,17 @@
 use crate::endpoints::stack::Stack;
 use crate::endpoints::timeouts::Timeouts;
 use crate::endpoints::units::Units;
-use crate::ids::{NodeId, Side};
-use crate::record::cause::CauseId;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 #[cfg(feature = "quinn")]
 use roamlab_quinn::QuinnEnd;
+use roamlab_record::capture::FlowHeaders;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{NodeId, Side};
 use roamlab_traffic::App;
 use roamlab_transport::{
-    PathPolicy, QuicReceiver, QuicSender, TcpFact, TcpReceiver, TcpSender, TcpVariables, UdpReceiver,
-    UdpSender,
+    Handshake, PathPolicy, QuicReceiver, QuicSender, TcpFact, TcpReceiver, TcpSender, TcpVariables,
+    UdpReceiver, UdpSender,
 };
 
 /// The two endpoints.
@@ -358,6 +359,21 @@ impl Arrivals {
 }
 
 impl Flow {
+    /// What the headers of its packets have in a capture.
+    pub fn headers(&self) -> FlowHeaders {
+        let plain = FlowHeaders::datagrams(self.addresses[Side::Sender.index()]);
+        let Transport::Tcp { receiver, .. } = &self.transport else { return plain };
+        let params = receiver.params();
+        FlowHeaders {
+            segment: params.segment.0 as u32,
+            has_syn: matches!(params.handshake, Handshake::Syn | Handshake::ThreeWay),
+            three_way: params.handshake == Handshake::ThreeWay,
+            sack: params.sack_blocks > 0,
+            shift: receiver.window_shift(),
+            ..plain
+        }
+    }
+
     /// A flow that has not begun.
     pub fn new(name: String, ends: [(NodeId, Addr); 2], app: App, transport: Transport) -> Flow {
         let [src, dst] = ends.map(|(node, _)| node);

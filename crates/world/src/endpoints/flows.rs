@@ -7,12 +7,12 @@ use crate::endpoints::flow::Flow;
 use crate::endpoints::outside::{Datagram, Egress, Payload};
 use crate::endpoints::path_notice::{Informed, Notice};
 use crate::event::Event;
-use crate::ids::{Location, NodeId, Side};
-use crate::record::cause::CauseId;
-use crate::record::cause::segment;
-use crate::record::probe::{PacketStep, Stop};
-use crate::record::table::Names;
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, UdpHeader};
+use roamlab_record::Names;
+use roamlab_record::cause::CauseId;
+use roamlab_record::cause::segment;
+use roamlab_record::ids::{Location, NodeId, Side};
+use roamlab_record::{PacketStep, Stop};
 use std::collections::{BTreeMap, VecDeque};
 
 mod endpoint;

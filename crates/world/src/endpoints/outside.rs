@@ -1,8 +1,8 @@
 //! The parts outside a run: ends of flows, and the datagrams that leave for them.
 
-use crate::ids::NodeId;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, FlowId, QuicHeader, TcpHeader, Tos, UdpHeader};
+use roamlab_record::ids::NodeId;
 
 /// A datagram that enters the network or leaves it.
 #[derive(Clone, PartialEq, Debug)]

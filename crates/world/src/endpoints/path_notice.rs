@@ -1,8 +1,8 @@
 //! Notices of new paths, and the flows whose senders get them.
 
-use crate::ids::NodeId;
-use crate::record::cause::CauseId;
 use roamlab_engine::{Rng, Time};
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::NodeId;
 use roamlab_scenario::PathChangeSpec;
 
 /// A flow whose sender is notified.

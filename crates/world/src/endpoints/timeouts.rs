@@ -1,37 +1,9 @@
 //! Decides whether a flow's timeouts were genuine, by the fate of the packets and not by the sender's state.
 
-use crate::record::cause::segment;
-use crate::record::table::{Encode, Names, vocabulary};
 use roamlab_packet::Packet;
+use roamlab_record::Verdict;
+use roamlab_record::cause::segment;
 use std::collections::BTreeMap;
-
-vocabulary! {
-    /// What a timeout was.
-    Verdict {
-        /// Every earlier transmission of the segment was lost.
-        Genuine => "genuine";
-        /// An earlier transmission of it arrived, then or later.
-        Spurious => "spurious";
-        /// At the end of the run an earlier transmission was still on its way.
-        Undecided => "undecided";
-    }
-}
-
-impl Encode for Option<Verdict> {
-    type Stored = u32;
-
-    const IS_WORD: bool = true;
-
-    const WORDS: &'static [(&'static str, &'static str)] = <Verdict as Encode>::WORDS;
-
-    fn encode(self, _: &Names) -> u32 {
-        self.map_or(0, |verdict| 1 + verdict as u32)
-    }
-
-    fn list(_: &Names) -> Vec<&str> {
-        [""].into_iter().chain(Verdict::ALL.iter().map(|verdict| verdict.name())).collect()
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Case {

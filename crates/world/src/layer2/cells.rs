@@ -3,11 +3,12 @@
 
 use crate::context::Context;
 use crate::event::Event;
-use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::record::cause::{Cause, CauseId, Kind};
+use crate::ids::CellId;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, DropReason, PacketId, Waiting};
 use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice, Wifi};
+use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::ids::{LinkId, Location, NodeId};
 use std::collections::{BTreeSet, VecDeque};
 
 mod host;

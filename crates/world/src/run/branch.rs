@@ -5,12 +5,12 @@
 //! run is that of each. Just before the first handover may begin, the world is cloned for each alternative, which
 //! continues with its own agents. Alternatives that differ earlier share nothing.
 
-use crate::record::table::Table;
 use crate::run::build::{Shared, build_shared};
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, World};
 use crate::run::{conclude, last_instant, run};
 use roamlab_engine::Time;
+use roamlab_record::Table;
 use roamlab_scenario::{NetworkSize, Scenario, are_alternatives};
 
 /// A beginning that is a smaller part of the run than this is not worth the clone.

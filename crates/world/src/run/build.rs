@@ -14,14 +14,11 @@ use crate::endpoints::flows::Flows;
 use crate::endpoints::path_notice::Informed;
 use crate::endpoints::units::Units;
 use crate::event::Event;
-use crate::ids::{CellId, LinkId, NodeId};
+use crate::ids::CellId;
 use crate::layer2::cells::{Cell, Cells, Measuring, Mobile, Roaming};
-use crate::record::capture::Capture;
-use crate::record::probe::{Wanted, tables};
-use crate::record::table::Names;
 use crate::run::install;
 use crate::run::ns2;
-use crate::run::options::{Part, Replication, RunOptions};
+use crate::run::options::{Replication, RunOptions, network_part};
 use crate::run::transports;
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -31,6 +28,10 @@ use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
     SignalSpec, Visit,
 };
+use roamlab_record::Names;
+use roamlab_record::capture::Capture;
+use roamlab_record::ids::{LinkId, NodeId};
+use roamlab_record::probe::{Wanted, tables};
 use roamlab_scenario::{
     ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
     Scenario, Way,
@@ -82,25 +83,25 @@ pub fn build_shared(
 
 /// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
 fn wanted(scenario: &Scenario, options: &RunOptions<'_>) -> Wanted {
-    let record = &scenario.record;
-    let packets = record.packets && options.wants("packets");
-    let causes = options.wants("causes")
-        || tables().any(|table| table.of_causes().any(|column| options.wants_column(table.name, column)));
+    let (record, selection) = (&scenario.record, options.selection());
+    let packets = record.packets && selection.wants("packets");
+    let causes = selection.wants("causes")
+        || tables().any(|table| table.of_causes().any(|column| selection.wants_column(table.name, column)));
     Wanted {
-        deliveries: record.deliveries && options.wants("deliveries"),
-        tcp: record.tcp && options.wants("tcp"),
-        variables: record.variables && options.wants("variables"),
+        deliveries: record.deliveries && selection.wants("deliveries"),
+        tcp: record.tcp && selection.wants("tcp"),
+        variables: record.variables && selection.wants("variables"),
         packets,
         // What is handed to a recorded queue is told of by packets too.
-        queues: options.wants("queue") || packets,
-        units: options.wants("units"),
-        drops: options.wants("drops"),
-        signalling: options.wants("signalling"),
-        handovers: options.wants("handovers"),
-        path_changes: options.wants("path_changes"),
+        queues: selection.wants("queue") || packets,
+        units: selection.wants("units"),
+        drops: selection.wants("drops"),
+        signalling: selection.wants("signalling"),
+        handovers: selection.wants("handovers"),
+        path_changes: selection.wants("path_changes"),
         // The causes of timeouts are found among the packets that buffers have released.
-        releases: options.wants("releases") || causes,
-        policing: options.wants("policing"),
+        releases: selection.wants("releases") || causes,
+        policing: selection.wants("policing"),
         causes,
     }
 }
@@ -500,12 +501,12 @@ impl<'a> Builder<'a> {
         network.start_beacons(&mut cx);
         let names = names(&network, &flows);
         if let Some(places) = capture {
-            cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter())));
+            cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter().map(Flow::headers))));
             cx.probes.traced = Some(u64::MAX);
         }
         network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
-        let size = Part::network(&NetworkSize::of(scenario));
+        let size = network_part(&NetworkSize::of(scenario));
         let world = World { flows, planes, names, events: 0, rare: None, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }

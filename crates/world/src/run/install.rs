@@ -3,11 +3,12 @@
 use crate::control::Alternative;
 use crate::control::agent::Agent;
 use crate::dataplane::node::{Domain, Nodes};
-use crate::ids::{DomainId, NodeId};
+use crate::ids::DomainId;
 use crate::layer2::cells::Cells;
 use roamlab_engine::Streams;
 use roamlab_mobility::{Installation, Keeps, MobilityAgent, MobilitySpec, Placement, Prediction, Topology};
 use roamlab_packet::{Addr, Dscp};
+use roamlab_record::ids::NodeId;
 use roamlab_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Run options: its number in the ensemble, a flag that stops it, its memory limit, the tables that it keeps.
 
-use crate::record::piece::Piece;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::Packet;
+use roamlab_record::{Part, Piece, SLACK, Selection, bytes_soon};
 use roamlab_scenario::{NetworkSize, megabytes};
 use std::fmt;
 
@@ -66,44 +66,15 @@ impl fmt::Debug for RunOptions<'_> {
 }
 
 impl RunOptions<'_> {
-    /// Whether this table is wanted, or a column of it.
-    pub fn wants(&self, table: &str) -> bool {
-        self.any(|name, _| name == table)
-    }
-
-    /// Whether this column is wanted.
-    pub fn wants_column(&self, table: &str, column: &str) -> bool {
-        self.any(|name, only| name == table && only.is_none_or(|only| only == column))
-    }
-
-    /// Whether everything is wanted, or one of what is satisfies `is`: a table, and the column if only that is wanted.
-    fn any(&self, is: impl Fn(&str, Option<&str>) -> bool) -> bool {
-        let parts = |name: &'_ str| match name.split_once('.') {
-            Some((table, column)) => is(table, Some(column)),
-            None => is(name, None),
-        };
-        self.tables.is_none_or(|tables| tables.iter().any(|name| parts(name)))
+    /// The tables and columns that are wanted.
+    pub fn selection(&self) -> Selection<'_> {
+        Selection(self.tables)
     }
 }
 
-/// What one part of a run takes in memory.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// The table, "packets under way", or "network".
-    pub name: &'static str,
-    /// Its rows.
-    pub rows: usize,
-    /// Bytes that it takes, or will take before long if it grows on.
-    pub bytes: u64,
-    /// What to write so that it does not grow.
-    pub help: &'static str,
-}
-
-impl Part {
-    /// The network of a run.
-    pub fn network(size: &NetworkSize) -> Part {
-        Part { name: NETWORK, rows: size.parts(), bytes: size.bytes(), help: "write a smaller network" }
-    }
+/// The network of a run, as a part of what it takes in memory.
+pub fn network_part(size: &NetworkSize) -> Part {
+    Part { name: NETWORK, rows: size.parts(), bytes: size.bytes(), help: "write a smaller network" }
 }
 
 /// A run would take more memory than it may.
@@ -136,15 +107,6 @@ impl fmt::Display for MemoryLimit {
 const NETWORK: &str = "network";
 
 const PACKETS: &str = "packets under way";
-
-/// More rows than a table gets between two looks at it, as a rule.
-pub const SLACK: usize = 1 << 16;
-
-/// What a vector of this length and capacity takes, or will after its next growth, if that is near: within `slack` elements.
-pub fn bytes_soon(length: usize, slack: usize, capacity: usize, size: usize) -> u64 {
-    let growth = if length + slack > capacity { 2 } else { 1 };
-    (growth * capacity * size) as u64
-}
 
 /// Refuses a run whose network and record, by their parts, and packets, of which there are `packets`, take more than `limit`.
 pub fn check_memory(

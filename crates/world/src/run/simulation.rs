@@ -3,14 +3,14 @@
 
 use crate::endpoints::outside::{Datagram, Egress};
 use crate::endpoints::stack::{Offer, Report};
-use crate::ids::{NodeId, Side};
-use crate::record::table::Table;
 use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{EVENTS_BETWEEN_LOOKS, Failure, World};
 use crate::run::{conclude, last_instant};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, FlowId};
+use roamlab_record::Table;
+use roamlab_record::ids::{NodeId, Side};
 use roamlab_scenario::Scenario;
 
 /// A run that is driven from outside.

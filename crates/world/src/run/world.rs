@@ -8,12 +8,13 @@ use crate::control::Agents;
 use crate::dataplane::network::{Decided, LocalDelivery, Network};
 use crate::endpoints::flows::{Carrier, Flows};
 use crate::event::Event;
-use crate::ids::{LinkId, NodeId};
-use crate::record::cause::CauseId;
-use crate::record::table::Names;
-use crate::run::options::{MemoryLimit, Part, Progress, RunOptions, check_memory};
+use crate::run::options::{MemoryLimit, Progress, RunOptions, check_memory};
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
+use roamlab_record::Names;
+use roamlab_record::Part;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, NodeId};
 use std::fmt;
 
 /// All of a run.

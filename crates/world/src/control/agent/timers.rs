@@ -1,7 +1,7 @@
 //! The causes of an agent's pending deadlines, and so of its actions at these times.
 
-use crate::record::cause::CauseId;
 use roamlab_engine::Time;
+use roamlab_record::cause::CauseId;
 use std::collections::VecDeque;
 
 /// What set a deadline of an agent.

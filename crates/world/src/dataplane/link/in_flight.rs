@@ -3,10 +3,10 @@
 use super::{HotLink, InFlight, Link, Links, flag};
 use crate::context::Context;
 use crate::event::Event;
-use crate::ids::{LinkId, Location};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, PacketId, Waiting};
 use roamlab_qdisc::Matching;
+use roamlab_record::ids::{LinkId, Location};
 use std::collections::VecDeque;
 
 impl Links {

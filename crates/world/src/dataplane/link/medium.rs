@@ -3,11 +3,11 @@
 use super::{Link, Links, Offered, SharedMedium, Station, flag};
 use crate::context::Context;
 use crate::event::Event;
-use crate::ids::{LinkId, Location};
 use roamlab_engine::{Rng, Time};
 use roamlab_packet::{Addr, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
+use roamlab_record::ids::{LinkId, Location};
 
 /// Whether a frame on this link to this address, which began at this time, gets across to its receiver.
 pub type GetsAcross<'a> = &'a dyn Fn(&Link, &Packet, Time) -> bool;

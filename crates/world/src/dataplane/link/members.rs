@@ -1,11 +1,11 @@
 //! The hosts associated with an 802.11 base station, and the signs of their presence. It sends no frames for others.
 
 use super::Links;
-use crate::ids::LinkId;
-use crate::record::cause::CauseId;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use roamlab_radio::Wifi;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::LinkId;
 use std::collections::BTreeMap;
 
 /// The hosts of a base station.
@@ -106,8 +106,9 @@ mod tests {
     use super::*;
     use crate::dataplane::link::End;
     use crate::dataplane::tx_queue::TxQueue;
-    use crate::ids::{CellId, NodeId};
+    use crate::ids::CellId;
     use roamlab_engine::Rate;
+    use roamlab_record::ids::NodeId;
 
     const HOST: Addr = Addr::new(1, 1);
 

@@ -2,10 +2,10 @@
 
 use super::{Link, Links, Start};
 use crate::context::Context;
-use crate::ids::LinkId;
 use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::PacketId;
 use roamlab_radio::{Opportunities, RecordedTransmitter};
+use roamlab_record::ids::LinkId;
 use std::sync::Arc;
 
 /// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that `roamlab why`
@@ -49,9 +49,9 @@ mod tests {
     use super::*;
     use crate::dataplane::link::End;
     use crate::dataplane::tx_queue::TxQueue;
-    use crate::ids::NodeId;
     use roamlab_engine::{Rate, Recording, Time};
     use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_record::ids::NodeId;
 
     #[test]
     fn an_outage_lasts_until_its_packet_is_sent() {

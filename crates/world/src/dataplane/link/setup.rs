@@ -3,10 +3,10 @@
 use super::{End, HotLink, Link, Links, Transmitter, flag, ns_per_byte};
 use crate::dataplane::forced::{ForcedDrops, LinkChange};
 use crate::dataplane::tx_queue::TxQueue;
-use crate::ids::{LinkId, NodeId};
-use crate::record::cause::CauseId;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_radio::LossProcess;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, NodeId};
 use std::collections::VecDeque;
 
 impl Links {

@@ -4,10 +4,10 @@ use super::{Link, Links, Start, Transmitter, flag};
 use crate::context::Context;
 use crate::dataplane::forced::{ForcedEvent, forced_event};
 use crate::event::Event;
-use crate::ids::{LinkId, Location};
-use crate::record::probe::Stop;
 use roamlab_engine::Duration;
 use roamlab_packet::{DropReason, Packet, PacketId, Waiting};
+use roamlab_record::Stop;
+use roamlab_record::ids::{LinkId, Location};
 use std::collections::VecDeque;
 
 impl Links {

@@ -4,12 +4,12 @@ use super::{Air, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, Link, Settled};
 use crate::dataplane::node::Nodes;
-use crate::ids::{LinkId, Location, NodeId};
 use crate::layer2::cells::Cells;
-use crate::record::cause::CauseId;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId};
 use roamlab_radio::Loss;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, Location, NodeId};
 
 /// What a medium has decided.
 #[derive(Copy, Clone, Debug)]

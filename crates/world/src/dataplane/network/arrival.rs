@@ -4,12 +4,13 @@ use super::ip::Origin;
 use super::{Listener, LocalDelivery, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, InFlight, Link};
-use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::record::cause::CauseId;
-use crate::record::probe::Stop;
+use crate::ids::CellId;
 use roamlab_engine::Time;
 use roamlab_mobility::Direction;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+use roamlab_record::Stop;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Network {
     /// A packet arrives over a link that does not list its packets in flight: such a link is always up, and no end of it

@@ -5,12 +5,13 @@ use crate::context::Context;
 use crate::dataplane::buffer::{HostBuffer, Mode};
 use crate::dataplane::route::HostRoute;
 use crate::event::Event;
-use crate::ids::{AgentIndex, HostAtAgent, Location, NodeId};
-use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
-use crate::record::probe::Stop;
+use crate::ids::{AgentIndex, HostAtAgent};
 use roamlab_engine::Duration;
 use roamlab_mobility::{Keeps, Via};
 use roamlab_packet::{Addr, DropReason, Dscp, Packet, PacketId, PacketPool};
+use roamlab_record::Stop;
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
+use roamlab_record::ids::{Location, NodeId};
 use std::collections::{BTreeSet, VecDeque};
 
 /// A route for a host that an agent asks for: the origin of the packets, their way, and whether the agent is told of them.

@@ -7,10 +7,11 @@ use super::{Listener, LocalDelivery, Network};
 use crate::context::Context;
 use crate::dataplane::route::{AgentSet, HostLookup, HostRoute};
 use crate::dataplane::tunnel::{self, Exit};
-use crate::ids::{AgentIndex, HostAtAgent, LinkId, Location, NodeId};
-use crate::record::probe::Stop;
+use crate::ids::{AgentIndex, HostAtAgent};
 use roamlab_mobility::{Direction, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId, Waiting};
+use roamlab_record::Stop;
+use roamlab_record::ids::{LinkId, Location, NodeId};
 use std::collections::VecDeque;
 
 /// Where a packet at a node comes from.

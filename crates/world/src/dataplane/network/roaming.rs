@@ -3,10 +3,11 @@
 use super::{Air, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, Link, Settled};
-use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::record::cause::CauseId;
+use crate::ids::CellId;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Network {
     /// What layer 2 learns from an outcome at a station; `started`: when its transmission began.

@@ -8,10 +8,11 @@ use crate::context::Context;
 use crate::control::agent::Agent;
 use crate::dataplane::link::End;
 use crate::dataplane::route::HostRoute;
-use crate::ids::{AgentIndex, HostAtAgent, Location, NodeId};
-use crate::record::cause::{Cause, CauseId, CurrentCause, Kind, data_seq};
+use crate::ids::{AgentIndex, HostAtAgent};
 use roamlab_mobility::{Direction, Input, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, PacketId};
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind, data_seq};
+use roamlab_record::ids::{Location, NodeId};
 
 impl Network {
     /// A packet takes a host route that its agent watches, or that may have branches.

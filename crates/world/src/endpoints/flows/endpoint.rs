@@ -3,13 +3,14 @@
 use super::{Carrier, Flows};
 use crate::context::Context;
 use crate::endpoints::flow::{Flow, Transport, Wake};
-use crate::endpoints::timeouts::Verdict;
 use crate::event::Event;
-use crate::ids::{Location, NodeId, Side};
-use crate::record::cause::CauseId;
-use crate::record::probe::{Delivery, PacketStep, Probes, Stop, TcpChange};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
+use roamlab_record::Verdict;
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::{Location, NodeId, Side};
+use roamlab_record::probe::Probes;
+use roamlab_record::{Delivery, PacketStep, Stop, TcpChange};
 use roamlab_traffic::Offer;
 use roamlab_transport::{QuicPacket, Segment, TcpFactKind};
 

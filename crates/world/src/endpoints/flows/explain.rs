@@ -2,10 +2,10 @@
 
 use super::{Carrier, Flows};
 use crate::context::Context;
-use crate::ids::NodeId;
-use crate::record::cause::{Cause, CauseId, Kind, segment};
 use roamlab_engine::Time;
 use roamlab_packet::{FlowId, Packet};
+use roamlab_record::cause::{Cause, CauseId, Kind, segment};
+use roamlab_record::ids::NodeId;
 use roamlab_transport::{TcpFact, TcpFactKind};
 
 impl Flows {

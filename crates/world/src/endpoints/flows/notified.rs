@@ -7,11 +7,11 @@ use super::{Carrier, Flows};
 use crate::context::{Announcement, Context, PathPhase};
 use crate::endpoints::path_notice::{Informed, Notice};
 use crate::event::Event;
-use crate::ids::{Location, NodeId, Side};
-use crate::record::cause::{Cause, CauseId, Kind};
-use crate::record::probe::PathChangeRow;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, FlowId};
+use roamlab_record::PathChangeRow;
+use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::ids::{Location, NodeId, Side};
 use roamlab_scenario::Notification;
 
 impl Flows {

@@ -6,9 +6,9 @@ use crate::context::Context;
 use crate::endpoints::flow::Transport;
 use crate::endpoints::outside::{Datagram, Egress, Payload};
 use crate::endpoints::stack::{Offer, Report, Stack};
-use crate::ids::{Location, NodeId, Side};
-use crate::record::probe::Stop;
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, wire};
+use roamlab_record::Stop;
+use roamlab_record::ids::{Location, NodeId, Side};
 
 impl Flows {
     fn stack(&mut self, FlowId(flow): FlowId) -> Option<&mut Stack> {

@@ -9,10 +9,10 @@ use crate::context::Context;
 use crate::endpoints::flow::{Flow, Transport};
 use crate::endpoints::units::{MOST_OPEN, Open};
 use crate::event::Event;
-use crate::ids::{NodeId, Side};
-use crate::record::probe::UnitRow;
 use roamlab_engine::Bytes;
 use roamlab_packet::{FlowId, Packet};
+use roamlab_record::UnitRow;
+use roamlab_record::ids::{NodeId, Side};
 use roamlab_traffic::{App, Came, Offer, Unit};
 
 impl Flows {

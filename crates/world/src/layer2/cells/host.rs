@@ -1,11 +1,12 @@
 //! A mobile host.
 
 use super::Roaming;
-use crate::ids::{CellId, LinkId};
-use crate::record::cause::CauseId;
+use crate::ids::CellId;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Waiting;
 use roamlab_radio::{Meter, Motion, Signal, UplinkChoice};
+use roamlab_record::cause::CauseId;
+use roamlab_record::ids::LinkId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The moving part of a mobile host.

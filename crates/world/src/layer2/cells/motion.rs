@@ -3,12 +3,13 @@
 use super::{Backlog, Cells, Measuring};
 use crate::context::{Context, News, PathPhase};
 use crate::event::Event;
-use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::record::cause::{Cause, CauseId, Kind};
-use crate::record::probe::HandoverPhase;
+use crate::ids::CellId;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use roamlab_radio::{Condition, Finding, Motion};
+use roamlab_record::HandoverPhase;
+use roamlab_record::cause::{Cause, CauseId, Kind};
+use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Cells {
     /// The next motion of a host's plan, and the cell that it is about.

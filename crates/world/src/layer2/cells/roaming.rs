@@ -3,11 +3,12 @@
 use super::Cells;
 use crate::context::Context;
 use crate::event::Event;
-use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::record::cause::{Cause, CauseId, CurrentCause, Kind};
+use crate::ids::CellId;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use roamlab_radio::{Offer, Roamer, StationAction, StationEvent, Wifi};
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
+use roamlab_record::ids::{LinkId, Location, NodeId};
 use std::collections::BTreeMap;
 
 /// The roaming part of a mobile host.

@@ -315,5 +315,5 @@ fn a_host_without_a_cell_keeps_as_many_packets_as_it_may() {
         world.planes.send(host, packet);
         assert_eq!(world.planes.network.cells.packets_waiting(), number.min(limit));
     }
-    assert_eq!(world.planes.cx.probes.drops.reasons(), [DropReason::LinkDown; 2]);
+    assert_eq!(world.planes.cx.drop_reasons(), [DropReason::LinkDown; 2]);
 }

@@ -8,26 +8,26 @@ macro_rules! totals {
         $(#[doc = $about])+
         #[derive(Clone, Debug)]
         pub struct $table {
-            $($(#[doc = $meaning])+ pub $field: $crate::record::table::Column,)+
+            $($(#[doc = $meaning])+ pub $field: $crate::table::Column,)+
         }
 
         impl $table {
             /// Its schema.
-            pub const SCHEMA: $crate::record::schema::TableSchema = $crate::record::schema::schema!(
+            pub const SCHEMA: $crate::schema::TableSchema = $crate::schema::schema!(
                 $name, ($($about)+), "", "",
-                $(($($meaning)+) $field: $crate::record::schema::Kind::$kind, &[];)+
+                $(($($meaning)+) $field: $crate::schema::Kind::$kind, &[];)+
             );
 
             /// The table, with the columns that are wanted.
-            pub fn into_table(self, options: &$crate::run::options::RunOptions<'_>) -> $crate::record::table::Table {
+            pub fn into_table(self, selection: $crate::Selection<'_>) -> $crate::table::Table {
                 let mut columns = Vec::new();
                 $(
-                    debug_assert_eq!(self.$field.kind(), $crate::record::schema::Kind::$kind, stringify!($field));
-                    if options.wants_column($name, stringify!($field)) {
+                    debug_assert_eq!(self.$field.kind(), $crate::schema::Kind::$kind, stringify!($field));
+                    if selection.wants_column($name, stringify!($field)) {
                         columns.push((stringify!($field), self.$field));
                     }
                 )+
-                $crate::record::table::Table { name: $name, columns }
+                $crate::table::Table { name: $name, columns }
             }
         }
     };

@@ -1,8 +1,8 @@
 //! Tables: rows in, columns out.
 
 use crate::ids::{LinkId, Location, NodeId};
-use crate::record::piece::{Piece, Slice};
-use crate::record::schema::Kind;
+use crate::piece::{Piece, Slice};
+use crate::schema::Kind;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
@@ -244,18 +244,18 @@ impl Value for &'static str {
 /// Says that values of these types are words of a short list, `ALL`.
 macro_rules! words {
     ($($type:ty $(= $words:expr)?),+ $(,)?) => {$(
-        impl $crate::record::table::Encode for $type {
+        impl $crate::table::Encode for $type {
             type Stored = u32;
 
             const IS_WORD: bool = true;
 
             $(const WORDS: &'static [(&'static str, &'static str)] = $words;)?
 
-            fn encode(self, _: &$crate::record::table::Names) -> u32 {
+            fn encode(self, _: &$crate::table::Names) -> u32 {
                 self as u32
             }
 
-            fn list(_: &$crate::record::table::Names) -> Vec<&str> {
+            fn list(_: &$crate::table::Names) -> Vec<&str> {
                 <$type>::ALL.iter().map(|value| value.name()).collect()
             }
         }
@@ -273,7 +273,7 @@ macro_rules! vocabulary {
             }
         }
 
-        $crate::record::table::words!($type = &[$(($word, concat!($($meaning),+).trim_ascii_start()),)+]);
+        $crate::table::words!($type = &[$(($word, concat!($($meaning),+).trim_ascii_start()),)+]);
     };
 }
 
@@ -427,10 +427,10 @@ macro_rules! table {
 
         impl $table {
             /// Its schema.
-            pub const SCHEMA: $crate::record::schema::TableSchema = $crate::record::schema::schema!(
+            pub const SCHEMA: $crate::schema::TableSchema = $crate::schema::schema!(
                 $name, ($($about)+), $recorded, $limit,
                 $(($($meaning)+) $field:
-                    <$type as $crate::record::table::Value>::KIND, <$type as $crate::record::table::Value>::WORDS;)+
+                    <$type as $crate::table::Value>::KIND, <$type as $crate::table::Value>::WORDS;)+
             );
 
             /// Appends a row.
@@ -439,8 +439,8 @@ macro_rules! table {
             }
 
             /// What its rows take, or will after their next growth, if that is near.
-            pub fn part(&self) -> crate::run::options::Part {
-                let mut part = crate::run::options::Part {
+            pub fn part(&self) -> crate::memory::Part {
+                let mut part = crate::memory::Part {
                     name: Self::SCHEMA.name,
                     rows: 0,
                     bytes: 0,
@@ -448,9 +448,9 @@ macro_rules! table {
                 };
                 $(
                     part.rows = self.$field.len();
-                    part.bytes += crate::run::options::bytes_soon(
+                    part.bytes += crate::memory::bytes_soon(
                         part.rows,
-                        crate::run::options::SLACK,
+                        crate::memory::SLACK,
                         self.$field.capacity(),
                         size_of::<$type>(),
                     );
@@ -461,14 +461,14 @@ macro_rules! table {
             /// The table, with the columns that are wanted.
             pub fn into_table(
                 self,
-                names: &crate::record::table::Names,
-                options: &crate::run::options::RunOptions<'_>,
-            ) -> crate::record::table::Table {
+                names: &crate::table::Names,
+                selection: crate::Selection<'_>,
+            ) -> crate::table::Table {
                 let mut columns = Vec::new();
-                $(if options.wants_column($name, stringify!($field)) {
-                    columns.push((stringify!($field), crate::record::table::Value::column(self.$field, names)));
+                $(if selection.wants_column($name, stringify!($field)) {
+                    columns.push((stringify!($field), crate::table::Value::column(self.$field, names)));
                 })+
-                crate::record::table::Table { name: $name, columns }
+                crate::table::Table { name: $name, columns }
             }
         }
     };

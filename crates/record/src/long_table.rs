@@ -1,7 +1,7 @@
 //! Long tables: rows in, columns out during the run.
 
-use crate::record::piece::Slice;
-use crate::record::table::{Column, Element, Encode, Names};
+use crate::piece::Slice;
+use crate::table::{Column, Element, Encode, Names};
 
 /// A table whose rows become columns a block at a time, while the processor's cache has them, and whose columns can be
 /// streamed in pieces during the run.
@@ -63,15 +63,15 @@ macro_rules! long_table {
 
         #[derive(Clone, Debug, Default)]
         struct $columns {
-            $($field: Vec<<$type as crate::record::table::Encode>::Stored>,)+
+            $($field: Vec<<$type as crate::table::Encode>::Stored>,)+
         }
 
         impl $table {
             /// Its schema.
-            pub const SCHEMA: $crate::record::schema::TableSchema = $crate::record::schema::schema!(
+            pub const SCHEMA: $crate::schema::TableSchema = $crate::schema::schema!(
                 $name, ($($about)+), $recorded, $limit,
                 $(($($meaning)+) $field:
-                    <$type as $crate::record::table::Value>::KIND, <$type as $crate::record::table::Value>::WORDS;)+
+                    <$type as $crate::table::Value>::KIND, <$type as $crate::table::Value>::WORDS;)+
             );
 
             /// Appends a row.
@@ -80,21 +80,21 @@ macro_rules! long_table {
             }
 
             /// What its rows take, or will after their next growth, if that is near.
-            pub fn part(&self) -> crate::run::options::Part {
+            pub fn part(&self) -> crate::memory::Part {
                 let rows = self.in_columns + self.rows.len();
                 let bytes = (self.rows.capacity() * size_of::<$row>()) as u64;
                 // What leaves in pieces is short again before it has to grow.
-                let slack = if self.streamed > 0 { self.in_columns } else { crate::run::options::SLACK };
-                let mut part = crate::run::options::Part { name: $name, rows, bytes, help: $limit };
+                let slack = if self.streamed > 0 { self.in_columns } else { crate::memory::SLACK };
+                let mut part = crate::memory::Part { name: $name, rows, bytes, help: $limit };
                 $(
-                    let size = size_of::<<$type as crate::record::table::Encode>::Stored>();
-                    part.bytes += crate::run::options::bytes_soon(self.in_columns, slack, self.columns.$field.capacity(), size);
+                    let size = size_of::<<$type as crate::table::Encode>::Stored>();
+                    part.bytes += crate::memory::bytes_soon(self.in_columns, slack, self.columns.$field.capacity(), size);
                 )+
                 part
             }
         }
 
-        impl crate::record::long_table::LongTable for $table {
+        impl crate::long_table::LongTable for $table {
             fn rows_in_columns(&self) -> usize {
                 self.in_columns
             }
@@ -103,9 +103,9 @@ macro_rules! long_table {
                 self.streamed
             }
 
-            fn move_to_columns(&mut self, names: &crate::record::table::Names, wants: crate::record::long_table::Wants<'_>) {
+            fn move_to_columns(&mut self, names: &crate::table::Names, wants: crate::long_table::Wants<'_>) {
                 $(if wants(stringify!($field)) {
-                    let stored = self.rows.iter().map(|row| crate::record::table::Encode::encode(row.$field, names));
+                    let stored = self.rows.iter().map(|row| crate::table::Encode::encode(row.$field, names));
                     self.columns.$field.extend(stored);
                 })+
                 self.in_columns += self.rows.len();
@@ -115,13 +115,13 @@ macro_rules! long_table {
             fn stream(
                 &mut self,
                 rows: usize,
-                names: &crate::record::table::Names,
-                wants: crate::record::long_table::Wants<'_>,
-                take: &mut dyn FnMut(crate::record::long_table::Columns<'_>),
+                names: &crate::table::Names,
+                wants: crate::long_table::Wants<'_>,
+                take: &mut dyn FnMut(crate::long_table::Columns<'_>),
             ) {
                 let (mut columns, is_first) = (Vec::new(), self.streamed == 0);
                 $(if wants(stringify!($field)) {
-                    let slice = crate::record::long_table::slice_of::<$type>(&self.columns.$field[..rows], is_first, names);
+                    let slice = crate::long_table::slice_of::<$type>(&self.columns.$field[..rows], is_first, names);
                     columns.push((stringify!($field), slice));
                 })+
                 take(columns);
@@ -133,13 +133,13 @@ macro_rules! long_table {
 
             fn take_columns(
                 &mut self,
-                names: &crate::record::table::Names,
-                wants: crate::record::long_table::Wants<'_>,
-            ) -> Vec<(&'static str, crate::record::table::Column)> {
+                names: &crate::table::Names,
+                wants: crate::long_table::Wants<'_>,
+            ) -> Vec<(&'static str, crate::table::Column)> {
                 let mut columns = Vec::new();
                 $(if wants(stringify!($field)) {
                     let stored = std::mem::take(&mut self.columns.$field);
-                    columns.push((stringify!($field), crate::record::table::column_of::<$type>(stored, names)));
+                    columns.push((stringify!($field), crate::table::column_of::<$type>(stored, names)));
                 })+
                 columns
             }

@@ -84,12 +84,12 @@ impl TableSchema {
 macro_rules! schema {
     ($name:expr, ($($about:literal)+), $recorded:expr, $limit:expr,
         $(($($meaning:literal)+) $field:ident: $kind:expr, $words:expr;)+) => {
-        $crate::record::schema::TableSchema {
+        $crate::schema::TableSchema {
             name: $name,
             about: concat!($($about),+).trim_ascii_start(),
             recorded: $recorded,
             limit: $limit,
-            columns: &[$($crate::record::schema::ColumnSchema {
+            columns: &[$($crate::schema::ColumnSchema {
                 name: stringify!($field),
                 kind: $kind,
                 meaning: concat!($($meaning),+).trim_ascii_start(),

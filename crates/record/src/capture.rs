@@ -4,15 +4,14 @@
 //! Ports are invented. A flow's sender has a separate one, its receiver [`DISCARD`]. Signalling has [`AGENTS`], and the
 //! management frames of layer 2, which have no IP header on the air, [`MANAGEMENT`].
 
-use crate::endpoints::flow::{Flow, Transport};
 use crate::ids::{Location, Side};
-use crate::record::probe::{PacketKind, Stop};
-use crate::record::table::{Column, Names, Table, table};
-use crate::run::options::{Part, SLACK, bytes_soon};
+use crate::memory::{Part, SLACK, bytes_soon};
+use crate::selection::Selection;
+use crate::stops::{PacketKind, Stop};
+use crate::table::{Column, Names, Table, table};
 use roamlab_engine::Time;
 use roamlab_packet::wire::{Content, Segment, read, write};
 use roamlab_packet::{Addr, FlowId, IpHeader, PacketId, PacketPool, TcpFlags, TcpHeader};
-use roamlab_transport::Handshake;
 use std::collections::BTreeSet;
 
 /// The port of every receiver (RFC 863: what comes there is thrown away).
@@ -64,19 +63,35 @@ table! {
     }
 }
 
+/// What the headers of a flow's packets have.
+#[derive(Copy, Clone, Debug)]
+pub struct FlowHeaders {
+    /// The address of its sender.
+    pub sender: Addr,
+    /// Payload of a segment; 0: not TCP.
+    pub segment: u32,
+    /// Segment 0 is a SYN.
+    pub has_syn: bool,
+    /// The receiver has a SYN too.
+    pub three_way: bool,
+    /// The receiver sends blocks of SACK.
+    pub sack: bool,
+    /// The shift of the receiver's window (RFC 7323 §2).
+    pub shift: u32,
+}
+
+impl FlowHeaders {
+    /// Those of datagrams from `sender`.
+    pub const fn datagrams(sender: Addr) -> FlowHeaders {
+        FlowHeaders { sender, segment: 0, has_syn: false, three_way: false, sack: false, shift: 0 }
+    }
+}
+
 /// A flow on the wire.
 #[derive(Copy, Clone, Debug)]
 struct Wire {
-    sender: Addr,
+    headers: FlowHeaders,
     port: u16,
-    /// Payload of a segment.
-    segment: u32,
-    /// Segment 0 is a SYN.
-    has_syn: bool,
-    /// The receiver has a SYN too.
-    three_way: bool,
-    sack: bool,
-    shift: u32,
     /// The number of the FIN, if one was sent.
     fin: u32,
 }
@@ -109,10 +124,12 @@ pub struct Sight<'a> {
 
 impl Capture {
     /// Nothing yet of what goes by the nodes and links of these names.
-    pub fn new<'a>(wanted: &[String], names: &Names, flows: impl Iterator<Item = &'a Flow>) -> Capture {
+    pub fn new(wanted: &[String], names: &Names, flows: impl Iterator<Item = FlowHeaders>) -> Capture {
         let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
         let places = Location::all(names).filter(|(_, name)| wanted.contains(name)).map(|(place, _)| place);
-        let flows = flows.zip(0..).map(|(flow, number)| Wire::of(flow, number));
+        let port = |number: u32| SENDERS.0 + (number % SENDERS.1) as u16;
+        let flows =
+            flows.zip(0..).map(|(headers, number)| Wire { headers, port: port(number), fin: u32::MAX });
         let (places, flows) = (places.collect(), flows.collect());
         Capture { places, flows, frames: Frames::default(), bytes: Vec::new() }
     }
@@ -124,7 +141,7 @@ impl Capture {
         let Some(&IpHeader { src: source, dst: destination, .. }) = headers.last() else { return };
         let wire = self.flows.get_mut(packet.flow.0 as usize);
         if let Some(wire) = wire
-            && source == wire.sender
+            && source == wire.headers.sender
             && packet.flags().has(TcpFlags::FIN)
         {
             wire.fin = packet.seq();
@@ -154,7 +171,7 @@ impl Capture {
                 write(&mut self.bytes, &headers, id, &Content::Tcp(segment))
             }
             Some(wire) => {
-                let side = if source == wire.sender { Side::Sender } else { Side::Receiver };
+                let side = if source == wire.headers.sender { Side::Sender } else { Side::Receiver };
                 let tcp = pool.tcp_header(sight.packet);
                 let room = datagram.saturating_sub(40 + u64::from(tcp.payload));
                 let options = wire.options(side, &tcp, room);
@@ -192,42 +209,18 @@ impl Capture {
 
     /// Its tables: the packets, and the bytes of all of them.
     pub fn into_tables(self, names: &Names) -> [Table; 2] {
-        let frames = self.frames.into_table(names, &crate::run::options::RunOptions::default());
+        let frames = self.frames.into_table(names, Selection::default());
         [frames, Table { name: "frame_bytes", columns: vec![("byte", Column::U8(self.bytes))] }]
     }
 }
 
 impl Wire {
-    fn of(flow: &Flow, number: u32) -> Wire {
-        let port = SENDERS.0 + (number % SENDERS.1) as u16;
-        let plain = Wire {
-            sender: flow.addresses[Side::Sender.index()],
-            port,
-            segment: 0,
-            has_syn: false,
-            three_way: false,
-            sack: false,
-            shift: 0,
-            fin: u32::MAX,
-        };
-        let Transport::Tcp { receiver, .. } = &flow.transport else { return plain };
-        let params = receiver.params();
-        Wire {
-            segment: params.segment.0 as u32,
-            has_syn: matches!(params.handshake, Handshake::Syn | Handshake::ThreeWay),
-            three_way: params.handshake == Handshake::ThreeWay,
-            sack: params.sack_blocks > 0,
-            shift: receiver.window_shift(),
-            ..plain
-        }
-    }
-
     /// The number of a segment's first byte.
     fn byte(&self, segment: u32) -> u32 {
         let before_fin = segment.min(self.fin);
-        let data = before_fin.saturating_sub(u32::from(self.has_syn));
+        let data = before_fin.saturating_sub(u32::from(self.headers.has_syn));
         let signs = (before_fin - data).wrapping_add(segment - before_fin);
-        data.wrapping_mul(self.segment).wrapping_add(signs)
+        data.wrapping_mul(self.headers.segment).wrapping_add(signs)
     }
 
     fn segment<'a>(&self, side: Side, tcp: &TcpHeader, options: &'a [u8]) -> Segment<'a> {
@@ -244,11 +237,11 @@ impl Wire {
             },
             Side::Receiver => {
                 let syn = tcp.flags.has(TcpFlags::SYN);
-                let bytes = u64::from(tcp.window) * u64::from(self.segment);
-                let window = if syn { bytes } else { bytes >> self.shift };
+                let bytes = u64::from(tcp.window) * u64::from(self.headers.segment);
+                let window = if syn { bytes } else { bytes >> self.headers.shift };
                 Segment {
                     ports: [DISCARD, self.port],
-                    seq: u32::from(self.three_way && !syn),
+                    seq: u32::from(self.headers.three_way && !syn),
                     ack: if acknowledges { self.byte(tcp.ack) } else { 0 },
                     flags: tcp.flags,
                     window: u16::try_from(window).unwrap_or(u16::MAX),
@@ -265,12 +258,12 @@ impl Wire {
         let mut options = Vec::with_capacity(40);
         if tcp.flags.has(TcpFlags::SYN) {
             options.extend([2, 4]); // RFC 9293 §3.7.1
-            options.extend(u16::try_from(self.segment).unwrap_or(u16::MAX).to_be_bytes());
-            if self.sack {
+            options.extend(u16::try_from(self.headers.segment).unwrap_or(u16::MAX).to_be_bytes());
+            if self.headers.sack {
                 options.extend([1, 1, 4, 2]); // RFC 2018 §2
             }
-            if self.three_way {
-                options.extend([1, 3, 3, self.shift as u8]); // RFC 7323 §2.2
+            if self.headers.three_way {
+                options.extend([1, 3, 3, self.headers.shift as u8]); // RFC 7323 §2.2
             }
         }
         let blocks = tcp.sacks.as_slice();
@@ -306,23 +299,22 @@ mod tests {
     use super::*;
     use roamlab_packet::AccEcnOption;
 
-    const WIRE: Wire = Wire {
+    const HEADERS: FlowHeaders = FlowHeaders {
         sender: Addr::node(1),
-        port: 50_000,
         segment: 1000,
         has_syn: true,
         three_way: true,
         sack: true,
         shift: 0,
-        fin: u32::MAX,
     };
+    const WIRE: Wire = Wire { headers: HEADERS, port: 50_000, fin: u32::MAX };
 
     #[test]
     fn segments_count_their_bytes_and_syn_and_fin_one() {
         assert_eq!([0, 1, 2, 11].map(|number| WIRE.byte(number)), [0, 1, 1001, 10_001]);
         let closed = Wire { fin: 11, ..WIRE };
         assert_eq!([11, 12].map(|number| closed.byte(number)), [10_001, 10_002]);
-        let bare = Wire { has_syn: false, ..WIRE };
+        let bare = Wire { headers: FlowHeaders { has_syn: false, ..HEADERS }, ..WIRE };
         assert_eq!([0, 1, 2].map(|number| bare.byte(number)), [0, 1000, 2000]);
         assert_eq!(bare.byte(5_000_000), 5_000_000_000u64 as u32, "the number goes round");
     }

@@ -4,7 +4,7 @@
 //! none. Rows are appended in the order of events, so a chain leads to ever smaller ids and never forward in time.
 
 use crate::ids::{LinkId, Location};
-use crate::record::table::{Encode, Names, table, vocabulary};
+use crate::table::{Encode, Names, table, vocabulary};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use std::collections::BTreeMap;
