@@ -1,4 +1,4 @@
-//! The tables that a run fills while it goes on.
+//! The tables that a run fills while it continues.
 
 use crate::cause::CauseId;
 use crate::ids::{LinkId, Location, NodeId};
