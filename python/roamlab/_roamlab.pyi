@@ -61,6 +61,16 @@ def tables() -> list[tuple[str, str, str, list[tuple[str, str, str, str, list[tu
     type, unit (empty: none), meaning, and the words that it can hold with their meaning, if these are few.
     """
 
+def replay_queue(
+    queue: str, seed: int, arrivals: tuple[Any, Any, Any, Any], rates: list[tuple[int, int]]
+) -> tuple[Any, Any]:
+    """What becomes of packets in a queue, given as JSON like `{"kind": "codel"}`, before a link.
+
+    `arrivals` are arrays in order of time: times in ns (uint64), sizes in bytes and flows (uint32), ECN bits (uint8);
+    `rates` when the link has which rate in bit/s, the first from 0. Gives when each packet left the queue, in ns, and
+    how: 0 served, 1 marked, 2 dropped. Random numbers belong to packets and follow from the seed. Raises `ValueError`.
+    """
+
 def build_hash() -> str:
     """A hash of the engine's sources."""
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import roamlab as rl
-from roamlab.against import comparison, recordings
+from roamlab.against import comparison, fates, qdiscs, recordings
+from roamlab.against.arrivals import PATTERNS
 from roamlab.against.cases import CONTROLS, cases
 from roamlab.against.measures import Measures, difference
 from roamlab.kernel import build, cache
@@ -115,3 +116,31 @@ def test_the_kernel_does_what_is_recorded_of_it() -> None:
         pytest.skip(f"another kernel is built, not {found.kernel}")
     for case, measures in found.runs[::60]:
         assert recordings.made(case, kernel=True) == measures
+
+
+def test_our_queues_do_with_each_packet_what_is_recorded_of_the_kernel_s() -> None:
+    found = fates.read()
+    assert found.packets * len(PATTERNS) >= 1_000_000
+    for kind in found.origins:
+        compared = list(fates.compare(found, kind, fates.ways_of(kind)[0]))
+        assert [one.pattern for one in compared] == [pattern.name for pattern in PATTERNS]
+        assert [one.pattern for one in compared if not one.identical] == [], kind
+        assert sum(one.kernel.share(fates.DROPPED) for one in compared) > 1, kind
+
+
+def test_the_rfc_s_codel_is_not_linux_s() -> None:
+    shares = [one.same for one in fates.compare(fates.read(), "codel", "default")]
+    assert 0.8 < sum(shares) / len(shares) < 0.9
+
+
+def test_recorded_fates_read_back_as_they_were_written(tmp_path: Path) -> None:
+    fates.write(fates.read(), tmp_path / "again.xz")
+    assert (tmp_path / "again.xz").read_bytes() == fates.FILE.read_bytes()
+
+
+@pytest.mark.skipif(
+    not qdiscs.unpacked().is_dir(), reason="no kernel source is unpacked: `--queues --live` does it"
+)
+def test_the_kernel_s_queues_do_what_is_recorded_of_them() -> None:
+    with qdiscs.Programs() as programs:
+        assert fates.repeat(programs, fates.read(), ["codel", "pie"], 7) == 6

@@ -47,8 +47,9 @@ ALLOWED: dict[str, set[str]] = {
         "roamlab-world",
     }
     | {"rustix", "thiserror"},
+    # The binding passes arrivals through a queue, which it reads as JSON.
     "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-kernel", "roamlab-scenario"}
-    | {"roamlab-record", "roamlab-world", "thiserror"},
+    | {"roamlab-packet", "roamlab-qdisc", "roamlab-record", "roamlab-world", "serde_json", "thiserror"},
     # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
     "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},
 }

@@ -102,6 +102,18 @@ impl Rng {
         Rng(Generator::Own(Box::new(ChaCha8Rng::from_seed(hash.finalize().into()))))
     }
 
+    /// A stream of MRG32k3a from `seed`, 1 to 2^31 − 2. Its clones are that stream too.
+    pub fn shared(seed: u64) -> Rng {
+        Rng(Generator::Shared(Rc::new(Cell::new(Mrg32k3a::new(seed, 0)))))
+    }
+
+    /// Lets a shared stream, and so all its clones, begin anew from another seed. A stream of its own stays as it is.
+    pub fn restart(&self, seed: u64) {
+        if let Generator::Shared(state) = &self.0 {
+            state.set(Mrg32k3a::new(seed, 0));
+        }
+    }
+
     /// A number in [0, 1) with 53 random bits; with ns-2's generator in (0, 1) with 32.
     pub fn uniform(&mut self) -> f64 {
         match &mut self.0 {
@@ -137,6 +149,19 @@ impl Rng {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shared_stream_begins_anew_with_its_clones_and_another_does_not() {
+        let (mut shared, mut own) = (Rng::shared(7), Rng::named(1, 0, "own"));
+        let mut clone = shared.clone();
+        let numbers = [shared.uniform(), clone.uniform()];
+        assert_ne!(numbers[0], numbers[1]);
+        shared.restart(7);
+        assert_eq!(numbers, [clone.uniform(), shared.uniform()]);
+        let first = own.uniform();
+        own.restart(7);
+        assert_ne!(own.uniform(), first);
+    }
 
     #[test]
     fn a_stream_is_a_function_of_seed_run_and_name() {

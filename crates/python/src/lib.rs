@@ -5,6 +5,7 @@ mod errors;
 mod files;
 mod kernel;
 mod pool;
+mod queues;
 mod scenarios;
 
 use errors::{MemoryLimitError, ScenarioError, SimulationError, scenario_error};
@@ -88,6 +89,20 @@ fn build_hash() -> &'static str {
     env!("ROAMLAB_BUILD_HASH")
 }
 
+/// What becomes of arrivals (arrays of times in ns, sizes in bytes, flows, ECN bits) in a queue, given as JSON, before a link
+/// whose rates are given by times in ns and bit/s: arrays of the times at which packets left the queue, and of 0 (served), 1
+/// (marked) or 2 (dropped).
+#[pyfunction]
+fn replay_queue<'py>(
+    py: Python<'py>,
+    queue: &str,
+    seed: u64,
+    arrivals: queues::Arrivals<'py>,
+    rates: Vec<(u64, u64)>,
+) -> PyResult<queues::Ends<'py>> {
+    queues::replayed(py, queue, seed, &arrivals, &rates)
+}
+
 /// One run; its tables. `memory`: bytes that its record may take. `tell(now_ns, events)` is called now and then. `capture`:
 /// nodes and links whose packets are captured.
 #[pyfunction]
@@ -159,6 +174,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(usual_variant, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(replay_queue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)
 }

@@ -6,13 +6,16 @@
 
 use crate::forwarded::{Exemption, exempting_params, validate_mark};
 use crate::timed::Timed;
-use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::PacketId;
 
 exempting_params! {
     /// CoDel: drops or marks at the head while the time in the queue stays above a target.
     own {
+        /// Whose rules: with `linux` the times of drops follow Linux's approximate root, and time has units of 1024 ns
+        /// (default rfc).
+        rules: Rules = Rules::Rfc;
         /// Packets that may wait (default 1000 pkt, Linux's `codel`).
         limit: Packets = Packets(1000);
         /// Acceptable time in the queue (default 5 ms, RFC 8289 §4.3).
@@ -29,8 +32,8 @@ exempting_params! {
 
 impl Params {
     fn law(&self) -> Law {
-        let Params { target, interval, max_packet, mark_ecn, .. } = *self;
-        Law { target, interval, max_packet: max_packet.0, mark_ecn, exemption: self.exemption() }
+        let Params { rules, target, interval, max_packet, mark_ecn, .. } = *self;
+        Law::new(rules, (target, interval), (max_packet, mark_ecn), self.exemption())
     }
 }
 
@@ -53,18 +56,39 @@ pub(crate) fn validate_interval(interval: Duration) -> Result<(), BadField> {
 /// What CoDel goes by.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Law {
+    rules: Rules,
+    /// The bits of a time in ns that the rules see.
+    seen: u64,
     pub target: Duration,
-    pub interval: Duration,
-    pub max_packet: u64,
-    pub mark_ecn: bool,
+    interval: Duration,
+    max_packet: u64,
+    mark_ecn: bool,
     pub exemption: Exemption,
 }
 
+/// Linux's unit of time is 2^10 ns (`CODEL_SHIFT`).
+const LINUX_UNIT: u32 = 10;
+
 impl Law {
-    /// RFC 8289 §5.6, `control_law`: the time of the drop after the one at `from`, which is number `count`.
-    fn next_drop(&self, from: Time, count: u32) -> Time {
-        let span = self.interval.as_nanos() as f64 / libm::sqrt(f64::from(count));
-        from + Duration::from_nanos(span as u64)
+    /// The law of a discipline's parameters.
+    pub(crate) fn new(
+        rules: Rules,
+        (target, interval): (Duration, Duration),
+        (max_packet, mark_ecn): (Bytes, bool),
+        exemption: Exemption,
+    ) -> Law {
+        let seen = match rules {
+            Rules::Rfc => u64::MAX,
+            Rules::Linux => u64::MAX << LINUX_UNIT,
+        };
+        let [target, interval] = [target, interval].map(|span| Duration::from_nanos(span.as_nanos() & seen));
+        Law { rules, seen, target, interval, max_packet: max_packet.0, mark_ecn, exemption }
+    }
+
+    /// A time as the rules see it.
+    #[inline(always)]
+    pub(crate) fn seen(&self, time: Time) -> Time {
+        Time::from_nanos(time.as_nanos() & self.seen)
     }
 }
 
@@ -76,6 +100,8 @@ pub(crate) struct Control {
     drop_next: Time,
     count: u32,
     last_count: u32,
+    /// With Linux's rules, 2^16/√count, as far as its iteration has come.
+    root: u16,
     dropping: bool,
     /// How long the last packet had waited.
     pub(crate) sojourn: Duration,
@@ -92,7 +118,8 @@ impl Control {
         law: &Law,
         cx: &QdiscCx<'_>,
     ) -> Option<(PacketId, bool)> {
-        let Some((packet, sojourn)) = line.pop(cx.now, cx.pool) else {
+        let now = law.seen(cx.now);
+        let Some((packet, sojourn)) = line.pop(now, cx.pool) else {
             self.first_above = None;
             self.sojourn = Duration::ZERO;
             return None;
@@ -102,8 +129,11 @@ impl Control {
             self.first_above = None;
             return Some((packet, false));
         }
-        let may_drop = self.first_above.is_some_and(|due| cx.now >= due);
-        self.first_above.get_or_insert(cx.now + law.interval);
+        let may_drop = self.first_above.is_some_and(|due| match law.rules {
+            Rules::Rfc => now >= due,
+            Rules::Linux => now > due,
+        });
+        self.first_above.get_or_insert(now + law.interval);
         Some((packet, may_drop))
     }
 
@@ -135,7 +165,7 @@ impl Control {
     #[inline(always)]
     fn spared(&mut self, line: &mut Timed, law: &Law, cx: &QdiscCx<'_>) -> Option<PacketId> {
         line.head().filter(|head| law.exemption.spares(head, cx.pool))?;
-        let (packet, sojourn) = line.pop(cx.now, cx.pool)?;
+        let (packet, sojourn) = line.pop(law.seen(cx.now), cx.pool)?;
         self.sojourn = sojourn;
         Some(packet)
     }
@@ -150,15 +180,17 @@ impl Control {
         law: &Law,
         cx: &mut QdiscCx<'_>,
     ) -> Option<PacketId> {
+        let now = law.seen(cx.now);
         if !self.dropping {
-            self.begin(law, cx.now);
+            self.begin(law, now);
             let marked = cx.notify(packet, law.mark_ecn).or_else(|| self.spared(line, law, cx));
             return marked.or_else(|| self.look(line, others, law, cx).map(|(packet, _)| packet));
         }
-        while cx.now >= self.drop_next {
+        while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
+            self.improve_root();
             if let Some(left) = cx.notify(packet, law.mark_ecn).or_else(|| self.spared(line, law, cx)) {
-                self.drop_next = law.next_drop(self.drop_next, self.count);
+                self.drop_next = self.after(self.drop_next, law);
                 return Some(left);
             }
             let Some((next, may_drop)) = self.look(line, others, law, cx) else {
@@ -170,7 +202,7 @@ impl Control {
                 self.dropping = false;
                 break;
             }
-            self.drop_next = law.next_drop(self.drop_next, self.count);
+            self.drop_next = self.after(self.drop_next, law);
         }
         Some(packet)
     }
@@ -180,9 +212,32 @@ impl Control {
         self.dropping = true;
         let since_last_begin = self.count.wrapping_sub(self.last_count);
         let is_recent = now < self.drop_next + law.interval * 16;
-        self.count = if since_last_begin > 1 && is_recent { since_last_begin } else { 1 };
-        self.drop_next = law.next_drop(now, self.count);
+        if since_last_begin > 1 && is_recent {
+            self.count = since_last_begin;
+            self.improve_root();
+        } else {
+            (self.count, self.root) = (1, u16::MAX);
+        }
+        self.drop_next = self.after(now, law);
         self.last_count = self.count;
+    }
+
+    /// RFC 8289 §5.6, `control_law`: the time of the drop after the one at `from`.
+    fn after(&self, from: Time, law: &Law) -> Time {
+        let interval = law.interval.as_nanos();
+        from + Duration::from_nanos(match law.rules {
+            Rules::Rfc => (interval as f64 / libm::sqrt(f64::from(self.count))) as u64,
+            Rules::Linux => (((interval >> LINUX_UNIT) * u64::from(self.root)) >> 16) << LINUX_UNIT,
+        })
+    }
+
+    /// One step of Newton's iteration for the reciprocal root of `count`, in the fixed point of Linux (`codel_Newton_step`):
+    /// r ← r·(3 − count·r²)/2. A count that has grown by more than one is not reached at once.
+    fn improve_root(&mut self) {
+        let root = u64::from(self.root) << 16;
+        let square = (root * root) >> 32;
+        let rest = (3_u64 << 32).wrapping_sub(u64::from(self.count) * square) >> 2;
+        self.root = (rest.wrapping_mul(root) >> 47) as u16;
     }
 
     /// Counts packets that were dropped because the queue was full (`fq_codel_drop` in Linux).
@@ -224,7 +279,7 @@ impl QueueDisc for Codel {
         let limit = self.limit;
         let admitted = self.law.exemption.admit(packet, &mut self.line, |line| line.packets() >= limit, cx);
         if let Some(packet) = admitted {
-            self.line.push(packet, cx.now, cx.pool);
+            self.line.push(packet, self.law.seen(cx.now), cx.pool);
         }
     }
 

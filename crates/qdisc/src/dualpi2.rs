@@ -157,6 +157,15 @@ impl DualPi2 {
         (classic || low_latency).then_some(low_latency && (!classic || self.credit <= 0))
     }
 
+    /// A packet leaves. It costs no credit where nothing of the other queue waits, as in Linux.
+    fn take_credit(&mut self, size: Bytes, low_latency: bool, was_alone: bool) {
+        if was_alone {
+            return;
+        }
+        let (size, share) = (size.0 as i64, i64::from(self.params.classic_share));
+        self.credit += if low_latency { size * share } else { -size * (100 - share) };
+    }
+
     fn rolls(&mut self, probability: f64) -> bool {
         self.rng.uniform() < probability
     }
@@ -232,6 +241,7 @@ impl QueueDisc for DualPi2 {
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.catch_up(cx.now);
         while let Some(low_latency) = self.next_is_low_latency() {
+            let was_alone = self.pair.classic.is_empty() || self.pair.low_latency.is_empty();
             let line = if low_latency { &mut self.pair.low_latency } else { &mut self.pair.classic };
             let (packet, sojourn) = line.pop(cx.now, cx.pool)?;
             self.sojourn = sojourn;
@@ -239,8 +249,7 @@ impl QueueDisc for DualPi2 {
                 cx.drop(packet, DropReason::EarlyDrop);
                 continue;
             }
-            let (size, share) = (cx.pool[&packet].wire_size().0 as i64, i64::from(self.params.classic_share));
-            self.credit += if low_latency { size * share } else { -size * (100 - share) };
+            self.take_credit(cx.pool[&packet].wire_size(), low_latency, was_alone);
             return Some(packet);
         }
         self.credit = DualPi2::first_credit(&self.params);

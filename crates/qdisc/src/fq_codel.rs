@@ -8,15 +8,17 @@ mod flow;
 
 use crate::codel::{Law, validate_interval};
 use crate::forwarded::{PushOut, exempting_params, validate_mark};
-use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
 use flow::{Flow, Flows};
-use roamlab_engine::{Bytes, Duration, Packets, Rng};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{DropReason, FlowId, Packet, PacketId, PacketPool};
 use std::collections::VecDeque;
 
 exempting_params! {
     /// FQ-CoDel: separate queues for flows, each under CoDel, served in turn; new flows first.
     own {
+        /// Whose rules CoDel follows, [as there](crate::codel::Params::rules) (default rfc).
+        rules: Rules = Rules::Rfc;
         /// Packets that may wait in all queues together (default 10240 pkt, RFC 8290 §5.2).
         limit: Packets = Packets(10_240);
         /// Bytes that may wait in all queues together (default 32 MB, Linux's `memory_limit`).
@@ -41,8 +43,8 @@ exempting_params! {
 
 impl Params {
     fn law(&self) -> Law {
-        let Params { target, interval, max_packet, mark_ecn, .. } = *self;
-        Law { target, interval, max_packet: max_packet.0, mark_ecn, exemption: self.exemption() }
+        let Params { rules, target, interval, max_packet, mark_ecn, .. } = *self;
+        Law::new(rules, (target, interval), (max_packet, mark_ecn), self.exemption())
     }
 }
 
@@ -73,6 +75,8 @@ pub struct FqCodel {
     /// The queues whose turn it is first, and the others that have something to send, in the order of their turns.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
+    /// When the last packet came, if nothing waited and no queue had a turn.
+    came_at_rest: Option<Time>,
     /// How long the packet that left last had waited.
     sojourn: Duration,
 }
@@ -126,8 +130,11 @@ impl FqCodel {
         }
     }
 
-    /// DEVIATION: RFC 8290 ends the turn of an empty queue when it comes. Here all turns end when the last packet leaves,
-    /// so that a packet for an idle link need not wait: Linux lets it skip the queue too (`TCQ_F_CAN_BYPASS`).
+    /// Ends all turns, as if the last packet had skipped the queue.
+    ///
+    /// DEVIATION: RFC 8290 ends the turn of an empty queue when it comes. So does this one, unless a packet came when all were
+    /// at rest and leaves at once: an idle link need not wait for it, and Linux lets it skip the queue too
+    /// (`TCQ_F_CAN_BYPASS`).
     fn end_turns(&mut self) {
         for place in self.new.drain(..).chain(self.old.drain(..)) {
             let flow = self.flows.get_mut(place);
@@ -163,7 +170,8 @@ impl QueueDisc for FqCodel {
         let seed = (rng.uniform() * (1_u64 << 53) as f64) as u64;
         let flows = Flows::new(params.queues, seed, params.mark);
         let (new, old) = (VecDeque::new(), VecDeque::new());
-        FqCodel { params: params.clone(), law: params.law(), flows, new, old, sojourn: Duration::ZERO }
+        let (came_at_rest, sojourn) = (None, Duration::ZERO);
+        FqCodel { params: params.clone(), law: params.law(), flows, new, old, came_at_rest, sojourn }
     }
 
     #[inline(never)]
@@ -173,9 +181,11 @@ impl QueueDisc for FqCodel {
         if is_spared && !self.admits_forwarded(&packet, cx) {
             return cx.drop(packet, DropReason::ForwardedOverflow);
         }
+        let at_rest = self.flows.packets == 0 && self.new.is_empty() && self.old.is_empty();
+        self.came_at_rest = at_rest.then_some(cx.now);
         let place = self.flows.place_of(of);
         let Flow { line, deficit, has_turn, .. } = self.flows.get_mut(place);
-        line.push(packet, cx.now, cx.pool);
+        line.push(packet, self.law.seen(cx.now), cx.pool);
         if !*has_turn {
             (*has_turn, *deficit) = (true, self.params.quantum.0 as i64);
             self.new.push_back(place);
@@ -211,7 +221,7 @@ impl QueueDisc for FqCodel {
             }
             self.flows.forget(gone, freed);
             if packet.is_some() {
-                if self.flows.packets == 0 {
+                if self.came_at_rest == Some(cx.now) && self.flows.packets == 0 {
                     self.end_turns();
                 }
                 return packet;

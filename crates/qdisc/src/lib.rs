@@ -14,11 +14,13 @@ pub mod mblue;
 pub mod mred;
 pub mod pie;
 pub mod red;
+pub mod replay;
 pub mod rlc;
 
 mod drop_probability;
 mod fifo;
 mod forwarded;
+mod rules;
 mod timed;
 mod updates;
 
@@ -27,6 +29,7 @@ mod conformance;
 
 pub use drop_probability::IdleMode;
 pub use forwarded::ForwardedAtFull;
+pub use rules::Rules;
 
 use roamlab_engine::tagged;
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};

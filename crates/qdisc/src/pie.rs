@@ -7,13 +7,16 @@
 use crate::forwarded::{Exemption, exempting_params, validate_mark};
 use crate::timed::Timed;
 use crate::updates::{Updates, pi_growth};
-use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
-use roamlab_engine::{Bytes, Duration, Packets, Rng};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::PacketId;
 
 exempting_params! {
     /// PIE: drops or marks arrivals with a probability that a controller sets by the time in the queue.
     own {
+        /// Whose rules (default rfc). Linux's end a burst by the time between departures, add 0.02 an update above 250 ms,
+        /// and shrink the probability at an idle link by 1/64.
+        rules: Rules = Rules::Rfc;
         /// Packets that may wait (default 1000 pkt, Linux's `pie`).
         limit: Packets = Packets(1000);
         /// Time in the queue that the controller aims at (`QDELAY_REF`; default 15 ms, RFC 8033 §4.2).
@@ -58,11 +61,21 @@ impl Parameters for Params {
 struct Controller {
     params: Params,
     drop_prob: f64,
+    /// The delay now: of the packet that left last, and 0 if nothing waits.
+    qdelay: Duration,
     qdelay_old: Duration,
     burst_allowance: Duration,
     /// The sum of probabilities since the last drop.
     accu_prob: f64,
+    /// When a packet left last, since Linux began to measure a burst.
+    last_departure: Option<Time>,
 }
+
+/// Linux's unit of time is 2^6 ns (`PSCHED_SHIFT`).
+const LINUX_UNIT: u32 = 6;
+
+/// Linux: above this delay the probability grows by 0.02 an update more.
+const LONG: Duration = Duration::from_millis(250);
 
 /// RFC 8033 §4.2: by what the gains are divided for a small probability.
 fn divisor(drop_prob: f64) -> f64 {
@@ -76,29 +89,79 @@ impl Controller {
         Controller {
             params: params.clone(),
             drop_prob: 0.0,
+            qdelay: Duration::ZERO,
             qdelay_old: Duration::ZERO,
             burst_allowance: params.max_burst,
             accu_prob: 0.0,
+            last_departure: None,
         }
     }
 
-    /// RFC 8033 §4.2 and §4.4, for a delay of `qdelay` now.
-    fn update(&mut self, qdelay: Duration) {
-        let Params { target, update_interval, alpha, beta, max_burst, cap_growth, .. } = self.params;
-        let growth = pi_growth((alpha, beta), target, qdelay, self.qdelay_old);
-        let growth = growth / divisor(self.drop_prob);
-        let growth = if cap_growth && self.drop_prob >= 0.1 { growth.min(0.02) } else { growth };
-        self.drop_prob += growth;
-        if qdelay == Duration::ZERO && self.qdelay_old == Duration::ZERO {
-            self.drop_prob *= 0.98;
+    fn is_linux(&self) -> bool {
+        self.params.rules == Rules::Linux
+    }
+
+    /// A time as the rules see it.
+    #[inline(always)]
+    fn seen(&self, time: Time) -> Time {
+        if self.is_linux() { Time::from_nanos(time.as_nanos() >> LINUX_UNIT << LINUX_UNIT) } else { time }
+    }
+
+    /// RFC 8033 §4.2 and §4.4, while `waiting` bytes wait.
+    fn update(&mut self, waiting: Bytes) {
+        self.update_probability(waiting);
+        let is_short = |delay: Duration| delay < self.params.target / 2;
+        let is_calm = self.drop_prob == 0.0 && is_short(self.qdelay) && is_short(self.qdelay_old);
+        if !self.is_linux() {
+            self.burst_allowance = self.burst_allowance.saturating_sub(self.params.update_interval);
+        } else if is_calm {
+            (self.accu_prob, self.last_departure) = (0.0, None);
         }
-        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
-        let is_short = |delay: Duration| delay < target / 2;
-        self.burst_allowance = self.burst_allowance.saturating_sub(update_interval);
-        if self.drop_prob == 0.0 && is_short(qdelay) && is_short(self.qdelay_old) {
-            self.burst_allowance = max_burst;
+        if is_calm {
+            self.burst_allowance = self.params.max_burst;
         }
-        self.qdelay_old = qdelay;
+        self.qdelay_old = self.qdelay;
+    }
+
+    fn update_probability(&mut self, waiting: Bytes) {
+        let Params { target, alpha, beta, cap_growth, .. } = self.params;
+        let growth = pi_growth((alpha, beta), target, self.qdelay, self.qdelay_old);
+        let mut growth = growth / divisor(self.drop_prob);
+        if cap_growth && self.drop_prob >= 0.1 {
+            growth = growth.min(0.02);
+        }
+        if self.is_linux() && self.qdelay > LONG {
+            growth += 0.02;
+        }
+        self.drop_prob = (self.drop_prob + growth).max(0.0);
+        let is_idle = self.qdelay == Duration::ZERO && self.qdelay_old == Duration::ZERO;
+        match self.params.rules {
+            Rules::Rfc if is_idle => self.drop_prob *= 0.98,
+            // `pie_calculate_probability`: not while a little waits.
+            Rules::Linux if is_idle && waiting == Bytes(0) => self.drop_prob -= self.drop_prob / 64.0,
+            Rules::Rfc | Rules::Linux => {}
+        }
+        // Linux's probability has 8 bits above 1.
+        self.drop_prob = self.drop_prob.min(if self.is_linux() { 256.0 } else { 1.0 });
+    }
+
+    /// Takes note of a departure after a time in the queue; `rest` are the bytes that wait behind it.
+    fn note_departure(&mut self, now: Time, sojourn: Duration, rest: Bytes) {
+        self.qdelay = if rest == Bytes(0) { Duration::ZERO } else { sojourn };
+        if self.is_linux() {
+            let since = self.last_departure.map_or(Duration::ZERO, |last| now.since(last));
+            self.burst_allowance = self.burst_allowance.saturating_sub(since);
+            self.last_departure = Some(now);
+        }
+    }
+
+    /// Whether less than two packets wait, as far as the rules see.
+    fn is_short(&self, waiting: Bytes) -> bool {
+        let two = self.params.mean_packet.0.saturating_mul(2);
+        match self.params.rules {
+            Rules::Rfc => waiting.0 <= two,
+            Rules::Linux => waiting.0 < two,
+        }
     }
 
     /// RFC 8033 §4.1, §4.4 and §5.4: whether an arrival is to be dropped or marked, while `waiting` bytes wait.
@@ -106,15 +169,21 @@ impl Controller {
         if self.burst_allowance > Duration::ZERO {
             return false;
         }
-        let is_calm = self.qdelay_old < self.params.target / 2 && self.drop_prob < 0.2;
-        if is_calm || waiting.0 <= self.params.mean_packet.0.saturating_mul(2) {
+        let delay = if self.is_linux() { self.qdelay } else { self.qdelay_old };
+        let is_calm = delay < self.params.target / 2 && self.drop_prob < 0.2;
+        if is_calm || self.is_short(waiting) {
             return false;
         }
         if !self.params.derandomise {
             return rng.uniform() < self.drop_prob;
         }
         self.accu_prob = if self.drop_prob == 0.0 { 0.0 } else { self.accu_prob + self.drop_prob };
-        let drops = self.accu_prob >= 0.85 && (self.accu_prob >= 8.5 || rng.uniform() < self.drop_prob);
+        if self.accu_prob >= 8.5 {
+            // In Linux a mark leaves the sum as it is, so that marks follow until a packet is lost.
+            self.accu_prob = if self.is_linux() { self.accu_prob } else { 0.0 };
+            return true;
+        }
+        let drops = self.accu_prob >= 0.85 && rng.uniform() < self.drop_prob;
         if drops {
             self.accu_prob = 0.0;
         }
@@ -129,8 +198,6 @@ pub struct Pie {
     updates: Updates,
     exemption: Exemption,
     line: Timed,
-    /// How long the packet that left last had waited; 0 if nothing waits now.
-    qdelay: Duration,
     sojourn: Duration,
     rng: Rng,
 }
@@ -138,13 +205,8 @@ pub struct Pie {
 impl Pie {
     #[inline(always)]
     fn catch_up(&mut self, cx: &QdiscCx<'_>) {
-        let (controller, qdelay) = (&mut self.controller, self.qdelay);
-        self.updates.make_up(cx.now, |_| controller.update(qdelay));
-    }
-
-    fn note_departure(&mut self, sojourn: Duration) {
-        self.sojourn = sojourn;
-        self.qdelay = if self.line.is_empty() { Duration::ZERO } else { sojourn };
+        let (controller, waiting) = (&mut self.controller, self.line.bytes());
+        self.updates.make_up(cx.now, |_| controller.update(waiting));
     }
 }
 
@@ -157,7 +219,6 @@ impl QueueDisc for Pie {
             updates: Updates::each(params.update_interval),
             exemption: params.exemption(),
             line: Timed::with_mark(params.mark),
-            qdelay: Duration::ZERO,
             sojourn: Duration::ZERO,
             rng,
         }
@@ -173,29 +234,36 @@ impl QueueDisc for Pie {
             self.controller.accu_prob = 0.0;
             return;
         };
+        let now = self.controller.seen(cx.now);
         let is_spared = self.exemption.spares(&packet, cx.pool);
         if !is_spared && self.controller.drops_early(self.line.bytes(), &mut self.rng) {
             let marks = self.controller.params.mark_ecn
                 && self.controller.drop_prob <= self.controller.params.mark_p_max;
-            let stays = cx.notify(packet, marks);
-            return stays.into_iter().for_each(|packet| self.line.push(packet, cx.now, cx.pool));
+            match cx.notify(packet, marks) {
+                Some(packet) => self.line.push(packet, now, cx.pool),
+                None => self.controller.accu_prob = 0.0,
+            }
+            return;
         }
-        self.line.push(packet, cx.now, cx.pool);
+        self.line.push(packet, now, cx.pool);
     }
 
     #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.catch_up(cx);
-        let left = self.line.pop(cx.now, cx.pool);
-        self.note_departure(left.as_ref().map_or(Duration::ZERO, |(_, sojourn)| *sojourn));
-        left.map(|(packet, _)| packet)
+        let now = self.controller.seen(cx.now);
+        let left = self.line.pop(now, cx.pool);
+        self.sojourn = left.as_ref().map_or(Duration::ZERO, |(_, sojourn)| *sojourn);
+        let (packet, sojourn) = left?;
+        self.controller.note_departure(now, sojourn, self.line.bytes());
+        Some(packet)
     }
 
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         self.catch_up(cx);
         let taken = self.line.take_matching(wanted, cx.pool);
         if self.line.is_empty() {
-            self.qdelay = Duration::ZERO;
+            self.controller.qdelay = Duration::ZERO;
         }
         taken
     }
@@ -233,6 +301,16 @@ mod tests {
         Controller::new(&Params::default())
     }
 
+    fn linux() -> Controller {
+        Controller::new(&Params { rules: Rules::Linux, ..Params::default() })
+    }
+
+    /// An update while the delay is `qdelay` and a little waits.
+    fn update(pie: &mut Controller, qdelay: Duration) {
+        pie.qdelay = qdelay;
+        pie.update(Bytes(3000));
+    }
+
     #[track_caller]
     fn assert_close(value: f64, expected: f64) {
         assert!((value - expected).abs() < 1e-12, "{value} instead of {expected}");
@@ -242,7 +320,7 @@ mod tests {
     fn the_first_growth_is_scaled_down_2048_times() {
         // (0.125 · (0.1 − 0.015) + 1.25 · (0.1 − 0)) / 2048
         let mut pie = controller();
-        pie.update(ms(100));
+        update(&mut pie, ms(100));
         assert_close(pie.drop_prob, (0.010_625 + 0.125) / 2048.0);
     }
 
@@ -264,7 +342,7 @@ mod tests {
     #[test]
     fn a_delay_at_the_target_changes_nothing() {
         let mut pie = Controller { drop_prob: 0.05, qdelay_old: ms(15), ..controller() };
-        pie.update(ms(15));
+        update(&mut pie, ms(15));
         assert_close(pie.drop_prob, 0.05);
     }
 
@@ -272,7 +350,7 @@ mod tests {
     fn a_falling_delay_lowers_the_probability() {
         // 0.15 + 0.125 · (0.020 − 0.015) + 1.25 · (0.020 − 0.030)
         let mut pie = Controller { drop_prob: 0.15, qdelay_old: ms(30), ..controller() };
-        pie.update(ms(20));
+        update(&mut pie, ms(20));
         assert_close(pie.drop_prob, 0.15 + 0.000_625 - 0.0125);
     }
 
@@ -282,7 +360,7 @@ mod tests {
         for (cap_growth, expected) in [(true, 0.32), (false, 1.0)] {
             let params = Params { cap_growth, ..Params::default() };
             let mut pie = Controller { drop_prob: 0.3, ..Controller::new(&params) };
-            pie.update(ms(1000));
+            update(&mut pie, ms(1000));
             assert_close(pie.drop_prob, expected);
         }
     }
@@ -291,7 +369,7 @@ mod tests {
     fn without_delay_it_decays_by_a_fiftieth_too() {
         // (0.5 − 0.125 · 0.015) · 0.98
         let mut pie = Controller { drop_prob: 0.5, ..controller() };
-        pie.update(Duration::ZERO);
+        update(&mut pie, Duration::ZERO);
         assert_close(pie.drop_prob, (0.5 - 0.001_875) * 0.98);
     }
 
@@ -299,13 +377,13 @@ mod tests {
     fn the_burst_allowance_lasts_ten_updates_and_comes_back_with_the_calm() {
         let mut pie = controller();
         for left in (0..10).rev() {
-            pie.update(ms(100));
+            update(&mut pie, ms(100));
             assert_eq!(pie.burst_allowance, ms(15) * left);
         }
         pie.drop_prob = 0.0;
-        pie.update(ms(7));
+        update(&mut pie, ms(7));
         assert_eq!(pie.burst_allowance, Duration::ZERO, "the last delay was 100 ms");
-        pie.update(ms(7));
+        update(&mut pie, ms(7));
         assert_eq!((pie.drop_prob, pie.burst_allowance), (0.0, ms(150)));
     }
 
@@ -344,6 +422,43 @@ mod tests {
         assert!((0..100).all(|_| !calm.clone().drops_early(Bytes(9000), &mut rng)));
         let burst = Controller { burst_allowance: ms(1), ..dropping(1.0, &certain) };
         assert!(!burst.clone().drops_early(Bytes(9000), &mut rng));
+    }
+
+    #[test]
+    fn in_linux_the_burst_ends_by_the_time_between_departures() {
+        let mut pie = linux();
+        for (at, left) in [(1000, 150), (1060, 90), (1060, 90), (1145, 5), (1200, 0)] {
+            pie.note_departure(Time::from_nanos(at * 1_000_000), ms(20), Bytes(1500));
+            assert_eq!(pie.burst_allowance, ms(left), "at {at} ms");
+        }
+        update(&mut pie, ms(20));
+        assert_eq!(pie.burst_allowance, Duration::ZERO, "an update leaves it");
+    }
+
+    #[test]
+    fn in_linux_a_delay_above_250_ms_adds_a_fiftieth_and_an_idle_link_takes_a_64th() {
+        let mut pie = Controller { drop_prob: 0.3, qdelay_old: ms(251), ..linux() };
+        update(&mut pie, ms(251));
+        // 0.125 · 0.236 is more than the cap of 0.02.
+        assert_close(pie.drop_prob, 0.3 + 0.02 + 0.02);
+        let idle = |waiting| {
+            let mut pie = Controller { drop_prob: 0.5, ..linux() };
+            pie.update(Bytes(waiting));
+            pie.drop_prob
+        };
+        assert_close(idle(0), (0.5 - 0.001_875) * 63.0 / 64.0);
+        assert_close(idle(40), 0.5 - 0.001_875);
+    }
+
+    #[test]
+    fn in_linux_the_delay_now_and_two_whole_packets_decide() {
+        let params = Params { rules: Rules::Linux, derandomise: false, ..Params::default() };
+        let mut rng = Rng::named(1, 0, "pie");
+        let late = Controller { qdelay: ms(20), ..dropping(1.0, &params) };
+        assert!(late.clone().drops_early(Bytes(3000), &mut rng));
+        assert!(!late.clone().drops_early(Bytes(2999), &mut rng));
+        let short_now = Controller { qdelay: ms(7), drop_prob: 0.19, ..late };
+        assert!((0..100).all(|_| !short_now.clone().drops_early(Bytes(9000), &mut rng)));
     }
 
     /// A full link: two packets arrive and one leaves each millisecond.
@@ -422,6 +537,7 @@ mod tests {
         };
         check::<Pie>(&eager);
         let forwarded_at_full = ForwardedAtFull::PushOut;
+        check::<Pie>(&Params { rules: Rules::Linux, ..eager.clone() });
         let limit = Packets(9);
         check::<Pie>(&Params { limit, mark_ecn: true, spare_forwarded: true, forwarded_at_full, ..eager });
     }

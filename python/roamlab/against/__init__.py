@@ -1,1 +1,1 @@
-"""Our model of Linux's TCP against a Linux kernel, in random scenarios (`roamlab check-against linux`)."""
+"""Our model of Linux's TCP, and our queues, against a Linux kernel (`roamlab check-against linux`)."""

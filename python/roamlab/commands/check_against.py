@@ -3,43 +3,84 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from roamlab.base.screen import console, say
 from roamlab.commands.options import FILE, JSON
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from roamlab.against.fates import Difference
 
 
 @click.command("check-against")
 @click.argument("other", type=click.Choice(["linux"]))
 @click.option(
-    "--record", type=FILE, metavar="FILE", help="Run the kernel instead, and write its runs to this file."
+    "--record", type=FILE, metavar="FILE", help="Run the kernel instead, and write what it does to this file."
 )
 @click.option(
     "--cases", type=click.IntRange(1), default=67, show_default=True, help="Of each control, to record."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the cases to record.")
-@click.option("--recorded", type=FILE, metavar="FILE", help="Recorded runs.  [default: those of the package]")
-@click.option("--live", type=click.IntRange(1), metavar="N", help="Run the kernel in every Nth case too.")
+@click.option(
+    "--recorded", type=FILE, metavar="FILE", help="What was recorded.  [default: the package's recordings]"
+)
+@click.option(
+    "--live", type=click.IntRange(1), metavar="N", help="Run the kernel in every Nth case or pattern too."
+)
+@click.option("--queues", is_flag=True, help="Compare queue disciplines instead of TCP.")
+@click.option("--queue", metavar="NAME", help="Compare one discipline, pattern by pattern.")
+@click.option(
+    "--tree",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="An unpacked Linux source, for queues that the source package lacks.",
+)
 @JSON
+@click.pass_context
 def command(
-    other: str,
+    context: click.Context,
+    /,
     record: Path | None,
+    queues: bool,
+    queue: str | None,
+    tree: Path | None,
+    **options: Any,
+) -> None:
+    """Compare our model of TCP with a Linux kernel in random scenarios, or our queue disciplines with the kernel's.
+
+    What the kernel does is recorded. --live repeats some of it and fails if that differs from the recording; it needs
+    a kernel (`roamlab kernel build`), and for queues its source package.
+
+    Queues get the same arrivals and random numbers, in twenty patterns.
+    """
+    if queues or queue:
+        _refuse(context, ("cases", "seed"), "of TCP alone")
+        _check_queues(record, options["recorded"], options["live"], queue, tree, as_json=options["as_json"])
+    else:
+        _refuse(context, ("tree",), "for --queues")
+        _check_tcp(record, **options)
+
+
+def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None:
+    """Refuse options that the comparison does not have."""
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is {reason}")
+
+
+def _check_tcp(
+    record: Path | None,
+    other: str,
     cases: int,
     seed: int,
     recorded: Path | None,
     live: int | None,
     as_json: bool,
 ) -> None:
-    """Compare our model of TCP with a Linux kernel in random scenarios.
-
-    The kernel's runs are recorded. --live repeats some of them, which needs a kernel (`roamlab kernel build`), and
-    fails if one differs from its recording.
-    """
     from roamlab.against import comparison, recordings
     from roamlab.base.errors import RoamlabError
     from roamlab.commands.output import print_json
@@ -64,6 +105,53 @@ def command(
     say(f"kernel: {found.kernel}")
     for summary in comparison.summarise(compared):
         console().print(_table(summary))
+
+
+def _check_queues(
+    record: Path | None,
+    recorded: Path | None,
+    live: int | None,
+    queue: str | None,
+    tree: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    from roamlab.against import fates
+    from roamlab.against.arrivals import PACKETS
+    from roamlab.against.qdiscs import Programs
+    from roamlab.commands.output import print_json
+
+    if record is not None:
+        with Programs(tree) as programs:
+            fates.write(fates.record(programs, PACKETS, _Progress()), record)
+        say(f"recorded: {record}")
+        return
+    found = fates.read(recorded or fates.FILE)
+    kinds = _kinds(queue, list(found.origins))
+    if live is not None:
+        with Programs(tree) as programs:
+            count = fates.repeat(programs, found, kinds, live)
+        say(f"live: {count} patterns are as recorded", err=True)
+    ways = [(kind, way) for kind in kinds for way in fates.ways_of(kind)]
+    compared = {(kind, way): list(fates.compare(found, kind, way)) for kind, way in ways}
+    if as_json:
+        print_json([one.as_json() for rows in compared.values() for one in rows])
+    elif queue:
+        origin = found.origins[queue]
+        say(f"kernel: {origin['file']} of {origin['of']}")
+        console().print(_pattern_table(list(compared.values())))
+    else:
+        console().print(_queue_table(compared))
+
+
+def _kinds(queue: str | None, known: list[str]) -> list[str]:
+    if queue is None:
+        return known
+    if queue not in known:
+        raise click.BadParameter(
+            f"{queue} is not recorded: write one of {', '.join(known)}", param_hint="--queue"
+        )
+    return [queue]
 
 
 class _Progress:
@@ -95,3 +183,46 @@ def _table(summary: Any) -> Any:
     for cause, count in summary.causes.items():
         table.add_row(f"not equal, windows part: {cause}", str(count))
     return table
+
+
+def _queue_table(compared: dict[tuple[str, str], list[Difference]]) -> Any:
+    """A row for each queue and each way of its parameters."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table("queue", "as", "same fate", "least", "mean time, most", box=SIMPLE)
+    for (kind, way), rows in compared.items():
+        worst, latest = min(rows, key=lambda one: one.same), max(rows, key=lambda one: abs(one.sojourn))
+        same = f"{sum(one.same for one in rows) / len(rows):.2%}"
+        table.add_row(
+            kind,
+            way,
+            "identical" if all(one.identical for one in rows) else same,
+            "" if worst.same == 1 else f"{worst.same:.1%} {worst.pattern}",
+            "" if latest.sojourn == 0 else f"{latest.sojourn:+.1%} {latest.pattern}",
+        )
+    return table
+
+
+def _pattern_table(ways: list[list[Difference]]) -> Any:
+    """A row for each pattern: the kernel's shares and mean time, and how far ours is from it in each way."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table("pattern", "lost", "marked", "time/ms", box=SIMPLE)
+    for rows in ways:
+        parts = "" if all(one.identical for one in rows) else ": same, time"
+        table.add_column(rows[0].way + parts)
+    for found in zip(*ways, strict=True):
+        kernel = found[0].kernel
+        shares = [f"{kernel.share(fate):.2%}" for fate in (2, 1)]
+        table.add_row(
+            found[0].pattern, *shares, f"{kernel.sojourn_ms:.2f}", *[_distance(one) for one in found]
+        )
+    return table
+
+
+def _distance(found: Difference) -> str:
+    if found.identical:
+        return "identical"
+    return f"{found.same:.2%} {found.sojourn:+.1%}"

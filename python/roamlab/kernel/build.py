@@ -93,7 +93,7 @@ def build(version: str, hz: int, jobs: int, tell: Tell) -> Path:
     It takes some minutes, and a gigabyte in the cache meanwhile.
     """
     tarball = source_of(version)
-    source = f"{tarball.stat().st_size} {_release(version)}"
+    source = f"{tarball.stat().st_size} {release(version)}"
     folder = cache.root() / cache.key(version, hz, source, cache.compiler())
     if not cache.is_whole(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def build(version: str, hz: int, jobs: int, tell: Tell) -> Path:
     return folder
 
 
-def _release(version: str) -> str:
+def release(version: str) -> str:
     """The version of the installed source package; empty if the package manager does not know it."""
     command = ["dpkg-query", "--show", "--showformat=${Version}", f"linux-source-{version}"]
     try:

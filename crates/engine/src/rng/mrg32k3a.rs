@@ -53,6 +53,9 @@ impl Mrg32k3a {
 
 /// The state `substreams`·2^76 steps later.
 fn jump(step: Matrix, substreams: u64, state: [u64; 3], modulus: u64) -> [u64; 3] {
+    if substreams == 0 {
+        return state;
+    }
     let mut power = step;
     (0..LOG2_SUBSTREAM).for_each(|_| power = product(&power, &power, modulus));
     let mut state = state;

@@ -43,6 +43,15 @@ fn drops_follow_at_the_intervals_of_the_control_law() {
 }
 
 #[test]
+fn in_linux_a_step_of_the_root_s_iteration_sets_the_intervals() {
+    // From 1: r ← r·(3 − n·r²)/2 gives 0.5, 0.5625, 0.4878 and 0.4415 for n = 2 to 5, not 0.7071, 0.5774, 0.5 and 0.4472.
+    // So after 105 and 205 ms + 50, + 56.25, + 48.8, + 44.2: at the next whole millisecond each.
+    let mut bench = burst(&Params { rules: Rules::Linux, ..Params::default() });
+    let drops = drops_until(&mut bench, 420);
+    assert_eq!(drops, [(105, 1), (205, 1), (255, 1), (312, 1), (361, 1), (405, 1)]);
+}
+
+#[test]
 fn several_drops_are_due_at_once_after_a_pause() {
     // The drop at 105 ms; the next are due at 205, 275.7, 333.4 and 383.4 ms: all before 400 ms.
     let mut bench = burst(&Params::default());
@@ -207,6 +216,7 @@ fn other_parameters_keep_the_contract_too() {
     };
     let bypasses = check::<Codel>(&fast);
     assert!(bypasses > 100, "the short cut was tried");
+    check::<Codel>(&Params { rules: Rules::Linux, ..fast.clone() });
     let forwarded_at_full = ForwardedAtFull::PushOut;
     check::<Codel>(&Params { limit: Packets(5), spare_forwarded: true, forwarded_at_full, ..fast.clone() });
     check::<Codel>(&Params { target: Duration::ZERO, mark_ecn: true, ..fast });

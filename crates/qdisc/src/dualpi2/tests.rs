@@ -172,6 +172,19 @@ fn the_classic_queue_has_a_tenth_of_the_link() {
 }
 
 #[test]
+fn a_packet_costs_no_credit_where_nothing_of_the_other_queue_waits() {
+    let mut bench = at(0.0, &Params::default());
+    bench.offer_many(200, ECT1);
+    (0..200).for_each(|_| assert!(bench.serve().is_some()));
+    // 200 · 512 B · 10 % would have passed the first credit, 1500 B · (10 − 90) %.
+    bench.offer(packet(0, 512, PLAIN));
+    bench.offer_many(2, ECT1);
+    let served: Vec<_> =
+        (0..3).filter_map(|_| bench.serve_packet().map(|one| one.header.tos.ecn())).collect();
+    assert_eq!(served, [Ecn::Ect1, Ecn::Ect1, Ecn::NotEct]);
+}
+
+#[test]
 fn forwarded_packets_are_dropped_like_others_unless_they_are_spared() {
     let plain = fate(&mut at(0.3, &Params::default()), MARKED);
     assert!(plain.1 > 200);

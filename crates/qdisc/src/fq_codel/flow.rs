@@ -9,6 +9,8 @@ use roamlab_packet::Dscp;
 /// A queue.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
+    /// Its number among all queues.
+    queue: u32,
     pub line: Timed,
     pub control: Control,
     /// Bytes that it may send in this turn.
@@ -50,7 +52,7 @@ impl Flows {
     #[inline(never)]
     fn make(&mut self, queue: usize) -> u32 {
         let (line, control) = (Timed::with_mark(self.mark), Control::default());
-        self.made.push(Flow { line, control, deficit: 0, has_turn: false });
+        self.made.push(Flow { queue: queue as u32, line, control, deficit: 0, has_turn: false });
         self.places[queue] = (self.made.len() - 1) as u32;
         self.places[queue]
     }
@@ -75,10 +77,10 @@ impl Flows {
     /// The queue with the most bytes; with `ordinary_only` those with the mark do not count.
     pub(super) fn longest(&self, ordinary_only: bool) -> Option<u32> {
         let length = |line: &Timed| if ordinary_only { line.ordinary_bytes() } else { line.bytes() };
-        let lengths = self.made.iter().enumerate().map(|(place, flow)| (length(&flow.line).0, place));
-        // Of equally long ones the first that was made.
-        let longest = lengths.max_by_key(|(bytes, place)| (*bytes, usize::MAX - place));
-        longest.filter(|(bytes, _)| *bytes > 0).map(|(_, place)| place as u32)
+        let lengths = self.made.iter().enumerate().map(|(place, flow)| (length(&flow.line).0, flow, place));
+        // Of equally long ones the first, as in Linux.
+        let longest = lengths.max_by_key(|(bytes, flow, _)| (*bytes, u32::MAX - flow.queue));
+        longest.filter(|(bytes, ..)| *bytes > 0).map(|(.., place)| place as u32)
     }
 
     /// Takes all packets that `wanted` selects, queue by queue.

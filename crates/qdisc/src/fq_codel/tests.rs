@@ -73,6 +73,45 @@ fn a_flow_that_has_sent_all_is_new_again_only_after_its_turn_among_the_old() {
 }
 
 #[test]
+fn a_queue_keeps_its_turn_while_its_last_packet_is_sent() {
+    let mut bench = bench();
+    offer(&mut bench, 1, 2, 1500);
+    assert_eq!(flows(&mut bench, 1), [1]);
+    bench.wait(ms(1));
+    assert_eq!(flows(&mut bench, 1), [1]);
+    // It has sent 3,000 B of a turn of 1,514 B, so the other one is first.
+    offer(&mut bench, 1, 1, 1500);
+    offer(&mut bench, 2, 1, 1500);
+    assert_eq!(flows(&mut bench, 2), [2, 1]);
+}
+
+#[test]
+fn a_packet_that_leaves_at_once_takes_no_turn() {
+    let mut bench = bench();
+    offer(&mut bench, 1, 1, 1500);
+    assert_eq!(flows(&mut bench, 1), [1]);
+    // A whole turn of 1,514 B is before it again: two packets, and not one.
+    offer(&mut bench, 1, 2, 1500);
+    offer(&mut bench, 2, 1, 1500);
+    assert_eq!(flows(&mut bench, 3), [1, 1, 2]);
+}
+
+#[test]
+fn of_equally_long_queues_the_first_is_shortened() {
+    // Of two flows one has the lower queue, whichever of them came first.
+    let mut lost = Vec::new();
+    for (first, second) in [(1, 2), (2, 1)] {
+        let mut bench = Bench::<FqCodel>::new(&Params { limit: Packets(2), ..Params::default() });
+        offer(&mut bench, first, 1, 1500);
+        offer(&mut bench, second, 1, 1500);
+        offer(&mut bench, 3, 1, 100);
+        lost.extend(bench.dropped.iter().map(|(packet, _)| bench.pool[packet].flow.0));
+    }
+    assert_eq!(lost.len(), 2);
+    assert_eq!(lost[0], lost[1]);
+}
+
+#[test]
 fn sparse_flows_wait_no_queue_of_a_bulk_flow() {
     let mut bench = bench();
     offer(&mut bench, 1, 500, 1500);
@@ -224,6 +263,7 @@ fn other_parameters_keep_the_contract_too() {
     let bypasses = check::<FqCodel>(&fast);
     assert!(bypasses > 100, "the short cut was tried");
     check::<FqCodel>(&Params { limit: Packets(7), queues: 2, ..fast.clone() });
+    check::<FqCodel>(&Params { rules: Rules::Linux, ..fast.clone() });
     for forwarded_at_full in [ForwardedAtFull::PushOut, ForwardedAtFull::OverflowAllow] {
         check::<FqCodel>(&Params {
             limit: Packets(9),
