@@ -4,6 +4,7 @@ mod arrays;
 mod errors;
 mod files;
 mod kernel;
+mod live;
 mod pool;
 mod scenarios;
 
@@ -160,5 +161,6 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(run_many, module)?)
+    module.add_function(wrap_pyfunction!(run_many, module)?)?;
+    live::add(module)
 }

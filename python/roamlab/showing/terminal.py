@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.quantities import number, scale
+from roamlab.records import live
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +33,11 @@ COLUMNS = {
 
 
 def tables(results: Results, folder: Path) -> Iterator[RenderableType]:
-    """The flows and the drops of a run that is kept in `folder`."""
+    """The flows and the drops of a run that is kept in `folder`, and how it went in real time, if it did."""
     yield _flow_table(results.flows, folder)
     yield _drop_table(drops(results), folder)
+    if told := live.facts(results.manifest.live):
+        yield _live_table(told)
 
 
 def _flow_table(flows: pl.DataFrame, folder: Path) -> Table:
@@ -85,6 +88,16 @@ def _drop_table(lost: pl.DataFrame, folder: Path) -> RenderableType:
         )
     for place, reason, count in shown.iter_rows():
         table.add_row(Text(place), Text(reason), str(count))
+    return table
+
+
+def _live_table(told: list[tuple[str, str]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="Real time", show_header=False)
+    for name, value in told:
+        table.add_row(Text(name), Text(value))
     return table
 
 
