@@ -296,4 +296,3 @@ fn is_sample(frame: &[u8], number: usize) -> bool {
     let asked = command(0, number as u32, &Command::Sample);
     frame.get(6..) == asked.get(6..)
 }
-

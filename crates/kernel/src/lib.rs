@@ -21,3 +21,4 @@ pub use child::Kernel;
 pub use ends::{Counters, MOST_FLOWS, MOST_HOSTS, run};
 pub use error::Error;
 pub use real_time::{Live, Timing};
+pub use socket::send_with_files;

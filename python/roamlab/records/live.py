@@ -28,7 +28,9 @@ def facts(live: dict[str, Any]) -> list[tuple[str, str]]:
         ("packets that reached a program", f"{late['packets']:,}"),
         (
             "lateness",
-            ", ".join(
+            "of no packet"
+            if not late["packets"]
+            else ", ".join(
                 f"{name} {_time(late[key])}"
                 for name, key in (
                     ("median", "p50_ns"),

@@ -16,6 +16,7 @@ import numpy as np
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.limits import memory_per_run
+from roamlab.causes.stalls import NEEDED
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
 from roamlab.scenarios.scenario import Scenario
@@ -146,6 +147,7 @@ def with_program(scenario: Scenario, node: str, peer: str) -> Scenario:
                 else "leave this flow out",
             )
     data = scenario.tables
+    data["record"] = data.get("record", {}) | dict.fromkeys(NEEDED, True)  # it cannot be made again with them
     paths = zip(FLOWS, ([node, peer], [peer, node]), strict=True)
     data["flows"] = [
         *data.get("flows", []),
