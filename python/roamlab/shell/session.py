@@ -9,6 +9,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,13 @@ FLOWS = ("program-up", "program-down")
 COMPARABLE_NS = 1_000_000
 """A run in which more than one packet of a thousand is later than this is not comparable with others."""
 
-PACKAGES = {"iperf3": "iperf3", "ping": "iputils-ping", "curl": "curl", "ip": "iproute2", "nc": "netcat-openbsd"}
+PACKAGES = {
+    "iperf3": "iperf3",
+    "ping": "iputils-ping",
+    "curl": "curl",
+    "ip": "iproute2",
+    "nc": "netcat-openbsd",
+}
 """Programs and the packages of Debian and Ubuntu that have them."""
 
 
@@ -107,8 +114,12 @@ def perform(session: Session) -> Outcome:
         "tcp": {session.node: counted, peer: counted_there},
     }
     lost = {"for other addresses than those of the two nodes": strangers, "not taken by a card": refused}
-    warnings = [f"{count} packets of programs were {what}, and are lost" for what, count in lost.items() if count]
-    ended = scenario if end_ns >= scenario.outline.duration_ns else scenario.set("run.duration", f"{end_ns} ns")
+    warnings = [
+        f"{count} packets of programs were {what}, and are lost" for what, count in lost.items() if count
+    ]
+    ended = (
+        scenario if end_ns >= scenario.outline.duration_ns else scenario.set("run.duration", f"{end_ns} ns")
+    )
     manifest = describe(ended, session.seed, session.run)
     manifest = replace(manifest, live=live, warnings=[*scenario.warnings, *warnings])
     return Outcome(from_engine(tables, manifest), status)
@@ -201,7 +212,9 @@ def _check_machine() -> None:
     if sys.platform != "linux" or not hasattr(_roamlab, "live"):
         raise BadInput(
             "roamlab shell",
-            f"this is {sys.platform}" if sys.platform != "linux" else "this build of the engine has no real time",
+            f"this is {sys.platform}"
+            if sys.platform != "linux"
+            else "this build of the engine has no real time",
             expected="Linux, with a build of the engine for it (feature `linux`)",
             remedy="run it in a virtual machine with Linux, or simulate the flow with `roamlab run`",
         )
@@ -210,18 +223,20 @@ def _check_machine() -> None:
 def _check_command(program: str) -> None:
     if shutil.which(program):
         return
-    package = PACKAGES.get(os.path.basename(program))
+    package = PACKAGES.get(Path(program).name)
     raise BadInput(
         program,
         "there is no such program",
         expected="a program, behind `--`",
-        remedy=f"install it with `sudo apt-get install {package}`" if package else "install it, or write its path",
+        remedy=f"install it with `sudo apt-get install {package}`"
+        if package
+        else "install it, or write its path",
     )
 
 
 @contextmanager
 def _first_in_line() -> Iterator[str]:
-    """This thread before all others of the machine, if it may; how it is scheduled. Its children are as others."""
+    """Put this thread before all others of the machine, if it may be; how it is scheduled. Its children are as others."""
     before, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     first = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
     try:
