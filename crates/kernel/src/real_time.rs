@@ -1,6 +1,6 @@
-//! This machine's own kernel, in real time. Two cards of it, TUN devices in namespaces of their own, are two nodes of a
-//! simulation, and a wall clock drives that. What a program sends by one card comes out of the other when the simulation
-//! says so.
+//! This machine's own kernel, in real time. Two cards of it, TUN devices in separate namespaces, are two nodes of a
+//! simulation, and a wall clock drives that. What a program sends by one card comes out of the other at the time that the
+//! simulation gives.
 //!
 //! A wait ends with a packet or with the next event of the simulation: nothing spins.
 

@@ -1,12 +1,12 @@
-"""The processes inside: namespaces of their own, a card in them, and programs that have no other network.
+"""The processes inside: new namespaces, a card in them, and programs that have no other network.
 
 `ends` starts this file as a script, with the number of a socket. It uses the standard library alone. The first process
 makes the namespaces (user, network, mount, process ids) and the card, whose file it sends away. The second one is the
 first of the namespace of process ids: when it ends, the kernel kills every process in there. Nothing has a name
 outside, so the kernel removes all of it with the last process.
 
-The second process ends when the socket's other end is closed, and it is killed when the first one ends. So both end when
-`roamlab shell` does, however that ends.
+The second process ends when the socket's other end is closed, and it is killed when the first one ends. So both end
+when `roamlab shell` does, however that ends.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -163,13 +164,15 @@ def _lengthen_queue() -> None:
 def _name_nodes(names: dict[str, str]) -> None:
     """Let programs find the nodes by name: another /etc/hosts, here alone. Not where the machine forbids it."""
     lines = "".join(f"{address} {name}\n" for name, address in names.items())
-    if _mount(None, b"/", None, _REC | _PRIVATE) or _mount(b"none", b"/tmp", b"tmpfs", 0):
+    place = tempfile.gettempdir()
+    if _mount(None, b"/", None, _REC | _PRIVATE) or _mount(b"none", place.encode(), b"tmpfs", 0):
         return
+    hosts = Path(place, "hosts")
     try:
-        Path("/tmp/hosts").write_text(f"127.0.0.1 localhost\n{lines}", encoding="utf-8")
-        _mount(b"/tmp/hosts", b"/etc/hosts", None, _BIND)
+        hosts.write_text(f"127.0.0.1 localhost\n{lines}", encoding="utf-8")
+        _mount(bytes(hosts), b"/etc/hosts", None, _BIND)
     finally:
-        _libc.umount2(b"/tmp", _DETACH)
+        _libc.umount2(place.encode(), _DETACH)
 
 
 def _mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int) -> int:

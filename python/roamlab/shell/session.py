@@ -236,7 +236,7 @@ def _check_command(program: str) -> None:
 
 @contextmanager
 def _first_in_line() -> Iterator[str]:
-    """Put this thread before all others of the machine, if it may be; how it is scheduled. Its children are as others."""
+    """Put this thread before all others, if it may be; how it is scheduled. Its children are as others."""
     before, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     first = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
     try:
