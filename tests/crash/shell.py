@@ -69,8 +69,8 @@ def namespaces(of: list[int]) -> set[str]:
     return found
 
 
-def machine(temporary: Path) -> tuple[object, ...]:
-    """What a run could have left on the machine, beside processes."""
+def machine(temporary: Path) -> tuple[list[str], ...]:
+    """What a run could have left on the machine: interfaces, mounts, temporary files."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     return (
         sorted(name for _, name in socket.if_nameindex()),
@@ -107,8 +107,9 @@ def kill_one(number: int, after_s: float) -> str:
         # A namespace that has gone gives its number to a new one: processes that have begun since do not count.
         if kept := made & namespaces(all_before):
             faults.append(f"namespaces {sorted(kept)}")
-        if machine(temporary) != before:
-            faults.append(f"{before} became {machine(temporary)}")
+        for old, new in zip(before, machine(temporary), strict=True):
+            if old != new:
+                faults.append(f"{sorted(set(old) ^ set(new))}")
         shutil.rmtree(out, ignore_errors=True)
     return ", ".join(faults)
 

@@ -20,7 +20,6 @@ import signal
 import socket
 import struct
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -164,7 +163,7 @@ def _lengthen_queue() -> None:
 def _name_nodes(names: dict[str, str]) -> None:
     """Let programs find the nodes by name: another /etc/hosts, here alone. Not where the machine forbids it."""
     lines = "".join(f"{address} {name}\n" for name, address in names.items())
-    place = tempfile.gettempdir()
+    place = "/sys"  # any folder that is there, for as long as the file is made
     if _mount(None, b"/", None, _REC | _PRIVATE) or _mount(b"none", place.encode(), b"tmpfs", 0):
         return
     hosts = Path(place, "hosts")
