@@ -97,16 +97,18 @@ def kill_one(number: int, after_s: float) -> str:
             stderr=subprocess.DEVNULL,
         )
         time.sleep(after_s)
-        made, all_before = namespaces(marked(mark)) - own, processes()
+        made = namespaces(marked(mark)) - own
+        held = {process: in_it for process in processes() if (in_it := namespaces([process]) & made)}
         process.kill()
         process.wait()
         limit = time.monotonic() + PATIENCE_S
         while (left := marked(mark)) and time.monotonic() < limit:
             time.sleep(0.02)
         faults = [f"{len(left)} processes"] if left else []
-        # A namespace that has gone gives its number to a new one: processes that have begun since do not count.
-        if kept := made & namespaces(all_before):
-            faults.append(f"namespaces {sorted(kept)}")
+        # A namespace that has gone gives its number to a new one: only who was in it before counts.
+        kept = [in_it for process, before_it in held.items() if (in_it := namespaces([process]) & before_it)]
+        if kept:
+            faults.append(f"namespaces {kept}")
         for old, new in zip(before, machine(temporary), strict=True):
             if old != new:
                 faults.append(f"{sorted(set(old) ^ set(new))}")

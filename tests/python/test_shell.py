@@ -37,16 +37,26 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.settimeout(0.02)
 cards = [name for _, name in socket.if_nameindex()]
 sent, back, begin = 0, 0, time.monotonic()
+
+def take():
+    begun = float(s.recv(100))
+    return time.monotonic() - begun >= 0.032
+
 while time.monotonic() < begin + 1.4:
     s.sendto(b"%f" % time.monotonic(), ("server", 7))
     sent += 1
     try:
         until = time.monotonic() + 0.02
         while time.monotonic() < until:
-            begun = float(s.recv(100))
-            back += time.monotonic() - begun >= 0.032
+            back += take()
     except TimeoutError:
         pass
+s.settimeout(0.5)
+try:
+    while True:
+        back += take()
+except TimeoutError:
+    pass
 print(cards, sent, back)
 """
 
@@ -67,7 +77,7 @@ needs_namespaces = pytest.mark.skipif(bool(reason := _permitted()), reason=reaso
 def _short() -> rl.Scenario:
     moves = [{"cell": "bs1", "at": "0 s"}, {"cell": "bs2", "at": "700 ms"}]
     return rl.load(EXAMPLE).set_all(
-        {"run.duration": "3 s", "hosts.mh.visits": moves, "flows.call.app.start": "100 ms"}
+        {"run.duration": "8 s", "hosts.mh.visits": moves, "flows.call.app.start": "100 ms"}
     )
 
 
@@ -96,15 +106,15 @@ def test_a_program_s_packets_go_through_the_scenario_and_its_record(
     up, down = (results.flows.row(by_predicate=_flow(name), named=True) for name in session.FLOWS)
     assert up["sent_pkts"] == sent
     assert up["delivered_pkts"] == down["sent_pkts"]
-    # The program counts those that took as long as the links say, and may end before the last ones come.
-    assert 0 <= down["delivered_pkts"] - back <= 3
+    # The program counts those that took as long as the links say.
+    assert down["delivered_pkts"] == back > 10
     assert up["kind"] == "program"
     arrived = results.columns("deliveries")
     silence = np.diff(arrived["time_ns"][arrived.where("flow", "program-down")])
     assert silence.max() > 300e6, "the handover's gap"
     assert results.flows.row(by_predicate=_flow("call"), named=True)["delivered_pkts"] > 10
     # It ended with the program, and is a run like any other.
-    assert 1.3e9 < results.manifest.outline.duration_ns < 2.9e9
+    assert 1.3e9 < results.manifest.outline.duration_ns < 8e9
     late = results.manifest.live["lateness"]
     assert late["packets"] == up["delivered_pkts"] + down["delivered_pkts"]
     assert late["p50_ns"] > 0

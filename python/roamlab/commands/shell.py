@@ -69,7 +69,7 @@ def command(
     folder = store.write(outcome.results)
     print_warnings(outcome.results.warnings)
     screen = console()
-    for part in terminal.tables(outcome.results, folder):
+    for part in (*terminal.tables(outcome.results, folder), terminal.live_table(outcome.results)):
         screen.print(part)
     if outcome.status is None:
         say("the run has ended, and with it the program: lengthen `run.duration` for more", err=True)

@@ -131,7 +131,9 @@ def _card(address: str, peer: str) -> int:
     except OSError as error:
         raise Refusal(
             f"/dev/net/tun cannot be opened ({error.strerror})",
-            "load it with `sudo modprobe tun`; let a container have it with `--device /dev/net/tun`",
+            "let users open it with `sudo chmod a+rw /dev/net/tun`"
+            if isinstance(error, PermissionError)
+            else "load it with `sudo modprobe tun`; let a container have it with `--device /dev/net/tun`",
         ) from None
     try:
         fcntl.ioctl(card, _TUNSETIFF, struct.pack("16sH22x", CARD, _IFF_TUN | _IFF_NO_PI))

@@ -33,11 +33,9 @@ COLUMNS = {
 
 
 def tables(results: Results, folder: Path) -> Iterator[RenderableType]:
-    """The flows and the drops of a run that is kept in `folder`, and how it went in real time, if it did."""
+    """The flows and the drops of a run that is kept in `folder`."""
     yield _flow_table(results.flows, folder)
     yield _drop_table(drops(results), folder)
-    if told := live.facts(results.manifest.live):
-        yield _live_table(told)
 
 
 def _flow_table(flows: pl.DataFrame, folder: Path) -> Table:
@@ -91,12 +89,13 @@ def _drop_table(lost: pl.DataFrame, folder: Path) -> RenderableType:
     return table
 
 
-def _live_table(told: list[tuple[str, str]]) -> Table:
+def live_table(results: Results) -> Table:
+    """How a run in real time went."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title="Real time", show_header=False)
-    for name, value in told:
+    for name, value in live.facts(results.manifest.live):
         table.add_row(Text(name), Text(value))
     return table
 
