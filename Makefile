@@ -213,6 +213,7 @@ differential: .venv/.dev .venv/.extension
 # Kills at every call that changes a file, and at 300 random moments, of each command that writes.
 crash: .venv/.dev .venv/.extension
 	$(BIN)/python tests/crash/crash.py --calls 0 --moments 300
+	$(BIN)/python tests/crash/shell.py 200
 
 # Tests try 42 and 10; all take some minutes.
 planted: .venv/.extension

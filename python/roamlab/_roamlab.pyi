@@ -114,3 +114,21 @@ def run_many(
     rows from the first to the last, 2^16 or more at a time, and `sink` does not get that table. Only the first piece of
     a table has names, all of them.
     """
+
+def live(
+    text: str,
+    name: str,
+    seed: int,
+    run: int,
+    memory: int,
+    hand: Callable[[int, list[str]], None],
+) -> tuple[Tables, Column, int, int, int]:
+    """One run in real time of a scenario with two flows of programs, one each way. Builds for Linux alone have it.
+
+    `hand(socket, addresses)` is called once it can begin, with the addresses of the first flow's sender and receiver.
+    It sends three files in one message by the socket of this number, which it closes: the cards of both nodes, whose
+    reads do not block, and a file that can be read once the program has ended.
+
+    Returns the tables; of each packet that a card was handed how late it was, in ns; the end, in ns; how many packets
+    were for neither node; how many a card did not take. Raises as `run` does.
+    """

@@ -9,6 +9,9 @@ pub enum Error {
     /// The process in the kernel could not do what it was told.
     #[error("the kernel refused: {0}")]
     Refused(String),
+    /// A run in real time is of two nodes.
+    #[error("the scenario has no two flows of programs, one each way")]
+    NoProgram,
     /// The kernel waits for nothing.
     #[error("the kernel stands still")]
     Stopped,

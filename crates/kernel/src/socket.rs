@@ -18,6 +18,9 @@ const MOST_FILES: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Sends bytes, all at once, with files.
+///
+/// # Errors
+/// Those of the system.
 pub fn send_with_files(socket: &UnixStream, bytes: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -1,9 +1,11 @@
 //! Whole runs with a kernel. Without a built kernel they are skipped, and say so.
 #![cfg(target_os = "linux")]
 
-use roamlab_kernel::{Counters, Kernel, run};
+use roamlab_kernel::{Counters, Kernel, Live, run, send_with_files};
 use roamlab_scenario::Scenario;
 use roamlab_world::{Column, Replication, RunOptions, Table};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::sync::{Mutex, PoisonError};
 
 /// A link of 10 Mbit/s and 20 ms each way, with a gap of 200 ms in which everything is lost.
@@ -183,4 +185,65 @@ fn a_kernel_that_takes_no_interrupt_now_is_run_when_it_asks() {
     let fast = LINK.replace("cubic", "bbr").replace("10 Mbit", "20 Mbit").replace("20 ms", "40 ms");
     let (tables, _) = made(&kernel, &fast.replace("50 pkt", "148 pkt"), 1);
     assert!(total(&tables, "delivered_bytes") > 10_000_000);
+}
+
+/// A run in real time with sockets in the place of cards: what is written into one comes out of the other, no earlier than
+/// the simulation says. It ends with the program.
+#[test]
+fn in_real_time_a_packet_takes_as_long_as_in_the_simulation() {
+    let scenario = format!(
+        "{}{}",
+        LINK.split("[[flows]]").next().unwrap_or_default(),
+        r#"
+[[flows]]
+name = "up"
+path = ["a", "b"]
+app = { kind = "program" }
+[[flows]]
+name = "down"
+path = ["b", "a"]
+app = { kind = "program" }
+"#
+    );
+    let scenario = Scenario::parse(&scenario, "live.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions::default();
+    let draw = Replication { seed: 1, run: 0, trace: None };
+    let (live, socket) = Live::new(&scenario, draw, &options).unwrap();
+    let [a, b] = live.addresses();
+    let octets =
+        |address: &str| -> Vec<u8> { address.split('.').map(|part| part.parse().unwrap()).collect() };
+    let packet = |from: &str, to: &str, number: u8| {
+        let header = [0x45, 0, 0, 29, 0, 0, 0, 0, 64, 17, 0, 0];
+        [&header[..], &octets(from), &octets(to), &[0; 8], &[number]].concat()
+    };
+    let cards = [(); 2].map(|()| UnixDatagram::pair().unwrap());
+    let (program, ended) = UnixStream::pair().unwrap();
+    cards.iter().for_each(|(card, _)| card.set_nonblocking(true).unwrap());
+    let files = [cards[0].0.as_fd(), cards[1].0.as_fd(), ended.as_fd()];
+    send_with_files(&socket, b".", &files).unwrap();
+    let outside = [&cards[0].1, &cards[1].1].map(|end| end.try_clone().unwrap());
+    let sent = [packet(&a, &b, 1), packet(&a, "10.9.9.9", 2), packet(&a, &b, 3)];
+    let expected = [sent[0].clone(), sent[2].clone()];
+    let user = std::thread::spawn(move || {
+        let mut taken = Vec::new();
+        sent.iter().for_each(|bytes| _ = outside[0].send(bytes).unwrap());
+        for _ in 0..2 {
+            let mut bytes = vec![0; 2000];
+            let length = outside[1].recv(&mut bytes).unwrap();
+            bytes.truncate(length);
+            taken.push(bytes);
+        }
+        drop(program);
+        taken
+    });
+    let (tables, timing) = live.run(&options).unwrap();
+    assert_eq!(user.join().unwrap(), expected);
+    assert_eq!((timing.late_ns.len(), timing.strangers, timing.refused), (2, 1, 0));
+    assert_eq!(totals(&tables, "delivered_pkts"), [2, 0]);
+    let Column::U64(times) = column(&tables, "deliveries", "time_ns") else { panic!("times") };
+    let Column::U64(starts) = column(&tables, "deliveries", "sent_ns") else { panic!("times") };
+    // 20 ms, and 23.2 µs for 29 B at 10 Mbit/s.
+    assert_eq!(times[0] - starts[0], 20_023_200);
+    let end = timing.end.as_nanos();
+    assert!(end >= times[1] && end < 7_000_000_000, "it ends with the program: {end}");
 }

@@ -6,7 +6,7 @@
 //! 2473). A header of 0 B has no bytes; one of any other size is written as IP in IP.
 
 use crate::addr::Addr;
-use crate::header::{IpHeader, TcpFlags};
+use crate::header::{IpHeader, TcpFlags, Tos};
 
 /// What stands behind the innermost IP header.
 #[derive(Clone, Debug)]
@@ -144,6 +144,28 @@ pub fn read(bytes: &[u8]) -> Option<(Segment<'_>, usize)> {
         payload: usize::from(word(2)?).checked_sub(headers)?,
     };
     Some((segment, headers))
+}
+
+/// Source and destination of an IPv4 packet, its octet of the type of service and its length; `None` if these bytes are no such
+/// packet, or not the whole of one.
+pub fn addressed(bytes: &[u8]) -> Option<([[u8; 4]; 2], Tos)> {
+    let header = bytes.first_chunk::<IPV4>()?;
+    let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    let address = |at: usize| header[at..].first_chunk().copied();
+    let is_whole = header[0] >> 4 == 4 && length == bytes.len();
+    is_whole.then_some(([address(12)?, address(16)?], Tos(header[1])))
+}
+
+/// Writes the octet of the type of service into an IPv4 header, and keeps its checksum right.
+pub fn remark(bytes: &mut [u8], tos: Tos) {
+    let old = u16::from_be_bytes([bytes[0], bytes[1]]);
+    let new = u16::from_be_bytes([bytes[0], tos.0]);
+    // RFC 1624 §3, equation 3.
+    let sum = u32::from(!u16::from_be_bytes([bytes[10], bytes[11]])) + u32::from(!old) + u32::from(new);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    bytes[1] = tos.0;
+    bytes[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// An IPv4 header of a datagram of `length` bytes.

@@ -112,3 +112,24 @@ fn addresses_are_those_that_are_shown() {
     }
     assert_eq!(Addr::BROADCAST.octets(), [255; 4]);
 }
+
+#[test]
+fn a_mark_keeps_the_checksum_right() {
+    // The example of RFC 1071 by Wikipedia's page on the IPv4 header's checksum: b861 with ToS 0.
+    let mut header: [u8; 20] =
+        [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
+    remark(&mut header, Tos(3));
+    assert_eq!(header[1], 3);
+    assert!(is_whole(0, &header));
+}
+
+#[test]
+fn a_packet_is_known_by_its_addresses_if_it_is_whole() {
+    let (mut bytes, _) = written(&[header(0, 3)], &Content::Udp([1, 2], b"data", 0));
+    assert_eq!(addressed(&bytes), Some(([SRC.octets(), DST.octets()], Tos(3))));
+    bytes.push(0);
+    assert_eq!((addressed(&bytes), addressed(&bytes[..19]), addressed(&[])), (None, None, None));
+    bytes.pop();
+    bytes[0] = 0x65;
+    assert_eq!(addressed(&bytes), None);
+}

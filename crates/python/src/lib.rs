@@ -4,6 +4,7 @@ mod arrays;
 mod errors;
 mod files;
 mod kernel;
+mod live;
 mod pool;
 mod queues;
 mod scenarios;
@@ -176,5 +177,6 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(replay_queue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(run_many, module)?)
+    module.add_function(wrap_pyfunction!(run_many, module)?)?;
+    live::add(module)
 }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
-use roamlab_scenario::{Scenario, are_alternatives};
+use roamlab_scenario::{FlowSpec, Located, Scenario, are_alternatives};
 use roamlab_world::{Piece, Progress, Replication, RunOptions, Stream, Table, run_alternatives};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -133,7 +133,9 @@ impl<'py> Source<'py> {
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
         let scenario = parsed_within(&text, &name, self.memory.unwrap_or(u64::MAX))?;
         let seeded = scenario.check_seed(seed, &text, &name);
-        let ready = seeded.and_then(|()| check(&scenario, &text, &name));
+        let ready = seeded
+            .and_then(|()| check(&scenario, &text, &name))
+            .and_then(|()| refuse_programs(&scenario, &text, &name));
         ready.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
@@ -144,6 +146,14 @@ impl<'py> Source<'py> {
         };
         Ok(Some(Job { index, scenario, name, draw, wanted, capture: self.capture.clone() }))
     }
+}
+
+/// Packets of a program come in real time alone.
+fn refuse_programs(scenario: &Scenario, text: &str, name: &str) -> Result<(), Box<Located>> {
+    let Some(place) = scenario.flows.iter().position(FlowSpec::is_of_program) else { return Ok(()) };
+    let message = "the packets of a program come in real time alone, and no run repeats them".to_owned();
+    let help = "run the scenario without this flow by `roamlab shell`, which adds it";
+    Err(scenario.refuse((format!("flows[{place}].app.kind"), message, help), text, name))
 }
 
 /// Runs all jobs on `threads` other threads and gives what comes of them to `takers` on this one, until all are done, one

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 mod cbr;
 pub mod dash;
 pub mod ftp;
+pub mod program;
 pub mod requests;
 pub mod video;
 pub mod voip;
@@ -253,6 +254,8 @@ applications! {
     "dash" => dash::Dash,
     /// What web and dash flows ask for.
     "requests" => requests::Requests,
+    /// A program in real time.
+    "program" => program::Program,
 }
 
 impl<'de> Deserialize<'de> for AppSpec {
@@ -269,7 +272,10 @@ impl AppSpec {
 
     /// Whether it is a stream of datagrams that TCP has no use for.
     pub fn is_datagrams(&self) -> bool {
-        matches!(self, AppSpec::Video(_) | AppSpec::Recorded(_) | AppSpec::Conference(_))
+        matches!(
+            self,
+            AppSpec::Video(_) | AppSpec::Recorded(_) | AppSpec::Conference(_) | AppSpec::Program(_)
+        )
     }
 
     /// Bits a second on the wire, headers included, and bits of a packet, if it says so itself.
@@ -280,6 +286,7 @@ impl AppSpec {
         };
         match self {
             AppSpec::Ftp(_) | AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_) => None,
+            AppSpec::Program(_) => Some((f64::INFINITY, 8.0 * 1500.0)), // the most that its card carries
             AppSpec::Cbr(params) => Some((params.rate.as_bps() as f64, 8.0 * params.packet.0 as f64)),
             AppSpec::Voip(params) => {
                 let (interval, packet) = params.packet();

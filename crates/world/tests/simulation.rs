@@ -197,3 +197,61 @@ fn time_goes_as_far_as_it_is_told_and_ends_with_the_run() {
     let (whole, stepped) = (results(NETWORK, DRAW), run.finish(&RunOptions::default()).unwrap());
     assert_eq!(whole, stepped, "a stop on the way changes nothing");
 }
+
+/// Packets of programs between a node and a host that changes cells at 4 s.
+fn programs() -> String {
+    let network =
+        NETWORK.split("[[flows]]").next().unwrap_or_default().replace("red\",", "red\", mark_ecn = true,");
+    let flow = |name: &str, path: &str| {
+        format!("[[flows]]\nname = \"{name}\"\npath = [{path}]\napp = {{ kind = \"program\" }}\n")
+    };
+    network + &flow("up", "\"mh\", \"ch\"") + &flow("down", "\"ch\", \"mh\"")
+}
+
+/// A packet of a program is bytes that the network does not read. It comes out as it went in, but for the octet that queues
+/// mark, and the record has it.
+#[test]
+fn packets_of_a_program_come_out_as_they_went_in() {
+    let scenario = Scenario::parse(&programs(), "programs.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions::default();
+    let mut run = Simulation::new(&scenario, DRAW, &options);
+    let (flow, ch, mh) = (run.flow("down").unwrap(), run.node("ch").unwrap(), run.node("mh").unwrap());
+    let (source, destination) = (run.address(ch), run.address(mh));
+    let bytes = |number: u32| [&[0x45; 26][..], &number.to_be_bytes()].concat().into_boxed_slice();
+    let (mut arrived, mut marked, mut number) = (Vec::new(), 0, 0);
+    // 2.4 Mbit/s for a bottleneck of 1.9: RED marks, and the queue of the cell overflows.
+    for millis in (1_000..7_000).step_by(5) {
+        run.advance_to(Time::from_nanos(millis * 1_000_000), &options).unwrap();
+        let payload = Payload::Written(bytes(number));
+        let (tos, size) = (Tos(0b10), roamlab_engine::Bytes(1500));
+        run.inject(ch, &Datagram { flow, source, destination, tos, size, payload });
+        number += 1;
+        while let Some(egress) = run.poll_egress() {
+            let Payload::Written(found) = egress.datagram.payload else { panic!("{:?}", egress.datagram) };
+            let told = u32::from_be_bytes(found[26..].try_into().unwrap());
+            assert_eq!((egress.node, &found), (mh, &bytes(told)));
+            marked += u32::from(egress.datagram.tos == Tos(0b11));
+            arrived.push(told);
+        }
+    }
+    while let Some(next) = run.next_event() {
+        run.advance_to(next, &options).unwrap();
+    }
+    let mut late = 0;
+    while run.poll_egress().is_some() {
+        late += 1;
+    }
+    assert!(arrived.is_sorted() && marked > 0, "{marked} marks");
+    let tables = run.finish(&options).unwrap();
+    let delivered = arrived.len() as u64 + late;
+    let totals = rows(&tables, "flows", ["flow", "kind", "sent_pkts", "delivered_pkts"]);
+    let [up, down] = &totals[..] else { panic!("{totals:?}") };
+    let expected = [u64::from(number).to_string(), delivered.to_string()];
+    assert_eq!(down[..2], ["down", "program"].map(String::from));
+    assert_eq!(down[2..], expected);
+    assert_eq!(up[2..], ["0", "0"].map(String::from));
+    let [_, [dropped]] = &rows(&tables, "flows", ["dropped_pkts"])[..] else { panic!("{totals:?}") };
+    let lost: u64 = dropped.parse().unwrap();
+    assert_eq!(delivered + lost, u64::from(number));
+    assert!(lost > 100, "the bottleneck and the handover lose packets: {lost}");
+}

@@ -12,7 +12,7 @@ from roamlab.base.figures import label, new_figure, save
 from roamlab.base.quantities import number, scale
 from roamlab.causes import explain as explaining
 from roamlab.pages.noticed import Noticed, noticed
-from roamlab.records import metrics
+from roamlab.records import live, metrics
 from roamlab.showing import terminal
 from roamlab.showing.chart import chart
 from roamlab.showing.page import Table
@@ -76,6 +76,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
             _flows(results),
             _drops(results),
             *([_stalls(stalls)] if stalls else []),
+            *([Table("Real time", ("what", "value"), told)] if (told := live.facts(manifest.live)) else []),
             _warnings(results),
         ],
         parameters=(),

@@ -33,11 +33,17 @@ class Manifest:
     format: int = FORMAT
     warnings: list[str] = field(default_factory=list)
     """Warnings about the scenario."""
+    live: dict[str, Any] = field(default_factory=dict)
+    """Of a run in real time what it was, and how late its packets were; empty for every other run."""
 
     @cached_property
     def key(self) -> str:
-        """Hash of everything that determines the run's content. A scenario's comments do not."""
-        rest = json.dumps([self.seed, self.run, self.schema_hash, self.build_hash], ensure_ascii=False)
+        """Hash of everything that determines the run's content. A scenario's comments do not.
+
+        No other run has the key of one in real time, which nothing repeats.
+        """
+        origin: list[Any] = [self.seed, self.run, self.schema_hash, self.build_hash]
+        rest = json.dumps(origin + [self.live] * bool(self.live), ensure_ascii=False)
         return hash_text(f"[{self.format}, ", self.parameters_text, f", {rest[1:]}")
 
     @cached_property
@@ -61,11 +67,14 @@ class Manifest:
             raise ValueError("not a JSON object")
         if content.get("format") != FORMAT:
             raise ValueError(f"format {content.get('format')!r}, this version reads {FORMAT}")
-        content.setdefault("warnings", [])  # runs of earlier versions have none
+        content = {"warnings": [], "live": {}} | content  # runs of earlier versions have none
         for name, kind in _KINDS.items():
             if type(content.get(name)) is not kind:
                 raise ValueError(f"field {name!r} is missing or not {kind.__name__}")
         _check_shape(content["parameters"], _SHAPE, "parameters")
+        if content["live"]:
+            _check_shape(content["live"], _LIVE, "live", whole=True)
+            _check_shape(content["live"]["lateness"], _LATENESS, "live.lateness", whole=True)
         try:
             json.dumps(content, ensure_ascii=False).encode()
         except UnicodeEncodeError:
@@ -82,7 +91,8 @@ class Manifest:
 
     def texts(self) -> dict[str, str]:
         """For the manifest file: the JSON of each field."""
-        kept = {name: getattr(self, name) for name in _KINDS if name != "parameters"}
+        left_out = {"parameters", *([] if self.live else ["live"])}
+        kept = {name: getattr(self, name) for name in _KINDS if name not in left_out}
         texts = {name: json.dumps(value, ensure_ascii=False) for name, value in kept.items()}
         return texts | {"parameters": self.parameters_text}
 
@@ -105,8 +115,30 @@ _KINDS: dict[str, type] = {
     "build_hash": str,
     "format": int,
     "warnings": list,
+    "live": dict,
 }
 """The fields of a manifest file."""
+
+_LIVE: dict[str, Any] = {
+    "node": str,
+    "peer": str,
+    "command": list,
+    "serve": list,
+    "started": str,
+    "system": str,
+    "scheduling": str,
+    "lateness": dict,
+    "tcp": {"*": {"*": int}},
+}
+_LATENESS: dict[str, Any] = {
+    "packets": int,
+    "p50_ns": int,
+    "p99_ns": int,
+    "p999_ns": int,
+    "max_ns": int,
+    "comparable": bool,
+}
+"""What is known of a run in real time, and of how late its packets were."""
 
 _SHAPE: dict[str, Any] = {
     "hosts": [{"name": str, "visits?": [{"cell": str}], "plan?": {"kind": str}}],

@@ -11,7 +11,7 @@ import polars as pl
 import roamlab
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.screen import escape
-from roamlab.records import remarks
+from roamlab.records import live, remarks
 from roamlab.records.columns import Columns
 from roamlab.records.frames import Frames
 
@@ -74,8 +74,11 @@ class Results(Frames):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about the scenario; hosts that never changed cells; flows that their windows limited."""
-        found = list(self.manifest.warnings)
+        """Warnings about the scenario; packets in real time that were too late; hosts that never changed cells.
+
+        And flows that their windows limited.
+        """
+        found = [*self.manifest.warnings, *live.warnings(self.manifest.live)]
         if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
         return found + self._window_limited()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.quantities import number, scale
+from roamlab.records import live
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +86,17 @@ def _drop_table(lost: pl.DataFrame, folder: Path) -> RenderableType:
         )
     for place, reason, count in shown.iter_rows():
         table.add_row(Text(place), Text(reason), str(count))
+    return table
+
+
+def live_table(results: Results) -> Table:
+    """How a run in real time went."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="Real time", show_header=False)
+    for name, value in live.facts(results.manifest.live):
+        table.add_row(Text(name), Text(value))
     return table
 
 

@@ -309,6 +309,11 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// Whether its packets are those of a program in real time.
+    pub fn is_of_program(&self) -> bool {
+        matches!(self.app, AppSpec::Program(_))
+    }
+
     /// How many flows it stands for: those of its group, those back and those of requests.
     pub fn number(&self) -> u64 {
         let each = (1 + u64::from(self.two_way)) * (1 + u64::from(self.app.asks()));

@@ -377,7 +377,8 @@ impl Flow {
     /// A flow that has not begun.
     pub fn new(name: String, ends: [(NodeId, Addr); 2], app: App, transport: Transport) -> Flow {
         let [src, dst] = ends.map(|(node, _)| node);
-        let here = if matches!(transport, Transport::Stack(_)) { [NodeId::NOWHERE; 2] } else { [src, dst] };
+        let is_outside = matches!(transport, Transport::Stack(_)) || matches!(app, App::Program(_));
+        let here = if is_outside { [NodeId::NOWHERE; 2] } else { [src, dst] };
         Flow {
             name: name.into(),
             src,
@@ -448,7 +449,7 @@ impl Flow {
         self.stats.last_fresh.filter(|_| whole)
     }
 
-    /// "tcp", "quic", "quinn", "linux" or "udp".
+    /// "tcp", "quic", "quinn", "linux", "udp", or "program" of one whose packets a program writes.
     pub fn kind(&self) -> &'static str {
         match &self.transport {
             Transport::Tcp { .. } => "tcp",
@@ -456,6 +457,7 @@ impl Flow {
             #[cfg(feature = "quinn")]
             Transport::Quinn { .. } => "quinn",
             Transport::Stack(_) => "linux",
+            Transport::Udp { .. } if matches!(self.app, App::Program(_)) => "program",
             Transport::Udp { .. } => "udp",
         }
     }

@@ -30,7 +30,8 @@ pub enum Payload {
     Quic(QuicHeader),
     /// A UDP datagram.
     Udp(UdpHeader),
-    /// Of a flow over a stack outside: the IPv4 and TCP headers as it wrote them. Their payload is zeros.
+    /// Of a flow over a stack outside: the IPv4 and TCP headers as it wrote them. Their payload is zeros. Of a program: its
+    /// whole IPv4 packet.
     Written(Box<[u8]>),
 }
 

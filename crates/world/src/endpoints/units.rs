@@ -35,7 +35,7 @@ pub struct Units {
 impl Units {
     /// For the flow of this application, if it has units.
     pub fn of(app: &App, partner: Option<u32>) -> Option<Box<Units>> {
-        let has = !matches!(app, App::Ftp(_) | App::Cbr(_) | App::Voip(_));
+        let has = !matches!(app, App::Ftp(_) | App::Cbr(_) | App::Voip(_) | App::Program(_));
         has.then(|| Box::new(Units { partner, ..Units::default() }))
     }
 }

@@ -207,7 +207,7 @@ impl Flows {
         }
     }
 
-    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
+    pub(super) fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
         let now = cx.now;
         let state = &mut self.flows[flow as usize];
         let header = cx.pool[&packet].header;
@@ -229,7 +229,7 @@ impl Flows {
                 (receipt, if receipt.fresh { fresh_bytes } else { quic.payload.into() }, Stop::QuicOnPacket)
             }
             Transport::Udp { receiver, .. } if cx.pool[&packet].is_udp() => {
-                let payload = size.0 - u64::from(UDP_HEADERS);
+                let payload = size.0.saturating_sub(UDP_HEADERS.into());
                 let seq = cx.pool[&packet].seq();
                 (receiver.on_datagram(&UdpHeader { seq }), payload, Stop::UdpOnDatagram)
             }

@@ -1,4 +1,5 @@
-//! Flows over a stack outside of the simulation: its packets, and its reports.
+//! Flows over a stack outside of the simulation: its packets, and its reports. A program's packets are of no stack that the
+//! simulation follows.
 
 use super::endpoint::note_delivery;
 use super::{Carrier, Flows};
@@ -44,6 +45,9 @@ impl Flows {
         net: &mut impl Carrier,
     ) {
         let Datagram { flow, source, destination, tos, size, .. } = *datagram;
+        if let Transport::Udp { .. } = self.flows[flow.0 as usize].transport {
+            return self.inject_packet(node, datagram, headers, net);
+        }
         let at = (net.cx().now, net.cx().pool.last_serial());
         let side = if self.flows[flow.0 as usize].src == node { Side::Sender } else { Side::Receiver };
         let (Some(stack), Some((segment, _))) = (self.stack(flow), wire::read(headers)) else { return };
@@ -60,6 +64,32 @@ impl Flows {
         self.send_first(node, side, packet, net);
     }
 
+    /// A packet of a program sets out from a node.
+    fn inject_packet(&mut self, node: NodeId, datagram: &Datagram, bytes: &[u8], net: &mut impl Carrier) {
+        let Datagram { flow, source, destination, tos, size, .. } = *datagram;
+        let cx = net.cx();
+        let state = &mut self.flows[flow.0 as usize];
+        let Transport::Udp { sender, .. } = &mut state.transport else { return };
+        let (header, size) = sender.datagram(size);
+        state.offered = cx.now;
+        state.stats.started.get_or_insert(cx.now);
+        state.stats.sent += 1;
+        let ip = IpHeader::new(source, destination, tos);
+        let made = Packet::make(flow, ip, size, cx.now, Body::Udp(header)).written(bytes.into());
+        let packet = cx.pool.create(made);
+        self.send_first(node, Side::Sender, packet, net);
+    }
+
+    /// A packet of a program has come to the node of another one.
+    fn deliver_packet(&mut self, node: NodeId, packet: PacketId, bytes: Box<[u8]>, cx: &mut Context) {
+        let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, flow, .. } =
+            cx.pool[&packet];
+        let (size, payload) = (cx.pool[&packet].wire_size(), Payload::Written(bytes));
+        self.take_data(flow.0, node, packet, cx);
+        let datagram = Datagram { flow, source, destination, tos, size, payload };
+        self.egress.push_back(Egress { time: cx.now, node, datagram });
+    }
+
     /// A segment of a stack has come to a node where its end is.
     #[cold]
     pub(super) fn deliver_written(
@@ -70,6 +100,9 @@ impl Flows {
         cx: &mut Context,
     ) {
         let flow = cx.pool[&packet].flow;
+        if let Transport::Udp { .. } = self.flows[flow.0 as usize].transport {
+            return self.deliver_packet(node, packet, headers, cx);
+        }
         let Some((segment, _)) = wire::read(&headers) else {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
