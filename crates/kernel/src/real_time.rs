@@ -9,7 +9,7 @@ use crate::socket::receive_with_files;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{FlowId, wire};
 use roamlab_scenario::Scenario;
-use roamlab_world::ids::NodeId;
+use roamlab_world::NodeId;
 use roamlab_world::{Datagram, Payload, Replication, RunOptions, Simulation, Table};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
