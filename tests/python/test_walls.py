@@ -35,9 +35,16 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
-    "roamlab-record": {"roamlab-engine", "roamlab-packet", "roamlab-qdisc", "roamlab-traffic", "roamlab-transport"}
+    "roamlab-record": {
+        "roamlab-engine",
+        "roamlab-packet",
+        "roamlab-qdisc",
+        "roamlab-traffic",
+        "roamlab-transport",
+    }
     | {"rustc-hash"},
-    "roamlab-world": {"roamlab-quinn", "roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
+    "roamlab-world": {"roamlab-quinn", "roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"}
+    | _MODELS,
     # rustix passes files and waits without `unsafe` of ours.
     "roamlab-kernel": {
         "roamlab-engine",
