@@ -363,7 +363,7 @@ function tcpLanes(run, flow) {
   ];
 }
 
-/** Length of a queue and, if its discipline drops by chance, its probability. */
+/** Length of a queue; where its discipline has them, the probability of a drop or mark, and the time in the queue. */
 function queueLanes(run, name) {
   const { queue } = run.tables;
   const rows = queue.equal("queue", queue.code("queue", name));
@@ -371,16 +371,20 @@ function queueLanes(run, name) {
     const values = queue.column(column);
     return rows.some((row) => values[row] > 0);
   };
-  const columns = ["packets", ...["average", "probability", "forwarded"].filter(used)];
+  const columns = ["packets", ...["average", "probability", "coupled", "sojourn_ns", "forwarded"].filter(used)];
   const series = run.seriesOf("queue", columns, rows);
-  const [packets, average, probability, forwarded] = ["packets", "average", "probability", "forwarded"].map((column) => series[columns.indexOf(column)]);
-  const lines = [["packets", "link", "line", packets]];
-  if (average) lines.push(["average", "warn", "dashed", average]);
-  if (forwarded) lines.push(["forwarded", "forwarded", "dotted", forwarded]);
+  const of = Object.fromEntries(columns.map((column, place) => [column, series[place]]));
+  const lines = [["packets", "link", "line", of.packets]];
+  if (of.average) lines.push(["average", "warn", "dashed", of.average]);
+  if (of.forwarded) lines.push(["forwarded", "forwarded", "dotted", of.forwarded]);
   const lanes = [new LineLane(run, { name: `queue ${name}`, unit: "packet" }, lines)];
-  if (probability) {
-    const options = { name: `queue ${name}: probability of a drop`, unit: "1", height: 80 };
-    lanes.push(new LineLane(run, options, [["probability", "again", "line", probability]]));
+  const lane = (what, unit, shown) => lanes.push(new LineLane(run, { name: `queue ${name}: ${what}`, unit, height: 80 }, shown));
+  const chances = [["probability", "again", "line", of.probability], ["coupled, of L4S", "warn", "dashed", of.coupled]];
+  const known = chances.filter(([, , , values]) => values);
+  if (known.length) lane("probability of a drop or mark", "1", known);
+  if (of.sojourn_ns) {
+    of.sojourn_ns.values = of.sojourn_ns.values.map((value) => value / 1e9);
+    lane("time in the queue", "s", [["of the last packet", "ack", "line", of.sojourn_ns]]);
   }
   return lanes;
 }

@@ -32,7 +32,7 @@ TABLES: dict[str, Sequence[str]] = {
         "waiting",
         "serial",
     ),
-    "queue": ("time_ns", "queue", "packets", "average", "probability", "forwarded"),
+    "queue": ("time_ns", "queue", "packets", "average", "probability", "coupled", "sojourn_ns", "forwarded"),
     "tcp": ("time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq", "timeout"),
     "drops": ("time_ns", "place", "reason", "flow", "seq", "serial", "forwarded"),
     "releases": ("time_ns", "host", "node", "to", "flow", "seq", "serial", "forwarded"),
