@@ -379,7 +379,8 @@ function queueLanes(run, name) {
   if (of.forwarded) lines.push(["forwarded", "forwarded", "dotted", of.forwarded]);
   const lanes = [new LineLane(run, { name: `queue ${name}`, unit: "packet" }, lines)];
   const lane = (what, unit, shown) => lanes.push(new LineLane(run, { name: `queue ${name}: ${what}`, unit, height: 80 }, shown));
-  const chances = [["probability", "again", "line", of.probability], ["coupled, of L4S", "warn", "dashed", of.coupled]];
+  // The axis goes by the first line: the coupled probability is the larger one.
+  const chances = [["coupled, of L4S", "warn", "dashed", of.coupled], ["probability", "again", "line", of.probability]];
   const known = chances.filter(([, , , values]) => values);
   if (known.length) lane("probability of a drop or mark", "1", known);
   if (of.sojourn_ns) {
