@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import COMMAND, handover
+from conftest import COMMAND, ROOT, handover
+from namespaces import need_namespaces
 from playground import need_page
 from roamlab.base import output
 from roamlab.base.errors import BadInput
@@ -36,12 +37,20 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "draw": (["draw", "handover.toml"], "network.svg", True),
     "explore": (["explore", "made"], "explore.html", True),
     "play": (["play", "handover.toml", "--no-open"], "play.html", True),
+    "shell": (
+        ["shell", str(ROOT / "examples/real-time.toml"), "--node=mh", "--", "true"],
+        "manifest.json",
+        False,
+    ),
 }
 """Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
 that name which is not its own is refused. Folders of runs take any other file beside the run folders."""
 
 _ONE_FILE = ("chart", "draw", "explore", "play")
 """Those that make one file and no folder."""
+
+_WITH_STORE = ("reproduce", "sweep", "compare", "demo")
+"""Those that keep runs in a store."""
 
 SWEEP = """
 scenario = "handover.toml"
@@ -93,18 +102,14 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
     if name == "play":
         need_page()
+    if name == "shell":
+        need_namespaces()
     arguments, made, refuses = WRITES[name]
     out = tmp_path / (made if name in _ONE_FILE else "out")
-    call = [
-        *arguments,
-        "--out",
-        str(out),
-        *(["--store", str(tmp_path / "store")] if name not in ("run", "report") else []),
-    ]
-    if name in _ONE_FILE:
-        call = call[:-2]
-    if name == "export":  # it keeps no runs
-        call = call[:-2]
+    options = ["--out", str(out)]
+    if name in _WITH_STORE:
+        options += ["--store", str(tmp_path / "store")]
+    call = [arguments[0], *options, *arguments[1:]]
     mine = out if name in _ONE_FILE else out / made
     mine.parent.mkdir(exist_ok=True)
     mine.write_text("[]")

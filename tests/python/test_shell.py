@@ -15,7 +15,8 @@ import pytest
 
 import roamlab as rl
 from conftest import COMMAND, ROOT
-from roamlab.base.errors import BadInput, RoamlabError
+from namespaces import need_namespaces
+from roamlab.base.errors import BadInput
 from roamlab.causes.explain import explain
 from roamlab.pages import run_page
 from roamlab.records import live
@@ -61,17 +62,9 @@ print(cards, sent, back)
 """
 
 
-def _permitted() -> str:
-    """Why this machine runs no program in namespaces; empty if it does."""
-    try:
-        with ends.End("mh") as end:
-            end.make_card("11.0.0.1", "10.0.0.1", {})
-    except (RoamlabError, OSError) as error:
-        return str(error)
-    return ""
-
-
-needs_namespaces = pytest.mark.skipif(bool(reason := _permitted()), reason=reason or "they are permitted")
+@pytest.fixture(scope="module")
+def _namespaces() -> None:
+    need_namespaces()
 
 
 def _short() -> rl.Scenario:
@@ -81,7 +74,7 @@ def _short() -> rl.Scenario:
     )
 
 
-@needs_namespaces
+@pytest.mark.usefixtures("_namespaces")
 def test_a_program_s_packets_go_through_the_scenario_and_its_record(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,7 +128,7 @@ def _flow(name: str) -> pl.Expr:
     return pl.col("flow").cast(pl.String) == name
 
 
-@needs_namespaces
+@pytest.mark.usefixtures("_namespaces")
 def test_the_run_ends_the_program_at_its_duration_and_its_exit_code_is_passed_on(tmp_path: Path) -> None:
     def shell(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -159,7 +152,7 @@ def test_the_run_ends_the_program_at_its_duration_and_its_exit_code_is_passed_on
     assert len(list(tmp_path.iterdir())) == 2
 
 
-@needs_namespaces
+@pytest.mark.usefixtures("_namespaces")
 def test_kills_leave_nothing_behind() -> None:
     """Five here, 200 with `make deep`."""
     done = subprocess.run(
