@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 exempting_params! {
     /// FQ-CoDel: separate queues for flows, each under CoDel, served in turn; new flows first.
     own {
-        /// Whose rules CoDel follows, [as there](crate::codel::Params::rules) (default rfc).
+        /// Whose rules CoDel follows, as `rules` of `codel` (default rfc).
         rules: Rules = Rules::Rfc;
         /// Packets that may wait in all queues together (default 10240 pkt, RFC 8290 §5.2).
         limit: Packets = Packets(10_240);
