@@ -58,10 +58,7 @@ impl Streams {
     pub fn new(source: RandomNumbers, seed: u64, run: u64) -> Streams {
         match source {
             RandomNumbers::Chacha => Streams::Named { seed, run },
-            RandomNumbers::Ns2 => {
-                let generator = Rc::new(Cell::new(Mrg32k3a::new(seed, run)));
-                Streams::Shared(Rng(Generator::Shared(generator)))
-            }
+            RandomNumbers::Ns2 => Streams::Shared(Rng::shared(seed, run)),
         }
     }
 
@@ -102,12 +99,12 @@ impl Rng {
         Rng(Generator::Own(Box::new(ChaCha8Rng::from_seed(hash.finalize().into()))))
     }
 
-    /// A stream of MRG32k3a from `seed`, 1 to 2^31 − 2. Its clones are that stream too.
-    pub fn shared(seed: u64) -> Rng {
-        Rng(Generator::Shared(Rc::new(Cell::new(Mrg32k3a::new(seed, 0)))))
+    /// Substream `run` of MRG32k3a from `seed`, 1 to 2^31 − 2. Its clones are that stream too.
+    pub fn shared(seed: u64, run: u64) -> Rng {
+        Rng(Generator::Shared(Rc::new(Cell::new(Mrg32k3a::new(seed, run)))))
     }
 
-    /// Lets a shared stream, and so all its clones, begin anew from another seed. A stream of its own stays as it is.
+    /// Restarts a shared stream, and so all its clones, from another seed. It does not change a named stream.
     pub fn restart(&self, seed: u64) {
         if let Generator::Shared(state) = &self.0 {
             state.set(Mrg32k3a::new(seed, 0));
@@ -151,8 +148,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shared_stream_begins_anew_with_its_clones_and_another_does_not() {
-        let (mut shared, mut own) = (Rng::shared(7), Rng::named(1, 0, "own"));
+    fn a_shared_stream_restarts_with_its_clones_and_a_named_one_does_not() {
+        let (mut shared, mut own) = (Rng::shared(7, 0), Rng::named(1, 0, "own"));
         let mut clone = shared.clone();
         let numbers = [shared.uniform(), clone.uniform()];
         assert_ne!(numbers[0], numbers[1]);

@@ -155,7 +155,7 @@ impl Ends<'_> {
     /// What the simulation has for the kernel now.
     fn drain(&mut self, now: Time, frames: &mut Frames) {
         while let Some(egress) = self.simulation.poll_egress() {
-            // A program's packets are for nobody here: no scenario has both.
+            // Packets of programs do not occur: no scenario has flows of kernels and of programs.
             let Payload::Written(mut headers) = egress.datagram.payload else { continue };
             let Some(host) = self.hosts.iter().position(|node| *node == egress.node) else { continue };
             // The octet is that which the network gave it.

@@ -34,7 +34,7 @@ pub struct Timing {
     /// which the card had it.
     pub late_ns: Vec<u64>,
     /// Packets of the programs that were for neither node, and are lost.
-    pub strangers: u64,
+    pub misaddressed: u64,
     /// Packets that a card did not take, and are lost.
     pub refused: u64,
 }
@@ -179,7 +179,7 @@ impl Run {
                 }
                 // A card's own packets of IPv6 and of multicast are no program's.
                 _ if bytes[0] >> 4 != 4 || bytes.get(16).is_some_and(|first| *first >= 224) => {}
-                _ => self.timing.strangers += 1,
+                _ => self.timing.misaddressed += 1,
             }
         }
     }

@@ -238,7 +238,7 @@ app = { kind = "program" }
     });
     let (tables, timing) = live.run(&options).unwrap();
     assert_eq!(user.join().unwrap(), expected);
-    assert_eq!((timing.late_ns.len(), timing.strangers, timing.refused), (2, 1, 0));
+    assert_eq!((timing.late_ns.len(), timing.misaddressed, timing.refused), (2, 1, 0));
     assert_eq!(totals(&tables, "delivered_pkts"), [2, 0]);
     let Column::U64(times) = column(&tables, "deliveries", "time_ns") else { panic!("times") };
     let Column::U64(starts) = column(&tables, "deliveries", "sent_ns") else { panic!("times") };

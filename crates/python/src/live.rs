@@ -26,7 +26,7 @@ mod linux {
     use roamlab_world::{Replication, RunOptions};
     use std::os::fd::IntoRawFd;
 
-    /// Tables; how late each packet was in ns; the end in ns; packets for nobody; packets that a card did not take.
+    /// Tables; how late each packet was in ns; the end in ns; packets for another address; packets that a card did not take.
     type Outcome<'py> = (Bound<'py, PyDict>, Bound<'py, PyArray1<u64>>, u64, u64, u64);
 
     fn failed(error: Error) -> PyErr {
@@ -63,6 +63,6 @@ mod linux {
         });
         let (tables, timing) = outcome?;
         let late = timing.late_ns.into_pyarray(py);
-        Ok((tables_to_python(py, tables)?, late, timing.end.as_nanos(), timing.strangers, timing.refused))
+        Ok((tables_to_python(py, tables)?, late, timing.end.as_nanos(), timing.misaddressed, timing.refused))
     }
 }

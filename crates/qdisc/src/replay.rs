@@ -45,8 +45,8 @@ pub struct End {
 /// first of which is 0. A packet whose transmission has begun keeps its rate. At one instant the link becomes idle before a
 /// packet arrives.
 ///
-/// A draw belongs to a packet: at an arrival, and at a departure for the packet at the head, the random numbers begin anew
-/// from a function of `seed` and the packet's number.
+/// A draw belongs to a packet: at an arrival, and at a departure for the packet at the head, the random numbers restart from
+/// a function of `seed` and the packet's number.
 pub fn replay(queue: &QueueSpec, seed: u64, arrivals: &[Arrival], rates: &[(Time, Rate)]) -> Vec<End> {
     let mut replay = Replay::new(queue, seed, arrivals, rates);
     for arrival in arrivals {
@@ -74,7 +74,7 @@ struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     fn new(queue: &QueueSpec, seed: u64, arrivals: &'a [Arrival], rates: &'a [(Time, Rate)]) -> Replay<'a> {
-        let numbers = Rng::shared(number_of(seed, u64::MAX));
+        let numbers = Rng::shared(number_of(seed, u64::MAX), 0);
         let mut replay = Replay {
             queue: Qdisc::new(queue, numbers.clone()),
             numbers,

@@ -209,13 +209,15 @@ def _pattern_table(ways: list[list[Difference]]) -> Any:
     from rich.box import SIMPLE
     from rich.table import Table
 
+    from roamlab.against.queues import DROPPED, MARKED
+
     table = Table("pattern", "lost", "marked", "time/ms", box=SIMPLE)
     for rows in ways:
         parts = "" if all(one.identical for one in rows) else ": same, time"
         table.add_column(rows[0].way + parts)
     for found in zip(*ways, strict=True):
         kernel = found[0].kernel
-        shares = [f"{kernel.share(fate):.2%}" for fate in (2, 1)]
+        shares = [f"{kernel.share(fate):.2%}" for fate in (DROPPED, MARKED)]
         table.add_row(
             found[0].pattern, *shares, f"{kernel.sojourn_ms:.2f}", *[_distance(one) for one in found]
         )

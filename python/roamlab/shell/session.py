@@ -96,7 +96,7 @@ def perform(session: Session) -> Outcome:
 
         started = datetime.now(UTC)
         with _first_in_line() as scheduling:
-            tables, late, end_ns, strangers, refused = _roamlab.live(
+            tables, late, end_ns, misaddressed, refused = _roamlab.live(
                 scenario.text, scenario.name, session.seed, session.run, memory, begin
             )
         status, counted = here.finish()
@@ -113,7 +113,7 @@ def perform(session: Session) -> Outcome:
         "lateness": lateness(late),
         "tcp": {session.node: counted, peer: counted_there},
     }
-    lost = {"for other addresses than those of the two nodes": strangers, "not taken by a card": refused}
+    lost = {"for other addresses than those of the two nodes": misaddressed, "not taken by a card": refused}
     warnings = [
         f"{count} packets of programs were {what}, and are lost" for what, count in lost.items() if count
     ]
