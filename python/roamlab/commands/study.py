@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,24 +11,29 @@ from roamlab.commands.options import JSON, STORE, THREADS, out
 from roamlab.commands.output import print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from rich.table import Table
+
+    from roamlab.showing.report import Report
+
+    Study = Callable[[int, Path, int, Path], tuple[Report, dict[str, Any]]]
 
 
 @click.group("study")
 def command() -> None:
-    """Compare schemes beyond any one paper."""
+    """Compare schemes and queues beyond any one paper."""
+
+
+def _runs(default: int, of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option("--runs", type=click.IntRange(1), default=default, show_default=True, help=of)
 
 
 @command.command("schemes")
 @out("out/schemes", "Folder for page and CSV.")
 @STORE
-@click.option(
-    "--runs",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Of each scheme with each application.",
-)
+@_runs(20, "Of each scheme with each application.")
 @THREADS
 @JSON
 def _schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
@@ -36,18 +41,49 @@ def _schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_json:
 
     Interrupted, it goes on where it stopped when called again.
     """
+    from roamlab.studies import schemes
+
+    _conduct(schemes.study, schemes.terminal_table, (out, store, runs, threads), as_json=as_json)
+
+
+@command.command("queues")
+@out("out/queues", "Folder for page and CSV.")
+@STORE
+@_runs(10, "Of each queue with each congestion control and each way of forwarding.")
+@THREADS
+@JSON
+def _queues(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
+    """All queues at the base stations of one move: is the exemption of forwarded packets still worth it?
+
+    Interrupted, it goes on where it stopped when called again.
+    """
+    from roamlab.studies.queues import study
+
+    _conduct(study.study, study.terminal_table, (out, store, runs, threads), as_json=as_json)
+
+
+def _conduct(
+    study: Study,
+    table: Callable[[dict[str, Any]], Table],
+    options: tuple[Path, Path, int, int | None],
+    *,
+    as_json: bool,
+) -> None:
+    """Make a study's runs and write its page; print what it found."""
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
-    from roamlab.studies import schemes
 
+    out, store, runs, threads = options
     refuse_foreign(out, store)
     with whole_folder(out) as draft:
-        found, means = schemes.study(runs, store, threads or processors(), draft)
+        found, data = study(runs, store, threads or processors(), draft)
         report.write(found, draft / "report.html")
     page = shown(out / "report.html")
     if as_json:
-        print_json({"report": page, "means": means})
+        print_json({"report": page, **data})
         return
-    console().print(schemes.terminal_table(means))
+    console().print(table(data))
+    for sentence in data.get("sentences", ()):
+        say(sentence)
     say(f"report: {page}")

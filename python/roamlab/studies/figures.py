@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from roamlab.base.figures import new_figure, save
 from roamlab.base.quantities import named
-from roamlab.studies.measures import COST, FELT, Quantity
+from roamlab.studies.measures import COST, FELT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
 
     from roamlab.base.figures import SavedFigure
     from roamlab.statistics.stats import Interval
+    from roamlab.studies.means import Quantity
 
 Found: TypeAlias = "dict[tuple[str, str, str], list[float]]"
 """Values of the runs by scheme, application and name of the quantity."""
@@ -74,17 +76,11 @@ def _figure(
         for axis, (applications, quantity) in zip(axes, rows, strict=True):
             for at, application in enumerate(applications):
                 shift = 0.25 * (at - (len(applications) - 1) / 2)
-                _points(
-                    axis,
-                    names,
-                    [quantity.mean(found[name, application, quantity.name]) for name in names],
-                    shift,
-                    application,
-                )
+                means = [quantity.mean(found[name, application, quantity.name]) for name in names]
+                places = [place + shift for place in range(len(names))]
+                points(axis, places, means, _MARKERS[application], application)
             axis.set_xlabel(named(quantity.what, quantity.unit))
-            axis.set_ylabel("scheme")
-            axis.set_yticks(range(len(names)), names)
-            axis.set_ylim(len(names) - 0.5, -0.5)
+            lines(axis, "scheme", names)
             if len(applications) > 1:
                 axis.legend(loc="best")
         runs = len(next(iter(found.values())))
@@ -97,16 +93,27 @@ def _figure(
         )
 
 
-def _points(axis: Axes, names: list[str], means: list[Interval], shift: float, application: str) -> None:
+def lines(axis: Axes, what: str, names: Sequence[str]) -> None:
+    """A line for each name, the first one above."""
+    axis.set_ylabel(what)
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+
+
+def points(
+    axis: Axes, places: Sequence[float], means: Sequence[Interval], marker: str, label: str, **style: object
+) -> None:
+    """Means at these places, with intervals where there are several runs."""
     several = means[0].runs > 1
     spans = [[mean.effect - mean.low for mean in means], [mean.high - mean.effect for mean in means]]
     axis.errorbar(
         [mean.effect for mean in means],
-        [at + shift for at in range(len(names))],
+        places,
         xerr=spans if several else None,
-        fmt=_MARKERS[application],
+        fmt=marker,
         markersize=3.5,
         capsize=2,
         linestyle="none",
-        label=application,
+        label=label,
+        **style,
     )

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from roamlab.papers.records import reads, total
 from roamlab.records import experience, metrics
-from roamlab.statistics.stats import clipped, student
+from roamlab.studies.means import Quantity
 from roamlab.studies.scenarios import CROSSING, LEAD_S, MOVE_S, NEW, OLD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from roamlab.records.results import Results
-    from roamlab.statistics.stats import Interval
 
 AFTER_S = 3.0
 """Goodput is taken over so long after the move."""
@@ -26,23 +22,6 @@ SIGNALLED_S = 1.5
 VOICE_OFFSET_S = 0.1
 """The play-out buffer of the call; a full queue of the new cell takes as long."""
 VIDEO_OFFSET_S = 0.2
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A measured number: under which name, what it is, and its unit."""
-
-    name: str
-    what: str
-    unit: str
-    least: float = 0.0
-    """The smallest value that it can have."""
-    most: float = math.inf
-    """The largest one."""
-
-    def mean(self, values: Sequence[float]) -> Interval:
-        """Its mean in some runs, with the 95 % interval."""
-        return clipped(student(values), self.least, self.most)
 
 
 FELT: dict[str, tuple[Quantity, ...]] = {

@@ -8,11 +8,11 @@ from roamlab import _roamlab
 from roamlab.base.quantities import named
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED, Batch
-from roamlab.showing.page import Measured, Row, Table
+from roamlab.showing.page import Row, Table
 from roamlab.showing.report import Assumption, Parameter, Report
 from roamlab.statistics.stats import student
 from roamlab.studies import figures
-from roamlab.studies.measures import COST, FELT, SIGNALLED_S, TAKES, VIDEO_OFFSET_S, VOICE_OFFSET_S, Quantity
+from roamlab.studies.measures import COST, FELT, SIGNALLED_S, TAKES, VIDEO_OFFSET_S, VOICE_OFFSET_S
 from roamlab.studies.scenarios import APPLICATIONS, LEAD_S, MOVE_S, Scheme, scenario, schemes
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Printed
 
     from roamlab.studies.figures import Found
+    from roamlab.studies.means import Quantity
 
 
 def measure(listed: list[Scheme], runs: int, store: Path, threads: int) -> Found:
@@ -41,7 +42,7 @@ def measure(listed: list[Scheme], runs: int, store: Path, threads: int) -> Found
     }
 
 
-def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, list[dict[str, Any]]]:
+def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, dict[str, Any]]:
     """Make the runs and draw; gives the page, and what is measured as data."""
     listed = schemes()
     names = [each.name for each in listed]
@@ -86,7 +87,7 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, li
             ("runs of each scheme with each application", str(runs)),
         ),
     )
-    return page, [_as_data(name, *column, found) for name in names for column in columns]
+    return page, {"means": [_as_data(name, *column, found) for name in names for column in columns]}
 
 
 def _headline(names: list[str], found: Found) -> str:
@@ -104,7 +105,7 @@ def _table(title: str, names: list[str], columns: list[tuple[str, Quantity]], fo
         (
             name,
             *(
-                Measured(quantity.mean(found[name, application, quantity.name]))
+                quantity.measured(found[name, application, quantity.name])
                 for application, quantity in columns
             ),
         )
@@ -116,18 +117,7 @@ def _table(title: str, names: list[str], columns: list[tuple[str, Quantity]], fo
 
 def _as_data(name: str, application: str, quantity: Quantity, found: Found) -> dict[str, Any]:
     values = found[name, application, quantity.name]
-    mean = quantity.mean(values)
-    several = len(values) > 1
-    return {
-        "scheme": name,
-        "application": application,
-        "quantity": quantity.name,
-        "what": quantity.what,
-        "unit": quantity.unit,
-        "mean": mean.effect,
-        "interval": [mean.low, mean.high] if several else [None, None],
-        "runs": len(values),
-    }
+    return {"scheme": name, "application": application, **quantity.as_data(values)}
 
 
 _PRINTED = (
@@ -139,10 +129,11 @@ _PRINTED = (
 )
 
 
-def terminal_table(means: list[dict[str, Any]]) -> Printed:
+def terminal_table(data: dict[str, Any]) -> Printed:
     """The means for the terminal, one line per scheme; the page and the CSV have all, with intervals."""
     from rich.table import Table as Printed
 
+    means = data["means"]
     of = {(mean["scheme"], mean["application"], mean["quantity"]): mean for mean in means}
     names = list(dict.fromkeys(mean["scheme"] for mean in means))
     table = Printed(title="Means of the runs")

@@ -130,7 +130,7 @@ impl EnodebBearer {
             out.push(Action::StartBuffering { host: self.host });
         }
         self.outlet = Outlet::Tunnel(target);
-        out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: None });
+        out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: params.mark });
         self.restart_wait(now, params);
         self.set_routes(out);
     }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng, Time};
+use roamlab_packet::Dscp;
 
 impl Protocol for Params {
     type Role = LteX2;
@@ -24,6 +25,10 @@ impl Protocol for Params {
         &self.sizes
     }
 
+    fn mark(&self) -> Option<Dscp> {
+        self.mark
+    }
+
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         let overheads =
@@ -31,6 +36,10 @@ impl Protocol for Params {
         if let Some((part, _)) = overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX)) {
             let refusal = Refusal::at(*part, "a tunnel header has at most 65535 bytes");
             return Err(refusal.help("write \"36 B\" for GTP-U over UDP and IPv4"));
+        }
+        if let Some(mark) = self.mark.filter(|mark| !(1..=63).contains(&mark.0)) {
+            let message = format!("{} is not a code point that marks anything", mark.0);
+            return Err(Refusal::at("mark", message).help("write a number from 1 to 63"));
         }
         if !topology.measured {
             let message = "LTE hands over what hosts measure, and they measure nothing";

@@ -4,6 +4,7 @@ use super::message::Sizes;
 use crate::backoff::Backoff;
 use crate::{Domain, EventA3};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
+use roamlab_packet::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,11 @@ pub struct Params {
     pub cancelled: Cancelled,
     /// What the source forwards to the target. Default "lossless".
     pub forwarding: Forwarding,
+    /// The code point that a source marks forwarded packets with, so that the queue of the target can spare them. The
+    /// edge of the access network polices it. Absent: they are not marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<u8>", range(min = 1, max = 63))]
+    pub mark: Option<Dscp>,
     /// The target sends forwarded packets first and direct ones after the end marker (TS 36.300 §10.1.2.3). Off: as
     /// they come. Default true (lte table I).
     pub reordering: bool,
@@ -78,6 +84,7 @@ impl Default for Params {
             prediction_timeout: Duration::from_millis(300),
             cancelled: Cancelled::Return,
             forwarding: Forwarding::Lossless,
+            mark: None,
             reordering: true,
             reordering_wait: Duration::from_millis(100),
             end_markers: 1,

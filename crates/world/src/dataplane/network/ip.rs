@@ -306,7 +306,7 @@ impl Network {
     }
 
     /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
-    /// other foreign agents. Anything else is policed where it enters ([ipf] §III, interpretation A13).
+    /// other access routers and base stations. Anything else is policed where it enters ([ipf] §III, interpretation A13).
     #[inline(always)]
     fn police(&self, node: NodeId, packet: PacketId, from: NodeId, cx: &mut Context) -> Option<PacketId> {
         match &self.rules.policer {
@@ -332,8 +332,8 @@ impl Network {
             return Some(packet);
         }
         let outer = cx.pool[&packet].header;
-        let from_agent = self.nodes.at(outer.src).is_some_and(|src| self.nodes[src].is_access_router);
-        if from_agent && cx.pool[&packet].tunnels() > 0 {
+        let from_access = self.nodes.at(outer.src).is_some_and(|src| self.nodes[src].is_access());
+        if from_access && cx.pool[&packet].tunnels() > 0 {
             return Some(packet);
         }
         let action = if drops { "dropped" } else { "cleared" };

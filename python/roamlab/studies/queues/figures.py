@@ -1,0 +1,113 @@
+"""The figures of the study of queues: a panel for each congestion control, a line for each queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roamlab.base.figures import COLOURS, new_figure, save
+from roamlab.base.quantities import named
+from roamlab.studies.figures import lines, points
+from roamlab.studies.queues.answer import effect
+from roamlab.studies.queues.cells import (
+    CONTROLS,
+    FORWARDING,
+    L4S_CONTROL,
+    L4S_QUEUES,
+    QUEUES,
+    WAYS,
+    Cell,
+    has_exemption,
+)
+from roamlab.studies.queues.measures import BY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from roamlab.base.figures import SavedFigure
+    from roamlab.statistics.stats import Interval
+    from roamlab.studies.queues.answer import Found
+
+LEAD = "exemption"
+_MARKERS = ("s", "o", "^")
+_CAPTIONS = {
+    "mover_goodput": "What the mover gets in its new cell.",
+    "residents_goodput": "What the hosts get that are in the cell already: what the mover gains they lose.",
+    "stall": "How long the mover waits for new data at the move.",
+    "mover_delay": "How old the mover's packets are when they arrive, behind each queue.",
+    "residents_delay": "How old the residents' packets are when they arrive: what the mover's burst costs them.",
+}
+"""A figure for each of these quantities."""
+
+
+def draw(found: Found, folder: Path) -> list[SavedFigure]:
+    """What the exemption changes, what is felt with each queue, and what becomes of L4S."""
+    return [_exemption(found, folder), *(_felt(found, name, folder) for name in _CAPTIONS), _l4s(found, folder)]
+
+
+def _exemption(found: Found, folder: Path) -> SavedFigure:
+    queues = [queue for queue in QUEUES if has_exemption(queue)]
+    with new_figure(len(CONTROLS), row_inches=2.1) as (figure, axes):
+        for axis, control in zip(axes, CONTROLS, strict=True):
+            changes = [effect(found, queue, (control,)) for queue in queues]
+            axis.axvline(0.0, color="0.4", linewidth=0.8)
+            for at, who in enumerate(("mover", "residents")):
+                means = [change.mover if who == "mover" else change.residents for change in changes]
+                label = who if who == "mover" else "three residents together"
+                _marks(axis, means, (at, 2), label)
+            lines(axis, "queue", queues)
+            axis.set_title(control)
+        axes[0].legend(loc="best")
+        axes[-1].set_xlabel(named("goodput with the exemption minus goodput without", "Mbit/s"))
+        caption = "What the exemption of forwarded packets changes: right of the line it gives more."
+        return save(figure, folder, LEAD, f"{caption} {_means(found, 'paired differences')}")
+
+
+def _felt(found: Found, name: str, folder: Path) -> SavedFigure:
+    quantity = BY_NAME[name]
+    with new_figure(len(CONTROLS), row_inches=2.5) as (figure, axes):
+        for axis, control in zip(axes, CONTROLS, strict=True):
+            for at, way in enumerate(WAYS):
+                queues = [queue for queue in QUEUES if Cell(queue, control, way) in found]
+                means = [quantity.mean(found[Cell(queue, control, way)][name]) for queue in queues]
+                _marks(axis, means, (at, len(WAYS)), way, [list(QUEUES).index(queue) for queue in queues])
+            lines(axis, "queue", list(QUEUES))
+            axis.set_title(control)
+        axes[0].legend(loc="best")
+        axes[-1].set_xlabel(named(quantity.what, quantity.unit))
+        return save(figure, folder, name.replace("_", "-"), f"{_CAPTIONS[name]} {_means(found, 'means')}")
+
+
+def _l4s(found: Found, folder: Path) -> SavedFigure:
+    of = [(queue, control) for queue in L4S_QUEUES for control in (L4S_CONTROL, *CONTROLS)]
+    with new_figure(row_inches=3.2) as (figure, (axis,)):
+        marks = (("before_delay", FORWARDING, "before the move"), *(("mover_delay", way, way) for way in WAYS))
+        for at, (name, way, label) in enumerate(marks):
+            means = [BY_NAME[name].mean(found[Cell(*pair, way)][name]) for pair in of]
+            _marks(axis, means, (at, len(marks)), label)
+        lines(axis, "queue and congestion control", [", ".join(pair) for pair in of])
+        axis.legend(loc="best")
+        axis.set_xlabel(named("delay that 95 % of the mover's packets keep", "ms"))
+        caption = "Whether the low delay of L4S (Prague) survives a handover: before the move and after it."
+        return save(figure, folder, "l4s", f"{caption} {_means(found, 'means')}")
+
+
+def _marks(
+    axis: Axes,
+    means: Sequence[Interval],
+    place: tuple[int, int],
+    label: str,
+    rows: Sequence[int] | None = None,
+) -> None:
+    """Means on the lines of a panel; `place`: which of how many marks of a line."""
+    at, of = place
+    shift = 0.24 * (at - (of - 1) / 2)
+    places = [row + shift for row in (range(len(means)) if rows is None else rows)]
+    points(axis, places, means, (*_MARKERS, "D")[at], label, color=COLOURS[at])
+
+
+def _means(found: Found, what: str) -> str:
+    runs = len(next(iter(next(iter(found.values())).values())))
+    return f"{what.capitalize()} of {runs} runs, with 95 % intervals where there are several."

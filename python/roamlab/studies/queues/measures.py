@@ -1,0 +1,89 @@
+"""The measures of a run of the study of queues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roamlab.papers.records import reads
+from roamlab.records import metrics
+from roamlab.studies.means import Quantity
+from roamlab.studies.queues.cells import MOVE_S, RESIDENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roamlab.records.results import Results
+
+MOVER = "mover"
+AFTER_S = 3.0
+"""All is taken over so long after the move."""
+BEFORE_S = 1.0
+"""The delay before the move is taken over so long."""
+_SHARE = 95
+
+_SPAN = f"in the {AFTER_S:g} s after the move"
+QUANTITIES = (
+    Quantity("mover_goodput", f"mover's goodput {_SPAN}", "Mbit/s"),
+    Quantity("residents_goodput", f"three residents' goodput together {_SPAN}", "Mbit/s"),
+    Quantity("stall", "mover's longest silence at the move", "ms"),
+    Quantity("residents_stall", f"longest silence of a resident {_SPAN}", "ms"),
+    Quantity("mover_delay", f"delay that {_SHARE} % of the mover's packets keep {_SPAN}", "ms"),
+    Quantity("residents_delay", f"delay that {_SHARE} % of the residents' packets keep {_SPAN}", "ms"),
+    Quantity("before_delay", f"delay that {_SHARE} % of the mover's packets keep in the s before it", "ms"),
+    Quantity("mover_lost", f"mover's packets lost {_SPAN}", "pkt"),
+    Quantity("residents_lost", f"residents' packets lost {_SPAN}", "pkt"),
+    Quantity("forwarded", "packets that the old base station forwarded", "pkt"),
+)
+"""What is measured of each run."""
+BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
+
+
+@reads(
+    flows="flow kind source destination delivered_pkts delivered_bytes",
+    deliveries="flow time_ns sent_ns seq fresh",
+    drops="flow reason seq sent_ns time_ns",
+    handovers="host phase time_ns",
+    releases="host node",
+)
+def move(results: Results) -> dict[str, float]:
+    """What the mover and the residents feel of the move, by the names of `QUANTITIES`."""
+    until, released = MOVE_S + AFTER_S, results.columns("releases")
+    return {
+        "mover_goodput": metrics.goodput_bps(results, MOVER, MOVE_S, until) / 1e6,
+        "residents_goodput": sum(
+            metrics.goodput_bps(results, flow, MOVE_S, until) / 1e6 for flow in RESIDENTS
+        ),
+        "stall": 1e3 * max(metrics.flow_disruptions_s(results, MOVER)),
+        "residents_stall": 1e3 * max(_silence_s(results, flow) for flow in RESIDENTS),
+        "mover_delay": _delay_ms(results, (MOVER,), MOVE_S, until),
+        "residents_delay": _delay_ms(results, RESIDENTS, MOVE_S, until),
+        "before_delay": _delay_ms(results, (MOVER,), MOVE_S - BEFORE_S, MOVE_S),
+        "mover_lost": _lost(results, (MOVER,)),
+        "residents_lost": _lost(results, RESIDENTS),
+        "forwarded": float(np.count_nonzero(released.where("host", MOVER) & released.where("node", "bs1"))),
+    }
+
+
+def _silence_s(results: Results, flow: str) -> float:
+    """The longest time without new data after the move, its ends included."""
+    at = metrics.arrivals(results, flow)
+    end = MOVE_S + AFTER_S
+    inside = at[(at >= MOVE_S) & (at < end)]
+    return float(np.diff(np.concatenate(([MOVE_S], inside, [end]))).max())
+
+
+def _delay_ms(results: Results, flows: Sequence[str], start: float, end: float) -> float:
+    """One-way, of the packets that arrive in the span; if none does, all of the span."""
+    rows = results.columns("deliveries")
+    at = metrics.seconds(rows)
+    chosen = rows.where("flow", *flows) & (at >= start) & (at < end)
+    delays = at[chosen] - metrics.seconds(rows, "sent_ns", chosen)
+    return 1e3 * (float(np.percentile(delays, _SHARE)) if delays.size else end - start)
+
+
+def _lost(results: Results, flows: Sequence[str]) -> float:
+    return float(
+        sum(metrics.count(metrics.losses(results, flow), MOVE_S, MOVE_S + AFTER_S) for flow in flows)
+    )
