@@ -481,6 +481,7 @@ const LTE: &[Edit] = &[
     ("a host that measures for nobody", "mme = \"mme\"", "domain = { hosts = [\"me1\"] }"),
     ("a timer of zero", "mme = \"mme\"", "timers = { t304 = \"0 s\" }"),
     ("no end marker", "mme = \"mme\"", "end_markers = 0"),
+    ("a mark that is none", "mme = \"mme\"", "mark = 0"),
     ("2^32 - 1 end markers", "mme = \"mme\"", "end_markers = 4294967295"),
     ("preambles each nanosecond", "mme = \"mme\"", "timers = { random_access = \"1 ns\" }"),
     ("an event that cannot be signalled", "\"0 ms\"", "\"1 ms\""),

@@ -99,6 +99,35 @@ fn forwarded_packets_are_spared_where_the_scenario_says_so() {
 }
 
 #[test]
+fn packets_that_an_lte_handover_forwards_are_spared_if_they_are_marked() {
+    let mobile_ip = SCENARIO.lines().find(|line| line.starts_with("mobility")).unwrap();
+    let run = |mark: &str, spare: &str| {
+        let lte = format!(
+            "mobility = {{ kind = \"lte-x2\", {mark} buffer_limit = \"400 pkt\", detach_time = \"150 ms\", \
+             measurement = {{ hysteresis_db = 0.0, time_to_trigger = \"0 ms\", filter_coefficient = 0 }} }}"
+        );
+        // Cells behind two access routers: the mark enters the second one's from the core, in a base station's tunnel.
+        let text = SCENARIO
+            .replace(mobile_ip, &lte)
+            .replace("gap = \"200 ms\"", "measurement = { period = \"10 ms\" }")
+            .replace("[cells.bs2]\nrouter = \"fa\"", "[cells.bs2]\nrouter = \"fa2\"")
+            .replace(
+                "links = [",
+                "links = [\n    { between = [\"ch\", \"fa2\"], rate = \"100 Mbit/s\", delay = \"1 ms\" },",
+            )
+            .replace("QUEUE", &format!("{{ kind = \"codel\", interval = \"20 ms\"{spare} }}"));
+        let tables = results(&text, DRAW);
+        let released = rows(&tables, "releases", ["node", "forwarded"]).into_iter();
+        let marked = released.filter(|row| row[0] == "bs1" && row[1] == "true").count();
+        (marked, lost(&tables, "early-drop", true))
+    };
+    let (marked, plain) = run("mark = 3,", "");
+    assert!(marked > 20 && plain > 0, "{marked} and {plain}");
+    assert_eq!(run("mark = 3,", ", spare_forwarded = true"), (marked, 0));
+    assert_eq!(run("", ", spare_forwarded = true"), (0, 0), "without a mark nothing is forwarded with one");
+}
+
+#[test]
 fn they_hold_each_hosts_packets_behind_a_scheduler_too() {
     for kind in KINDS {
         let bearers = format!(

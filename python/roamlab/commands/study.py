@@ -49,7 +49,7 @@ def _schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_json:
 @command.command("queues")
 @out("out/queues", "Folder for page and CSV.")
 @STORE
-@_runs(10, "Of each queue with each congestion control and each way of forwarding.")
+@_runs(20, "Of each queue with each congestion control and each way of forwarding.")
 @THREADS
 @JSON
 def _queues(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:

@@ -6,24 +6,32 @@ import math
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from roamlab.statistics.stats import LEAST, paired
-from roamlab.studies.queues.cells import (
+from roamlab.statistics.stats import LEAST, paired, student
+from roamlab.studies.queues.cases import (
     CONTROLS,
     EXEMPTION,
+    FAIR_MBPS,
     FORWARDING,
     L4S_CONTROL,
     QUEUES,
-    Cell,
+    Case,
     has_exemption,
 )
+from roamlab.studies.queues.measures import LATE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roamlab.statistics.stats import Interval
 
-Found: TypeAlias = "dict[Cell, dict[str, list[float]]]"
-"""Values of the runs by cell and name of the quantity; run n has the same number in all cells."""
+Found: TypeAlias = "dict[Case, dict[str, list[float]]]"
+"""Values of the runs by case and name of the quantity; run n has the same number in all cases."""
+
+
+HARDLY_MBPS = 0.05 * FAIR_MBPS
+"""A difference that is surely smaller is not worth a mechanism: a twentieth of an equal share."""
+BURST_MS = 100
+"""For so long a queue may stand before it is a bad one: CoDel's interval (RFC 8289 §4.3)."""
 
 
 class Verdict(Enum):
@@ -31,19 +39,25 @@ class Verdict(Enum):
 
     MORE = "more"
     LESS = "less"
+    HARDLY = "hardly another"
+    EQUAL = "the same in every run"
     UNDECIDED = "undecided"
-    EQUAL = "equal in every run"
 
 
-def verdict(difference: Interval) -> Verdict:
-    """Undecided where the interval has 0 in it, and with fewer than `LEAST` runs."""
-    if difference.runs < LEAST or not math.isfinite(difference.low):
+def verdict(difference: Interval, hardly: float = HARDLY_MBPS) -> Verdict:
+    """Undecided where the interval has 0 in it, and with fewer than `LEAST` runs.
+
+    `hardly`: a decided difference is small if all of its interval is nearer to 0.
+    """
+    if difference.runs < LEAST:
         return Verdict.UNDECIDED
     if difference.low == difference.high == 0.0:
         return Verdict.EQUAL
-    if difference.low > 0.0:
-        return Verdict.MORE
-    return Verdict.LESS if difference.high < 0.0 else Verdict.UNDECIDED
+    if difference.low <= 0.0 <= difference.high:
+        return Verdict.UNDECIDED
+    if max(abs(difference.low), abs(difference.high)) < hardly:
+        return Verdict.HARDLY
+    return Verdict.MORE if difference.low > 0.0 else Verdict.LESS
 
 
 class Effect(NamedTuple):
@@ -55,9 +69,9 @@ class Effect(NamedTuple):
 
 
 def difference(
-    found: Found, after: Sequence[Cell], before: Sequence[Cell], names: tuple[str, str] | str
+    found: Found, after: Sequence[Case], before: Sequence[Case], names: tuple[str, str] | str
 ) -> Interval:
-    """Mean of `after` minus `before`, run by run; each run's value is the mean over the cells.
+    """Mean of `after` minus `before`, run by run; each run's value is the mean over the cases.
 
     `names`: the quantity, or that of `after` and that of `before`.
     """
@@ -65,20 +79,20 @@ def difference(
     return paired(_over(found, after, first), _over(found, before, second))
 
 
-def _over(found: Found, cells: Sequence[Cell], name: str) -> list[float]:
-    """Of each run the mean over some cells."""
-    runs = zip(*(found[cell][name] for cell in cells), strict=True)
+def _over(found: Found, cases: Sequence[Case], name: str) -> list[float]:
+    """Of each run the mean over some cases."""
+    runs = zip(*(found[case][name] for case in cases), strict=True)
     return [sum(run) / len(run) for run in runs]
 
 
-def of_controls(queue: str, way: str) -> list[Cell]:
-    """A queue's cells under Reno, CUBIC and BBR."""
-    return [Cell(queue, control, way) for control in CONTROLS]
+def of_controls(queue: str, way: str) -> list[Case]:
+    """A queue's cases under Reno, CUBIC and BBR."""
+    return [Case(queue, control, way) for control in CONTROLS]
 
 
 def effect(found: Found, queue: str, controls: Sequence[str] = CONTROLS) -> Effect:
     """What the exemption changes with this queue, over some congestion controls."""
-    exempt, plain = ([Cell(queue, control, way) for control in controls] for way in (EXEMPTION, FORWARDING))
+    exempt, plain = ([Case(queue, control, way) for control in controls] for way in (EXEMPTION, FORWARDING))
     return Effect(
         queue,
         difference(found, exempt, plain, "mover_goodput"),
@@ -92,68 +106,77 @@ def effects(found: Found) -> list[Effect]:
 
 
 def exemption(listed: Sequence[Effect]) -> str:
-    """Is the exemption still worth it?"""
-    said = []
+    """Is the exemption still worth it? By what it changes for the mover; and what the residents pay or gain."""
     words = {
-        Verdict.MORE: "it gives the mover more with",
-        Verdict.LESS: "less with",
-        Verdict.EQUAL: "exactly the same with",
+        Verdict.MORE: "yes with",
+        Verdict.HARDLY: "hardly with",
+        Verdict.LESS: "no with",
+        Verdict.EQUAL: "it changes nothing with",
         Verdict.UNDECIDED: "undecided with",
     }
-    for which, begin in words.items():
-        of = [each for each in listed if verdict(each.mover) is which]
-        if of:
-            said.append(f"{begin} {_and([_told(each) for each in of])}")
-    return f"Is the exemption still worth it? {_capital('; '.join(said))}."
+    of = {which: [_told(each) for each in listed if verdict(each.mover) is which] for which in words}
+    said = "; ".join(f"{words[which]} {_and(told)}" for which, told in of.items() if told)
+    return f"Is the exemption still worth it? {said[0].upper()}{said[1:]}."
 
 
 def _told(of: Effect) -> str:
-    return f"{of.queue} ({_signed(of.mover)} Mbit/s; the residents together {_signed(of.residents)})"
+    if verdict(of.mover) is Verdict.EQUAL:
+        return of.queue
+    return f"{of.queue} (mover {_signed(of.mover)} Mbit/s, residents together {_signed(of.residents)})"
 
 
 def replacement(found: Found) -> list[str]:
-    """Does FQ-CoDel make the exemption of MBLUE and of M-RED unnecessary?"""
+    """Does FQ-CoDel without exemption make MBLUE and M-RED with theirs unnecessary?"""
     return [_compared(found, "FQ-CoDel", older) for older in ("MBLUE", "M-RED")]
 
 
 def _compared(found: Found, newer: str, older: str) -> str:
-    gain = difference(found, of_controls(newer, FORWARDING), of_controls(older, EXEMPTION), "mover_goodput")
-    paid = difference(
-        found, of_controls(newer, FORWARDING), of_controls(older, EXEMPTION), "residents_goodput"
+    new, old = of_controls(newer, FORWARDING), of_controls(older, EXEMPTION)
+    gain, paid, silence = (
+        difference(found, new, old, name) for name in ("mover_goodput", "residents_goodput", "stall")
     )
-    conclusion = {
-        Verdict.MORE: f"{newer} makes {older} unnecessary here",
-        Verdict.EQUAL: f"{newer} does as well as {older} here",
-        Verdict.LESS: f"{newer} does not replace {older} here",
-        Verdict.UNDECIDED: f"whether {newer} replaces {older} is undecided",
-    }[verdict(gain)]
+    shares = [
+        100.0 * student(_over(found, cases, "mover_goodput")).effect / FAIR_MBPS for cases in (new, old)
+    ]
     return (
-        f"With {newer} and no exemption the mover gets {_signed(gain)} Mbit/s compared with {older} and its "
-        f"exemption, the residents together {_signed(paid)}: {conclusion}."
+        f"With {newer} and no exemption the mover gets {shares[0]:.0f} % of an equal share, with {older} and its exemption "
+        f"{shares[1]:.0f} % ({_signed(gain)} Mbit/s; residents together {_signed(paid)}), and its longest silence differs by "
+        f"{_signed(silence, '.0f')} ms: {_conclusion(verdict(gain), verdict(silence, 0.0), newer, older)}."
     )
+
+
+def _conclusion(goodput: Verdict, silence: Verdict, newer: str, older: str) -> str:
+    if Verdict.UNDECIDED in (goodput, silence):
+        return f"whether {newer} makes {older} unnecessary is undecided"
+    worse = (goodput is Verdict.LESS, silence is Verdict.MORE)
+    if not any(worse):
+        return f"{newer} makes {older} unnecessary here"
+    if all(worse):
+        return f"{newer} does not replace {older} here"
+    if worse[0]:
+        return f"{newer} gives the mover less, and no longer silence"
+    return f"{newer} gives the mover no less, and a longer silence"
 
 
 def l4s(found: Found, queue: str) -> str:
-    """Does the low delay of Prague behind this queue survive the handover?"""
-    cell = [Cell(queue, L4S_CONTROL, FORWARDING)]
-    rise = difference(found, cell, cell, ("mover_delay", "before_delay"))
-    before, after = (_mean(_over(found, cell, name)) for name in ("before_delay", "mover_delay"))
-    stall = _mean(_over(found, cell, "stall"))
-    conclusion = {
-        Verdict.MORE: "the low delay does not survive it",
-        Verdict.LESS: "the delay falls",
-        Verdict.EQUAL: "the delay survives it",
-        Verdict.UNDECIDED: "a rise is undecided",
-    }[verdict(rise)]
+    """Does the low delay of Prague behind this queue survive the handover?
+
+    It does if it is back within `BURST_MS` of the silence.
+    """
+    case = [Case(queue, L4S_CONTROL, FORWARDING)]
+    late, silence = (student(_over(found, case, name)).effect for name in ("late", "stall"))
+    rest = difference(found, case, case, ("late", "stall"))
+    classic = difference(found, case, [Case(queue, "CUBIC", FORWARDING)], "late")
+    if rest.runs < LEAST or rest.low <= BURST_MS <= rest.high:
+        conclusion = "Undecided"
+    else:
+        conclusion = "It does" if rest.high < BURST_MS else "It does not"
     return (
-        f"Does L4S survive a handover? 95 % of the packets of Prague's mover behind {queue} take at most "
-        f"{before:.0f} ms before it and {after:.0f} ms after it ({_signed(rise, '.0f')} ms), with a silence of "
-        f"{stall:.0f} ms: {conclusion}."
+        f"Does L4S survive a handover behind {queue}? After the move packets of Prague's mover have waited over "
+        f"{LATE_MS} ms for {late:.0f} ms, of which {silence:.0f} ms are the silence ({_signed(classic, '.0f')} ms "
+        f"compared with CUBIC's mover). {conclusion}: beyond the silence they are {_signed(rest, '.0f')} ms, and a "
+        f"burst may have {BURST_MS} ms."
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _signed(of: Interval, form: str = ".2f") -> str:
@@ -164,7 +187,3 @@ def _signed(of: Interval, form: str = ".2f") -> str:
 
 def _and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

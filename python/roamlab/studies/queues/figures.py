@@ -8,14 +8,15 @@ from roamlab.base.figures import COLOURS, new_figure, save
 from roamlab.base.quantities import named
 from roamlab.studies.figures import lines, points
 from roamlab.studies.queues.answer import effect
-from roamlab.studies.queues.cells import (
+from roamlab.studies.queues.cases import (
     CONTROLS,
-    FORWARDING,
+    FAIR_MBPS,
     L4S_CONTROL,
     L4S_QUEUES,
     QUEUES,
+    RESIDENTS,
     WAYS,
-    Cell,
+    Case,
     has_exemption,
 )
 from roamlab.studies.queues.measures import BY_NAME
@@ -40,6 +41,7 @@ _CAPTIONS = {
     "residents_delay": "How old the residents' packets are when they arrive: what the mover's burst costs them.",
 }
 """A figure for each of these quantities."""
+_FAIR = {"mover_goodput": FAIR_MBPS, "residents_goodput": len(RESIDENTS) * FAIR_MBPS}
 
 
 def draw(found: Found, folder: Path) -> list[SavedFigure]:
@@ -70,9 +72,11 @@ def _felt(found: Found, name: str, folder: Path) -> SavedFigure:
     with new_figure(len(CONTROLS), row_inches=2.5) as (figure, axes):
         for axis, control in zip(axes, CONTROLS, strict=True):
             for at, way in enumerate(WAYS):
-                queues = [queue for queue in QUEUES if Cell(queue, control, way) in found]
-                means = [quantity.mean(found[Cell(queue, control, way)][name]) for queue in queues]
+                queues = [queue for queue in QUEUES if Case(queue, control, way) in found]
+                means = [quantity.mean(found[Case(queue, control, way)][name]) for queue in queues]
                 _marks(axis, means, (at, len(WAYS)), way, [list(QUEUES).index(queue) for queue in queues])
+            if name in _FAIR:
+                axis.axvline(_FAIR[name], color="0.4", linewidth=0.8, linestyle=":", label="equal shares")
             lines(axis, "queue", list(QUEUES))
             axis.set_title(control)
         axes[0].legend(loc="best")
@@ -82,15 +86,16 @@ def _felt(found: Found, name: str, folder: Path) -> SavedFigure:
 
 def _l4s(found: Found, folder: Path) -> SavedFigure:
     of = [(queue, control) for queue in L4S_QUEUES for control in (L4S_CONTROL, *CONTROLS)]
+    quantity = BY_NAME["late"]
     with new_figure(row_inches=3.2) as (figure, (axis,)):
-        marks = (("before_delay", FORWARDING, "before the move"), *(("mover_delay", way, way) for way in WAYS))
-        for at, (name, way, label) in enumerate(marks):
-            means = [BY_NAME[name].mean(found[Cell(*pair, way)][name]) for pair in of]
-            _marks(axis, means, (at, len(marks)), label)
+        for at, way in enumerate(WAYS):
+            means = [quantity.mean(found[Case(*pair, way)][quantity.name]) for pair in of]
+            _marks(axis, means, (at, len(WAYS)), way)
         lines(axis, "queue and congestion control", [", ".join(pair) for pair in of])
         axis.legend(loc="best")
-        axis.set_xlabel(named("delay that 95 % of the mover's packets keep", "ms"))
-        caption = "Whether the low delay of L4S (Prague) survives a handover: before the move and after it."
+        axis.set_xlabel(named(quantity.what, quantity.unit))
+        axis.set_xlim(left=0.0)
+        caption = "Whether the low delay of L4S (Prague) survives a handover: how long packets are late after it."
         return save(figure, folder, "l4s", f"{caption} {_means(found, 'means')}")
 
 
@@ -105,7 +110,7 @@ def _marks(
     at, of = place
     shift = 0.24 * (at - (of - 1) / 2)
     places = [row + shift for row in (range(len(means)) if rows is None else rows)]
-    points(axis, places, means, (*_MARKERS, "D")[at], label, color=COLOURS[at])
+    points(axis, places, means, _MARKERS[at], label, color=COLOURS[at])
 
 
 def _means(found: Found, what: str) -> str:

@@ -12,15 +12,15 @@ from roamlab.showing.page import Measured, Row, Table
 from roamlab.showing.report import Assumption, Finding, Parameter, Report
 from roamlab.studies.means import interval_data
 from roamlab.studies.queues import answer, figures
-from roamlab.studies.queues.cells import (
+from roamlab.studies.queues.cases import (
     CONTROLS,
     EXEMPTION,
     L4S_QUEUES,
     LIMIT,
     MOVE_S,
     QUEUES,
-    Cell,
-    cells,
+    Case,
+    cases,
     has_exemption,
     scenario,
 )
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from roamlab.studies.queues.answer import Effect, Found
 
 
-def measure(listed: Sequence[Cell], runs: int, store: Path, threads: int) -> Found:
-    """What each quantity is in each run of each cell."""
+def measure(listed: Sequence[Case], runs: int, store: Path, threads: int) -> Found:
+    """What each quantity is in each run of each case."""
     batch = Batch()
-    taken = batch.each({cell: (scenario(cell), runs) for cell in listed}, move)
+    taken = batch.each({case: (scenario(case), runs) for case in listed}, move)
     batch.make(store, threads)
     return {
-        cell: {quantity.name: [run[quantity.name] for run in values] for quantity in QUANTITIES}
-        for cell, values in taken.items()
+        case: {quantity.name: [run[quantity.name] for run in values] for quantity in QUANTITIES}
+        for case, values in taken.items()
     }
 
 
 def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, dict[str, Any]]:
     """Make the runs and draw; gives the page, and what is measured as data."""
-    found = measure(cells(), runs, store, threads)
+    found = measure(cases(), runs, store, threads)
     listed = [
         (control, answer.effect(found, queue, (control,)))
         for control in CONTROLS
@@ -61,7 +61,7 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, di
     page = Report(
         title="Queues at the handover",
         paper="A download moves into a cell where three others download. Is the exemption of MBLUE and M-RED still worth "
-        f"it behind today's queues? Means of {runs} runs with 95 % intervals, the same draws in all cells. The page of "
+        f"it behind today's queues? Means of {runs} runs with 95 % intervals, the same draws in all cases. The page of "
         "studies in the documentation has the network.",
         headline=sentences[0],
         claims=(),
@@ -72,16 +72,16 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, di
         origin=(
             ("engine build", _roamlab.build_hash()),
             ("seed", str(SEED)),
-            ("runs of each cell", str(runs)),
+            ("runs of each case", str(runs)),
         ),
         findings=[Finding("Does FQ-CoDel make MBLUE and M-RED unnecessary?", answer.replacement(found))]
-        + [Finding(f"L4S behind {queue}", [answer.l4s(found, queue)]) for queue in L4S_QUEUES],
+        + [Finding(f"Does L4S survive a handover behind {queue}?", [answer.l4s(found, queue)]) for queue in L4S_QUEUES],
     )
     return page, {
         "sentences": sentences,
         "means": [
-            {**cell._asdict(), **quantity.as_data(found[cell][quantity.name])}
-            for cell in found
+            {**case._asdict(), **quantity.as_data(found[case][quantity.name])}
+            for case in found
             for quantity in QUANTITIES
         ],
         "exemption": [
@@ -109,7 +109,7 @@ def sentences_of(found: Found) -> list[str]:
 def _means(found: Found) -> Table:
     headings = ("queue", "control", "way", *(named(each.what, each.unit) for each in QUANTITIES))
     rows: list[Row] = [
-        (*cell, *(each.measured(values[each.name]) for each in QUANTITIES)) for cell, values in found.items()
+        (*case, *(each.measured(values[each.name]) for each in QUANTITIES)) for case, values in found.items()
     ]
     return Table("all combinations", headings, rows)
 
@@ -173,11 +173,21 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "drop-tail and RED",
-        f"no cell '{EXEMPTION}'",
+        f"no case '{EXEMPTION}'",
         "drop-tail drops only when it is full; RED with the exemption is M-RED",
     ),
     Assumption(
-        "a spared packet at a full queue", "is lost", "the default of all disciplines, and of the papers"
+        "a spared packet at a full queue",
+        "is lost; with head drop it takes the place of another",
+        "the default, and the papers' rule; but head drop is full most of the time",
+    ),
+    Assumption(
+        "hardly", "a difference that is surely below a twentieth of an equal share", "chosen: less is not worth a mechanism"
+    ),
+    Assumption(
+        "L4S survives",
+        f"if packets are late for less than {answer.BURST_MS} ms beyond the silence",
+        "CoDel's interval: how long a queue may stand (RFC 8289 §4.3)",
     ),
     Assumption(
         "over congestion controls",

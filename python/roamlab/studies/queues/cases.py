@@ -1,4 +1,4 @@
-"""The cells of the study of queues: a queue, a congestion control, and what the old base station does."""
+"""The cases of the study of queues: a queue, a congestion control, and what the old base station does."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from roamlab.scenarios.scenario import Scenario, load
 
-MOVE_S = 4.0
+MOVE_S = 10.0
 """When the host turns to its new cell, as network.toml says."""
 RESIDENTS = ("resident-0", "resident-1", "resident-2")
 """The flows of the hosts that are in the new cell from the beginning."""
+FAIR_MBPS = 30.0 / 4 * 1448 / 1500
+"""Goodput of one of four hosts that share the new cell alike."""
 FORWARDED_MARK = 3
 LIMIT = "600 pkt"
 
@@ -20,7 +22,11 @@ _RED = {"limit": LIMIT, "min_threshold": "200 pkt", "max_threshold": "400 pkt", 
 
 
 class Queue(NamedTuple):
-    """A discipline: its table without the exemption, and what turns the exemption on; `None`: it has none."""
+    """A discipline: its table without the exemption, and what turns the exemption on; `None`: it has none.
+
+    A full queue is head drop's usual state, so a spared packet takes a place there. The others are seldom full, and lose
+    it, as in the papers.
+    """
 
     tables: dict[str, Any]
     exemption: dict[str, Any] | None
@@ -28,7 +34,7 @@ class Queue(NamedTuple):
 
 QUEUES: dict[str, Queue] = {
     "drop-tail": Queue({"kind": "droptail", "limit": LIMIT}, None),
-    "head drop": Queue({"kind": "head-drop", "limit": LIMIT}, _SPARE),
+    "head drop": Queue({"kind": "head-drop", "limit": LIMIT}, {**_SPARE, "forwarded_at_full": "push-out"}),
     "RED": Queue({"kind": "red", **_RED}, None),
     "M-RED": Queue({"kind": "mred", **_RED}, {}),
     "MBLUE": Queue({"kind": "mblue", "limit": LIMIT, "threshold": "400 pkt"}, {}),
@@ -53,7 +59,7 @@ NOTHING, FORWARDING, EXEMPTION = "no forwarding", "forwarding", "forwarding, exe
 WAYS = (NOTHING, FORWARDING, EXEMPTION)
 
 
-class Cell(NamedTuple):
+class Case(NamedTuple):
     """One combination."""
 
     queue: str
@@ -66,10 +72,10 @@ def has_exemption(queue: str) -> bool:
     return QUEUES[queue].exemption is not None
 
 
-def cells() -> list[Cell]:
+def cases() -> list[Case]:
     """All combinations that have a meaning. One queue's follow each other."""
     return [
-        Cell(queue, control, way)
+        Case(queue, control, way)
         for queue in QUEUES
         for control in (*CONTROLS, *((L4S_CONTROL,) if queue in L4S_QUEUES else ()))
         for way in WAYS
@@ -82,16 +88,16 @@ def _network() -> Scenario:
     return load(Path(__file__).with_name("network.toml"))
 
 
-def scenario(cell: Cell) -> Scenario:
+def scenario(case: Case) -> Scenario:
     """The network with this queue in both cells, and this transport of all flows."""
     data = _network().tables
-    tables, exemption = QUEUES[cell.queue]
+    tables, exemption = QUEUES[case.queue]
     for base_station in ("bs1", "bs2"):
-        spares = exemption if cell.way == EXEMPTION and exemption else {}
+        spares = exemption if case.way == EXEMPTION and exemption else {}
         data["cells"][base_station]["queue"] = {**tables, **spares}
-    data["mobility"]["forwarding"] = "none" if cell.way == NOTHING else "lossless"
-    if cell.way == EXEMPTION:
+    data["mobility"]["forwarding"] = "none" if case.way == NOTHING else "lossless"
+    if case.way == EXEMPTION:
         data["mobility"]["mark"] = FORWARDED_MARK
     for flow in data["flows"]:
-        flow["transport"] = {"kind": "tcp", "variant": TRANSPORTS[cell.control], "segment": "1448 B"}
-    return Scenario.from_dict(data, f"queues/{', '.join(cell)}")
+        flow["transport"]["variant"] = TRANSPORTS[case.control]
+    return Scenario.from_dict(data, f"queues/{', '.join(case)}")
