@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from roamlab.base.figures import SavedFigure
     from roamlab.statistics.stats import Interval
@@ -61,7 +62,7 @@ def _exemption(found: Found, folder: Path) -> SavedFigure:
                 _marks(axis, means, (at, 2), label)
             lines(axis, "queue", queues)
             axis.set_title(control)
-        axes[0].legend(loc="best")
+        _legend(figure, axes[0])
         axes[-1].set_xlabel(named("goodput with the exemption minus goodput without", "Mbit/s"))
         caption = "What the exemption of forwarded packets changes: right of the line it gives more."
         return save(figure, folder, LEAD, f"{caption} {_means(found, 'paired differences')}")
@@ -79,8 +80,9 @@ def _felt(found: Found, name: str, folder: Path) -> SavedFigure:
                 axis.axvline(_FAIR[name], color="0.4", linewidth=0.8, linestyle=":", label="equal shares")
             lines(axis, "queue", list(QUEUES))
             axis.set_title(control)
-        axes[0].legend(loc="best")
+        _legend(figure, axes[0])
         axes[-1].set_xlabel(named(quantity.what, quantity.unit))
+        axes[-1].set_xlim(left=0.0)
         return save(figure, folder, name.replace("_", "-"), f"{_CAPTIONS[name]} {_means(found, 'means')}")
 
 
@@ -92,11 +94,16 @@ def _l4s(found: Found, folder: Path) -> SavedFigure:
             means = [quantity.mean(found[Case(*pair, way)][quantity.name]) for pair in of]
             _marks(axis, means, (at, len(WAYS)), way)
         lines(axis, "queue and congestion control", [", ".join(pair) for pair in of])
-        axis.legend(loc="best")
+        _legend(figure, axis)
         axis.set_xlabel(named(quantity.what, quantity.unit))
         axis.set_xlim(left=0.0)
         caption = "Whether the low delay of L4S (Prague) survives a handover: how long packets are late after it."
         return save(figure, folder, "l4s", f"{caption} {_means(found, 'means')}")
+
+
+def _legend(figure: Figure, axis: Axes) -> None:
+    """Below the panels, where it hides no mark."""
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 def _marks(
