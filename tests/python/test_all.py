@@ -270,6 +270,8 @@ def test_the_study_compares_all_schemes(roamlab: Roamlab) -> None:
     [
         (("study", "whales"), "No such command 'whales'"),
         (("study", "schemes", "--runs", "0"), "--runs"),
+        (("study", "queues", "--runs", "0"), "--runs"),
+        (("study", "queues", "--out", "."), "it holds the store of runs, out/store"),
         (("study", "schemes", "--out", "."), "it holds the store of runs, out/store"),
     ],
 )

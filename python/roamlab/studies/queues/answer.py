@@ -167,15 +167,15 @@ def l4s(found: Found, queue: str) -> str:
     late, silence = (student(_over(found, case, name)).effect for name in ("late", "stall"))
     rest = difference(found, case, case, ("late", "stall"))
     classic = difference(found, case, [Case(queue, "CUBIC", FORWARDING)], "late")
+    rest_told = f"{rest.effect:.0f}" if math.isinf(rest.low) else f"{rest.effect:.0f} ({rest.low:.0f} … {rest.high:.0f})"
     if rest.runs < LEAST or rest.low <= BURST_MS <= rest.high:
         conclusion = "Undecided"
     else:
         conclusion = "It does" if rest.high < BURST_MS else "It does not"
     return (
-        f"Does L4S survive a handover behind {queue}? After the move packets of Prague's mover have waited over "
-        f"{LATE_MS} ms for {late:.0f} ms, of which {silence:.0f} ms are the silence ({_signed(classic, '.0f')} ms "
-        f"compared with CUBIC's mover). {conclusion}: beyond the silence they are {_signed(rest, '.0f')} ms, and a "
-        f"burst may have {BURST_MS} ms."
+        f"Does L4S survive a handover behind {queue}? After the move Prague's mover gets packets that have waited over "
+        f"{LATE_MS} ms for {late:.0f} ms, its silence of {silence:.0f} ms included ({_signed(classic, '.0f')} ms compared "
+        f"with CUBIC's mover). {conclusion}: they come for {rest_told} ms beyond the silence, and a burst may have {BURST_MS} ms."
     )
 
 
