@@ -38,7 +38,7 @@ def made_up(changes: dict[Case, dict[str, float]], runs: Sequence[float] = NOISE
 
 def of(queue: str, way: str, **changes: float) -> dict[Case, dict[str, float]]:
     """The same change under Reno, CUBIC and BBR."""
-    return {case: changes for case in answer.of_controls(queue, way)}
+    return dict.fromkeys(answer.of_controls(queue, way), changes)
 
 
 def test_each_combination_that_has_a_meaning_is_a_case() -> None:
@@ -59,7 +59,7 @@ def test_each_combination_that_has_a_meaning_is_a_case() -> None:
     [
         ([2.0, 2.1, 1.9, 2.0, 2.2], Verdict.MORE),
         ([-2.0, -2.1, -1.9, -2.0, -2.2], Verdict.LESS),
-        ([0.1, 0.11, 0.1, 0.09, 0.1], Verdict.HARDLY),
+        ([0.1, 0.11, 0.1, 0.09, 0.1], Verdict.LITTLE),
         ([1.0, -1.0, 0.5, -0.5, 0.1], Verdict.UNDECIDED),
         ([0.0] * 5, Verdict.EQUAL),
         ([2.0, 2.1, 1.9, 2.0], Verdict.UNDECIDED),
@@ -80,20 +80,20 @@ def test_the_sentence_has_each_queue_with_its_verdict_and_its_numbers() -> None:
     parts = said.removeprefix("Is the exemption still worth it? ").split("; ")
     assert [part.partition(" with ")[0] for part in parts] == [
         "Yes",
-        "hardly",
+        "little",
         "no",
         "it changes nothing",
         "undecided",
     ]
-    assert "MBLUE (mover +2.00, 2.00 … 2.00 Mbit/s, residents together -1.50, -1.50 … -1.50)" in parts[0]
+    assert "MBLUE (mover +2.00, 2.00 … 2.00, residents -1.50, -1.50 … -1.50 Mbit/s)" in parts[0]
     assert [queue for queue in QUEUES if queue in parts[3]] == ["head drop", "CoDel", "FQ-CoDel", "DualPI2"]
-    assert "M-RED (mover " in parts[4]
+    assert "M-RED (-" in parts[4]
 
 
 def test_few_runs_decide_nothing() -> None:
     found = made_up(of("MBLUE", EXEMPTION, mover_goodput=2.0), NOISE[:2])
     sentences = study.sentences_of(found)
-    assert sentences[0].startswith("Is the exemption still worth it? Undecided with head drop (mover ")
+    assert sentences[0].startswith("Is the exemption still worth it? Undecided with head drop (0.00 … 0.00)")
     assert all("ndecided" in sentence for sentence in sentences)
     for sentence in study.sentences_of(made_up({}, NOISE[:1])):
         assert "ndecided" in sentence
@@ -105,13 +105,13 @@ def test_few_runs_decide_nothing() -> None:
     [
         (2.0, -5.0, "FQ-CoDel makes M-RED unnecessary here."),
         (-2.0, 5.0, "FQ-CoDel does not replace M-RED here."),
-        (-2.0, -5.0, "FQ-CoDel gives the mover less, and no longer silence."),
+        (-2.0, -5.0, "FQ-CoDel gives the mover less, and a shorter silence."),
         (2.0, 5.0, "FQ-CoDel gives the mover no less, and a longer silence."),
     ],
 )
 def test_what_replaces_an_older_queue(goodput: float, silence: float, conclusion: str) -> None:
     found = made_up(of("FQ-CoDel", FORWARDING, mover_goodput=goodput, stall=silence))
-    assert answer.replacement(found)[1].endswith(conclusion)
+    assert answer.replacement(found)["M-RED"].endswith(conclusion)
 
 
 def test_whether_l4s_survives_goes_by_how_long_packets_are_late() -> None:

@@ -53,7 +53,7 @@ def _schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_json:
 @THREADS
 @JSON
 def _queues(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
-    """All queues at the base stations of one move: is the exemption of forwarded packets still worth it?
+    """All queues at the base stations of one move, and whether to spare forwarded packets is still worth it.
 
     Interrupted, it goes on where it stopped when called again.
     """

@@ -101,7 +101,12 @@ def lines(axis: Axes, what: str, names: Sequence[str]) -> None:
 
 
 def points(
-    axis: Axes, places: Sequence[float], means: Sequence[Interval], marker: str, label: str, **style: object
+    axis: Axes,
+    places: Sequence[float],
+    means: Sequence[Interval],
+    marker: str,
+    label: str,
+    colour: str | None = None,
 ) -> None:
     """Means at these places, with intervals where there are several runs."""
     several = means[0].runs > 1
@@ -115,5 +120,5 @@ def points(
         capsize=2,
         linestyle="none",
         label=label,
-        **style,
+        color=colour,
     )

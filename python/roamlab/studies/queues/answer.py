@@ -28,8 +28,10 @@ Found: TypeAlias = "dict[Case, dict[str, list[float]]]"
 """Values of the runs by case and name of the quantity; run n has the same number in all cases."""
 
 
-HARDLY_MBPS = 0.05 * FAIR_MBPS
+LITTLE_MBPS = 0.05 * FAIR_MBPS
 """A difference that is surely smaller is not worth a mechanism: a twentieth of an equal share."""
+NEWER = "FQ-CoDel"
+"""What may make the older ones unnecessary."""
 BURST_MS = 100
 """For so long a queue may stand before it is a bad one: CoDel's interval (RFC 8289 §4.3)."""
 
@@ -39,15 +41,15 @@ class Verdict(Enum):
 
     MORE = "more"
     LESS = "less"
-    HARDLY = "hardly another"
+    LITTLE = "little change"
     EQUAL = "the same in every run"
     UNDECIDED = "undecided"
 
 
-def verdict(difference: Interval, hardly: float = HARDLY_MBPS) -> Verdict:
+def verdict(difference: Interval, little: float = LITTLE_MBPS) -> Verdict:
     """Undecided where the interval has 0 in it, and with fewer than `LEAST` runs.
 
-    `hardly`: a decided difference is small if all of its interval is nearer to 0.
+    `little`: a decided difference is small if all of its interval is nearer to 0.
     """
     if difference.runs < LEAST:
         return Verdict.UNDECIDED
@@ -55,8 +57,8 @@ def verdict(difference: Interval, hardly: float = HARDLY_MBPS) -> Verdict:
         return Verdict.EQUAL
     if difference.low <= 0.0 <= difference.high:
         return Verdict.UNDECIDED
-    if max(abs(difference.low), abs(difference.high)) < hardly:
-        return Verdict.HARDLY
+    if max(abs(difference.low), abs(difference.high)) < little:
+        return Verdict.LITTLE
     return Verdict.MORE if difference.low > 0.0 else Verdict.LESS
 
 
@@ -106,10 +108,10 @@ def effects(found: Found) -> list[Effect]:
 
 
 def exemption(listed: Sequence[Effect]) -> str:
-    """Is the exemption still worth it? By what it changes for the mover; and what the residents pay or gain."""
+    """Whether the exemption is still worth it, by what it changes for the mover; and what the residents pay or gain."""
     words = {
         Verdict.MORE: "yes with",
-        Verdict.HARDLY: "hardly with",
+        Verdict.LITTLE: "little with",
         Verdict.LESS: "no with",
         Verdict.EQUAL: "it changes nothing with",
         Verdict.UNDECIDED: "undecided with",
@@ -120,14 +122,18 @@ def exemption(listed: Sequence[Effect]) -> str:
 
 
 def _told(of: Effect) -> str:
+    """A queue with what is decided of it; what is not has the mover's interval, or the difference of one run."""
     if verdict(of.mover) is Verdict.EQUAL:
         return of.queue
-    return f"{of.queue} (mover {_signed(of.mover)} Mbit/s, residents together {_signed(of.residents)})"
+    if verdict(of.mover) is Verdict.UNDECIDED:
+        bounds = f"{of.mover.low:.2f} … {of.mover.high:.2f}"
+        return f"{of.queue} ({bounds if math.isfinite(of.mover.low) else _signed(of.mover)})"
+    return f"{of.queue} (mover {_signed(of.mover)}, residents {_signed(of.residents)} Mbit/s)"
 
 
-def replacement(found: Found) -> list[str]:
-    """Does FQ-CoDel without exemption make MBLUE and M-RED with theirs unnecessary?"""
-    return [_compared(found, "FQ-CoDel", older) for older in ("MBLUE", "M-RED")]
+def replacement(found: Found) -> dict[str, str]:
+    """Whether FQ-CoDel without exemption makes MBLUE and M-RED with theirs unnecessary."""
+    return {older: _compared(found, NEWER, older) for older in ("MBLUE", "M-RED")}
 
 
 def _compared(found: Found, newer: str, older: str) -> str:
@@ -139,9 +145,9 @@ def _compared(found: Found, newer: str, older: str) -> str:
         100.0 * student(_over(found, cases, "mover_goodput")).effect / FAIR_MBPS for cases in (new, old)
     ]
     return (
-        f"With {newer} and no exemption the mover gets {shares[0]:.0f} % of an equal share, with {older} and its exemption "
-        f"{shares[1]:.0f} % ({_signed(gain)} Mbit/s; residents together {_signed(paid)}), and its longest silence differs by "
-        f"{_signed(silence, '.0f')} ms: {_conclusion(verdict(gain), verdict(silence, 0.0), newer, older)}."
+        f"With {newer} and no exemption the mover gets {shares[0]:.0f} % of an equal share, with {older} and its "
+        f"exemption {shares[1]:.0f} % ({_signed(gain)} Mbit/s; residents {_signed(paid)}), and its longest silence "
+        f"differs by {_signed(silence, '.0f')} ms: {_conclusion(verdict(gain), verdict(silence, 0.0), newer, older)}."
     )
 
 
@@ -154,12 +160,12 @@ def _conclusion(goodput: Verdict, silence: Verdict, newer: str, older: str) -> s
     if all(worse):
         return f"{newer} does not replace {older} here"
     if worse[0]:
-        return f"{newer} gives the mover less, and no longer silence"
+        return f"{newer} gives the mover less, and {'a shorter' if silence is Verdict.LESS else 'the same'} silence"
     return f"{newer} gives the mover no less, and a longer silence"
 
 
 def l4s(found: Found, queue: str) -> str:
-    """Does the low delay of Prague behind this queue survive the handover?
+    """Whether the low delay of Prague behind this queue survives the handover.
 
     It does if it is back within `BURST_MS` of the silence.
     """
@@ -167,15 +173,15 @@ def l4s(found: Found, queue: str) -> str:
     late, silence = (student(_over(found, case, name)).effect for name in ("late", "stall"))
     rest = difference(found, case, case, ("late", "stall"))
     classic = difference(found, case, [Case(queue, "CUBIC", FORWARDING)], "late")
-    rest_told = f"{rest.effect:.0f}" if math.isinf(rest.low) else f"{rest.effect:.0f} ({rest.low:.0f} … {rest.high:.0f})"
     if rest.runs < LEAST or rest.low <= BURST_MS <= rest.high:
         conclusion = "Undecided"
     else:
         conclusion = "It does" if rest.high < BURST_MS else "It does not"
     return (
         f"Does L4S survive a handover behind {queue}? After the move Prague's mover gets packets that have waited over "
-        f"{LATE_MS} ms for {late:.0f} ms, its silence of {silence:.0f} ms included ({_signed(classic, '.0f')} ms compared "
-        f"with CUBIC's mover). {conclusion}: they come for {rest_told} ms beyond the silence, and a burst may have {BURST_MS} ms."
+        f"{LATE_MS} ms for {late:.0f} ms, its silence of {silence:.0f} ms included ({_signed(classic, '.0f')} ms "
+        f"compared with CUBIC's mover). {conclusion}: they come for {_signed(rest, '.0f')} ms beyond the silence, "
+        f"and a burst may have {BURST_MS} ms."
     )
 
 

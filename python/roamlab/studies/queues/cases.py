@@ -24,8 +24,8 @@ _RED = {"limit": LIMIT, "min_threshold": "200 pkt", "max_threshold": "400 pkt", 
 class Queue(NamedTuple):
     """A discipline: its table without the exemption, and what turns the exemption on; `None`: it has none.
 
-    A full queue is head drop's usual state, so a spared packet takes a place there. The others are seldom full, and lose
-    it, as in the papers.
+    A full queue is head drop's usual state, so a spared packet takes a place there. The others are seldom full, and
+    lose it, as in the papers.
     """
 
     tables: dict[str, Any]

@@ -47,7 +47,11 @@ _FAIR = {"mover_goodput": FAIR_MBPS, "residents_goodput": len(RESIDENTS) * FAIR_
 
 def draw(found: Found, folder: Path) -> list[SavedFigure]:
     """What the exemption changes, what is felt with each queue, and what becomes of L4S."""
-    return [_exemption(found, folder), *(_felt(found, name, folder) for name in _CAPTIONS), _l4s(found, folder)]
+    return [
+        _exemption(found, folder),
+        *(_felt(found, name, folder) for name in _CAPTIONS),
+        _l4s(found, folder),
+    ]
 
 
 def _exemption(found: Found, folder: Path) -> SavedFigure:
@@ -97,7 +101,9 @@ def _l4s(found: Found, folder: Path) -> SavedFigure:
         _legend(figure, axis)
         axis.set_xlabel(named(quantity.what, quantity.unit))
         axis.set_xlim(left=0.0)
-        caption = "Whether the low delay of L4S (Prague) survives a handover: how long packets are late after it."
+        caption = (
+            "Whether the low delay of L4S (Prague) survives a handover: how long packets are late after it."
+        )
         return save(figure, folder, "l4s", f"{caption} {_means(found, 'means')}")
 
 
@@ -117,7 +123,7 @@ def _marks(
     at, of = place
     shift = 0.24 * (at - (of - 1) / 2)
     places = [row + shift for row in (range(len(means)) if rows is None else rows)]
-    points(axis, places, means, _MARKERS[at], label, color=COLOURS[at])
+    points(axis, places, means, _MARKERS[at], label, COLOURS[at])
 
 
 def _means(found: Found, what: str) -> str:

@@ -70,7 +70,7 @@ def move(results: Results) -> dict[str, float]:
 
 
 def _silence_s(results: Results, flow: str) -> float:
-    """The longest time without new data after the move; the first begins with the last data before it, if there are any."""
+    """The longest time without new data after the move; the first begins with the last data before it, if any came."""
     at, end = metrics.arrivals(results, flow), MOVE_S + AFTER_S
     earlier = at[at < MOVE_S]
     begin = earlier[-1] if earlier.size else MOVE_S
