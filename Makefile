@@ -85,6 +85,8 @@ deep: mutate mutants crash planted links
 	$(BIN)/python tests/python/generated.py 1000
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace --test runs lte::races
+	$(MAKE) playground .venv/.dev .venv/.extension
+	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
 
 lint: lint-rust lint-python
 
