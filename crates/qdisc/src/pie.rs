@@ -9,7 +9,7 @@ use crate::timed::Timed;
 use crate::updates::{Updates, pi_growth};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::PacketId;
+use roamlab_packet::{MarkingState, PacketId};
 
 exempting_params! {
     /// PIE: drops or marks arrivals with a probability that a controller sets by the time in the queue.
@@ -204,9 +204,9 @@ pub struct Pie {
 
 impl Pie {
     #[inline(always)]
-    fn catch_up(&mut self, cx: &QdiscCx<'_>) {
+    fn catch_up(&mut self, now: Time) {
         let (controller, waiting) = (&mut self.controller, self.line.bytes());
-        self.updates.make_up(cx.now, |_| controller.update(waiting));
+        self.updates.make_up(now, |_| controller.update(waiting));
     }
 }
 
@@ -227,7 +227,7 @@ impl QueueDisc for Pie {
     /// A spared packet takes no draw and adds nothing to the sum of probabilities.
     #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        self.catch_up(cx);
+        self.catch_up(cx.now);
         let limit = self.controller.params.limit.0 as usize;
         let Some(packet) = self.exemption.admit(packet, &mut self.line, |line| line.packets() >= limit, cx)
         else {
@@ -250,7 +250,7 @@ impl QueueDisc for Pie {
 
     #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
-        self.catch_up(cx);
+        self.catch_up(cx.now);
         let now = self.controller.seen(cx.now);
         let left = self.line.pop(now, cx.pool);
         self.sojourn = left.as_ref().map_or(Duration::ZERO, |(_, sojourn)| *sojourn);
@@ -260,7 +260,7 @@ impl QueueDisc for Pie {
     }
 
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.catch_up(cx);
+        self.catch_up(cx.now);
         let taken = self.line.take_matching(wanted, cx.pool);
         if self.line.is_empty() {
             self.controller.qdelay = Duration::ZERO;
@@ -283,6 +283,19 @@ impl QueueDisc for Pie {
     fn gauges(&self) -> Gauges {
         let (probability, forwarded) = (self.controller.drop_prob, self.line.forwarded());
         Gauges { probability, sojourn: self.sojourn, forwarded, ..Gauges::default() }
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        let Controller { drop_prob, qdelay_old, burst_allowance, .. } = self.controller;
+        Some(MarkingState::Controller { probability: drop_prob, delay: qdelay_old, burst: burst_allowance })
+    }
+
+    fn adopt(&mut self, state: &MarkingState, now: Time) {
+        self.catch_up(now);
+        if let MarkingState::Controller { probability, delay, burst } = *state {
+            self.controller.drop_prob = probability;
+            (self.controller.qdelay_old, self.controller.burst_allowance) = (delay, burst);
+        }
     }
 }
 
