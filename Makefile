@@ -84,6 +84,7 @@ deep: mutate mutants crash planted links
 	$(MAKE) fuzz SECONDS=100
 	$(BIN)/python tests/python/generated.py 1000
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
+	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace --test runs lte::races
 
 lint: lint-rust lint-python
