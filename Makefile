@@ -216,7 +216,7 @@ crash: .venv/.dev .venv/.extension
 	$(BIN)/python tests/crash/crash.py --calls 0 --moments 300
 	$(BIN)/python tests/crash/shell.py 200
 
-# Tests try 42 and 10; all take some minutes.
+# Tests try 40 and 10; all take some minutes.
 planted: .venv/.extension
 	$(BIN)/python tests/python/planted.py 200 50 60
 
