@@ -248,6 +248,11 @@ impl<E: Copy> EventScheduler<E> {
         time < self.now.0 || (time == self.now.0 && number <= self.now.1)
     }
 
+    /// Notes that it is `time`, which no event has to say: all that was due until then has been popped.
+    pub fn pass_to(&mut self, time: Time) {
+        self.now = self.now.max((time, self.inserted));
+    }
+
     /// The insertion number of the event popped last.
     #[inline]
     pub fn current(&self) -> u64 {

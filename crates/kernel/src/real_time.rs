@@ -143,7 +143,9 @@ impl Run {
                 return Ok(());
             }
             for side in 0..2 {
-                self.take(side, &files.cards[side], &mut packet);
+                if !self.take(side, files, &mut packet, options)? {
+                    return Ok(());
+                }
             }
             self.hand_out(files);
             if self.wait(end, files)? {
@@ -164,12 +166,22 @@ impl Run {
         Ok(self.simulation.advance_to(now, options)?)
     }
 
-    /// Takes packets from a card into the simulation.
-    fn take(&mut self, side: usize, card: &OwnedFd, packet: &mut [u8]) {
+    /// Takes packets from a card into the simulation, each at an instant after it was read: none is earlier at the other
+    /// end than the simulation says. Whether the run is still wanted.
+    fn take(
+        &mut self,
+        side: usize,
+        files: &Files,
+        packet: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<bool, Error> {
         let End { node, flow, address: source } = self.ends[side];
         let destination = self.ends[1 - side].address;
         for _ in 0..BATCH {
-            let Ok(length @ 1..) = rustix::io::read(card, &mut *packet) else { return };
+            let Ok(length @ 1..) = rustix::io::read(&files.cards[side], &mut *packet) else { break };
+            if !self.advance(self.clock.now(), files, options)? {
+                return Ok(false);
+            }
             let bytes = &packet[..length];
             match wire::addressed(bytes) {
                 Some((ends, tos)) if ends == [source.octets(), destination.octets()] => {
@@ -182,6 +194,7 @@ impl Run {
                 _ => self.timing.misaddressed += 1,
             }
         }
+        Ok(true)
     }
 
     /// Hands the cards what has come out of the simulation.

@@ -287,7 +287,7 @@ impl QueueDisc for Codel {
         Codel { limit: params.limit.0 as usize, law: params.law(), control: Control::default(), line }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let limit = self.limit;
         let admitted = self.law.exemption.admit(packet, &mut self.line, |line| line.packets() >= limit, cx);
@@ -296,7 +296,7 @@ impl QueueDisc for Codel {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.control.dequeue(&mut self.line, 0, &self.law, cx)
     }

@@ -198,6 +198,42 @@ fn time_goes_as_far_as_it_is_told_and_ends_with_the_run() {
     assert_eq!(whole, stepped, "a stop on the way changes nothing");
 }
 
+/// A packet that is put in takes as long as on an idle link, if the link has fallen idle without an event.
+#[test]
+fn a_packet_that_is_put_in_leaves_no_earlier_than_it_came() {
+    let network = r#"
+        run.duration = "1 s"
+        [[links]]
+        between = ["a", "b"]
+        rate = "10 Mbit/s"
+        delay = "50 ms"
+        [[flows]]
+        name = "f"
+        path = ["a", "b"]
+        app = { kind = "program" }
+    "#;
+    let scenario = Scenario::parse(network, "line.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions::default();
+    let mut run = Simulation::new(&scenario, DRAW, &options);
+    let (flow, a, b) = (run.flow("f").unwrap(), run.node("a").unwrap(), run.node("b").unwrap());
+    let (source, destination) = (run.address(a), run.address(b));
+    let size = roamlab_engine::Bytes(1250); // 1 ms
+    // The second waits for the first; the third and the fourth find an idle link while the first is under way.
+    for micros in [10_000, 10_400, 12_300, 20_000] {
+        run.advance_to(Time::from_nanos(micros * 1000), &options).unwrap();
+        let payload = Payload::Written([0x45; 1250].into());
+        run.inject(a, &Datagram { flow, source, destination, tos: Tos::default(), size, payload });
+    }
+    let mut arrived = Vec::new();
+    while let Some(next) = run.next_event() {
+        run.advance_to(next, &options).unwrap();
+        while let Some(egress) = run.poll_egress() {
+            arrived.push(egress.time.as_nanos() / 1000);
+        }
+    }
+    assert_eq!(arrived, [61_000, 62_000, 63_300, 71_000]);
+}
+
 /// Packets of programs between a node and a host that changes cells at 4 s.
 fn programs() -> String {
     let network =

@@ -60,6 +60,7 @@ impl Queue {
         taken
     }
 
+    #[inline(always)]
     fn sample(&self, id: LinkId, cx: &mut Context) {
         if self.recorded {
             cx.probes.queue(cx.now, id, self.qdisc.packets(), self.qdisc.bytes(), self.qdisc.gauges());
@@ -182,6 +183,7 @@ impl TxQueue {
     }
 
     /// The number of waiting packets.
+    #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
             TxQueue::Shared(queue) => queue.qdisc.packets(),

@@ -53,7 +53,9 @@ impl Simulation {
     pub fn advance_to(&mut self, time: Time, options: &RunOptions<'_>) -> Result<bool, Failure> {
         let time = time.min(self.end);
         self.world.advance(time.min(last_instant(self.end)), options)?;
-        self.world.planes.cx.now = self.world.planes.cx.now.max(time);
+        let cx = &mut self.world.planes.cx;
+        cx.now = cx.now.max(time);
+        cx.scheduler.pass_to(cx.now);
         if self.world.events < self.looked + EVENTS_BETWEEN_LOOKS {
             return Ok(true);
         }
