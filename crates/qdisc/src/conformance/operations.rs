@@ -77,6 +77,7 @@ fn history(number: u64) -> Vec<Step> {
 
 #[test]
 fn random_operations_violate_no_law() {
+    #[expect(clippy::disallowed_methods, reason = "a test may be asked for more")]
     let wanted: Option<usize> =
         std::env::var("ROAMLAB_OPERATIONS").ok().and_then(|number| number.parse().ok());
     let specs = specs();

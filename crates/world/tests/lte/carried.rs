@@ -94,7 +94,7 @@ fn the_target_has_the_sources_probability() {
 /// What a report says, without its first line.
 fn refusal(queues: [&str; 2], edit: (&str, &str)) -> String {
     let text = text(queues, true, &[]).replacen(edit.0, edit.1, 1);
-    Scenario::parse(&text, "lab.toml").err().expect("it is refused").to_string()
+    Scenario::parse(&text, "lab.toml").expect_err("it is refused").to_string()
 }
 
 #[test]
