@@ -75,7 +75,7 @@ fn the_target_marks_the_first_packet_by_the_sources_estimate() {
     }
 }
 
-/// PIE's probability is 0 in a fresh queue, and the largest change of an update is below 1/1000 then.
+/// A fresh queue of PIE has probability 0; with the carried state its first row has the probability of the source's last one.
 #[test]
 fn the_target_has_the_sources_probability() {
     let pie = "kind = \"pie\", mark_ecn = true, mark_p_max = 1.0, max_burst = \"0 ms\"";
