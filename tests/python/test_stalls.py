@@ -305,6 +305,26 @@ def test_random_loss_is_named_and_confirmed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("place", "left"), [("bs1/air", ["droptail", "pie"]), ("bs1/air/phone", ["pie", "droptail"])]
+)
+def test_early_drops_end_with_a_longer_queue_of_the_cell_or_of_its_host(place: str, left: list[str]) -> None:
+    own = {"queue": {"kind": "pie"}}
+    scenario = load(ROOT / "examples/busy-cell.toml").set_all(
+        {
+            "cells.bs1.queue": own["queue"],
+            "cells.bs1.scheduler": {"kind": "wfq"},
+            "cells.bs1.bearers": {"hosts": {"phone": own}},
+        }
+    )
+    suspect = Suspect("early drop", "early-drop", place, "", "download", 0)
+    (removal,) = removals(suspect, Stall("download", 0, 1, 0, cut_off=False), FakeResults(None), scenario)  # type: ignore[arg-type]
+    cell = removal.scenario.tables["cells"]["bs1"]
+    kinds = [cell["queue"]["kind"], cell["bearers"]["hosts"]["phone"]["queue"]["kind"]]
+    assert kinds == left
+    assert removal.what == f"a queue without limit at {place}"
+
+
+@pytest.mark.parametrize(
     ("place", "field", "expected"),
     [
         ("server->core", "links.0", (0.0, 0.2)),
