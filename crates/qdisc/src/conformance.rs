@@ -173,7 +173,7 @@ pub(crate) fn check<D: QueueDisc>(params: &D::Params) -> usize {
     let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
     let bypasses = Cell::new(0);
     let outcome = TestRunner::new(config).run(&steps(), |steps| {
-        bypasses.set(bypasses.get() + keeps_the_laws::<D>(params, &steps)?);
+        bypasses.set(bypasses.get() + keeps_the_laws::<D>(params, &steps)?.0);
         Ok(())
     });
     if let Err(failure) = outcome {
@@ -182,9 +182,10 @@ pub(crate) fn check<D: QueueDisc>(params: &D::Params) -> usize {
     bypasses.get()
 }
 
-/// Checks a history; how many packets could skip the queue.
-fn keeps_the_laws<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<usize, TestCaseError> {
+/// Checks a history; how many packets could skip the queue, and how many were lost.
+fn keeps_the_laws<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<(usize, usize), TestCaseError> {
     let history = follow::<D>(params, steps)?;
+    let lost = history.1.len();
     prop_assert_eq!(history, follow::<D>(params, steps)?, "twin runs differ");
     let (in_steps, _) =
         pass_idle::<D>(params, steps, |queue, packet, cx| enqueue_and_dequeue(queue, packet, cx));
@@ -196,7 +197,7 @@ fn keeps_the_laws<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<us
     });
     prop_assert!(bypassed == in_steps, "a packet that skipped the queue made a difference");
     state_goes_on::<D>(params, steps)?;
-    Ok(skipped)
+    Ok((skipped, lost))
 }
 
 /// A fresh queue that goes on from the estimate of one with this history has the same estimate then.
