@@ -15,7 +15,7 @@ use crate::timed::Timed;
 use crate::updates::{Updates, pi_growth};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::{DropReason, Ecn, PacketId, PacketPool};
+use roamlab_packet::{DropReason, Ecn, MarkingState, PacketId, PacketPool};
 
 exempting_params! {
     /// DualPI2: a low-latency queue for L4S flows next to one for the others, with coupled marks and drops.
@@ -289,6 +289,18 @@ impl QueueDisc for DualPi2 {
             sojourn: self.sojourn,
             forwarded: self.pair.classic.forwarded() + self.pair.low_latency.forwarded(),
             ..Gauges::default()
+        }
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        let Controller { base, last_delay } = self.controller;
+        Some(MarkingState::Controller { probability: base, delay: last_delay, burst: Duration::ZERO })
+    }
+
+    fn adopt(&mut self, state: &MarkingState, now: Time) {
+        self.catch_up(now);
+        if let MarkingState::Controller { probability, delay, .. } = *state {
+            self.controller = Controller { base: probability, last_delay: delay };
         }
     }
 }

@@ -163,6 +163,17 @@ impl TxQueue {
         }
     }
 
+    /// The host's own queue, if each has one.
+    pub fn of_host(&mut self, host: Addr) -> Option<&mut Qdisc> {
+        match self {
+            TxQueue::Bearers(bearers) => {
+                let place = *bearers.hosts.get(&host)?;
+                Some(&mut bearers.queues[place].queue.qdisc)
+            }
+            TxQueue::Shared(_) => None,
+        }
+    }
+
     /// The number of packets in the queue that packets for `dst` wait in.
     pub fn packets_for(&self, dst: Addr) -> usize {
         match self {
