@@ -299,7 +299,7 @@ macro_rules! tcp_knobs {
             restart_window: Packets,
             /// The clock's tick or granularity (ns-2 `tcpTick_`).
             tick: Duration,
-            /// Timers go off on ticks of the clock, and those of 63 ticks or more on every 8th, 64th or 512th (Linux
+            /// Timers expire on ticks of the clock, and those of 63 ticks or more on every 8th, 64th or 512th (Linux
             /// `kernel/time/timer.c`); otherwise at any time.
             timer_wheel: bool,
             /// RTO before the first measurement (ns-2 `rtxcur_init_`).

@@ -1,9 +1,8 @@
 //! When a receiver acknowledges, as Linux does: quick ACKs, an adaptive delay, and compressed SACKs.
 //!
 //! The first segments of a connection, and those behind a pause longer than the RTO or behind a copy, are acknowledged
-//! one by one (`tcp_incr_quickack`), and so is each
-//! that widens the window, and one with PSH when it has been read. After that every second segment is, and a single one after `ato`, which follows the
-//! distance of segments (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Behind a gap the first three segments are
+//! one by one (`tcp_incr_quickack`). So is each that widens the window, and one with PSH when it has been read. After that
+//! every second segment is, and a single one after `ato`, which follows the distance of segments (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Behind a gap the first three segments are
 //! acknowledged immediately. Then one ACK covers those of up to a millisecond or a twentieth of a round trip
 //! (`__tcp_ack_snd_check`).
 

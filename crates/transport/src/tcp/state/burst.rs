@@ -1,5 +1,5 @@
-//! Bursts as Linux's segmentation offload makes them, in so far as the network sees them: a burst that the window permits
-//! only a part of waits for the next ACK, if that is near (`tcp_tso_should_defer` in `tcp_output.c`).
+//! Bursts as Linux's segmentation offload makes them, in so far as the network sees them. One that the window permits only a
+//! part of waits for the next ACK, if that is near (`tcp_tso_should_defer` in `tcp_output.c`).
 //!
 //! ASSUMPTION: what the application has written is in packets of more segments than a burst has (`tcp_sendmsg_locked`), so
 //! that no burst is short because a packet ends.
