@@ -85,7 +85,10 @@ deep: mutate mutants crash planted links
 	$(BIN)/python tests/python/generated.py 1000
 	$(BIN)/python tests/python/kernel_repeats.py 20
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
+	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace --test runs lte::races
+	$(MAKE) playground .venv/.dev .venv/.extension
+	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
 
 lint: lint-rust lint-python
 
@@ -216,7 +219,7 @@ crash: .venv/.dev .venv/.extension
 	$(BIN)/python tests/crash/crash.py --calls 0 --moments 300
 	$(BIN)/python tests/crash/shell.py 200
 
-# Tests try 42 and 10; all take some minutes.
+# Tests try 40 and 10; all take some minutes.
 planted: .venv/.extension
 	$(BIN)/python tests/python/planted.py 200 50 60
 

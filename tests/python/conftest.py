@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -76,10 +77,17 @@ def root() -> Path:
     return ROOT
 
 
-def reproduced(paper: str, out: Path) -> dict[str, dict[str, Any]]:
+@pytest.fixture(scope="session")
+def papers_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where reproductions of papers find each other's runs, those of other workers too."""
+    folder = tmp_path_factory.getbasetemp()
+    return (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "papers-store"
+
+
+def reproduced(paper: str, out: Path, store: Path) -> dict[str, dict[str, Any]]:
     """The claims of a reproduction with two runs by their names; they, and the report, are as those of any paper."""
     done = subprocess.run(
-        [COMMAND, "reproduce", paper, "--runs", "2", "--out", str(out), "--store", f"{out.parent}-store"],
+        [COMMAND, "reproduce", paper, "--runs", "2", "--out", str(out), "--store", str(store)],
         capture_output=True,
         text=True,
         check=False,

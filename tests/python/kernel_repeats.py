@@ -2,7 +2,7 @@
 
     python tests/python/kernel_repeats.py [RUNS]
 
-One scenario with one seed: two flows, random loss, a gap. Every second run has a busy loop beside it for each processor.
+One scenario with one seed: two flows, random loss, a gap. Every second run has a busy loop for each processor.
 Prints how many runs have the tables and the capture of the first one, byte by byte. The exit code is 1 if one has not.
 The tables `tcp` and `variables` are what the kernel says in TCP_INFO, the capture has its headers.
 """

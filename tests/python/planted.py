@@ -22,6 +22,8 @@ from roamlab.running.run import run
 from roamlab.studies import scenarios
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roamlab.records.results import Results
     from roamlab.scenarios.scenario import Scenario
 
@@ -66,6 +68,8 @@ class Plant:
     where: str = ""
     """The message, or the place, that must be named."""
     seed: int = 0
+    discipline: str = ""
+    """The name of the queue's discipline that must be told, with its gauges."""
 
     def base(self) -> Scenario:
         """The scenario without the trouble."""
@@ -142,6 +146,54 @@ def _queue(draws: random.Random) -> Plant:
     return Plant("queue full", scheme, "download", {"links.3.queue": queue}, setting, "r1->ar1", seed)
 
 
+_EARLY: dict[str, Callable[[random.Random], dict[str, Any]]] = {
+    "CoDel": lambda draws: {
+        "kind": "codel",
+        "target": f"{draws.randint(1, 5)} ms",
+        "interval": f"{draws.randint(10, 100)} ms",
+    },
+    "FQ-CoDel": lambda draws: {
+        "kind": "fq-codel",
+        "target": f"{draws.randint(1, 5)} ms",
+        "interval": f"{draws.randint(10, 100)} ms",
+    },
+    "PIE": lambda draws: {
+        "kind": "pie",
+        "target": f"{draws.randint(1, 15)} ms",
+        "alpha": draws.uniform(0.125, 2.0),
+        "beta": draws.uniform(1.25, 20.0),
+        "max_burst": f"{draws.randint(0, 100)} ms",
+    },
+    "DualPI2": lambda draws: {
+        "kind": "dualpi2",
+        "target": f"{draws.randint(1, 15)} ms",
+        "alpha": draws.uniform(0.16, 2.0),
+        "beta": draws.uniform(3.2, 30.0),
+    },
+    "RED": lambda draws: {
+        "kind": "red",
+        "limit": "200 pkt",
+        "min_threshold": f"{(least := draws.randint(2, 8))} pkt",
+        "max_threshold": f"{least + draws.randint(3, 20)} pkt",
+        "queue_weight": draws.uniform(0.01, 0.3),
+    },
+}
+"""Disciplines that drop before their queue is full, by their names, with parameters of different strengths."""
+
+
+def _early(draws: random.Random) -> Plant:
+    """A queue that drops early where the rate falls: of a window of Reno it takes several segments."""
+    scheme = draws.choice([*(name for name, _ in _HOLDERS), *_X2, "Cellular IP semisoft"])
+    queue = _EARLY[(discipline := draws.choice([*_EARLY]))](draws)
+    setting = {"flows.download.transport.variant": "reno", **_ALONE}
+    trouble: dict[str, Any] = {"cells.bs1.queue": queue, "record.queues": ["bs1/air"]}
+    where, seed = "bs1/air", draws.randrange(2**32)
+    if draws.random() < 0.5:
+        setting["links.3.rate"] = "6 Mbit/s"
+        trouble, where = {"links.3.queue": queue, "record.queues": ["r1->ar1"]}, "r1->ar1"
+    return Plant("early drop", scheme, "download", trouble, setting, where, seed, discipline)
+
+
 def _spurious(draws: random.Random) -> Plant:
     """The way to the new cell is long. A timer too short for it makes the sender begin anew with one segment."""
     scheme = draws.choice([*_X2, "HAWAII MSF", "HAWAII SSF"])
@@ -184,6 +236,7 @@ _MAKERS = {
     "message lost": _lost,
     "buffer too small": _buffer,
     "queue full": _queue,
+    "early drop": _early,
     "timer too short": _timer,
     "spurious timeout": _spurious,
     "wrong prediction": _prediction,
@@ -207,6 +260,9 @@ def missed(plant: Plant) -> str:
     other_way = "->".join(reversed(first.place.split("->")))
     if plant.where not in ("", first.name, first.place, other_way):
         return f"names {first.name} at {first.place}, not {plant.where}"
+    said = f"{plant.discipline} at {first.place} dropped "
+    if plant.discipline and not any(each.startswith(said) for each in told[0].sentences):
+        return f"does not say: {said}"
     (checked,) = explain(results, plant.app, 1, check=True)
     if checked.named != plant.kind:
         return f"not confirmed: {[(trial.what, trial.left.longest_s) for trial in checked.trials or []]}"

@@ -229,9 +229,9 @@ def test_every_value_of_an_axis_changes_a_scenario() -> None:
     assert SPACE.interpretation((0,) * len(SPACE.axes)) == DEFAULT
 
 
-def test_reproduction_end_to_end(tmp_path: Path) -> None:
+def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "bcmp"
-    found = reproduced("bcmp", out)
+    found = reproduced("bcmp", out, papers_store)
     assert list(found) == IDS
     assert found["bcmp.login"]["verdict"] == "holds"
     planned = found["bcmp.fig4.planned"]

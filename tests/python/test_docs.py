@@ -36,9 +36,9 @@ def _blocks(page: Path) -> list[re.Match[str]]:
     return list(_BLOCK.finditer(page.read_text(encoding="utf-8")))
 
 
-def _run(command: list[str], folder: Path) -> str:
+def _run(command: list[str], folder: Path, store: Path | None = None) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    setting = os.environ | {"PATH": path} | _SETTING
+    setting = os.environ | {"PATH": path} | _SETTING | ({"ROAMLAB_STORE": str(store)} if store else {})
     done = subprocess.run(command, cwd=folder, env=setting, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -50,10 +50,10 @@ def _shown(output: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _outputs(page: Path, folder: Path) -> list[str]:
+def _outputs(page: Path, folder: Path, store: Path | None = None) -> list[str]:
     """Runs the blocks of a page in order, in a folder that holds nothing but the examples; what each printed.
 
-    `make` targets only have to exist.
+    `make` targets only have to exist. `store`: where runs are kept, instead of in the folder.
     """
     shutil.copytree(ROOT / "examples", folder / "examples")
     for name, text in _SAVED.findall(page.read_text(encoding="utf-8")):
@@ -62,14 +62,14 @@ def _outputs(page: Path, folder: Path) -> list[str]:
     printed = []
     for block in _blocks(page):
         if block["kind"] == "python":
-            printed.append(_shown(_run([sys.executable, "-c", block["code"]], folder)))
+            printed.append(_shown(_run([sys.executable, "-c", block["code"]], folder, store)))
             continue
         output = ""
         for line in block["code"].splitlines():
             if made := _MAKE.match(line):
                 assert made[1] in targets
             else:
-                output += _run(["bash", "-euo", "pipefail", "-c", line], folder)
+                output += _run(["bash", "-euo", "pipefail", "-c", line], folder, store)
         printed.append(_shown(output))
     return printed
 
@@ -93,9 +93,10 @@ def test_the_readme_has_commands_to_run() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in _PAGES if _blocks(page)], ids=lambda page: page.name)
-def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, papers_store: Path) -> None:
+    store = papers_store if page.parent.name == "papers" or page.stem == "reproduce-a-paper" else None
     again = f"`python tests/python/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs anew"
-    for block, printed in zip(_blocks(page), _outputs(page, tmp_path), strict=True):
+    for block, printed in zip(_blocks(page), _outputs(page, tmp_path, store), strict=True):
         assert block["output"] in (None, printed), f"{block['code']}\n{again}"
 
 

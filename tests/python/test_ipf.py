@@ -336,9 +336,9 @@ def test_a_spoofed_mark_is_policed_where_it_enters(policy: str) -> None:
     assert (found.delivered > 0) is (policy != "drop")
 
 
-def test_reproduction_end_to_end(tmp_path: Path) -> None:
+def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "ipf"
-    found = reproduced("ipf", out)
+    found = reproduced("ipf", out, papers_store)
     assert list(found) == [f"ipf.{name}" for name in IDS]
     assert found["ipf.alg"]["verdict"] == found["ipf.police"]["verdict"] == "holds"
     assert found["ipf.fig15"]["verdict"] == "holds"

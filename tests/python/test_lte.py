@@ -213,9 +213,9 @@ def test_the_comparisons_of_figure_8_are_shares_of_the_runs() -> None:
     assert claims._more_often("none", 0, 0).verdict == "undecided"
 
 
-def test_reproduction_end_to_end(tmp_path: Path) -> None:
+def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "lte"
-    found = reproduced("lte", out)
+    found = reproduced("lte", out, papers_store)
     assert list(found) == IDS
     assert found["lte.chart"]["verdict"] == "holds"
     check_figures(out, ("fig4", "fit", "fig8", "fig9", "fig10", "fig11", "fig12", "predictions"))

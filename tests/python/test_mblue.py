@@ -334,9 +334,9 @@ def test_mblue_raises_its_probability_only_at_its_threshold() -> None:
     assert measured.lost_moving + measured.lost_residents == sum(measured.drops) > 0
 
 
-def test_reproduction_end_to_end(tmp_path: Path) -> None:
+def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "mblue"
-    found = reproduced("mblue", out)
+    found = reproduced("mblue", out, papers_store)
     assert list(found) == IDS
     results = [claim for claim in found.values() if claim["kind"] == "result"]
     assert {claim["verdict"] for claim in results} == {"undecided"}, "two runs are too few"

@@ -15,8 +15,8 @@ import pytest
 from conftest import ROOT
 from playground import node
 from roamlab import _roamlab
+from roamlab.causes import early, suspects
 from roamlab.causes import explain as explaining
-from roamlab.causes import suspects
 from roamlab.explorer import explorer_page as explorer
 from roamlab.pages import run_page
 from roamlab.playground import constants, page
@@ -109,7 +109,8 @@ def test_the_tables_of_the_recorded_runs_of_ns2_are_those_of_the_native_engine(a
     done = subprocess.run(command.split(), cwd=ROOT, capture_output=True, text=True, check=True, env=clean)
     printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert len(printed) == 332
-    for each in printed:
+    # Their native runs are all compared with ns-2; `make deep` compares all of them here too.
+    for each in printed if os.environ.get("ROAMLAB_RECORDED") == "all" else printed[::4]:
         assert _check(ask, each["text"], each["name"]) > 100
 
 
@@ -167,11 +168,33 @@ def test_where_nothing_can_compile_it_the_build_says_what_is_missing(tmp_path: P
     assert "rustup target add wasm32-unknown-unknown" in done.stderr
 
 
+_EARLY: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"kind": "codel", "interval": "20 ms", "target": "2 ms"}, {}),
+    ({"kind": "red", "min_threshold": "2 pkt", "max_threshold": "6 pkt", "queue_weight": 0.2}, {}),
+    ({"kind": "dualpi2", "target": "2 ms", "alpha": 2.0, "beta": 30.0}, {"record.queues": ["bs2/air"]}),
+    (
+        {"kind": "codel", "interval": "10 ms", "target": "1 ms", "mark_ecn": True},
+        {f"flows.{flow}.transport.ecn": True for flow in (0, 1)},
+    ),
+]
+"""Queues that drop or mark early, one of them without its record."""
 _VARIANTS: list[tuple[str, dict[str, Any]]] = (
     [("handover", {"mobility.buffer.limit": limit}) for limit in ("4 pkt", "8 pkt", "16 pkt", "64 pkt")]
     + [("handover", {"radio": {"kind": "hard", "gap": gap}}) for gap in ("100 ms", "500 ms", "2 s")]
     + [(path.stem, {}) for path in EXAMPLES if path.parent.name == "examples"]
     + [("roaming", {"radio.scan": "passive"})]
+    + [
+        (
+            "busy-cell",
+            {
+                "cells.bs1.queue": queue,
+                "cells.bs2.queue": queue,
+                "mobility.buffer.limit": "64 pkt",
+                **changes,
+            },
+        )
+        for queue, changes in _EARLY
+    ]
 )
 
 
@@ -181,11 +204,15 @@ def test_what_is_suspected_has_one_definition() -> None:
     lines = dict(line.removeprefix("const ").split(" = ") for line in constants.script().splitlines())
     found = {name: json.loads(value.rstrip(";")) for name, value in lines.items()}
     assert (found["RANKS"], found["LOSSES"]) == (suspects.RANKS, suspects.LOSSES)
+    assert (found["DISCIPLINES"], found["WAITING"]) == (
+        {kind: list(each) for kind, each in early.DISCIPLINES.items()},
+        early.WAITING,
+    )
     assert (found["FLOOR_NS"], found["SETTLE_NS"]) == (slow.FLOOR_NS, suspects.SETTLE_NS)
     for name in found:
         assert len(re.findall(rf"\b{name}\b", program)) > 0
         assert f"const {name} =" not in program
-    for kind in (*suspects.RANKS, *suspects.LOSSES):
+    for kind in (*suspects.RANKS, *suspects.LOSSES, *early.DISCIPLINES):
         assert f'"{kind}":' not in program
 
 

@@ -345,9 +345,9 @@ def test_normalisation_by_a_maximum() -> None:
             assert claims.throughput(found, "sack", "Buffer", delay) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_reproduction_end_to_end(tmp_path: Path) -> None:
+def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "ripple"
-    found = reproduced("ripple", out)
+    found = reproduced("ripple", out, papers_store)
     assert list(found) == IDS
     assert found["ripple.blocks"]["verdict"] == "holds"
     assert len(found["ripple.blocks"]["measures"]) == len(experiments.NAMED)

@@ -4,7 +4,7 @@
 //! [`Action`]s, so it cannot touch state that a real message would have had to carry.
 
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::{Addr, Dscp, MarkingState};
 use std::collections::{BTreeSet, VecDeque};
 
 mod backoff;
@@ -144,6 +144,14 @@ pub enum L2Trigger {
         /// By the serial number of their first copy.
         packets: BTreeSet<u64>,
     },
+    /// (At a base station) the estimate by which the host's queue drops or marks: the answer to
+    /// [`Action::ReportMarking`], at once.
+    MarkingReported {
+        /// The host's home address.
+        host: Addr,
+        /// The estimate; `None`: its queue has none.
+        state: Option<MarkingState>,
+    },
 }
 
 impl L2Trigger {
@@ -159,7 +167,8 @@ impl L2Trigger {
             | L2Trigger::HostGone { .. }
             | L2Trigger::Drained { .. }
             | L2Trigger::RadioLinkFailure
-            | L2Trigger::Received { .. } => None,
+            | L2Trigger::Received { .. }
+            | L2Trigger::MarkingReported { .. } => None,
         }
     }
 }
@@ -305,6 +314,19 @@ pub enum Action<M = Message, P = &'static str> {
         /// By the serial number of their first copy.
         received: BTreeSet<u64>,
     },
+    /// (At a base station) ask for the estimate by which the host's own queue before the air drops or marks
+    /// ([`L2Trigger::MarkingReported`]).
+    ReportMarking {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// (At a base station) the host's own queue before the air goes on from this estimate.
+    AdoptMarking {
+        /// The host's home address.
+        host: Addr,
+        /// The estimate of another base station.
+        state: MarkingState,
+    },
     /// (At a mobile host) leave the present cell now, and forget any [`Action::Enter`] that is not done. Layer 2
     /// reports it at both ends, as if the host had moved away; its own packets wait.
     Leave,
@@ -369,6 +391,8 @@ impl<M, P> Action<M, P> {
             Action::ReportReceived { to } => Action::ReportReceived { to },
             Action::AwaitDrained { host } => Action::AwaitDrained { host },
             Action::SkipReceived { host, received } => Action::SkipReceived { host, received },
+            Action::ReportMarking { host } => Action::ReportMarking { host },
+            Action::AdoptMarking { host, state } => Action::AdoptMarking { host, state },
             Action::Leave => Action::Leave,
             Action::BreakLaw { problem } => Action::BreakLaw { problem },
             Action::Enter { base_station, after } => Action::Enter { base_station, after },

@@ -43,6 +43,11 @@ pub trait Protocol: Sized {
         Vec::new()
     }
 
+    /// Whether its base stations hand over the estimate by which a host's queue drops or marks.
+    fn carries_marking_state(&self) -> bool {
+        false
+    }
+
     /// Time between two messages that each of its base stations sends to all; `None`: they send none by the clock.
     fn broadcast_interval(&self) -> Option<Duration> {
         None

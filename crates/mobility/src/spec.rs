@@ -102,6 +102,13 @@ macro_rules! protocols {
                 }
             }
 
+            /// Whether its base stations hand over the estimate by which a host's queue drops or marks.
+            pub fn carries_marking_state(&self) -> bool {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::carries_marking_state(params),)+
+                }
+            }
+
             /// Time between two messages that each of its base stations sends to all.
             pub fn broadcast_interval(&self) -> Option<Duration> {
                 match self {

@@ -25,6 +25,7 @@ pub const TRIGGERS: &[&str] = &[
     "radio link failure",
     "cell found",
     "packets received",
+    "marking reported",
     "packet",
     "time",
 ];
@@ -54,6 +55,8 @@ pub const VERBS: &[&str] = &[
     "report received",
     "await drained",
     "skip received",
+    "report marking",
+    "adopt marking",
     "leave",
     "enter",
     "search",
@@ -198,8 +201,9 @@ pub fn describe<K: Kind>(input: &Input<Signal<K>>) -> (Option<Addr>, usize) {
             L2Trigger::RadioLinkFailure => (None, 7),
             L2Trigger::CellFound { .. } => (None, 8),
             L2Trigger::Received { .. } => (None, 9),
+            L2Trigger::MarkingReported { host, .. } => (Some(*host), 10),
         },
-        Input::Data { host, .. } => (Some(*host), 10),
+        Input::Data { host, .. } => (Some(*host), 11),
         Input::Deadline => (None, TIME),
     };
     (host, K::NAMES.len() + trigger)
@@ -234,6 +238,8 @@ pub fn action_number<K: Kind, P>(action: &Action<Signal<K>, P>) -> Option<usize>
         Action::ReportReceived { .. } => "report received",
         Action::AwaitDrained { .. } => "await drained",
         Action::SkipReceived { .. } => "skip received",
+        Action::ReportMarking { .. } => "report marking",
+        Action::AdoptMarking { .. } => "adopt marking",
         Action::Leave => "leave",
         Action::Enter { .. } => "enter",
         Action::Search => "search",

@@ -8,6 +8,7 @@ mod addr;
 mod drop_reason;
 mod header;
 mod line;
+mod marking_state;
 mod packet;
 mod pool;
 pub mod wire;
@@ -19,5 +20,6 @@ pub use header::{
     Timestamps, Tos, UdpHeader,
 };
 pub use line::PacketLine;
+pub use marking_state::MarkingState;
 pub use packet::{Body, NewPacket, Packet};
 pub use pool::{Census, PacketId, PacketPool, Parked, Waiting};

@@ -8,7 +8,7 @@ use crate::forwarded::{Exemption, exempting_params, validate_mark};
 use crate::timed::Timed;
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::PacketId;
+use roamlab_packet::{MarkingState, PacketId};
 
 exempting_params! {
     /// CoDel: drops or marks at the head while the time in the queue stays above a target.
@@ -245,6 +245,19 @@ impl Control {
         self.count = self.count.saturating_add(packets);
     }
 
+    /// The schedule of the drops.
+    fn schedule(&self) -> MarkingState {
+        MarkingState::Drops { counts: (self.count, self.last_count), next: self.drop_next }
+    }
+
+    /// Goes on from another schedule, as after a time below the target.
+    fn resume(&mut self, (count, last_count): (u32, u32), next: Time) {
+        (self.count, self.last_count, self.drop_next) = (count, last_count, next);
+        // The root of a count that Newton's iteration has had time for: 2^16/√count.
+        self.root = (65_536.0 / libm::sqrt(f64::from(count.max(1)))).min(65_535.0) as u16;
+        self.rest();
+    }
+
     /// Nothing waits: the time above the target ends.
     #[inline(always)]
     pub(crate) fn rest(&mut self) {
@@ -274,7 +287,7 @@ impl QueueDisc for Codel {
         Codel { limit: params.limit.0 as usize, law: params.law(), control: Control::default(), line }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let limit = self.limit;
         let admitted = self.law.exemption.admit(packet, &mut self.line, |line| line.packets() >= limit, cx);
@@ -283,7 +296,7 @@ impl QueueDisc for Codel {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         self.control.dequeue(&mut self.line, 0, &self.law, cx)
     }
@@ -311,6 +324,16 @@ impl QueueDisc for Codel {
 
     fn gauges(&self) -> Gauges {
         Gauges { sojourn: self.control.sojourn, forwarded: self.line.forwarded(), ..Gauges::default() }
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        Some(self.control.schedule())
+    }
+
+    fn adopt(&mut self, state: &MarkingState, _: Time) {
+        if let MarkingState::Drops { counts, next } = *state {
+            self.control.resume(counts, next);
+        }
     }
 }
 

@@ -10,7 +10,9 @@ use roamlab_packet::{
     UdpHeader,
 };
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+
+mod operations;
 
 /// A queue with a clock, packets and a list of drops.
 pub(crate) struct Bench<D> {
@@ -55,6 +57,16 @@ impl<D: QueueDisc> Bench<D> {
         let serial = self.pool[&packet].serial;
         self.with_cx(|queue, cx| queue.enqueue(packet, cx));
         serial
+    }
+
+    /// Takes a step without a look at what becomes of it.
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Offer { flow, size, tos } => drop(self.offer(packet(flow, size, tos))),
+            Step::Serve => drop(self.serve()),
+            Step::Extract(flow) => drop(self.take_matching(FlowId(flow))),
+            Step::Wait(span) => self.wait(span),
+        }
     }
 
     /// Offers `count` packets of 512 B; how many of them were lost.
@@ -161,24 +173,46 @@ pub(crate) fn check<D: QueueDisc>(params: &D::Params) -> usize {
     let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
     let bypasses = Cell::new(0);
     let outcome = TestRunner::new(config).run(&steps(), |steps| {
-        let history = follow::<D>(params, &steps)?;
-        prop_assert_eq!(history, follow::<D>(params, &steps)?, "twin runs differ");
-        let (in_steps, _) =
-            pass_idle::<D>(params, &steps, |queue, packet, cx| enqueue_and_dequeue(queue, packet, cx));
-        let (bypassed, skipped) = pass_idle::<D>(params, &steps, |queue, packet, cx| {
-            if queue.can_bypass(cx.pool[&packet].wire_size()) {
-                return Some(packet);
-            }
-            enqueue_and_dequeue(queue, packet, cx)
-        });
-        prop_assert_eq!(bypassed, in_steps, "a packet that skipped the queue made a difference");
-        bypasses.set(bypasses.get() + skipped);
+        bypasses.set(bypasses.get() + keeps_the_laws::<D>(params, &steps)?.0);
         Ok(())
     });
     if let Err(failure) = outcome {
         panic!("{failure}");
     }
     bypasses.get()
+}
+
+/// Checks a history; how many packets could skip the queue, and how many were lost.
+fn keeps_the_laws<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<(usize, usize), TestCaseError> {
+    let history = follow::<D>(params, steps)?;
+    let lost = history.1.len();
+    prop_assert_eq!(history, follow::<D>(params, steps)?, "twin runs differ");
+    let (in_steps, _) =
+        pass_idle::<D>(params, steps, |queue, packet, cx| enqueue_and_dequeue(queue, packet, cx));
+    let (bypassed, skipped) = pass_idle::<D>(params, steps, |queue, packet, cx| {
+        if queue.can_bypass(cx.pool[&packet].wire_size()) {
+            return Some(packet);
+        }
+        enqueue_and_dequeue(queue, packet, cx)
+    });
+    prop_assert!(bypassed == in_steps, "a packet that skipped the queue made a difference");
+    state_goes_on::<D>(params, steps)?;
+    Ok((skipped, lost))
+}
+
+/// A fresh queue that goes on from the estimate of one with this history has the same estimate then.
+fn state_goes_on<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut bench = Bench::<D>::new(params);
+    for step in steps {
+        bench.take(step);
+    }
+    let Some(state) = bench.queue.marking_state() else { return Ok(()) };
+    let mut fresh = Bench::<D>::new(params);
+    fresh.queue.adopt(&state, bench.now);
+    // RED counts in bytes too, so that the last digits may differ.
+    let [carried, state] = [fresh.queue.marking_state(), Some(state)].map(|state| format!("{state:.9?}"));
+    prop_assert_eq!(carried, state, "a carried estimate is another");
+    Ok(())
 }
 
 /// The time at which the link became idle in `pass_idle`.
@@ -203,72 +237,150 @@ fn enqueue_and_dequeue<D: QueueDisc>(
 /// What a queue did: serials served and lost, in order, with the reasons.
 type History = (Vec<u64>, Vec<(u64, DropReason)>);
 
-/// Walks through the steps and checks the contract after each.
-fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, TestCaseError> {
-    let mut bench = Bench::<D>::new(params);
-    let (mut served, mut extracted) = (Vec::new(), Vec::new());
-    let mut waiting = BTreeMap::new();
-    let mut lost = 0;
-    for step in steps {
-        let before = bench.head();
+/// A packet that waits: its serial number, its size, and whether it has the mark of forwarded packets.
+type Entry = (u64, u64, bool);
+
+/// A queue beside what must wait in it, which is kept apart from the queue's own counts.
+struct Follower<D> {
+    bench: Bench<D>,
+    /// By flow, in order of arrival.
+    waiting: BTreeMap<u32, VecDeque<Entry>>,
+    packets: usize,
+    bytes: u64,
+    forwarded: usize,
+    served: Vec<u64>,
+    extracted: usize,
+    /// Of `bench.dropped`, those that have been looked at.
+    lost: usize,
+}
+
+impl<D: QueueDisc> Follower<D> {
+    fn new(params: &D::Params) -> Follower<D> {
+        let (bench, waiting) = (Bench::new(params), BTreeMap::new());
+        Follower {
+            bench,
+            waiting,
+            packets: 0,
+            bytes: 0,
+            forwarded: 0,
+            served: Vec::new(),
+            extracted: 0,
+            lost: 0,
+        }
+    }
+
+    /// Takes a step and checks the contract after it.
+    fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        let head = self.bench.head();
         match *step {
             Step::Offer { flow, size, tos } => {
-                let serial = bench.offer(packet(flow, size, tos));
-                waiting.insert(serial, (flow, size, tos.dscp() == Dscp::FORWARDED));
+                let serial = self.bench.offer(packet(flow, size, tos));
+                self.note_arrival(flow, (serial, size, tos.dscp() == Dscp::FORWARDED));
+                self.note_losses()?;
             }
-            Step::Serve => served.extend(bench.serve()),
-            Step::Wait(span) => bench.wait(span),
+            Step::Serve => {
+                let served = self.bench.serve_packet().map(|packet| (packet.serial, packet.flow.0));
+                let first = self.note_losses()?.or(served.map(|(serial, _)| serial));
+                prop_assert!(head.is_none() || first == head, "a dequeue takes the head first");
+                if let Some((serial, flow)) = served {
+                    let entry = self.waiting.get_mut(&flow).and_then(VecDeque::pop_front);
+                    prop_assert_eq!(
+                        entry.map(|(first, ..)| first),
+                        Some(serial),
+                        "it overtook one of its flow"
+                    );
+                    entry.iter().for_each(|entry| self.forget(entry));
+                    self.served.push(serial);
+                }
+            }
+            Step::Wait(span) => self.bench.wait(span),
             Step::Extract(flow) => {
-                let mut expected: Vec<_> =
-                    waiting.iter().filter(|(_, (of, ..))| *of == flow).map(|(serial, _)| *serial).collect();
-                let taken = bench.take_matching(FlowId(flow));
-                let late = bench.dropped[lost..].iter().map(|(packet, _)| bench.pool[packet].serial);
-                late.for_each(|serial| expected.retain(|other| *other != serial));
-                prop_assert_eq!(&taken, &expected, "extraction takes all packets of a flow, in their order");
-                waiting.retain(|serial, _| !taken.contains(serial));
-                extracted.extend(taken);
+                let taken = self.bench.take_matching(FlowId(flow));
+                self.note_losses()?;
+                let entries = self.waiting.remove(&flow).unwrap_or_default();
+                let expected: Vec<u64> = entries.iter().map(|(serial, ..)| *serial).collect();
+                prop_assert_eq!(taken, expected, "extraction takes all packets of a flow, in their order");
+                entries.iter().for_each(|entry| self.forget(entry));
+                self.extracted += entries.len();
             }
         }
-        if let (Step::Serve, Some(head)) = (step, before) {
-            let taken = bench.dropped[lost..].first().map(|(packet, _)| bench.pool[packet].serial);
-            let taken = taken.or(served.last().copied());
-            prop_assert_eq!(taken, Some(head), "a dequeue takes the head first");
+        self.compare()
+    }
+
+    fn note_arrival(&mut self, flow: u32, entry: Entry) {
+        self.packets += 1;
+        self.bytes += entry.1;
+        self.forwarded += usize::from(entry.2);
+        self.waiting.entry(flow).or_default().push_back(entry);
+    }
+
+    fn forget(&mut self, (_, size, forwarded): &Entry) {
+        self.packets -= 1;
+        self.bytes -= size;
+        self.forwarded -= usize::from(*forwarded);
+    }
+
+    /// Takes note of the packets that this step lost; the first of them.
+    fn note_losses(&mut self) -> Result<Option<u64>, TestCaseError> {
+        let mut first = None;
+        while let Some((packet, _)) = self.bench.dropped.get(self.lost) {
+            let Packet { serial, flow, .. } = self.bench.pool[packet];
+            let entry = self.waiting.get_mut(&flow.0).and_then(|entries| {
+                let place = entries.binary_search_by_key(&serial, |(serial, ..)| *serial).ok()?;
+                entries.remove(place)
+            });
+            prop_assert!(entry.is_some(), "a packet is lost once, and only while it waits");
+            entry.iter().for_each(|entry| self.forget(entry));
+            first = first.or(Some(serial));
+            self.lost += 1;
         }
-        for (packet, _) in &bench.dropped[lost..] {
-            let known = waiting.remove(&bench.pool[packet].serial);
-            prop_assert!(known.is_some(), "a packet is lost once, and only while it waits");
-        }
-        lost = bench.dropped.len();
-        if let (Step::Serve, Some(serial)) = (step, served.last()) {
-            let flow = waiting.remove(serial).map(|(flow, ..)| flow);
-            let overtaken = waiting.iter().any(|(other, (of, ..))| Some(*of) == flow && other < serial);
-            prop_assert!(!overtaken, "packet {serial} overtook one of its flow");
-        }
-        prop_assert_eq!(bench.queue.packets(), waiting.len(), "in = out + lost + waiting");
-        let head = bench.head();
-        prop_assert_eq!(head.is_some(), !waiting.is_empty(), "there is a head exactly if a packet waits");
-        prop_assert!(
-            head.is_none_or(|serial| waiting.contains_key(&serial)),
-            "the head is a packet that waits"
-        );
-        let skips = bench.queue.can_bypass(Bytes(1));
-        prop_assert!(waiting.is_empty() || !skips, "no packet skips the queue while another waits");
-        prop_assert_eq!(bench.queue.bytes().0, waiting.values().map(|(_, size, _)| size).sum::<u64>());
-        let forwarded = waiting.values().filter(|(_, _, forwarded)| *forwarded).count();
+        Ok(first)
+    }
+
+    fn compare(&self) -> Result<(), TestCaseError> {
+        let queue = &self.bench.queue;
+        prop_assert_eq!(queue.packets(), self.packets, "in = out + lost + waiting");
+        prop_assert_eq!(queue.bytes().0, self.bytes);
         prop_assert_eq!(
-            bench.queue.gauges().forwarded,
-            forwarded,
-            "gauges count the forwarded packets that wait"
+            queue.head().is_some(),
+            self.packets > 0,
+            "there is a head exactly if a packet waits"
         );
+        let is_known = |head: &PacketId| {
+            let Packet { serial, flow, .. } = self.bench.pool[head];
+            let entries = self.waiting.get(&flow.0);
+            entries
+                .is_some_and(|entries| entries.binary_search_by_key(&serial, |(serial, ..)| *serial).is_ok())
+        };
+        prop_assert!(queue.head().is_none_or(is_known), "the head is a packet that waits");
+        let skips = queue.can_bypass(Bytes(1));
+        prop_assert!(self.packets == 0 || !skips, "no packet skips the queue while another waits");
+        let forwarded = queue.gauges().forwarded;
+        prop_assert_eq!(forwarded, self.forwarded, "gauges count the forwarded packets that wait");
+        Ok(())
     }
-    while let Some(serial) = bench.serve() {
-        served.push(serial);
+
+    /// Empties the queue; what it did.
+    fn end(mut self) -> Result<History, TestCaseError> {
+        while let Some(serial) = self.bench.serve() {
+            self.served.push(serial);
+        }
+        prop_assert_eq!(self.bench.queue.packets(), 0, "a dequeue returned nothing although a packet waits");
+        let created = self.bench.pool.census().created as usize;
+        prop_assert_eq!(created, self.served.len() + self.extracted + self.bench.dropped.len());
+        let lost = self.bench.dropped.iter();
+        let lost = lost.map(|(packet, reason)| (self.bench.pool[packet].serial, *reason)).collect();
+        Ok((self.served, lost))
     }
-    prop_assert_eq!(bench.queue.packets(), 0, "a dequeue returned nothing although a packet waits");
-    let created = bench.pool.census().created as usize;
-    prop_assert_eq!(created, served.len() + extracted.len() + bench.dropped.len());
-    let lost = bench.dropped.iter().map(|(packet, reason)| (bench.pool[packet].serial, *reason)).collect();
-    Ok((served, lost))
+}
+
+/// Walks through the steps and checks the contract after each.
+fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, TestCaseError> {
+    let mut follower = Follower::<D>::new(params);
+    for step in steps {
+        follower.step(step)?;
+    }
+    follower.end()
 }
 
 /// Walks through the steps. Half of the packets that find the queue empty are for an idle link and are handled by `pass`.

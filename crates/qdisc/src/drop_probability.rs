@@ -2,6 +2,7 @@
 //! disciplines of the BLUE family.
 
 use roamlab_engine::{Duration, Time};
+use roamlab_packet::MarkingState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,14 @@ impl DropProbability {
     /// The probability.
     pub(crate) fn value(&self) -> f64 {
         self.value
+    }
+
+    /// Goes on from another `P_m`, which counts as an update.
+    pub(crate) fn adopt(&mut self, state: &MarkingState, now: Time) {
+        if let MarkingState::Probability(value) = *state {
+            self.value = value;
+            (self.last_increase, self.last_decrease) = (Some(now), Some(now));
+        }
     }
 
     /// `P_m` + d1, unless it is frozen.

@@ -6,13 +6,16 @@
 //! departure, and the longer of both delays for the controller.
 //!
 //! DEVIATION: Linux also limits the memory of what waits, and counts with integers.
+//!
+//! DEVIATION: RFC 9332 appendix A recommends a ramp of the time in the queue from 0.8 to 1.2 ms, and the recurrence
+//! `recur` instead of random draws. Linux has a step and draws, and so has this.
 
 use crate::forwarded::{Exemption, PushOut, exempting_params, validate_mark};
 use crate::timed::Timed;
 use crate::updates::{Updates, pi_growth};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::{DropReason, Ecn, PacketId, PacketPool};
+use roamlab_packet::{DropReason, Ecn, MarkingState, PacketId, PacketPool};
 
 exempting_params! {
     /// DualPI2: a low-latency queue for L4S flows next to one for the others, with coupled marks and drops.
@@ -29,9 +32,10 @@ exempting_params! {
         /// Growth of the base probability an update for each second by which the delay has grown (default 3.19921875,
         /// that is 819/256, Linux).
         beta: f64 = 819.0 / 256.0;
-        /// The factor k between the base probability and that of the low-latency queue (default 2, RFC 9332 §2.1).
+        /// The factor k between the base probability and that of the low-latency queue (default 2, RFC 9332 §2.1 and
+        /// appendix A.1).
         coupling: f64 = 2.0;
-        /// An L4S packet that has waited longer is marked (default 1 ms, RFC 9332 appendix A.1).
+        /// An L4S packet that has waited longer is marked (default 1 ms, Linux).
         step: Duration = Duration::from_millis(1);
         /// Share of the link in percent that the classic queue has while both have packets, 0 to 100 (default 10, Linux).
         classic_share: u8 = 10;
@@ -104,7 +108,7 @@ struct Controller {
 }
 
 impl Controller {
-    /// RFC 9332 appendix A.1, `dualpi2_update`.
+    /// RFC 9332 appendix A.2, figure 8. Without drops at overload p' stays where the low-latency queue marks all.
     fn update(&mut self, delay: Duration, params: &Params) {
         let growth = pi_growth((params.alpha, params.beta), params.target, delay, self.last_delay);
         let most = if params.drop_on_overload { 1.0 } else { 1.0 / params.coupling };
@@ -170,7 +174,7 @@ impl DualPi2 {
         self.rng.uniform() < probability
     }
 
-    /// RFC 9332 appendix A.1, `dualpi2_dequeue`. A probability of a square takes two draws, the second only if the first
+    /// RFC 9332 appendix A.2, figure 7, with draws for `recur`. A probability of a square takes two draws, the second only if the first
     /// succeeds.
     fn verdict(&mut self, low_latency: bool, ecn: Ecn) -> Verdict {
         if self.pair.bytes() < 2 * self.params.max_packet.0 {
@@ -285,6 +289,18 @@ impl QueueDisc for DualPi2 {
             sojourn: self.sojourn,
             forwarded: self.pair.classic.forwarded() + self.pair.low_latency.forwarded(),
             ..Gauges::default()
+        }
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        let Controller { base, last_delay } = self.controller;
+        Some(MarkingState::Controller { probability: base, delay: last_delay, burst: Duration::ZERO })
+    }
+
+    fn adopt(&mut self, state: &MarkingState, now: Time) {
+        self.catch_up(now);
+        if let MarkingState::Controller { probability, delay, .. } = *state {
+            self.controller = Controller { base: probability, last_delay: delay };
         }
     }
 }

@@ -33,7 +33,7 @@ pub use rules::Rules;
 
 use roamlab_engine::tagged;
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
-use roamlab_packet::{DropReason, Ecn, Packet, PacketId, PacketPool};
+use roamlab_packet::{DropReason, Ecn, MarkingState, Packet, PacketId, PacketPool};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -154,6 +154,14 @@ pub trait QueueDisc: Clone {
     fn gauges(&self) -> Gauges {
         Gauges::default()
     }
+
+    /// The estimate by which it drops or marks; `None`: it has none, or one for each flow.
+    fn marking_state(&self) -> Option<MarkingState> {
+        None
+    }
+
+    /// Goes on from the estimate of another queue of this discipline. One of another kind changes nothing.
+    fn adopt(&mut self, _state: &MarkingState, _now: Time) {}
 }
 
 /// An invalid parameter: its name, and a message with what was expected and what to write.
@@ -330,6 +338,18 @@ macro_rules! queue_disciplines {
                     $(Qdisc::$type(queue) => queue.gauges(),)+
                 }
             }
+
+            fn marking_state(&self) -> Option<MarkingState> {
+                match self {
+                    $(Qdisc::$type(queue) => queue.marking_state(),)+
+                }
+            }
+
+            fn adopt(&mut self, state: &MarkingState, now: Time) {
+                match self {
+                    $(Qdisc::$type(queue) => queue.adopt(state, now),)+
+                }
+            }
         }
 
         #[cfg(test)]
@@ -372,6 +392,11 @@ impl QueueSpec {
             QueueSpec::Mred(_) => "red",
             other => other.name(),
         }
+    }
+
+    /// Whether its queues have an estimate of congestion that another one can go on from.
+    pub fn has_marking_state(&self) -> bool {
+        Qdisc::new(self, Rng::named(1, 0, "marking-state")).marking_state().is_some()
     }
 
     /// A drop-tail queue of `limit` packets.

@@ -8,8 +8,8 @@ use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
 use crate::forwarded::{Exemption, ForwardedAtFull, validate_mark};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
-use roamlab_engine::{Bytes, Duration, Packets, Rng};
-use roamlab_packet::{DropReason, Dscp, PacketId};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
+use roamlab_packet::{DropReason, Dscp, MarkingState, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -228,6 +228,14 @@ impl QueueDisc for Mblue {
     /// `P_m`; with `idle_mode = "continuous"` as of the last arrival.
     fn gauges(&self) -> Gauges {
         Gauges { probability: self.p_m.value(), forwarded: self.fifo.forwarded(), ..Gauges::default() }
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        Some(MarkingState::Probability(self.p_m.value()))
+    }
+
+    fn adopt(&mut self, state: &MarkingState, now: Time) {
+        self.p_m.adopt(state, now);
     }
 }
 

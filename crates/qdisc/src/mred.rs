@@ -12,8 +12,8 @@ use crate::red::detector::{Arrival, Detector};
 use crate::red::params::red_params;
 use crate::red::{ByteScaling, CountArrivals, IdleStart, Rules, Unit};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
-use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng};
-use roamlab_packet::{DropReason, Dscp, PacketId};
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
+use roamlab_packet::{DropReason, Dscp, MarkingState, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -206,6 +206,14 @@ impl QueueDisc for Mred {
 
     fn gauges(&self) -> Gauges {
         self.detector.gauges(&self.fifo)
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        Some(self.detector.marking_state())
+    }
+
+    fn adopt(&mut self, state: &MarkingState, now: Time) {
+        self.detector.adopt(state, now);
     }
 }
 

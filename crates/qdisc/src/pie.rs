@@ -9,7 +9,7 @@ use crate::timed::Timed;
 use crate::updates::{Updates, pi_growth};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::PacketId;
+use roamlab_packet::{MarkingState, PacketId};
 
 exempting_params! {
     /// PIE: drops or marks arrivals with a probability that a controller sets by the time in the queue.
@@ -204,9 +204,9 @@ pub struct Pie {
 
 impl Pie {
     #[inline(always)]
-    fn catch_up(&mut self, cx: &QdiscCx<'_>) {
+    fn catch_up(&mut self, now: Time) {
         let (controller, waiting) = (&mut self.controller, self.line.bytes());
-        self.updates.make_up(cx.now, |_| controller.update(waiting));
+        self.updates.make_up(now, |_| controller.update(waiting));
     }
 }
 
@@ -227,7 +227,7 @@ impl QueueDisc for Pie {
     /// A spared packet takes no draw and adds nothing to the sum of probabilities.
     #[inline(never)]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        self.catch_up(cx);
+        self.catch_up(cx.now);
         let limit = self.controller.params.limit.0 as usize;
         let Some(packet) = self.exemption.admit(packet, &mut self.line, |line| line.packets() >= limit, cx)
         else {
@@ -250,7 +250,7 @@ impl QueueDisc for Pie {
 
     #[inline(never)]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
-        self.catch_up(cx);
+        self.catch_up(cx.now);
         let now = self.controller.seen(cx.now);
         let left = self.line.pop(now, cx.pool);
         self.sojourn = left.as_ref().map_or(Duration::ZERO, |(_, sojourn)| *sojourn);
@@ -260,7 +260,7 @@ impl QueueDisc for Pie {
     }
 
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.catch_up(cx);
+        self.catch_up(cx.now);
         let taken = self.line.take_matching(wanted, cx.pool);
         if self.line.is_empty() {
             self.controller.qdelay = Duration::ZERO;
@@ -283,6 +283,19 @@ impl QueueDisc for Pie {
     fn gauges(&self) -> Gauges {
         let (probability, forwarded) = (self.controller.drop_prob, self.line.forwarded());
         Gauges { probability, sojourn: self.sojourn, forwarded, ..Gauges::default() }
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        let Controller { drop_prob, qdelay_old, burst_allowance, .. } = self.controller;
+        Some(MarkingState::Controller { probability: drop_prob, delay: qdelay_old, burst: burst_allowance })
+    }
+
+    fn adopt(&mut self, state: &MarkingState, now: Time) {
+        self.catch_up(now);
+        if let MarkingState::Controller { probability, delay, burst } = *state {
+            self.controller.drop_prob = probability;
+            (self.controller.qdelay_old, self.controller.burst_allowance) = (delay, burst);
+        }
     }
 }
 
@@ -523,6 +536,24 @@ mod tests {
         bench.offer(packet(0, 512, PLAIN));
         assert_eq!(bench.queue.gauges().probability, 0.0);
         assert_eq!(bench.queue.controller.burst_allowance, ms(150));
+    }
+
+    #[test]
+    fn a_carried_probability_is_not_made_up_for() {
+        // Ten seconds without a packet. The next update is at 10.005 s: from 20 ms to 0, and 15 ms too short, so
+        // 0.5 − 0.125 · 0.015 − 1.25 · 0.02. Then 0.5 is a drop in two for sure: 0.85 is passed by the second.
+        let mut bench = Bench::<Pie>::new(&Params::default());
+        bench.wait(ms(10_000));
+        let carried = MarkingState::Controller { probability: 0.5, delay: ms(20), burst: Duration::ZERO };
+        bench.queue.adopt(&carried, bench.now);
+        bench.offer_many(1, PLAIN);
+        assert_close(bench.queue.gauges().probability, 0.5);
+        bench.wait(ms(5));
+        bench.offer_many(1, PLAIN);
+        assert_close(bench.queue.gauges().probability, 0.5 - 0.001_875 - 0.025);
+        // A state of another discipline changes nothing.
+        bench.queue.adopt(&MarkingState::Average(3.0), bench.now);
+        assert_close(bench.queue.gauges().probability, 0.5 - 0.001_875 - 0.025);
     }
 
     #[test]

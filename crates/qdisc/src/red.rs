@@ -15,8 +15,8 @@ pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 use crate::fifo::Fifo;
 use crate::{Gauges, Matching, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
-use roamlab_engine::{Bytes, Duration, Rate, Rng};
-use roamlab_packet::{DropReason, PacketId};
+use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use roamlab_packet::{DropReason, MarkingState, PacketId};
 
 /// The discipline.
 #[derive(Clone, Debug)]
@@ -114,6 +114,14 @@ impl QueueDisc for Red {
 
     fn gauges(&self) -> Gauges {
         self.detector.gauges(&self.fifo)
+    }
+
+    fn marking_state(&self) -> Option<MarkingState> {
+        Some(self.detector.marking_state())
+    }
+
+    fn adopt(&mut self, state: &MarkingState, now: Time) {
+        self.detector.adopt(state, now);
     }
 }
 

@@ -1,5 +1,8 @@
-//! The transmission buffer of a radio bearer. It has a limit in packets and bytes, as RLC's queue, a timer after which a
-//! packet is discarded, as PDCP's (TS 38.323 §5.3), and marks by the time in the queue.
+//! The transmission buffer of a radio bearer. It has a limit in packets and bytes, as RLC's queue, and a timer after which
+//! a packet is discarded, as PDCP's (TS 38.323 §5.3). It marks by the time in the queue: the packet's own, or a mean.
+//!
+//! ASSUMPTION: TS 23.501 §5.37.3 lets the base station mark for L4S by congestion, and leaves the rule open: it goes by the
+//! time in this queue.
 //!
 //! The defaults are those of srsRAN Project (commit 4bf1543936): 16,384 SDUs and 6,172,672 B a bearer, and a discard timer
 //! for each 5QI.
@@ -7,8 +10,8 @@
 use crate::forwarded::{Exemption, exempting_params, validate_mark};
 use crate::timed::Timed;
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
-use roamlab_engine::{Bytes, Duration, Packets, Rng};
-use roamlab_packet::{DropReason, PacketId};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
+use roamlab_packet::{DropReason, MarkingState, PacketId};
 
 exempting_params! {
     /// A bearer's buffer: limits in packets and bytes as RLC's, PDCP's discard timer, and marks by the time in the queue.
@@ -31,6 +34,9 @@ exempting_params! {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Duration")]
         mark_above: Option<Duration> = None;
+        /// Weight of a packet in the mean time in the queue that is held against `mark_above`, above 0 to 1 (default 1: the
+        /// time of the packet itself).
+        mark_weight: f64 = 1.0;
     }
 }
 
@@ -82,7 +88,19 @@ impl Parameters for Params {
                 format!("{timer} is none of 3GPP's values: write for example \"{near}\""),
             ));
         }
+        if !(self.mark_weight > 0.0 && self.mark_weight <= 1.0) {
+            let message = format!("{} is no weight: write a number above 0, up to 1", self.mark_weight);
+            return Err(("mark_weight", message));
+        }
         validate_mark(self.mark)
+    }
+
+    fn warning(&self) -> Option<BadField> {
+        (self.mark_weight < 1.0 && self.mark_above.is_none()).then(|| {
+            let message =
+                "nothing is marked, so that the mean has no effect: write `mark_above = \"10 ms\"` too";
+            ("mark_weight", message.into())
+        })
     }
 }
 
@@ -93,9 +111,12 @@ pub struct Rlc {
     limit_bytes: u64,
     longest_wait: Option<Duration>,
     mark_above: Option<Duration>,
+    mark_weight: f64,
     exemption: Exemption,
     line: Timed,
     sojourn: Duration,
+    /// The mean time in the queue in ns.
+    mean_ns: f64,
 }
 
 impl Rlc {
@@ -109,6 +130,16 @@ impl Rlc {
             cx.drop(packet, DropReason::EarlyDrop);
         }
     }
+
+    /// Takes a departure into the mean. With weight 1 that is the time of this packet, to the nanosecond.
+    fn note_departure(&mut self, sojourn: Duration) {
+        self.sojourn = sojourn;
+        self.mean_ns += self.mark_weight * (sojourn.as_nanos() as f64 - self.mean_ns);
+    }
+
+    fn is_slow(&self) -> bool {
+        self.mark_above.is_some_and(|limit| self.mean_ns > limit.as_nanos() as f64)
+    }
 }
 
 impl QueueDisc for Rlc {
@@ -120,9 +151,11 @@ impl QueueDisc for Rlc {
             limit_bytes: params.limit_bytes.0,
             longest_wait: params.longest_wait(),
             mark_above: params.mark_above,
+            mark_weight: params.mark_weight,
             exemption: params.exemption(),
             line: Timed::with_mark(params.mark),
             sojourn: Duration::ZERO,
+            mean_ns: 0.0,
         }
     }
 
@@ -143,8 +176,8 @@ impl QueueDisc for Rlc {
             self.sojourn = Duration::ZERO;
             return None;
         };
-        self.sojourn = sojourn;
-        if self.mark_above.is_some_and(|limit| sojourn > limit) && !self.exemption.spares(&packet, cx.pool) {
+        self.note_departure(sojourn);
+        if self.is_slow() && !self.exemption.spares(&packet, cx.pool) {
             let _is_capable = cx.mark_ce(&packet);
         }
         Some(packet)
@@ -170,156 +203,19 @@ impl QueueDisc for Rlc {
     fn gauges(&self) -> Gauges {
         Gauges { sojourn: self.sojourn, forwarded: self.line.forwarded(), ..Gauges::default() }
     }
+
+    /// The mean; none where a packet is marked by its own time alone.
+    fn marking_state(&self) -> Option<MarkingState> {
+        let has_mean = self.mark_above.is_some() && self.mark_weight < 1.0;
+        has_mean.then(|| MarkingState::Delay(Duration::from_nanos(self.mean_ns as u64)))
+    }
+
+    fn adopt(&mut self, state: &MarkingState, _: Time) {
+        if let MarkingState::Delay(mean) = *state {
+            self.mean_ns = mean.as_nanos() as f64;
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ForwardedAtFull;
-    use crate::conformance::{Bench, MARKED, PLAIN, check, packet};
-    use roamlab_packet::{Ecn, FlowId};
-
-    fn ms(millis: u64) -> Duration {
-        Duration::from_millis(millis)
-    }
-
-    fn discarding(timer: Duration) -> Params {
-        Params { discard_timer: Some(timer), ..Params::default() }
-    }
-
-    #[test]
-    fn srsrans_defaults_hold_6_mb_and_16384_packets() {
-        let mut bench = Bench::<Rlc>::new(&Params::default());
-        // 6,172,672 B / 1,500 B = 4,115.1: at 10 Mbit/s they last 4.9 s.
-        let lost = (0..5000).filter(|_| bench.offer_is_lost(packet(0, 1500, PLAIN))).count();
-        assert_eq!((bench.queue.packets(), lost), (4115, 885));
-        assert_eq!(bench.last_reason(), Some(DropReason::QueueOverflow));
-        let mut bench = Bench::<Rlc>::new(&Params::default());
-        let lost = (0..16_400).filter(|_| bench.offer_is_lost(packet(0, 40, PLAIN))).count();
-        assert_eq!(lost, 16);
-    }
-
-    #[test]
-    fn a_packet_is_discarded_when_it_has_waited_as_long_as_the_timer() {
-        for (wait, served) in [(ms(100).saturating_sub(Duration::from_nanos(1)), Some(1)), (ms(100), None)] {
-            let mut bench = Bench::<Rlc>::new(&discarding(ms(100)));
-            bench.offer_many(1, PLAIN);
-            bench.wait(wait);
-            assert_eq!(bench.serve(), served);
-            assert_eq!(bench.last_reason(), served.is_none().then_some(DropReason::EarlyDrop));
-        }
-    }
-
-    #[test]
-    fn late_packets_free_their_places_for_an_arrival() {
-        let mut bench = Bench::<Rlc>::new(&Params { limit: Packets(2), ..discarding(ms(10)) });
-        bench.offer_many(2, PLAIN);
-        bench.wait(ms(10));
-        bench.offer_many(1, PLAIN);
-        assert_eq!((bench.lost(), bench.head()), (vec![1, 2], Some(3)));
-    }
-
-    #[test]
-    fn late_packets_are_not_forwarded() {
-        // Ten packets in 100 ms; with a timer of 50 ms those of the last 50 ms are left.
-        let mut bench = Bench::<Rlc>::new(&discarding(ms(50)));
-        for _ in 0..10 {
-            bench.offer_many(1, PLAIN);
-            bench.wait(ms(10));
-        }
-        assert_eq!(bench.take_matching(FlowId(0)), [7, 8, 9, 10]);
-        assert_eq!(bench.lost(), [1, 2, 3, 4, 5, 6]);
-    }
-
-    #[test]
-    fn a_kind_of_traffic_has_srsrans_timer() {
-        for (five_qi, timer) in [
-            (1, Some(100)),
-            (2, Some(150)),
-            (3, Some(50)),
-            (4, Some(300)),
-            (7, None),
-            (9, None),
-            (10, Some(1500)),
-            (69, Some(60)),
-            (70, Some(200)),
-            (85, Some(10)),
-        ] {
-            let params = Params { five_qi: Some(five_qi), ..Params::default() };
-            assert_eq!((params.validate(), params.longest_wait()), (Ok(()), timer.map(ms)), "5QI {five_qi}");
-        }
-        let both = Params { five_qi: Some(1), ..discarding(ms(20)) };
-        assert_eq!(both.longest_wait(), Some(ms(20)), "what is written holds");
-    }
-
-    #[test]
-    fn values_that_3gpp_does_not_have_are_refused() {
-        for (timer, near) in [(ms(70), "75 ms"), (ms(0), "500 us"), (ms(9000), "2 s")] {
-            let (field, message) = discarding(timer).validate().expect_err("none of the values");
-            assert!(field == "discard_timer" && message.contains(near), "{message}");
-        }
-        for micros in DISCARD_TIMERS {
-            assert_eq!(discarding(Duration::from_micros(micros)).validate(), Ok(()));
-        }
-        let refused = Params { five_qi: Some(11), ..Params::default() }.validate();
-        assert!(refused.is_err_and(|(field, message)| field == "five_qi" && message.contains("1 to 10")));
-    }
-
-    #[test]
-    fn a_packet_that_waited_longer_is_marked_if_it_can_be() {
-        let params = Params { mark_above: Some(ms(10)), ..Params::default() };
-        for (wait, ecn, marked) in
-            [(10, Ecn::Ect1, false), (11, Ecn::Ect1, true), (11, Ecn::Ect0, true), (11, Ecn::NotEct, false)]
-        {
-            let mut bench = Bench::<Rlc>::new(&params);
-            bench.offer(packet(0, 512, PLAIN.with_ecn(ecn)));
-            bench.wait(ms(wait));
-            let ce = bench.serve_packet().is_some_and(|packet| packet.header.tos.ecn() == Ecn::Ce);
-            assert_eq!(ce, marked, "{ecn:?} after {wait} ms");
-        }
-    }
-
-    #[test]
-    fn a_spared_packet_is_not_marked_but_discarded() {
-        let params = Params { mark_above: Some(ms(10)), spare_forwarded: true, ..discarding(ms(100)) };
-        let mut bench = Bench::<Rlc>::new(&params);
-        bench.offer(packet(0, 512, MARKED.with_ecn(Ecn::Ect1)));
-        bench.offer(packet(0, 512, MARKED.with_ecn(Ecn::Ect1)));
-        bench.wait(ms(50));
-        assert_eq!(bench.serve_packet().map(|packet| packet.header.tos.ecn()), Some(Ecn::Ect1));
-        bench.wait(ms(50));
-        assert_eq!(bench.serve(), None);
-        assert_eq!(bench.last_reason(), Some(DropReason::EarlyDrop));
-    }
-
-    #[test]
-    fn the_gauge_is_the_wait_of_the_packet_that_left_last() {
-        let mut bench = Bench::<Rlc>::new(&Params::default());
-        bench.offer_many(1, PLAIN);
-        bench.wait(ms(7));
-        bench.serve();
-        assert_eq!(bench.queue.gauges().sojourn, ms(7));
-        bench.serve();
-        assert_eq!(bench.queue.gauges().sojourn, Duration::ZERO);
-    }
-
-    #[test]
-    fn a_spared_packet_pushes_another_out() {
-        let forwarded_at_full = ForwardedAtFull::PushOut;
-        let params =
-            Params { limit: Packets(2), spare_forwarded: true, forwarded_at_full, ..Params::default() };
-        let mut bench = Bench::<Rlc>::new(&params);
-        bench.offer_many(2, PLAIN);
-        bench.offer_many(1, MARKED);
-        assert_eq!((bench.lost(), bench.serve(), bench.serve()), (vec![2], Some(1), Some(3)));
-    }
-
-    #[test]
-    fn small_queues_keep_the_contract_too() {
-        let params = discarding(Duration::from_micros(500));
-        check::<Rlc>(&Params { limit: Packets(5), ..params.clone() });
-        let forwarded_at_full = ForwardedAtFull::PushOut;
-        let limit_bytes = Bytes(6000);
-        check::<Rlc>(&Params { limit_bytes, spare_forwarded: true, forwarded_at_full, ..params });
-    }
-}
+mod tests;

@@ -476,6 +476,12 @@ const LTE: &[Edit] = &[
     ),
     ("a gateway that is no home", "mme = \"mme\"", "domain = { gateway = \"server\" }"),
     ("unknown node of the MME", "mme = \"mme\"", "mme = \"mne\""),
+    (
+        "a marking state that no message carries",
+        "mme = \"mme\"",
+        "mme = \"mme\"\nforwarding = \"seamless\"\ncarry_marking_state = true",
+    ),
+    ("a marking state of drop-tail queues", "mme = \"mme\"", "mme = \"mme\"\ncarry_marking_state = true"),
     ("unknown scheme", "\"standard\"", "\"normal\""),
     ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),
     ("a host that measures for nobody", "mme = \"mme\"", "domain = { hosts = [\"me1\"] }"),

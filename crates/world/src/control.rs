@@ -353,6 +353,14 @@ impl Agents {
             Action::SkipReceived { host, received } => {
                 return net.skip_received(node, served(host), received, cx);
             }
+            Action::ReportMarking { host } => {
+                let state = net.marking_state(node, host)?;
+                let trigger = L2Trigger::MarkingReported { host, state };
+                self.input(node, slot, Input::Trigger(trigger), net, cx);
+            }
+            Action::AdoptMarking { host, state } => {
+                return net.adopt_marking_state(node, host, &state, cx.now);
+            }
             Action::Leave | Action::Enter { .. } if !net.address(node).is_mobile() => {
                 return Err("changes cells, and the node is no mobile host".into());
             }

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.causes import early
 from roamlab.causes.removal import recorded
 from roamlab.causes.senders import Part, parts
 from roamlab.causes.stalls import NEEDED, Stall, round_trip_ns, stalls
-from roamlab.causes.suspects import Suspect, losses, suspects, timeouts
+from roamlab.causes.suspects import Suspect, begin_of_losses, losses, suspects, timeouts
 from roamlab.causes.trials import Trial, by_gain, named, trials
 from roamlab.records.slow import SlowPeriod, slow_periods
 from roamlab.running.run import run
@@ -188,6 +189,8 @@ def _sentences(
         f"{_s(each['first'])} to {_s(each['last'])} s"
         for each in groups.sort("len", descending=True).iter_rows(named=True)
     ]
+    dropped = [each.time_ns for each in suspected if each.kind == "early drop"]
+    told += early.sentences(results, stall, min([begin_of_losses(stall), *dropped]))
     if not suspected:
         return [*told, "the record names nothing that led to it"]
     first = suspected[0]

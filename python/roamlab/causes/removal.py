@@ -51,6 +51,7 @@ def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenari
         "buffer too small": _larger_buffer,
         "timer too short": _longer_timer,
         "queue full": _longer_queue,
+        "early drop": _longer_queue,
         "spurious timeout": _other_floor,
         "long timeout": _other_floor,
         "handover": _without_gap,
@@ -193,12 +194,17 @@ def _longer_queue(
     data = scenario.tables
     ample = {"kind": "droptail", "limit": AMPLE}
     found, place = _link(scenario, suspect.place), suspect.place
-    cell = place.split("/")[0]
+    cell, _, host = place.replace("/air", "").partition("/")
     ends = place.split("->")
+    for own in _protocols(data):
+        own.pop("carry_marking_state", None)  # Drop-tail has no such state.
     if found is not None:
         data["links"][found[0]]["queue" if found[1] else "reverse_queue"] = ample
     elif "/air" in place and cell in data.get("cells", {}):
-        data["cells"][cell]["queue"] = ample
+        cells = data["cells"][cell]
+        if host:
+            cells = cells.setdefault("bearers", {}).setdefault("hosts", {}).setdefault(host, {})
+        cells["queue"] = ample
     elif len(ends) == 2 and ends[1] in data.get("cells", {}) and _is_host(data, ends[0]):
         data.setdefault("network", {})["uplink_queue"] = ample
     elif backhaul := next((end for end in ends if end in data.get("cells", {})), ""):

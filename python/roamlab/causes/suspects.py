@@ -27,13 +27,14 @@ RANKS = {
     "buffer too small": 3,
     "timer too short": 3,
     "queue full": 3,
+    "early drop": 3,
     "spurious timeout": 4,
     "long timeout": 5,
     "handover": 6,
 }
 """What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move."""
 LATE = len(RANKS)
-"""The rank of a queue that overflowed only when the stall had lasted for a while: it filled because of the stall."""
+"""The rank of a queue that lost packets only when the stall had lasted for a while: it filled because of the stall."""
 GIVEN = (
     "link change",
     "link outage",
@@ -47,12 +48,14 @@ GIVEN = (
 LOSSES = {
     "queue-overflow": "queue full",
     "forwarded-overflow": "queue full",
-    "early-drop": "queue full",
+    "early-drop": "early drop",
     "random-loss": "random loss",
     "buffer-overflow": "buffer too small",
     "buffer-expired": "timer too short",
 }
 """The kinds of losses, by their reasons."""
+QUEUES = ("queue full", "early drop")
+"""Kinds of losses by a queue: it was full, or its discipline dropped before it was."""
 Row = dict[str, Any]
 
 
@@ -81,12 +84,16 @@ def suspects(results: Results, stall: Stall) -> list[Suspect]:
     return _Search(results, stall).run()
 
 
+def begin_of_losses(stall: Stall) -> int:
+    """From when on losses may have led to a stall: a round trip before it."""
+    return stall.start_ns - max(stall.round_trip_ns, FLOOR_NS)
+
+
 def losses(results: Results, stall: Stall) -> pl.DataFrame:
     """The packets of the flow that were lost in a stall or within a round trip before it."""
-    early = stall.start_ns - max(stall.round_trip_ns, FLOOR_NS)
     return results.drops.filter(
         (pl.col("flow").cast(pl.String) == stall.flow)
-        & pl.col("time_ns").is_between(early, stall.end_ns)
+        & pl.col("time_ns").is_between(begin_of_losses(stall), stall.end_ns)
         & ~pl.col("reason").cast(pl.String).is_in(NO_LOSS)
     )
 
@@ -143,9 +150,9 @@ class _Search:
         return LATE if self.is_late(found) else RANKS[found.kind]
 
     def is_late(self, found: Suspect) -> bool:
-        """A queue that was not full when the stall began."""
+        """A queue that lost nothing of the flow when the stall began."""
         begun = self.stall.start_ns + max(self.stall.round_trip_ns, FLOOR_NS)
-        return found.kind == "queue full" and found.time_ns > begun
+        return found.kind in QUEUES and found.time_ns > begun
 
     def walk_absent(self, filled: Suspect, near: int) -> None:
         """Suspects what took hosts away whose packets were lost at the head of a queue before it was full."""

@@ -28,7 +28,13 @@ SET = click.option(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 STORE = click.option(
-    "--store", type=FOLDER, default=Path("out/store"), show_default=True, help="Where runs are kept."
+    "--store",
+    type=FOLDER,
+    default=Path("out/store"),
+    show_default=True,
+    envvar="ROAMLAB_STORE",
+    show_envvar=True,
+    help="Where runs are kept.",
 )
 THREADS = click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 REPETITION = click.option(

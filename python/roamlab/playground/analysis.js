@@ -310,9 +310,9 @@ class Search {
     return [...this.found.values()].sort(order);
   }
 
-  /** A queue that was not full when the stall began. */
+  /** A queue that lost nothing of the flow when the stall began. */
   isLate(found) {
-    return found.kind === "queue full" && found.time_ns > this.stall.start + Math.max(this.stall.trip, FLOOR_NS);
+    return QUEUES.includes(found.kind) && found.time_ns > this.stall.start + Math.max(this.stall.trip, FLOOR_NS);
   }
 
   /** Suspects what took hosts away whose packets were lost at the head of a queue before it was full. */
@@ -413,6 +413,8 @@ function sentences(record, stall, slow, suspects) {
     const times = rows.map((row) => drops.column("time_ns")[row]);
     told.push(`${rows.length} packets of it were lost at ${what}, ${seconds(Math.min(...times), 3)} to ${seconds(Math.max(...times), 3)} s`);
   }
+  const dropped = suspects.filter((each) => each.kind === "early drop").map((each) => each.time_ns);
+  told.push(...earlySentences(record, stall, Math.min(stall.start - Math.max(stall.trip, FLOOR_NS), ...dropped)));
   if (!suspects.length) return [...told, "the record names nothing that led to it"];
   const [first] = suspects;
   told.push(`suspected first: ${named(first)}${first.host ? ` of ${first.host}` : ""}, ${seconds(first.time_ns, 3)} s`);
@@ -421,6 +423,86 @@ function sentences(record, stall, slow, suspects) {
     return `because ${what}${row.host ? `, host ${row.host}` : ""}, ${seconds(row.time_ns, 3)} s`;
   };
   return [...told, ...first.chain.filter((row) => row.time_ns <= stall.end).map(step)];
+}
+
+/** A sentence for each queue that dropped packets of the flow early, or that marked some in a slow period. */
+function earlySentences(record, stall, begin) {
+  const { drops, packets } = record.tables;
+  const within = (table, rows) => rows.filter((row) => table.column("time_ns")[row] >= begin && table.column("time_ns")[row] <= stall.end);
+  const dropped = within(drops, rowsOf(drops, { flow: stall.flow, reason: "early-drop" }));
+  const told = sentencesOfQueues(record, "dropped", drops, dropped);
+  if (!stall.isSlow) return told;
+  const [serial, seen] = [packets.column("serial"), new Set()];
+  const first = rowsOf(packets, { flow: stall.flow, event: "mark" }).filter((row) => !seen.has(serial[row]) && seen.add(serial[row]));
+  return [...told, ...sentencesOfQueues(record, "marked", packets, within(packets, first))];
+}
+
+function sentencesOfQueues(record, verb, table, rows) {
+  const times = new Map();
+  for (const row of rows) {
+    const place = table.word("place", row);
+    times.set(place, [...(times.get(place) ?? []), table.column("time_ns")[row]]);
+  }
+  return [...times].sort(([one], [other]) => (one < other ? -1 : 1)).map(([place, at]) => {
+    const [spec, first] = [queueSpec(record.network, place), Math.min(...at)];
+    const kind = spec.kind ?? "the queue";
+    const [title, parts] = DISCIPLINES[kind] ?? [kind, []];
+    const gauges = gaugesAt(record, place, first);
+    const why = gauges ? filled([...parts, WAITING], { ...spec, ...gauges }).join(", ") : `write "${place}" into \`record.queues\` to see why`;
+    return `${title} at ${place} ${verb} ${at.length} packet${at.length === 1 ? "" : "s"} of it early, at ${seconds(first, 3)} s first: ${why}`;
+  });
+}
+
+/** The parts with their values, without those that lack one. "0 pkt" is a threshold that RED derives from the link. */
+function filled(parts, values) {
+  const lacks = (name) => name !== "packets" && (values[name] ?? "0 pkt") === "0 pkt";
+  const complete = parts.filter((part) => !Array.from(part.matchAll(/\{(\w+)\}/g), ([, name]) => name).some(lacks));
+  return complete.map((part) => part.replace(/\{(\w+)\}/g, (_, name) => values[name]));
+}
+
+/** The gauges of a queue at a time, with units; null: it is not recorded. */
+function gaugesAt(record, place, time) {
+  const { queue } = record.tables;
+  if (!queue.spec.queue.names.includes(place)) return null;
+  const row = rowsOf(queue, { queue: place }).findLast((each) => queue.column("time_ns")[each] <= time);
+  if (row === undefined) return null;
+  const [packets, average, probability, coupled, sojourn] = ["packets", "average", "probability", "coupled", "sojourn_ns"].map(
+    (name) => queue.column(name)[row],
+  );
+  return {
+    packets: String(packets),
+    average: hundredths(average),
+    probability: `${hundredths(100 * probability)} %`,
+    coupled: `${hundredths(100 * coupled)} %`,
+    sojourn_ns: `${hundredths(sojourn / 1e6)} ms`,
+  };
+}
+
+/** Two decimals, rounded as in Python. */
+function hundredths(value) {
+  const number = Math.floor(100 * value + 0.5);
+  return `${Math.floor(number / 100)}.${String(number % 100).padStart(2, "0")}`;
+}
+
+/** The queue of a link, cell or bearer in an expanded scenario; empty: there is none of this name. */
+function queueSpec(network, place) {
+  const cells = network.cells ?? {};
+  const [cell, air, host] = place.split("/");
+  if (air) {
+    const { queue = {}, bearers = {} } = cells[cell] ?? {};
+    return host === undefined ? queue : (bearers.hosts?.[host]?.queue ?? bearers.queue ?? {});
+  }
+  const common = network.network;
+  const ends = place.split("->");
+  for (const { between, queue, reverse_queue: back } of network.links ?? []) {
+    if (between.join("->") === place) return queue ?? common.queue;
+    if ([...between].reverse().join("->") === place) return back ?? common.queue;
+  }
+  for (const [name, { router, backhaul }] of Object.entries(cells)) {
+    if (ends[0] === router && ends[1] === name) return backhaul.queue ?? common.queue;
+    if (ends[0] === name && ends[1] === router) return backhaul.reverse_queue ?? common.queue;
+  }
+  return common.uplink_queue;
 }
 
 /** A suspect and where it is. */

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 
 from roamlab.base.screen import say
-from roamlab.causes.suspects import LATE, LOSSES, RANKS, SETTLE_NS
+from roamlab.causes.early import DISCIPLINES, WAITING
+from roamlab.causes.suspects import LATE, LOSSES, QUEUES, RANKS, SETTLE_NS
 from roamlab.records.slow import BEFORE, FLOOR_NS, LEAST_PKTS
 
 
@@ -22,6 +23,9 @@ def script() -> str:
         "RANKS": RANKS,
         "LATE": LATE,
         "LOSSES": LOSSES,
+        "QUEUES": QUEUES,
+        "DISCIPLINES": DISCIPLINES,
+        "WAITING": WAITING,
     }
     return "".join(f"const {name} = {json.dumps(value)};\n" for name, value in found.items())
 

@@ -10,7 +10,7 @@ use crate::backoff::Backoff;
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, MarkingState};
 use std::collections::{BTreeMap, BTreeSet};
 
 crate::transitions! {
@@ -23,9 +23,9 @@ crate::transitions! {
     "any" | "measurement-control-complete" | "" | "" | "same";
     "serving" | "measurement-report, handover predicted" | "" | "handover-request" | "preparing";
     "preparing" | "measurement-report" | "after a prediction: of the same target, or of another one" | "handover-cancel, handover-request" | "same";
-    "ready" | "measurement-report" | "of the same target" | "handover-command, sn-status-transfer, start buffering, release into tunnel, route to buffer, end-marker" | "executing";
+    "ready" | "measurement-report" | "of the same target" | "handover-command, sn-status-transfer, report marking, start buffering, release into tunnel, route to buffer, end-marker" | "executing";
     "ready" | "measurement-report" | "of another target: takes the host back" | "handover-cancel, end-marker, path-switch-request, route, route to reorder queue, handover-request" | "preparing";
-    "preparing" | "handover-request-ack" | "the host has reported; path switch request if fast" | "handover-command, sn-status-transfer, start buffering, release into tunnel, route to buffer, route to reorder queue, path-switch-request" | "executing";
+    "preparing" | "handover-request-ack" | "the host has reported; path switch request if fast" | "handover-command, sn-status-transfer, report marking, start buffering, release into tunnel, route to buffer, route to reorder queue, path-switch-request" | "executing";
     "preparing" | "handover-request-ack" | "by a prediction" | "path-switch-request" | "ready";
     "preparing" | "handover-preparation-failure" | "" | "" | "serving";
     "preparing" | "time" | "T_RELOCprep" | "handover-cancel" | "serving";
@@ -37,17 +37,19 @@ crate::transitions! {
     "any" | "handover-request" | "newer, admitted" | "end-marker, no route, start buffering, route to buffer, route to reorder queue, handover-request-ack" | "prepared";
     "any" | "handover-request" | "newer, not admitted" | "handover-preparation-failure" | "same";
     "prepared" | "random-access-preamble" | "of the handover" | "random-access-response" | "same";
-    "prepared" | "handover-confirm" | "of the handover" | "release, route, route to reorder queue, path-switch-request" | "serving";
+    "prepared" | "handover-confirm" | "of the handover" | "adopt marking, release, route, route to reorder queue, path-switch-request" | "serving";
     "prepared" | "handover-cancel" | "random access not begun: returns what it holds" | "release into tunnel, route to buffer, route to reorder queue, end-marker" | "leaving";
     "prepared" | "handover-cancel" | "random access not begun: drops what it holds" | "no route, end bearer" | "none";
     "any" | "end-marker" | "goes on to the target behind what was forwarded; of the source: direct packets follow" | "end-marker, no route, release reorder queue, route, route to buffer, await drained" | "same";
     "ready" | "drained" | "and again behind the command" | "end-marker" | "same";
+    "executing" | "marking reported" | "the marking state is carried" | "sn-status-transfer" | "same";
+    "prepared" | "sn-status-transfer" | "of the handover: keeps the marking state until the host is here" | "" | "same";
     "any" | "packet" | "forwarded, restarts the reordering wait" | "" | "same";
     "any" | "path-switch-request-ack" | "to the source" | "ue-context-release" | "same";
     "any" | "path-switch-request-failure" | "the host is present" | "path-switch-request" | "same";
     "any" | "pdcp-status-report" | "of a present host" | "skip received" | "same";
     "any" | "reestablishment-request" | "of a present host" | "rlf-indication, reestablishment, reestablishment-reject" | "same";
-    "prepared" | "reestablishment-complete" | "of the last request" | "release, route, route to reorder queue, path-switch-request" | "serving";
+    "prepared" | "reestablishment-complete" | "of the last request" | "adopt marking, release, route, route to reorder queue, path-switch-request" | "serving";
     "serving, preparing" | "reestablishment-complete" | "of the last request" | "release, route" | "same";
     "ready, executing" | "reestablishment-complete" | "of the last request: takes the host back" | "handover-cancel, end-marker, path-switch-request, release, route, route to reorder queue" | "serving";
     "any" | "ue-context-release-command" | "newer, the host has gone" | "no route, end bearer" | "none";
@@ -82,6 +84,8 @@ pub(super) struct Context {
     pub forget_at: Option<Time>,
     /// Re-establishment that the host has not completed.
     pub resuming: Option<Resuming>,
+    /// The estimate that the source's queue for the host had, until the host is here.
+    pub marking: Option<MarkingState>,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -162,7 +166,16 @@ impl Environment<'_> {
 impl Context {
     /// The context of a host that `bearer` serves from now on.
     pub fn new(id: Identification, state: State, bearer: EnodebBearer) -> Context {
-        Context { id, state, bearer, path: None, measuring: None, forget_at: None, resuming: None }
+        Context {
+            id,
+            state,
+            bearer,
+            path: None,
+            measuring: None,
+            forget_at: None,
+            resuming: None,
+            marking: None,
+        }
     }
 
     pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, env: &mut Environment<'_>) {
@@ -200,6 +213,9 @@ impl Context {
             Kind::HandoverRequestAck if current => self.target_is_ready(from, env),
             Kind::HandoverPreparationFailure if current => self.target_refuses(from, env),
             Kind::ContextRelease if id >= self.id && !env.present => return self.released(from, env),
+            Kind::SnStatusTransfer { marking } if current && matches!(self.state, State::Prepared { .. }) => {
+                self.marking = marking;
+            }
             Kind::HandoverCancel if current => return self.cancelled(from, env),
             Kind::RandomAccessPreamble if current && env.present => self.accessed(env),
             Kind::HandoverConfirm if current && env.present => self.confirmed(env),
@@ -435,6 +451,12 @@ impl ENodeB {
             L2Trigger::Drained { host } => {
                 self.with(host, now, out, |context, env| {
                     context.drained(env);
+                    true
+                });
+            }
+            L2Trigger::MarkingReported { host, state } => {
+                self.with(host, now, out, |context, env| {
+                    context.marking_reported(state, env);
                     true
                 });
             }

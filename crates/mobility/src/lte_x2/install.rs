@@ -45,6 +45,10 @@ impl Protocol for Params {
         self.check_predictions(topology)
     }
 
+    fn carries_marking_state(&self) -> bool {
+        self.carry_marking_state
+    }
+
     fn warnings(&self, end: Duration) -> Vec<Refusal> {
         let late =
             self.predictions.iter().flatten().enumerate().filter(|(_, prediction)| prediction.at >= end);

@@ -4,7 +4,7 @@
 //! The identification is that of the handover, service request or path switch. It represents the X2AP and S1AP
 //! identities and tunnel endpoint identifiers of TS 36.423.
 
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, MarkingState};
 use std::collections::BTreeSet;
 
 crate::messages! {
@@ -33,7 +33,10 @@ crate::messages! {
         target: Addr,
     } "handover-command" size handover_command = 80;
     /// Step 8, source → target: PDCP sequence numbers of bearers without loss.
-    SnStatusTransfer "sn-status-transfer" size sn_status_transfer = 90;
+    SnStatusTransfer {
+        /// The estimate by which the source's queue for the UE drops or marks; `None`: it is not carried.
+        marking: Option<MarkingState>,
+    } "sn-status-transfer" size sn_status_transfer = 90;
     /// Step 9, UE → target: random access preamble.
     RandomAccessPreamble "random-access-preamble" size random_access_preamble = 7;
     /// Step 10, target → UE: uplink grant and timing advance.

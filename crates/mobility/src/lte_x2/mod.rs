@@ -58,7 +58,7 @@
 //! | measurement report | layer 2, each report interval (240 ms) |
 //! | handover request, its ack or failure | T_RELOCprep (200 ms): cancel; the next measurement report |
 //! | handover command | T_X2RELOCoverall (1 s): the source takes the host back; or radio link failure, and re-establishment |
-//! | SN status transfer | nothing: sequence numbers are not modelled |
+//! | SN status transfer | nothing: sequence numbers are not modelled, and a marking state is not needed |
 //! | random access preamble, response | the host, each 20 ms until T304 |
 //! | handover confirm | the target answers random access again each 20 ms, and the host confirms again |
 //! | PDCP status report | nothing: duplicates cross the air, and the host drops them |
@@ -78,6 +78,11 @@
 //!
 //! ASSUMPTION: PDCP and RLC numbers are not modelled. Layer 2 knows the packets that it has sent and those that have
 //! arrived, and the host those that it has received. The PDCP status report names packets.
+//!
+//! ASSUMPTION: with `carry_marking_state` the SN status transfer has the estimate by which the source's queue for the host
+//! drops or marks, as it is when the host is commanded. The target's queue continues from it when the host has confirmed. One
+//! that comes later is not used, because by then the target has its own estimate. The times in it are those of a common
+//! clock. The message keeps its size.
 //!
 //! DEVIATION: no S1 handover: base stations without X2 have no handover.
 

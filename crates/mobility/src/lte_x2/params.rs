@@ -47,6 +47,10 @@ pub struct Params {
     /// The host tells the base station that it comes to what it has got, with lossless forwarding (PDCP status report,
     /// TS 36.323 §5.3.1). Default true.
     pub status_report: bool,
+    /// The target's queue for a host goes on from the estimate by which the source's drops or marks, which travels with
+    /// the SN status transfer. Needs lossless forwarding, and in each cell a queue for each host whose discipline has an
+    /// estimate. ASSUMPTION: no standard has a field for it. Default false: the target's queue goes by what it has seen.
+    pub carry_marking_state: bool,
     /// Packets that a base station holds for one host that is not attached. Default 200 pkt (lte table I).
     pub buffer_limit: Packets,
     /// Hosts that a cell admits, handed over or expected; absent: any number. New connections are always admitted.
@@ -83,6 +87,7 @@ impl Default for Params {
             end_markers: 1,
             drop_duplicates: true,
             status_report: true,
+            carry_marking_state: false,
             buffer_limit: Packets(200),
             admission_limit: None,
             detach_time: Duration::from_millis(30),
@@ -244,6 +249,11 @@ impl Params {
         if !(1..=MOST_END_MARKERS).contains(&self.end_markers) {
             let message = format!("the gateway sends 1 to {MOST_END_MARKERS} of them: write 1");
             return Err(("end_markers".into(), message));
+        }
+        if self.carry_marking_state && self.forwarding != Forwarding::Lossless {
+            let message = "the state travels with the SN status transfer, which lossless forwarding alone sends: \
+                           write `forwarding = \"lossless\"` too, or remove this";
+            return Err(("carry_marking_state".into(), message.into()));
         }
         self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))
     }

@@ -2,8 +2,8 @@
 
 use super::bearer::Outlet;
 use super::enodeb::{Context, Environment, State};
-use super::{Cancelled, Forwarding, Kind, PathSwitch, Phase};
-use roamlab_packet::Addr;
+use super::{Action, Cancelled, Forwarding, Kind, PathSwitch, Phase};
+use roamlab_packet::{Addr, MarkingState};
 
 impl Context {
     /// The host has reported a better neighbour.
@@ -84,11 +84,23 @@ impl Context {
     fn command(&mut self, target: Addr, early: bool, env: &mut Environment<'_>) {
         env.note(Phase::HandoverCommanded);
         env.send(env.host, self.id, Kind::HandoverCommand { target });
-        if env.params.forwarding == Forwarding::Lossless {
-            env.send(target, self.id, Kind::SnStatusTransfer);
+        match env.params.forwarding {
+            // The answer sends it.
+            Forwarding::Lossless if env.params.carry_marking_state => {
+                env.out.push(Action::ReportMarking { host: env.host });
+            }
+            Forwarding::Lossless => env.send(target, self.id, Kind::SnStatusTransfer { marking: None }),
+            Forwarding::Seamless | Forwarding::None => {}
         }
         self.state = State::Executing { target, until: env.now + env.params.timers.reloc_overall, early };
         self.forward_to(target, env);
+    }
+
+    /// The estimate by which the host's queue drops or marks, just before it is emptied.
+    pub fn marking_reported(&self, marking: Option<MarkingState>, env: &mut Environment<'_>) {
+        if let State::Executing { target, .. } = self.state {
+            env.send(target, self.id, Kind::SnStatusTransfer { marking });
+        }
     }
 
     fn forward_to(&mut self, target: Addr, env: &mut Environment<'_>) {

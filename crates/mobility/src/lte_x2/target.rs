@@ -1,7 +1,7 @@
 //! The target base station's part: expect the host, admit it, request the path switch; or return its packets.
 
 use super::enodeb::{Context, Environment, State};
-use super::{Cancelled, Forwarding, Kind, Phase};
+use super::{Action, Cancelled, Forwarding, Kind, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
@@ -18,6 +18,9 @@ impl Context {
         let State::Prepared { source, .. } = self.state else { return };
         env.note(Phase::HandoverConfirmed);
         self.state = State::Serving;
+        if let Some(state) = self.marking.take() {
+            env.out.push(Action::AdoptMarking { host: env.host, state });
+        }
         self.bearer.attach(env.now, env.params, env.out);
         self.switch_path(env.address, Some(source), env);
     }

@@ -23,6 +23,8 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
     assert_eq!(refused(r#"{"timers": {"t311": "0 ms"}}"#)?.as_deref(), Some("timers.t311"));
     assert_eq!(refused(r#"{"reordering_wait": "0 ms"}"#)?.as_deref(), Some("reordering_wait"));
     assert_eq!(refused(r#"{"end_markers": 0}"#)?.as_deref(), Some("end_markers"));
+    let carried = r#"{"carry_marking_state": true, "forwarding": "seamless"}"#;
+    assert_eq!(refused(carried)?.as_deref(), Some("carry_marking_state"));
     let hysteresis = r#"{"measurement": {"hysteresis_db": 0.3}}"#;
     assert_eq!(refused(hysteresis)?.as_deref(), Some("measurement.hysteresis_db"));
     Ok(())

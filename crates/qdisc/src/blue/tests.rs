@@ -13,6 +13,19 @@ fn params() -> Params {
     Params { limit: Packets(10), d1: 0.25, d2: 0.125, ..Params::default() }
 }
 
+#[test]
+fn a_carried_probability_counts_as_an_update() {
+    // A full queue raises it by d1 once more than a millisecond has passed.
+    let mut bench = full(&params());
+    bench.queue.adopt(&roamlab_packet::MarkingState::Probability(0.0), bench.now);
+    bench.wait(MILLISECOND);
+    bench.offer_many(1, PLAIN);
+    assert_eq!(bench.queue.marking_state(), Some(roamlab_packet::MarkingState::Probability(0.0)));
+    bench.wait(NANOSECOND);
+    bench.offer_many(1, PLAIN);
+    assert_eq!(bench.queue.marking_state(), Some(roamlab_packet::MarkingState::Probability(0.25)));
+}
+
 /// A full queue of ten, long after the last update.
 fn full(params: &Params) -> Bench<Blue> {
     let mut bench = Bench::<Blue>::new(params);

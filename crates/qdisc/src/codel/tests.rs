@@ -131,6 +131,21 @@ fn a_new_period_soon_after_the_last_goes_on_with_its_rate() {
 }
 
 #[test]
+fn a_queue_elsewhere_continues_with_the_rate_of_a_carried_schedule() {
+    // As before, but the period goes on in a queue that has seen nothing: without the schedule its second drop is at 605 ms.
+    let mut old = burst(&Params::default());
+    assert_eq!(drops_until(&mut old, 400).len(), 5);
+    let state = old.queue.marking_state().expect("a schedule");
+    for (state, expected) in [(Some(state), [(505, 1), (555, 1)]), (None, [(505, 1), (605, 1)])] {
+        let mut new = Bench::<Codel>::new(&Params { limit: Packets(5000), ..Params::default() });
+        new.wait(ms(400));
+        state.iter().for_each(|state| new.queue.adopt(state, new.now));
+        new.offer_many(1500, PLAIN);
+        assert_eq!(drops_until(&mut new, expected[1].0 + 1), expected);
+    }
+}
+
+#[test]
 fn a_period_long_after_the_last_starts_with_one() {
     let mut bench = burst(&Params::default());
     drops_until(&mut bench, 400);

@@ -60,6 +60,20 @@ fn the_base_probability_stays_in_its_bounds() {
 }
 
 #[test]
+fn a_carried_base_probability_is_not_made_up_for() {
+    // The next update after 10 s is at 10.016 s: 0.5 + α · (0 − 0.015) + β · (0 − 0.02).
+    let mut bench = Bench::<DualPi2>::new(&Params::default());
+    bench.wait(ms(10_000));
+    let carried = MarkingState::Controller { probability: 0.5, delay: ms(20), burst: ms(1) };
+    bench.queue.adopt(&carried, bench.now);
+    bench.serve();
+    assert_close(bench.queue.controller.base, 0.5);
+    bench.wait(ms(16));
+    bench.serve();
+    assert_close(bench.queue.controller.base, updated(0.5, 20, 0, &Params::default()));
+}
+
+#[test]
 fn the_delay_is_that_of_the_head_that_waited_longer() {
     let mut bench = Bench::<DualPi2>::new(&Params::default());
     bench.offer(packet(1, 512, PLAIN));

@@ -4,6 +4,7 @@ use super::params::{ByteScaling, CountArrivals, IdleStart, Params, Unit};
 use crate::Gauges;
 use crate::fifo::Fifo;
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Time};
+use roamlab_packet::MarkingState;
 
 /// What RED decides for an arriving packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -151,6 +152,19 @@ impl Detector {
     pub(crate) fn gauges(&self, line: &Fifo) -> Gauges {
         let average = self.average / self.params.in_unit(Packets(1));
         Gauges { average, probability: self.p_b, forwarded: line.forwarded(), ..Gauges::default() }
+    }
+
+    /// The average.
+    pub(crate) fn marking_state(&self) -> MarkingState {
+        MarkingState::Average(self.average / self.params.in_unit(Packets(1)))
+    }
+
+    /// Goes on from another average; an idle period begins anew.
+    pub(crate) fn adopt(&mut self, state: &MarkingState, now: Time) {
+        if let MarkingState::Average(average) = *state {
+            self.average = average * self.params.in_unit(Packets(1));
+            self.idle_since = self.idle_since.map(|_| now);
+        }
     }
 
     /// 1993 eq. 1, and section XI for idle periods: `(1 − w_q)^m` as if m packets had met an empty queue.

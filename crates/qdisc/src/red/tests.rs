@@ -278,6 +278,19 @@ fn an_idle_period_decays_the_average() {
 }
 
 #[test]
+fn a_carried_average_is_in_packets_and_its_idle_period_begins_anew() {
+    for unit in [Unit::Packets, Unit::Bytes] {
+        let params = Params { threshold_unit: unit, mean_packet: Bytes(500), ..Params::of(Rules::Floyd1993) };
+        let mut detector = Detector::new(params);
+        let now = Time::ZERO + Duration::from_secs(10);
+        detector.adopt(&MarkingState::Average(17.3), now);
+        detector.update_average(&Arrival { now, ..arrival(0.0) });
+        let left = detector.average / detector.params.in_unit(Packets(1));
+        assert!((left - 17.3).abs() < 1e-9, "{left}: of 10 s nothing is left");
+    }
+}
+
+#[test]
 fn whole_idle_packets_are_counted() {
     // 552 B at 2 Mbit/s: 2208 us. The sample of 0 that the arrival adds counts as one more.
     let counted = |since: Time, now: Time| {

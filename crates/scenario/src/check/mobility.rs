@@ -23,6 +23,54 @@ pub fn check(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Proble
             check_nested(scenario, outer, (table, spec))?;
         }
         spec.check(&scenario.topology_of(spec)).map_err(|refusal| problem(table, refusal))?;
+        if spec.carries_marking_state() {
+            check_estimates(scenario, table, spec)?;
+        }
+    }
+    Ok(())
+}
+
+/// Each host has a queue of its own in each cell, of the same discipline, with an estimate that can be carried.
+fn check_estimates(scenario: &Scenario, table: &str, spec: &MobilitySpec) -> Result<(), Problem> {
+    let refuse = |message: String| Problem::at(format!("{table}.carry_marking_state"), message);
+    let domain = spec.domain();
+    for host in scenario.hosts.iter().filter(|host| domain.has_host(&host.name)) {
+        let mut first: Option<(&str, &str)> = None;
+        for name in scenario.cells_of(host).into_iter().filter(|name| domain.has_cell(name)) {
+            let cell = &scenario.cells[name];
+            if cell.scheduler.is_none() {
+                let problem = refuse(format!(
+                    "in cell \"{name}\" all hosts share a queue, and its state is the cell's"
+                ));
+                return Err(problem.help(
+                    "give the cell a `scheduler`, so that each host has a queue of its own, or remove this",
+                ));
+            }
+            let queue = cell.bearer_of(&host.name).queue;
+            if !queue.has_marking_state() {
+                let kind = queue.name();
+                let message = format!(
+                    "the `{kind}` queue of host \"{}\" in cell \"{name}\" has no estimate to carry",
+                    host.name
+                );
+                let write = match kind {
+                    "rlc" => "give it `mark_above` and a `mark_weight` below 1, or remove this",
+                    _ => "write for example `bearers = { queue = { kind = \"pie\" } }`, or remove this",
+                };
+                return Err(refuse(message).help(write));
+            }
+            match first {
+                Some((other, kind)) if kind != queue.name() => {
+                    let message = format!(
+                        "host \"{}\" has a `{kind}` queue in cell \"{other}\" and a `{}` queue in \"{name}\"",
+                        host.name,
+                        queue.name()
+                    );
+                    return Err(refuse(message).help("write the same kind for both, or remove this"));
+                }
+                _ => first = Some((name, queue.name())),
+            }
+        }
     }
     Ok(())
 }

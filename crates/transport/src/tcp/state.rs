@@ -306,7 +306,7 @@ impl SendState {
     }
 
     /// Book-keeping for a segment that goes out; `true` if it went out before.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
         let resumes = self.flight_size() == 0;

@@ -9,7 +9,7 @@ use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
 use roamlab_record::ids::{Location, NodeId};
 use roamlab_scenario::Scenario;
 use std::collections::BTreeSet;
@@ -290,6 +290,8 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
         law("ha", route(Via::ReorderQueue)),
         law("fa1", |host| Action::AwaitDrained { host }),
         law("fa1", |host| Action::SkipReceived { host, received: [1].into() }),
+        law("fa1", |host| Action::ReportMarking { host }),
+        law("fa1", |host| Action::AdoptMarking { host, state: MarkingState::Average(1.0) }),
         law("fa1", |_| Action::Leave),
         law("fa1", |_| Action::Search),
         law("mh", |_| Action::Measure { conditions: Vec::new() }),
@@ -306,6 +308,7 @@ fn what_finds_nothing_to_do_is_no_violation() {
         ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> Action),
         ("bs1", |host| Action::ReleaseReorderQueue { host, via: Via::Air }),
         ("bs1", |host| Action::SkipReceived { host, received: [1].into() }),
+        ("bs1", |host| Action::AdoptMarking { host, state: MarkingState::Average(1.0) }),
         ("fa1", |host| Action::EndBearer { host }),
         ("fa1", |host| Action::ClearRoute { host, from: None }),
     ] {

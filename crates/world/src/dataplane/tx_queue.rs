@@ -60,6 +60,7 @@ impl Queue {
         taken
     }
 
+    #[inline(always)]
     fn sample(&self, id: LinkId, cx: &mut Context) {
         if self.recorded {
             cx.probes.queue(cx.now, id, self.qdisc.packets(), self.qdisc.bytes(), self.qdisc.gauges());
@@ -162,6 +163,17 @@ impl TxQueue {
         }
     }
 
+    /// The host's own queue, if each has one.
+    pub fn of_host(&mut self, host: Addr) -> Option<&mut Qdisc> {
+        match self {
+            TxQueue::Bearers(bearers) => {
+                let place = *bearers.hosts.get(&host)?;
+                Some(&mut bearers.queues[place].queue.qdisc)
+            }
+            TxQueue::Shared(_) => None,
+        }
+    }
+
     /// The number of packets in the queue that packets for `dst` wait in.
     pub fn packets_for(&self, dst: Addr) -> usize {
         match self {
@@ -171,6 +183,7 @@ impl TxQueue {
     }
 
     /// The number of waiting packets.
+    #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
             TxQueue::Shared(queue) => queue.qdisc.packets(),

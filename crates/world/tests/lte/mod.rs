@@ -1,5 +1,6 @@
 //! LTE handover over X2 in the world: undisturbed, and in trouble.
 
+mod carried;
 mod causes;
 mod lab;
 mod races;

@@ -10,13 +10,14 @@ use crate::lte_x2::{
     UserEquipment,
 };
 use crate::{Agent, Direction, L2Trigger};
-use roamlab_engine::Time;
-use roamlab_packet::Addr;
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::{Addr, MarkingState};
 
 lab::cases! {
     user_equipment,
     enodeb_as_source,
     enodeb_as_target,
+    enodeb_that_carries_the_marking_state,
     enodeb_with_an_early_path_switch,
     enodeb_that_forwards_nothing_or_out_of_order_or_admits_no_host,
     mme,
@@ -55,6 +56,7 @@ fn detail(message: &Message) -> String {
             format!(": {}", name(*base_station))
         }
         Kind::HandoverRequest { early: true } => ", early".into(),
+        Kind::SnStatusTransfer { marking: Some(state) } => format!(": {state:?}"),
         _ => String::new(),
     };
     format!(" {clock}{more}")
@@ -150,7 +152,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("handover request 900 again", NOW, request(THERE, 900, false)),
         ("handover cancel 900", NOW, hear(THERE, 900, Kind::HandoverCancel)),
         ("handover cancel 800: late", NOW, hear(THERE, 800, Kind::HandoverCancel)),
-        ("SN status transfer", NOW, hear(THERE, 900, Kind::SnStatusTransfer)),
+        ("SN status transfer", NOW, hear(THERE, 900, Kind::SnStatusTransfer { marking: None })),
         ("preamble 900", NOW, hear(HOST, 900, Kind::RandomAccessPreamble)),
         ("preamble 800: late", NOW, hear(HOST, 800, Kind::RandomAccessPreamble)),
         ("confirm 900", NOW, hear(HOST, 900, Kind::HandoverConfirm)),
@@ -230,6 +232,40 @@ fn enodeb_as_target() -> String {
         ("cancelled", &cancelled),
     ];
     table(&base_station(Params::default()), &states, &events())
+}
+
+/// What is reported at a source goes with the SN status transfer; what comes with that waits for the host.
+fn enodeb_that_carries_the_marking_state() -> String {
+    let acknowledged = (910, hear(THERE, 900, Kind::HandoverRequestAck));
+    let executing = and(&serving(), &[(900, report(THERE)), acknowledged.clone()]);
+    let ready = and(&serving(), &[(900, predicted(THERE)), acknowledged]);
+    let state = |millis| Some(MarkingState::Delay(Duration::from_millis(millis)));
+    let status = |clock, millis| hear(THERE, clock, Kind::SnStatusTransfer { marking: state(millis) });
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];
+    let told = and(&prepared, &[(915, status(900, 7))]);
+    let here = and(&told, &[(930, arrived())]);
+    let resuming = and(&here, &[(935, reestablish())]);
+    let states: [Setup<'_, Message>; 6] = [
+        ("serving", &serving()),
+        ("ready", &ready),
+        ("command sent", &executing),
+        ("prepared, state known", &told),
+        ("host here", &here),
+        ("re-establishment begun", &resuming),
+    ];
+    let reported = |state| Input::Trigger(L2Trigger::MarkingReported { host: HOST, state });
+    let inputs = [
+        ("report of there", NOW, report(THERE)),
+        ("marking reported", NOW, reported(state(9))),
+        ("marking reported: none", NOW, reported(None)),
+        ("SN status transfer 900", NOW, status(900, 8)),
+        ("SN status transfer 800: late", NOW, status(800, 8)),
+        ("confirm 900", NOW, hear(HOST, 900, Kind::HandoverConfirm)),
+        ("re-establishment complete 5", NOW, hear(HOST, 5, Kind::ReestablishmentComplete)),
+    ];
+    let params =
+        Params { carry_marking_state: true, path_switch: PathSwitch::Predictive, ..Params::default() };
+    table(&base_station(params), &states, &inputs)
 }
 
 fn enodeb_with_an_early_path_switch() -> String {

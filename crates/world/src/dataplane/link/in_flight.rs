@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::event::Event;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, PacketId, Waiting};
-use roamlab_qdisc::Matching;
+use roamlab_qdisc::{Matching, Qdisc};
 use roamlab_record::ids::{LinkId, Location};
 use std::collections::VecDeque;
 
@@ -77,6 +77,11 @@ impl Links {
             }
         }
         copies
+    }
+
+    /// The host's own queue before a link, if each has one.
+    pub fn queue_of(&mut self, id: LinkId, host: Addr) -> Option<&mut Qdisc> {
+        self[id].queue.of_host(host)
     }
 
     /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.

@@ -14,6 +14,9 @@ impl Links {
     /// Takes in a packet that is not plain, or any packet at a link that is not.
     #[inline(never)]
     pub(super) fn enqueue_slow(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
+        if self.hot(id).flags & flag::SLOW == flag::QUEUE && cx.pool[&packet].is_plain() {
+            return self.enter_queue(id, packet, cx);
+        }
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
         if self.hot(id).flags & flag::FORCED != 0 {
             match forced_event(&mut self[id].forced, &cx.pool[&packet]) {
@@ -53,16 +56,23 @@ impl Links {
             return self.overtake(id, packet, cx);
         }
         cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
-        self.hot[id.0 as usize].offered += 1;
         if !is_plain {
             self[id].forwarded += u64::from(cx.is_forwarded(&packet));
         }
         if is_station {
+            self.hot[id.0 as usize].offered += 1;
             let Link { queue, rate, .. } = &mut self[id];
             queue.enqueue(id, packet, *rate, cx);
             return self.offer(id, cx);
         }
+        self.enter_queue(id, packet, cx);
+    }
+
+    /// A packet enters the queue of a point-to-point link, or is sent at once.
+    #[inline(always)]
+    fn enter_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
+        link.offered += 1;
         if !link.is_idle(cx) {
             return link.wait(&mut self.cold, id, packet, cx);
         }

@@ -6,9 +6,10 @@ use crate::dataplane::buffer::{HostBuffer, Mode};
 use crate::dataplane::route::HostRoute;
 use crate::event::Event;
 use crate::ids::{AgentIndex, HostAtAgent};
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{Keeps, Via};
-use roamlab_packet::{Addr, DropReason, Dscp, Packet, PacketId, PacketPool};
+use roamlab_packet::{Addr, DropReason, Dscp, MarkingState, Packet, PacketId, PacketPool};
+use roamlab_qdisc::{Qdisc, QueueDisc};
 use roamlab_record::Stop;
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{Location, NodeId};
@@ -239,6 +240,26 @@ impl Network {
         }
         buffer.received = received;
         Ok(())
+    }
+
+    /// The estimate by which the host's own queue before the air drops or marks. A protocol that asks has had its
+    /// scenario checked: each host has such a queue in each of its cells. Another host has no state.
+    pub fn marking_state(&mut self, node: NodeId, host: Addr) -> Done<Option<MarkingState>> {
+        let queue = self.own_queue(node, host)?;
+        Ok(queue.and_then(|queue| queue.marking_state()))
+    }
+
+    /// The host's own queue before the air goes on from another's estimate.
+    pub fn adopt_marking_state(&mut self, node: NodeId, host: Addr, state: &MarkingState, now: Time) -> Done {
+        if let Some(queue) = self.own_queue(node, host)? {
+            queue.adopt(state, now);
+        }
+        Ok(())
+    }
+
+    fn own_queue(&mut self, node: NodeId, host: Addr) -> Done<Option<&mut Qdisc>> {
+        let cell = self.nodes[node].serves.ok_or("wants a host's queue, and the node has no cell")?;
+        Ok(self.links.queue_of(self.cells.air(cell), host))
     }
 
     /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of

@@ -1,0 +1,101 @@
+//! Long random histories of every discipline, under many parameters.
+//!
+//! `ROAMLAB_OPERATIONS=100000000 cargo test -p roamlab-qdisc --lib operations` makes more than the tests do, in a minute.
+
+use super::{MARKED, PLAIN, Step, keeps_the_laws};
+use crate::{NAMES, Parameters, Qdisc, QueueSpec};
+use roamlab_engine::{Duration, Rng};
+use roamlab_packet::Ecn;
+use std::collections::BTreeMap;
+
+/// Operations of a history. Each is done five times: in twins, with a short cut and without, and for the estimate.
+const LENGTH: usize = 20_000;
+
+/// Parameters beside the defaults: short queues, short times, every option that changes what a packet does.
+const OTHERS: &[&str] = &[
+    "kind = 'droptail'\nlimit = '7 pkt'\nlimit_bytes = '6 kB'",
+    "kind = 'droptail'\nlimit = '9 pkt'\ncount_in_service = true",
+    "kind = 'head-drop'\nlimit = '7 pkt'",
+    "kind = 'head-drop'\nlimit_bytes = '6 kB'\nspare_forwarded = true\nforwarded_at_full = 'push-out'",
+    "kind = 'red'\nlimit = '30 pkt'\nmin_threshold = '2 pkt'\nmax_threshold = '8 pkt'\nqueue_weight = 0.1",
+    "kind = 'red'\nrules = 'ns2'\nlimit = '30 pkt'\nmark_ecn = true\nqueue_weight = 0.05",
+    "kind = 'mred'\nlimit = '30 pkt'\nmin_threshold = '2 pkt'\nmax_threshold = '8 pkt'\nqueue_weight = 0.1",
+    "kind = 'blue'\nlimit = '9 pkt'\nd1 = 0.1\nd2 = 0.02\nmark_ecn = true\nidle_mode = 'continuous'",
+    "kind = 'mblue'\nlimit = '9 pkt'\nthreshold = '4 pkt'\nd1 = 0.1\nforwarded_at_full = 'push-out'",
+    "kind = 'codel'\nlimit = '30 pkt'\ntarget = '500 us'\ninterval = '3 ms'\nmark_ecn = true",
+    "kind = 'codel'\nrules = 'linux'\ninterval = '3 ms'\nspare_forwarded = true\nforwarded_at_full = 'overflow-allow'",
+    "kind = 'fq-codel'\nqueues = 3\nlimit = '30 pkt'\nquantum = '300 B'\ndrop_batch = '4 pkt'\ninterval = '3 ms'",
+    "kind = 'fq-codel'\nlimit_bytes = '9 kB'\nspare_forwarded = true\nforwarded_at_full = 'push-out'",
+    "kind = 'pie'\nlimit = '60 pkt'\ntarget = '1 ms'\nupdate_interval = '1 ms'\nmax_burst = '0 ms'\nmark_ecn = true",
+    "kind = 'pie'\nrules = 'linux'\nalpha = 50.0\nbeta = 500.0\nmax_burst = '0 ms'\nderandomise = false",
+    "kind = 'dualpi2'\nlimit = '60 pkt'\nalpha = 20.0\nbeta = 200.0\ntarget = '1 ms'",
+    "kind = 'dualpi2'\ndrop_on_overload = false\nalpha = 20.0\nspare_forwarded = true\nforwarded_at_full = 'push-out'",
+    "kind = 'rlc'\nlimit = '30 pkt'\ndiscard_timer = '500 us'\nmark_above = '200 us'\nmark_weight = 0.2",
+    "kind = 'rlc'\nlimit_bytes = '6 kB'\nfive_qi = 82\nspare_forwarded = true\nforwarded_at_full = 'push-out'",
+];
+
+/// All parameters that are tried.
+fn specs() -> Vec<QueueSpec> {
+    let defaults = NAMES.iter().map(|name| format!("kind = '{name}'"));
+    let texts = defaults.chain(OTHERS.iter().map(|text| (*text).to_owned()));
+    let read = |text: String| match toml::from_str::<QueueSpec>(&text) {
+        Ok(spec) if spec.validate().is_ok() => spec,
+        other => panic!("{text}: {other:?}"),
+    };
+    texts.map(read).collect()
+}
+
+/// The steps of history `number`. Each has its own shares of arrivals, departures and pauses, so that some fill the
+/// queue, others keep it empty, and pauses are from some µs to some 100 ms.
+fn history(number: u64) -> Vec<Step> {
+    let mut rng = Rng::named(number, 0, "operations");
+    let mut below = |end: u64| (rng.uniform() * end as f64) as u64;
+    let serves = 1 + below(16);
+    let (extractions, longest) = (below(3) * below(2), 10_u64.pow(4 + below(5) as u32));
+    let pauses = 1 + below(6);
+    let mut step = || {
+        let mut at = below(240 + 20 * serves + extractions + 20 * pauses);
+        if at < 240 {
+            let flow = below(4) as u32;
+            let tos = [PLAIN, PLAIN, MARKED, PLAIN.with_ecn(Ecn::Ect0)][below(4) as usize];
+            // One of the flows is L4S.
+            let tos = if flow == 3 { tos.with_ecn(Ecn::Ect1) } else { tos };
+            return Step::Offer { flow, size: 40 + below(1460), tos };
+        }
+        at -= 240;
+        if at < 20 * serves {
+            return Step::Serve;
+        }
+        at -= 20 * serves;
+        if at < extractions {
+            return Step::Extract(below(4) as u32);
+        }
+        Step::Wait(Duration::from_nanos(below(longest)))
+    };
+    (0..LENGTH).map(|_| step()).collect()
+}
+
+#[test]
+fn random_operations_violate_no_law() {
+    #[expect(clippy::disallowed_methods, reason = "a test may be asked for more")]
+    let wanted: Option<usize> =
+        std::env::var("ROAMLAB_OPERATIONS").ok().and_then(|number| number.parse().ok());
+    let specs = specs();
+    let each = wanted.unwrap_or(0).div_ceil(LENGTH * specs.len()).max(1);
+    // Operations, and packets lost among them.
+    let mut done: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (place, spec) in specs.iter().enumerate() {
+        for number in 0..each {
+            let steps = history((place * each + number) as u64);
+            let (_, lost) = keeps_the_laws::<Qdisc>(spec, &steps)
+                .unwrap_or_else(|failure| panic!("{spec:?}, history {}: {failure}", place * each + number));
+            let (operations, losses) = done.entry(spec.name()).or_default();
+            *operations += steps.len();
+            *losses += lost;
+        }
+    }
+    assert_eq!(done.len(), NAMES.len());
+    assert!(done.values().map(|(operations, _)| operations).sum::<usize>() >= wanted.unwrap_or(0));
+    assert!(done.values().all(|(_, losses)| *losses > 0), "{done:?}");
+    println!("{done:?}");
+}
