@@ -121,6 +121,8 @@ impl TcpFlags {
 
     /// Accurate ECN (RFC 9768 §3.1).
     pub const AE: TcpFlags = TcpFlags(1 << 5);
+    /// The receiver is to pass on what it has (RFC 9293 §3.9.1.2).
+    pub const PSH: TcpFlags = TcpFlags(1 << 6);
 
     /// AE, CWR and ECE as a number, the ACE field (RFC 9768 §3.2.2).
     pub const fn ace(self) -> u8 {

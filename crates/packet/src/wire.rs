@@ -234,8 +234,14 @@ fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usi
 }
 
 /// Position of the flags in a TCP header.
-const FLAG_PLACES: [(TcpFlags, u8); 5] =
-    [(TcpFlags::FIN, 0), (TcpFlags::SYN, 1), (TcpFlags::ACK, 4), (TcpFlags::ECE, 6), (TcpFlags::CWR, 7)];
+const FLAG_PLACES: [(TcpFlags, u8); 6] = [
+    (TcpFlags::FIN, 0),
+    (TcpFlags::SYN, 1),
+    (TcpFlags::PSH, 3),
+    (TcpFlags::ACK, 4),
+    (TcpFlags::ECE, 6),
+    (TcpFlags::CWR, 7),
+];
 
 fn flag_bits(flags: TcpFlags) -> u8 {
     FLAG_PLACES.into_iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, place)| 1 << place).sum()

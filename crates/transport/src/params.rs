@@ -286,6 +286,9 @@ macro_rules! tcp_knobs {
             /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
             /// control that paces by itself does so without it.
             pacing: bool,
+            /// A burst that the window permits only a part of waits for the next ACK, if that is near, and pacing makes up for a
+            /// late burst (Linux `tcp_tso_should_defer`, `tcp_update_skb_after_send`).
+            tso_deferral: bool,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
@@ -296,6 +299,9 @@ macro_rules! tcp_knobs {
             restart_window: Packets,
             /// The clock's tick or granularity (ns-2 `tcpTick_`).
             tick: Duration,
+            /// Timers expire on ticks of the clock, and those of 63 ticks or more on every 8th, 64th or 512th (Linux
+            /// `kernel/time/timer.c`); otherwise at any time.
+            timer_wheel: bool,
             /// RTO before the first measurement (ns-2 `rtxcur_init_`).
             initial_rto: Duration,
             /// Smallest RTO (ns-2 `minrto_`). With ticks the RTO is also at least two of them.
@@ -447,11 +453,13 @@ impl TcpParams {
             fack_overdamping: false,
             fack_rampdown: false,
             pacing: false,
+            tso_deferral: false,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
             idle_halving: false,
             restart_window: Packets(1),
             tick: Duration::from_millis(10),
+            timer_wheel: false,
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
@@ -561,6 +569,8 @@ impl TcpParams {
             idle_halving: true,
             timestamps: true,
             receive_autotuning: true,
+            tso_deferral: is_rack,
+            timer_wheel: true,
             halving: Halving::Whole,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),

@@ -68,6 +68,13 @@ fn head(lines: &[(usize, &str)]) -> Result<Script, String> {
             (other, _) => return Err(format!("unknown head line {other}")),
         }
     }
+    // Facts of Linux name exact times and each segment, so that its grain of time and its bursts are off unless a script
+    // sets them.
+    for knob in ["timer_wheel", "tso_deferral"] {
+        if !knobs.iter().any(|set| set.starts_with(&format!("\"{knob}\""))) {
+            knobs.push(format!("\"{knob}\": false"));
+        }
+    }
     let spec: TcpSpec =
         serde_json::from_str(&format!("{{{}}}", knobs.join(","))).map_err(|error| error.to_string())?;
     let params = spec.resolve(profile).map_err(|(field, why)| format!("{field}: {why}"))?;

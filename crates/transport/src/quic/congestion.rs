@@ -98,11 +98,10 @@ impl Congestion {
             in_flight: ack.in_flight,
             recovering: self.in_recovery,
             app_limited: ack.app_limited,
-            marked: 0,
             rate: ack.rate,
             segment: self.params.segment.0 as u32,
             has_sack: true,
-            waiting: 0,
+            ..AckEvent::default()
         };
         let algorithm = self.control.algorithm();
         if growing == 0 || ack.app_limited || ack.held {

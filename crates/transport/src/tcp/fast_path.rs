@@ -21,7 +21,8 @@ impl TcpSender {
     /// Whether nothing unusual is on, in what has been agreed, in what has happened and in what is due.
     fn allows_fast_path(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
-        let agreed = !params.ecn && !params.timestamps && !params.ns2_free_timestamps();
+        let agreed =
+            !params.tso_deferral && !params.ecn && !params.timestamps && !params.ns2_free_timestamps();
         let recorded = state.sent_segments.as_ref().is_none_or(|sent| sent.is_plain() && !state.goes_back());
         let paced = !state.window.is_paced() || Pacer::paces(&state.window, state.data_segments());
         let usual = state.una > 0
@@ -92,7 +93,11 @@ impl TcpSender {
     /// [`poll_transmit`](Self::poll_transmit) gives none of them.
     #[inline(always)]
     pub fn take_quota(&mut self) -> Range<u32> {
-        let most = if self.follows { self.state.pacing.permits(&self.state.window) } else { u32::MAX };
+        let most = if self.follows {
+            self.state.pacing.permits(&self.state.window, self.state.data_segments())
+        } else {
+            u32::MAX
+        };
         self.state.take_quota(most)
     }
 

@@ -1,8 +1,8 @@
 //! When a receiver acknowledges, as Linux does: quick ACKs, an adaptive delay, and compressed SACKs.
 //!
 //! The first segments of a connection, and those behind a pause longer than the RTO or behind a copy, are acknowledged
-//! one by one (`tcp_incr_quickack`), and so is each that widens the window. After that every second segment is, and a single one after `ato`, which follows the
-//! distance of segments (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Behind a gap the first three segments are
+//! one by one (`tcp_incr_quickack`). So is each that widens the window, and one with PSH when it has been read. After that
+//! every second segment is, and a single one after `ato`, which follows the distance of segments (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Behind a gap the first three segments are
 //! acknowledged immediately. Then one ACK covers those of up to a millisecond or a twentieth of a round trip
 //! (`__tcp_ack_snd_check`).
 
@@ -43,6 +43,8 @@ pub(super) struct Arrival {
     pub in_order: bool,
     /// It had arrived before.
     pub is_copy: bool,
+    /// It had PSH, and the application has taken it.
+    pub pushed: bool,
     /// It widens the window.
     pub widens: bool,
     /// Segments behind a gap are held now.
@@ -99,12 +101,17 @@ impl QuickAcks {
         self.answered = Some(now);
     }
 
-    /// A segment with data arrived, the handshake was measured by the first one.
-    pub fn on_data(&mut self, arrival: &Arrival, now: Time) -> AckTime {
+    /// The SYN/ACK is acknowledged, by an ACK alone or by the first data: the handshake is measured.
+    pub fn on_handshake(&mut self, now: Time) {
         if let Some(answered) = self.answered.take() {
             self.rtt = now.since(answered);
             self.rto = self.rtt + (self.rtt * 2).max(MOST_DELAY);
         }
+    }
+
+    /// A segment with data arrived.
+    pub fn on_data(&mut self, arrival: &Arrival, now: Time) -> AckTime {
+        self.on_handshake(now);
         if arrival.is_copy {
             (self.quick, self.ato) = (self.quick.max(self.most), LEAST_DELAY);
         } else if arrival.in_order {
@@ -114,7 +121,7 @@ impl QuickAcks {
             self.quick |= 1; // tcp_grow_window
         }
         let unacknowledged = arrival.expected.saturating_sub(arrival.last_ack);
-        if unacknowledged >= 2 || self.quick > 0 || arrival.closes_gap {
+        if unacknowledged >= 2 || self.quick > 0 || arrival.closes_gap || arrival.pushed {
             return AckTime::Now;
         }
         if arrival.gap { self.behind_gap(arrival.expected, now) } else { AckTime::After(self.delay()) }

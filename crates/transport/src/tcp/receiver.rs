@@ -213,11 +213,8 @@ impl TcpReceiver {
         let needs_room =
             !(self.params.follows_linux() && fin && header.payload == 0 && header.seq == expected);
         if bare || beyond || (closed && needs_room) {
-            if expected == 1
-                && self.params.completes_handshake()
-                && let Some(tuning) = &mut self.autotuning
-            {
-                tuning.on_handshake(now);
+            if expected == 1 && self.params.completes_handshake() {
+                self.complete_handshake(now);
             }
             if beyond || !bare || header.seq < expected {
                 self.acknowledge(now);
@@ -260,7 +257,11 @@ impl TcpReceiver {
             let gap = self.received.base() < self.highest_end;
             let closes_gap = fills_gap && !gap;
             let (expected, last_ack) = (self.received.base(), self.last_ack);
-            let arrival = Arrival { in_order, is_copy: !fresh, widens, gap, closes_gap, expected, last_ack };
+            // What is pushed is acknowledged when the application has taken it, and nothing else waits (`tcp_cleanup_rbuf`).
+            let taken = in_order && self.reads_at_once && !gap;
+            let pushed = taken && header.flags.has(TcpFlags::PSH);
+            let arrival =
+                Arrival { in_order, is_copy: !fresh, pushed, widens, gap, closes_gap, expected, last_ack };
             self.acknowledge_by_linux(&arrival, syn || fin, mark_changes, now);
         } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
             self.delayed.start(now, delay);
@@ -268,6 +269,16 @@ impl TcpReceiver {
             self.acknowledge(now);
         }
         Receipt { fresh, in_order_segments, out_of_order }
+    }
+
+    /// The ACK of the SYN/ACK arrived.
+    fn complete_handshake(&mut self, now: Time) {
+        if let Some(tuning) = &mut self.autotuning {
+            tuning.on_handshake(now);
+        }
+        if let Some(rules) = &mut self.quick_acks {
+            rules.on_handshake(now);
+        }
     }
 
     /// Linux's time of the ACK for a segment; that of a SYN or FIN, or of another mark than before, goes at once.
@@ -279,7 +290,7 @@ impl TcpReceiver {
             AckTime::Now => self.acknowledge(now),
             AckTime::After(delay) => {
                 let mut later = Timer::default();
-                later.start(now, delay);
+                later.start_by(&self.params, now, delay);
                 self.delayed = self.delayed.earlier(&later);
             }
             AckTime::Compressed => {}
@@ -384,21 +395,23 @@ impl TcpReceiver {
     fn since(&self, echo: Option<Time>, now: Time) -> Received {
         let (expected, highest_end, unread) = (self.received.base(), self.highest_end, self.unread);
         let behind = self.received.count(expected, highest_end);
-        Received { now, echo, expected, highest_end, unread, behind }
+        let runs = self.received.runs(expected, highest_end);
+        Received { now, echo, expected, highest_end, unread, behind, runs }
     }
 
     /// Segments in order that are kept at most until the application takes them.
     fn buffer(&self) -> u32 {
-        self.autotuning.as_ref().map_or(self.params.window.0, |tuning| tuning.bound())
+        self.autotuning.as_ref().map_or(self.params.window.0, |tuning| tuning.segments())
     }
 
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
         let free = self.buffer().saturating_sub(self.unread);
-        let free = self.autotuning.as_ref().map_or(free, |tuning| free.min(tuning.offered()));
-        let Some(shift) = self.shift else { return free };
         let segment = self.params.segment.0;
-        let bytes = (u64::from(free) * segment).min(65_535 << shift);
+        let bytes = u64::from(free) * segment;
+        let bytes = self.autotuning.as_ref().map_or(bytes, |tuning| bytes.min(tuning.offered()));
+        let Some(shift) = self.shift else { return (bytes / segment) as u32 };
+        let bytes = bytes.min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it; Linux rounds up (`__tcp_select_window`).
         let bytes = if self.params.follows_linux() { bytes.next_multiple_of(1 << shift) } else { bytes };
         ((bytes >> shift << shift) / segment) as u32
@@ -583,5 +596,22 @@ mod tests {
                 "a gap, and its filling, are acknowledged at once"
             );
         }
+    }
+
+    /// `tcp_cleanup_rbuf`.
+    #[test]
+    fn to_linux_a_pushed_segment_is_acknowledged_when_it_is_read_unless_there_is_a_gap() {
+        let spec = TcpSpec { receive_autotuning: Some(false), ..TcpSpec::default() };
+        let mut receiver = TcpReceiver::new(spec.resolve(Profile::Linux6).unwrap());
+        let mut after = |seq: u32, flags: TcpFlags| {
+            receiver.on_segment(&TcpHeader { flags, ..data(seq) }, Ecn::NotEct, at(200 + u64::from(seq)));
+            acks(&mut receiver, at(200 + u64::from(seq)))
+        };
+        after(0, TcpFlags::SYN);
+        (1..=16).for_each(|seq| assert_eq!(after(seq, TcpFlags::ACK), [seq + 1], "quick ACKs"));
+        let pushed = TcpFlags::ACK.with(TcpFlags::PSH);
+        assert_eq!([after(17, TcpFlags::ACK), after(18, TcpFlags::ACK)], [vec![], vec![19]]);
+        assert_eq!([after(19, pushed), after(20, TcpFlags::ACK)], [vec![20], vec![]]);
+        assert_eq!(after(22, TcpFlags::ACK), [21], "behind a gap");
     }
 }

@@ -259,7 +259,10 @@ impl TcpSender {
         if let Some(third) = self.third_ack(now) {
             return Some(third);
         }
-        let waits = self.state.waits_for_timer || self.state.pacing.waits();
+        let mut waits = self.state.waits_for_timer || self.state.pacing.waits();
+        if self.state.params.tso_deferral && !waits {
+            waits = self.recovery.algorithm().waits(&mut self.state, now);
+        }
         let next = if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) };
         if next.is_none() && !self.state.waits_for_timer {
             self.state.end_quota(now);
@@ -281,6 +284,9 @@ impl TcpSender {
             header.flags = header.flags.with(TcpFlags::FIN);
         } else {
             header.payload = self.state.params.segment.0 as u32;
+            if self.state.burst.pushes() {
+                header.flags = header.flags.with(TcpFlags::PSH);
+            }
             if offers {
                 header.flags = header.flags.with(TcpFlags::ECE);
             }

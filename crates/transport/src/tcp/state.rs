@@ -2,7 +2,7 @@
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{CongestionControl, Pacer, Window};
+use crate::tcp::cc::{CongestionControl, Found, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod burst;
 mod cuts;
 mod echoes;
 mod new_path;
@@ -120,6 +121,9 @@ pub(crate) struct SendState {
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
     pub pacing: Pacer,
+    pub burst: burst::Burst,
+    /// What the loss recovery knows of the network, if the congestion control asks for it.
+    pub found: Option<Found>,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
@@ -172,7 +176,9 @@ impl SendState {
             delivered: None,
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
             lost: 0,
-            pacing: Pacer::default(),
+            pacing: Pacer::of(&params),
+            burst: burst::Burst::default(),
+            found: None,
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
@@ -310,7 +316,7 @@ impl SendState {
         self.last_sent = now;
         let idle = resumes && !self.params.ns2_timer_runs_idle();
         if idle || !self.timer.runs() {
-            self.timer.start(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto());
         }
         if retransmission {
             self.lost += u32::from(seq >= self.path_from);
@@ -352,7 +358,7 @@ impl SendState {
     pub fn acknowledge(&mut self, ack: u32, now: Time) -> Delivered {
         let mut delivered = Delivered { segments: ack - self.una, rtt: None };
         if self.params.stale_rto_on_restart {
-            self.timer.start(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto());
         }
         self.dup_acks = 0;
         self.limited_transmits = 0;
@@ -377,7 +383,7 @@ impl SendState {
             self.ecn_backoff = self.ece || self.answers_syn(ack);
         }
         if !self.params.stale_rto_on_restart {
-            self.timer.start(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto());
         }
         if self.flight_size() == 0 {
             self.start_idle_clock(now);
@@ -395,7 +401,7 @@ impl SendState {
         } else if !self.params.ns2_idle_is_timeout() {
             // RFC 5681 §4.1: idle since the last segment was sent.
             let idle = now.since(self.last_sent);
-            self.timer.start(now, self.rtt.rto().saturating_sub(idle));
+            self.start_timer(now, self.rtt.rto().saturating_sub(idle));
         }
     }
 
@@ -403,7 +409,7 @@ impl SendState {
     /// segment, which may be a retransmission's victim, only ends the backoff.
     pub fn advance_partially(&mut self, ack: u32, restart_timer: bool, now: Time) {
         if restart_timer {
-            self.timer.start(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto());
         }
         let (segments, rtt) = (ack.saturating_sub(self.una), self.echo.map(|echo| now.since(echo)));
         self.note_delivered(Delivered { segments, rtt });
@@ -459,7 +465,7 @@ impl SendState {
     pub fn restart_persist(&mut self, now: Time) {
         let interval = (self.rtt.rto() * (1 << self.probes.min(16))).min(self.params.max_rto);
         self.probes += 1;
-        self.persist.start(now, interval);
+        self.persist.start_by(&self.params, now, interval);
     }
 
     /// Whether an ACK answers a SYN that is a segment.
@@ -471,12 +477,18 @@ impl SendState {
     pub fn connected_late(&mut self, now: Time) {
         self.rtt.restart_after_lost_syn();
         if self.timer.runs() {
-            self.timer.start(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto());
         }
     }
 
+    /// The retransmission timer, or the clock of an idle period, starts.
+    #[inline(always)]
+    pub fn start_timer(&mut self, now: Time, span: Duration) {
+        self.timer.start_by(&self.params, now, span);
+    }
+
     pub fn restart_timer(&mut self, now: Time) {
-        self.timer.start(now, self.rtt.rto());
+        self.start_timer(now, self.rtt.rto());
         self.timed = None; // Karn: what is outstanding may be sent again
     }
 

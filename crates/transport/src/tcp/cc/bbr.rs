@@ -6,20 +6,37 @@
 //!
 //! Rates are in segments per second, as real numbers; the kernel has fixed-point fractions of segments per microsecond.
 //!
-//! DEVIATION: what a recovery sends again counts as lost when it is sent, and a lost segment is in flight until then.
+//! DEVIATION: without `as_linux` what a recovery sends again counts as lost when it is sent, and a lost segment is in flight
+//! until then.
 //! DEVIATION: the kernel's estimate of what is in flight when the next burst leaves subtracts what leaves the network
-//! until then; here the next burst leaves now.
+//! until then; without `as_linux` the next burst leaves now.
 
 mod max_filter;
 mod parts;
 
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, RecoveryStep, Undo, Window};
+use crate::spec::SpecError;
+use crate::tcp::cc::{AckEvent, Algorithm, Found, Loss, LossEvent, NewPath, RecoveryStep, Undo, Window};
 use crate::tcp::delivery_rate::DeliveryRate;
 pub(super) use max_filter::{MaxFilter, TwoSlots};
 pub(super) use parts::{AckEpoch, FullPipe, MARGIN, NOMINAL_RTT, PriorWindow, mixed};
 use roamlab_engine::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-pub use crate::tcp::cc::NoParams as Params;
+/// BBR's choice.
+#[derive(Copy, Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// What surrounds it in Linux 6 too: it begins when the SYN is acknowledged, what is lost leaves what is in flight when
+    /// it is found, and what leaves until the next burst counts no more.
+    pub as_linux: bool,
+}
+
+impl Params {
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
 
 /// Gains, in the kernel's whole 1/256: 2/ln 2 in Startup, its inverse in Drain.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
@@ -58,6 +75,9 @@ enum Mode {
     ProbeRtt,
 }
 
+/// With what surrounds it in Linux.
+const LINUX: Params = Params { as_linux: true };
+
 /// Where the loss recovery is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Recovery {
@@ -84,6 +104,7 @@ struct Policer {
 /// BBR's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr {
+    as_linux: bool,
     mode: Mode,
     max_rate: MaxFilter,
     min_rtt: Option<Duration>,
@@ -116,11 +137,14 @@ pub(crate) struct Bbr {
     excess: TwoSlots<u32>,
     excess_rounds: u32,
     epoch: AckEpoch,
+    /// Payload of a segment in bytes.
+    segment: u32,
 }
 
 impl Bbr {
-    pub fn new(_params: &Params) -> Bbr {
+    pub fn new(params: &Params) -> Bbr {
         Bbr {
+            as_linux: params.as_linux,
             mode: Mode::Startup,
             max_rate: MaxFilter::default(),
             min_rtt: None,
@@ -148,6 +172,7 @@ impl Bbr {
             excess: TwoSlots::default(),
             excess_rounds: 0,
             epoch: AckEpoch::default(),
+            segment: 1,
         }
     }
 }
@@ -173,8 +198,23 @@ impl Algorithm for Bbr {
         self.on_other_ack(window, ack);
     }
 
+    /// In Linux the algorithm begins when the SYN is acknowledged (`bbr_init`): with a round-trip time and without a rate.
+    /// What leaves before the next ACK counts as limited by the application, which has just written for the first time.
+    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = initial_window;
+        let Some(rtt) = self.min_rtt.filter(|_| self.as_linux) else { return };
+        let (min_rtt, min_rtt_at) = (self.min_rtt, self.min_rtt_at);
+        let begun =
+            Bbr { min_rtt, min_rtt_at, delivered: 1, round_end: 1, knows_rtt: true, ..Bbr::new(&LINUX) };
+        *self = begun;
+        let rate = MARGIN * HIGH_GAIN * initial_window / rtt.as_secs_f64();
+        window.pace(rate, rtt, self.segment, 2);
+        window.limits_itself = true;
+    }
+
     /// `bbr_main`.
     fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        let ack = &self.seen(ack);
         self.lost += ack.lost;
         let rate = ack.rate.filter(|rate| self.min_rtt.is_none_or(|shortest| rate.interval >= shortest));
         match ack.rate {
@@ -242,11 +282,31 @@ impl Algorithm for Bbr {
         }
     }
 
-    /// The steps of recoveries for other congestion controls.
-    fn on_recovery_step(&mut self, _window: &mut Window, _step: RecoveryStep) {}
+    /// The steps of recoveries for other congestion controls, but for what a timeout of Linux leaves.
+    fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
+        if let (true, RecoveryStep::SlowStart(segments)) = (self.as_linux, step) {
+            window.cwnd = segments;
+        }
+    }
 }
 
 impl Bbr {
+    /// The event with what Linux's loss recovery has found.
+    fn seen(&mut self, ack: &AckEvent) -> AckEvent {
+        self.segment = ack.segment;
+        match ack.found.filter(|_| self.as_linux) {
+            Some(Found { in_flight, lost }) => AckEvent { in_flight, lost, ..*ack },
+            None => *ack,
+        }
+    }
+
+    /// Of so many in flight, those when the next burst leaves (`bbr_packets_in_net_at_edt`).
+    fn at_departure(&self, in_flight: u32, window: &Window, ack: &AckEvent) -> f64 {
+        let burst = if self.pacing_gain > 1.0 { window.burst } else { 0 };
+        let delivered = if self.as_linux { self.rate() * ack.until_burst.as_secs_f64() } else { 0.0 };
+        f64::from((in_flight + burst).saturating_sub(delivered as u32))
+    }
+
     /// The estimated rate.
     fn rate(&self) -> f64 {
         if self.policer.uses { self.policer.rate } else { self.max_rate.get() }
@@ -374,10 +434,10 @@ impl Bbr {
             return;
         }
         let is_full_length = ack.now.since(self.cycle_start) > self.min_rtt.unwrap_or_default();
-        let before = f64::from(ack.in_flight + ack.acked);
+        let lost = if self.as_linux { ack.lost } else { 0 };
+        let before = self.at_departure(ack.in_flight + ack.acked + lost, window, ack);
         let is_over = if self.pacing_gain > 1.0 {
-            let at_departure = before + f64::from(window.burst);
-            is_full_length && (ack.lost > 0 || at_departure >= self.inflight(self.pacing_gain, window))
+            is_full_length && (ack.lost > 0 || before >= self.inflight(self.pacing_gain, window))
         } else if self.pacing_gain < 1.0 {
             is_full_length || before <= self.inflight(1.0, window)
         } else {
@@ -414,7 +474,11 @@ impl Bbr {
             self.mode = Mode::Drain;
             window.ssthresh = self.inflight(1.0, window).max(2.0);
         }
-        if self.mode == Mode::Drain && f64::from(ack.in_flight) <= self.inflight(1.0, window) {
+        let in_flight = match self.as_linux {
+            true => self.at_departure(ack.in_flight, window, ack),
+            false => f64::from(ack.in_flight),
+        };
+        if self.mode == Mode::Drain && in_flight <= self.inflight(1.0, window) {
             self.enter_probe_bw(ack.now);
         }
     }

@@ -57,12 +57,12 @@ struct Usage {
 impl Usage {
     /// Notes what was in flight when the latest new segment had gone, which is as much as before this ACK.
     fn note(&mut self, cwnd: u32, ack: &AckEvent) {
-        if ack.nxt == self.seen {
+        if ack.nxt == self.seen && !ack.waited {
             return;
         }
         self.seen = ack.nxt;
         let (most, una) = (ack.in_flight + ack.acked, ack.una.saturating_sub(ack.acked));
-        let full = most >= cwnd;
+        let full = most >= cwnd || ack.waited;
         if una >= self.end || full || (!self.full && most > self.most) {
             *self = Usage { full, most, end: ack.nxt, seen: ack.nxt };
         }

@@ -172,8 +172,23 @@ pub(crate) struct AckEvent {
     pub segment: u32,
     /// ACKs report what has arrived behind a loss.
     pub has_sack: bool,
+    /// A burst waited, because the window permits only a part of it.
+    pub waited: bool,
+    /// What the loss recovery knows of the network, if it is as in Linux and segments are recorded.
+    pub found: Option<Found>,
+    /// How long pacing holds the next burst.
+    pub until_burst: Duration,
     /// Of those in flight, segments that are lost and not sent again, if segments are recorded.
     pub waiting: u32,
+}
+
+/// What Linux's loss recovery knows of the network when it has dealt with an ACK.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    /// Segments in it: not delivered and not lost (`tcp_packets_in_flight`).
+    pub in_flight: u32,
+    /// Segments that this ACK has shown to be lost.
+    pub lost: u32,
 }
 
 /// What an ACK says about congestion (ECN), before anything else is done with it.
@@ -532,6 +547,7 @@ impl CongestionControlSpec {
         match &mut self {
             CongestionControlSpec::Cubic(params) => params.as_linux = true,
             CongestionControlSpec::Reno(params) => params.as_linux = true,
+            CongestionControlSpec::Bbr(params) => params.as_linux = true,
             _ => {}
         }
         self

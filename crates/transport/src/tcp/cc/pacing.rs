@@ -7,12 +7,15 @@
 //! DEVIATION: Linux also bounds what one flow has in its host's own queue (TSQ: what the rate gives in a millisecond, two
 //! bursts at least). The sender does not know that queue. With pacing a burst waits there.
 
+use crate::params::TcpParams;
 use crate::tcp::cc::Window;
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
 
 /// Segments at the start of a connection that are not paced (`tcp_update_skb_after_send`).
 const UNPACED: u32 = 10;
+/// Smallest burst in segments (`tcp_min_tso_segs`).
+const LEAST_BURST: u32 = 2;
 /// Largest burst in bytes (`sk_gso_max_size`).
 const LARGEST_BURST: u64 = 65_536;
 /// Linux's part of the rate in a burst: 2^-10 s (`sk_pacing_shift`).
@@ -37,9 +40,22 @@ impl Window {
         if srtt == Duration::ZERO {
             return;
         }
+        self.pace(self.rate_by_window(in_flight, srtt), srtt, segment, LEAST_BURST);
+    }
+
+    /// Segments of a burst by the same rule, with a round-trip time that is known.
+    pub fn burst_by_window(&self, in_flight: u32, srtt: Duration, segment: u32) -> u32 {
+        burst(self.rate_by_window(in_flight, srtt) * f64::from(segment), srtt, segment, LEAST_BURST)
+    }
+
+    /// Segments of a burst.
+    pub fn burst(&self) -> u32 {
+        self.burst
+    }
+
+    fn rate_by_window(&self, in_flight: u32, srtt: Duration) -> f64 {
         let ratio = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.2 };
-        let rate = ratio * self.cwnd.max(f64::from(in_flight)) / srtt.as_secs_f64();
-        self.pace(rate, srtt, segment, 2);
+        ratio * self.cwnd.max(f64::from(in_flight)) / srtt.as_secs_f64()
     }
 
     /// Paces at so many segments per second, in Linux's bursts of at least `least` segments.
@@ -65,9 +81,29 @@ pub(crate) struct Pacer {
     timer: Timer,
     /// Segments of the burst that is leaving.
     left: u32,
+    /// As in Linux to the instant: a burst that leaves later than it could makes up for it in the wait for the next one, up
+    /// to half of that (`tcp_update_skb_after_send`).
+    makes_up: bool,
+    /// When the next burst could leave, if so.
+    next: Time,
 }
 
 impl Pacer {
+    /// That of a connection.
+    pub fn of(params: &TcpParams) -> Pacer {
+        Pacer { makes_up: params.tso_deferral, ..Pacer::default() }
+    }
+
+    /// When the next burst could leave by Linux's rule, which may be past.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// How long the next burst has to wait.
+    pub fn left_to_wait(&self, now: Time) -> Duration {
+        self.timer.deadline().map_or(Duration::ZERO, |deadline| deadline.since(now))
+    }
+
     /// Goes off when the next burst may leave.
     pub fn timer(&self) -> &Timer {
         &self.timer
@@ -88,35 +124,45 @@ impl Pacer {
         window.is_paced() && number > UNPACED
     }
 
-    /// How many segments may leave now, if all of them [are paced](Self::paces) or none is.
+    /// How many segments may leave now, after `number` with data: those that are not paced, and a burst.
     #[inline(always)]
-    pub fn permits(&self, window: &Window) -> u32 {
+    pub fn permits(&self, window: &Window, number: u32) -> u32 {
         match (self.waits(), window.is_paced()) {
             (true, _) => 0,
-            (false, true) => window.burst.saturating_sub(self.left).max(1),
+            (false, true) => UNPACED.saturating_sub(number) + window.burst.saturating_sub(self.left).max(1),
             (false, false) => u32::MAX,
         }
     }
 
     /// A segment leaves; it is among the first `number` with data.
     pub fn sent(&mut self, window: &Window, number: u32, now: Time) {
-        if !Pacer::paces(window, number) {
+        let counts = self.makes_up && window.is_paced();
+        if !counts && !Pacer::paces(window, number) {
             return;
         }
         self.left += 1;
         if self.left >= window.burst {
-            self.end_burst(window, now);
+            self.end_burst(window, number, now);
         }
     }
 
     /// No further segment leaves now. The next burst waits for what left to pass at the rate.
-    pub fn end_burst(&mut self, window: &Window, now: Time) {
+    pub fn end_burst(&mut self, window: &Window, number: u32, now: Time) {
         let left = u64::from(std::mem::take(&mut self.left));
-        if left > 0
-            && let Some(interval) = window.pacing_interval()
-        {
-            self.timer.start(now, interval * left);
+        if left == 0 {
+            return;
         }
+        let Some(interval) = window.pacing_interval() else { return };
+        let mut wait = interval * left;
+        if self.makes_up {
+            if number < UNPACED {
+                self.next = now;
+                return;
+            }
+            wait = wait.saturating_sub(now.since(self.next).min(wait / 2));
+            self.next = now.max(self.next) + wait;
+        }
+        self.timer.start(now, wait);
     }
 }
 
@@ -175,15 +221,34 @@ mod tests {
         assert!(!pacer.waits());
     }
 
+    /// `tcp_update_skb_after_send`: 1000 segments per second, two in a burst.
+    #[test]
+    fn a_late_burst_of_linux_makes_up_for_half_of_the_wait_at_most() {
+        let (mut pacer, mut window) = (Pacer { makes_up: true, ..Pacer::default() }, window(40.0, 2.0));
+        window.pace(1000.0, RTT, 1000, 2);
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut burst = |number: u32, at: u64| {
+            pacer.on_deadline(ms(at));
+            pacer.sent(&window, number, ms(at));
+            pacer.sent(&window, number + 1, ms(at));
+            pacer.timer().deadline().map(|deadline| deadline.as_nanos() / 100_000)
+        };
+        assert_eq!(burst(7, 0), None);
+        assert_eq!(burst(9, 0), Some(20), "the tenth is paced, and the ninth with it");
+        assert_eq!(burst(11, 2), Some(40));
+        assert_eq!(burst(13, 5), Some(60), "a ms late");
+        assert_eq!(burst(15, 20), Some(210), "14 ms late");
+    }
+
     #[test]
     fn a_burst_that_the_window_ends_waits_for_less() {
         let (mut pacer, mut window, now) = (Pacer::default(), window(40.0, 2.0), Time::ZERO);
         window.pace(1000.0, RTT, 1000, 4);
         pacer.sent(&window, 11, now);
-        pacer.end_burst(&window, now);
+        pacer.end_burst(&window, 11, now);
         assert_eq!(pacer.timer().deadline(), Some(now + Duration::from_millis(1)));
         pacer.on_deadline(now + Duration::from_millis(1));
-        pacer.end_burst(&window, now + Duration::from_millis(1));
+        pacer.end_burst(&window, 11, now + Duration::from_millis(1));
         assert!(!pacer.waits(), "nothing left");
     }
 }

@@ -12,11 +12,14 @@
 use crate::params::TcpParams;
 use roamlab_engine::{Duration, Time};
 
-/// The share of data in the buffer of a new connection (`tcp_rmem`, second value).
-const FIRST_BOUND: u64 = 131_072 * 170 / 256;
-/// The first window: half of the buffer (`tcp_select_initial_window`), of which a segment is kept back
-/// (`tcp_init_buffer_space`).
-const FIRST_WINDOW: u64 = 131_072 / 2;
+/// The buffer of a new connection in bytes (`tcp_rmem`, second value), and the share of data in it.
+const FIRST_BUFFER: u64 = 131_072;
+const SHARE: u64 = 170;
+const SHARE_OF: u64 = 256;
+/// What a packet takes in the buffer besides its data; of those behind a gap that follow each other the first one alone has
+/// it all (`skb_try_coalesce`).
+const PACKET: u64 = 728;
+const JOINED: u64 = 472;
 /// Segments that are kept as one packet (MAX_SKB_FRAGS).
 const FRAGMENTS: u32 = 17;
 /// What is added to twice of what was taken, in segments.
@@ -37,17 +40,25 @@ pub(super) struct Received {
     pub unread: u32,
     /// Segments behind a gap, with those whose gap this one has closed.
     pub behind: u32,
+    /// Unbroken runs of segments behind a gap.
+    pub runs: u32,
 }
 
-/// The window of a receiver, in segments.
+/// So much data has room in a buffer of these bytes (`tcp_win_from_space`).
+fn data_in(buffer: u64) -> u64 {
+    buffer * SHARE / SHARE_OF
+}
+
+/// The window of a receiver, in bytes of data.
 #[derive(Clone, Debug)]
 pub(super) struct Autotuning {
+    segment: u64,
     /// Of the largest buffer (`tcp_rmem`, third value).
-    most: u32,
-    /// What the buffer has room for (`window_clamp`).
-    bound: u32,
+    most: u64,
+    /// The buffer, with the memory of packets (`sk_rcvbuf`).
+    buffer: u64,
     /// What may be advertised (`rcv_ssthresh`).
-    offered: u32,
+    offered: u64,
     /// Also a segment behind a gap widens the window; without SACK its ACK would be no duplicate.
     grows_behind_gaps: bool,
     /// The round-trip time; zero before the first.
@@ -64,29 +75,44 @@ pub(super) struct Autotuning {
 
 impl Autotuning {
     pub fn new(params: &TcpParams) -> Autotuning {
-        let segments = |bytes: u64| ((bytes / params.segment.0) as u32).clamp(1, params.window.0);
-        let offered = segments(FIRST_WINDOW.saturating_sub(params.segment.0));
+        let segment = params.segment.0.max(1);
+        let most = u64::from(params.window.0) * segment;
+        // Half of the buffer (`tcp_select_initial_window`), of which a segment is kept back (`tcp_init_buffer_space`).
+        let offered = (FIRST_BUFFER / 2).saturating_sub(segment).clamp(segment.min(most), most);
         Autotuning {
-            most: params.window.0,
-            bound: segments(FIRST_BOUND),
+            segment,
+            most,
+            buffer: FIRST_BUFFER,
             offered,
             grows_behind_gaps: params.sack_blocks > 0,
             rtt: Duration::ZERO,
             echo: Time::ZERO,
             timed: None,
-            taken: offered.min(FIRST_FLIGHT),
+            taken: ((offered / segment) as u32).min(FIRST_FLIGHT),
             counted: (1, Time::ZERO),
         }
     }
 
-    /// The window to advertise if nothing waits to be taken.
-    pub fn offered(&self) -> u32 {
-        self.offered.min(self.bound)
+    /// The bytes to advertise if nothing waits to be taken.
+    pub fn offered(&self) -> u64 {
+        self.offered.min(self.bound())
     }
 
-    /// What the buffer has room for.
-    pub fn bound(&self) -> u32 {
-        self.bound
+    /// The bytes of data that the buffer has room for (`window_clamp`).
+    fn bound(&self) -> u64 {
+        data_in(self.buffer).min(self.most)
+    }
+
+    /// The same in segments.
+    pub fn segments(&self) -> u32 {
+        (self.bound() / self.segment) as u32
+    }
+
+    /// The memory of segments in order that wait to be taken, and of others behind a gap.
+    fn memory(&self, unread: u32, behind: u32, runs: u32) -> u64 {
+        let packets = runs + behind.saturating_sub(runs) / FRAGMENTS;
+        let [unread, behind, packets] = [unread, behind, packets.min(behind)].map(u64::from);
+        unread * (self.segment + PACKET) + behind * (self.segment + JOINED) + packets * (PACKET - JOINED)
     }
 
     /// The SYN arrived, or the ACK that completes the handshake.
@@ -98,11 +124,12 @@ impl Autotuning {
     pub fn on_data(&mut self, segment: &Received) -> bool {
         self.measure(segment);
         let gap = segment.expected < segment.highest_end;
-        // A segment in order has yet to be read.
-        let held = segment.unread.max(u32::from(!gap)) + segment.behind;
-        let room = self.bound.saturating_sub(held + self.offered);
+        // A segment in order has yet to be read, one behind a gap is yet to be counted.
+        let (unread, behind) = (segment.unread.max(u32::from(!gap)), segment.behind - u32::from(gap));
+        let free = data_in(self.buffer.saturating_sub(self.memory(unread, behind, segment.runs)));
+        let room = free.min(self.most).saturating_sub(self.offered);
         let grows = room > 0 && (!gap || self.grows_behind_gaps);
-        self.offered += if grows { room.min(2) } else { 0 };
+        self.offered += if grows { room.min(2 * self.segment) } else { 0 };
         grows
     }
 
@@ -130,9 +157,9 @@ impl Autotuning {
     fn grow(&mut self, taken: u32) {
         let (before, now) = (u64::from(self.taken), u64::from(taken));
         self.taken = taken;
-        let steady = 2 * now + CUSHION;
-        let window = steady + 2 * steady * (now - before) / before;
-        self.bound = self.bound.max(u32::try_from(window).unwrap_or(u32::MAX).min(self.most));
+        let steady = (2 * now + CUSHION) * self.segment;
+        let window = steady + 2 * (steady * (now - before) / before);
+        self.buffer = self.buffer.max(window.min(self.most) * SHARE_OF / SHARE);
     }
 
     /// `tcp_rcv_rtt_measure_ts`, and `tcp_rcv_rtt_measure`: a window takes a round trip at least.
@@ -147,7 +174,7 @@ impl Autotuning {
         if let Some((_, at)) = self.timed {
             self.take_sample(segment.now.since(at), false);
         }
-        self.timed = Some((segment.expected + self.offered(), segment.now));
+        self.timed = Some((segment.expected + (self.offered() / self.segment) as u32, segment.now));
     }
 
     /// `tcp_rcv_rtt_update`: a shorter time counts at once, and a longer one by an eighth if it is no window's and nothing
@@ -187,7 +214,12 @@ mod tests {
 
         fn received(&self, echo: Option<Time>) -> Received {
             let (now, expected) = (self.now, self.expected);
-            Received { now, echo, expected, highest_end: expected, unread: 0, behind: 0 }
+            Received { now, echo, expected, highest_end: expected, unread: 0, behind: 0, runs: 0 }
+        }
+
+        /// Bound and window in segments.
+        fn sizes(&self) -> (u32, u32) {
+            (self.window.segments(), (self.window.offered() / 1000) as u32)
         }
 
         /// So many segments a round trip after what they echo.
@@ -200,7 +232,7 @@ mod tests {
                 self.window.on_data(&segment);
                 self.window.on_read(&segment);
             }
-            (self.window.bound(), self.window.offered())
+            self.sizes()
         }
     }
 
@@ -208,9 +240,12 @@ mod tests {
     fn the_first_window_is_half_of_the_buffer_but_for_a_segment() {
         let flow = Flow::new(TcpSpec::default());
         // 131,072 · 170 / 256 = 87,040 B; 65,536 - 1000 B; of the 3,145 segments of 3 MiB.
-        assert_eq!((flow.window.bound(), flow.window.offered(), flow.window.most), (87, 64, 3145));
+        assert_eq!(
+            (flow.window.bound(), flow.window.offered(), flow.window.most),
+            (87_040, 64_536, 3_145_000)
+        );
         let small = Flow::new(TcpSpec { window: Some(Packets(20)), ..TcpSpec::default() });
-        assert_eq!((small.window.bound(), small.window.offered()), (20, 20));
+        assert_eq!(small.sizes(), (20, 20));
     }
 
     #[test]
@@ -218,13 +253,14 @@ mod tests {
         let mut flow = Flow::new(TcpSpec::default());
         // The first segment of a flight ends the count of the flight before. Ten in the first are no more than ten.
         assert_eq!(flow.flight(10), (87, 84));
-        assert_eq!(flow.flight(20), (87, 86), "a segment waits to be read");
+        assert_eq!(flow.flight(20), (87, 85), "a segment waits to be read");
         // 20 in a round trip, 10 before: 56 + 2·56·10/10 = 168. Each of the other 39 segments opens by two.
-        assert_eq!(flow.flight(40), (168, 164));
+        // The buffer is a whole number of bytes, so that its share is a byte less.
+        assert_eq!(flow.flight(40), (167, 163));
         // 40 after 20: 96 + 2·96·20/20 = 288.
-        assert_eq!(flow.flight(80), (288, 287));
+        assert_eq!(flow.flight(80), (287, 286));
         // 80 after 40: 176 + 2·176·40/40 = 528; 59 segments open by two each.
-        assert_eq!(flow.flight(60), (528, 405));
+        assert_eq!(flow.flight(60), (527, 404));
     }
 
     #[test]
@@ -232,7 +268,7 @@ mod tests {
         let mut flow = Flow::new(TcpSpec::default());
         (0..20).for_each(|_| _ = flow.flight(30));
         // 30 after 10: 76 + 2·76·20/10 = 380.
-        assert_eq!(flow.flight(30), (380, 379));
+        assert_eq!(flow.flight(30), (379, 378));
         assert_eq!(flow.window.taken, 30);
     }
 
@@ -240,17 +276,18 @@ mod tests {
     fn the_bound_is_that_of_the_largest_buffer() {
         let mut flow = Flow::new(TcpSpec { window: Some(Packets(100)), ..TcpSpec::default() });
         (0..4).for_each(|_| _ = flow.flight(60));
-        assert_eq!(flow.flight(60), (100, 99));
+        assert_eq!(flow.flight(60), (99, 98));
     }
 
     #[test]
     fn what_is_behind_a_gap_takes_room() {
         let mut flow = Flow::new(TcpSpec::default());
-        let behind = |behind| Received { highest_end: 61, behind, ..flow.received(None) };
+        let behind = |behind| Received { highest_end: 61, behind, runs: 1, ..flow.received(None) };
         let segments = [20, 22].map(behind);
-        // 87 - 20 - 64 = 3, and 87 - 22 - 66 < 0.
+        // 19 packets take 19·1472 + 2·256 B, which leaves room for 68,127 B of data; 64,536 are offered. Then 66,536 are, and
+        // 21 packets leave room for 66,172.
         assert_eq!(segments.map(|segment| flow.window.on_data(&segment)), [true, false]);
-        assert_eq!((flow.window.bound(), flow.window.offered()), (87, 66));
+        assert_eq!(flow.sizes(), (87, 66));
         let variant = serde_json::from_str("\"newreno\"").unwrap();
         let mut flow = Flow::new(TcpSpec { variant, ..TcpSpec::default() });
         assert!(!flow.window.on_data(&segments[0]), "its ACK is to be a duplicate");
@@ -304,6 +341,6 @@ mod tests {
         flow.expected += 50;
         let segment = flow.received(None);
         flow.window.on_read(&segment);
-        assert_eq!((flow.window.bound(), flow.window.counted.0), (87, 1));
+        assert_eq!((flow.window.segments(), flow.window.counted.0), (87, 1));
     }
 }

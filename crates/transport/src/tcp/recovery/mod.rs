@@ -53,6 +53,11 @@ pub(crate) trait LossRecovery {
         state.nxt..state.snd_max
     }
 
+    /// Whether what the window permits waits for the next ACK. Asked before each segment, if bursts may wait.
+    fn waits(&mut self, _state: &mut SendState, _now: Time) -> bool {
+        false
+    }
+
     /// The next segment to send.
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         state.next_segment()

@@ -133,7 +133,7 @@ impl SendState {
         }
         self.control.algorithm().on_idle(&mut self.window, target);
         if self.params.idle_halving && restart_window < self.window.cwnd() && self.window.cwnd() < cwnd {
-            self.timer.start(now, self.rtt.rto()); // idle for one more RTO
+            self.start_timer(now, self.rtt.rto()); // idle for one more RTO
         }
         if self.window.cwnd() != cwnd {
             self.reductions += 1;

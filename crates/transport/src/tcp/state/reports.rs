@@ -3,7 +3,7 @@
 use super::SendState;
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, RecoveryStep, Window};
+use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Found, Pacer, RecoveryStep, Window};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use roamlab_engine::{Duration, Time};
@@ -21,6 +21,9 @@ struct AckReport<'a> {
     inflation: &'a u32,
     lost: &'a u32,
     ece: &'a bool,
+    waited: &'a bool,
+    found: &'a Option<Found>,
+    pacing: &'a Pacer,
     accurate: &'a Option<Box<Accurate>>,
     rtt: &'a RttEstimator,
     sent_segments: &'a Option<Box<SentSegments>>,
@@ -57,6 +60,9 @@ impl AckSource for AckReport<'_> {
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
             segment: self.params.segment.0 as u32,
             has_sack: self.params.sack_blocks > 0,
+            waited: *self.waited,
+            found: *self.found,
+            until_burst: self.pacing.left_to_wait(self.now),
             waiting: self.sent_segments.as_ref().map_or(0, |sent| sent.waiting()),
         }
     }
@@ -66,6 +72,7 @@ impl SendState {
     /// Opens the window for an ACK that expects `una`.
     pub fn grow(&mut self, now: Time) {
         self.open_window(now);
+        self.burst.waited = false;
         self.open_initial_window();
     }
 
@@ -136,6 +143,9 @@ impl SendState {
             inflation: &self.inflation,
             lost: &self.lost,
             ece: &self.ece,
+            waited: &self.burst.waited,
+            found: &self.found,
+            pacing: &self.pacing,
             accurate: &self.accurate,
             rtt: &self.rtt,
             sent_segments: &self.sent_segments,
@@ -188,7 +198,7 @@ impl SendState {
     pub fn end_quota(&mut self, now: Time) {
         if !self.pacing.waits() {
             self.note_app_limited();
-            self.pacing.end_burst(&self.window, now);
+            self.pacing.end_burst(&self.window, self.data_segments(), now);
         }
     }
 

@@ -485,3 +485,28 @@ fn a_restart_begins_with_startup_and_fills_the_path_again() {
     assert_eq!(of(&path).mode, Mode::ProbeBw);
     near(path.run_ms(2000), 1250.0, 40.0);
 }
+
+#[test]
+fn in_linux_it_begins_when_the_syn_is_acknowledged() {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let (mut bbr, mut window) = (Bbr::new(&LINUX), Window::new(1.0, &params));
+    let syn = AckEvent { rtt: Some(MILLISECOND * 40), ..ack(1, 0) };
+    bbr.on_ack(&mut window, &syn);
+    bbr.on_start(&mut window, 10.0);
+    near(window.pacing_rate, MARGIN * HIGH_GAIN * 10.0 / 0.04, 1e-9);
+    assert_eq!((window.cwnd, bbr.max_rate.get(), bbr.delivered), (10.0, 0.0, 1));
+    assert_eq!((bbr.min_rtt, window.limits_itself()), (Some(MILLISECOND * 40), true));
+}
+
+#[test]
+fn in_linux_what_is_found_lost_is_in_flight_no_more_and_the_next_burst_is_waited_for() {
+    let (mut bbr, window) = model();
+    bbr.as_linux = true;
+    let seen = bbr.seen(&AckEvent { found: Some(Found { in_flight: 40, lost: 3 }), ..ack(2, 55) });
+    assert_eq!((seen.in_flight, seen.lost), (40, 3));
+    // 4 ms at 1250 segments per second: five leave. The burst of two counts while the rate is raised.
+    let waits = AckEvent { until_burst: MILLISECOND * 4, ..seen };
+    assert_eq!(bbr.at_departure(40, &window, &waits), 35.0);
+    bbr.pacing_gain = 1.25;
+    assert_eq!(bbr.at_departure(40, &window, &waits), 37.0);
+}

@@ -13,7 +13,7 @@ mod undo;
 mod window;
 
 use crate::params::{Reduction, SpuriousDetection};
-use crate::tcp::cc::RecoveryStep;
+use crate::tcp::cc::{Found, RecoveryStep};
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::recovery::prr::Prr;
@@ -156,23 +156,42 @@ impl LossRecovery for Rack {
         if self.phase == Phase::Recovery {
             self.prr.sent();
         }
+        if is_new {
+            state.continue_burst(now);
+        }
         if self.probe.sent(state, seq, is_new, now) {
             return; // the retransmission timer runs now
         }
         if is_new {
-            self.arm_probe(state, now);
+            let head_sent = self.record.head_sent();
+            self.arm_probe(state, head_sent, now);
         }
+    }
+
+    fn waits(&mut self, state: &mut SendState, now: Time) -> bool {
+        if self.phase != Phase::Open || state.burst.is_leaving() || !state.has_quota() {
+            return false;
+        }
+        if self.probe.is_due_now() || state.retransmit.is_some() {
+            return false;
+        }
+        let room = state.usable_window().saturating_sub(self.record.in_flight(state));
+        room > 0 && state.burst_waits(room, self.record.head_sent(), now)
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         if let Some(seq) = self.probe.take_due(state).or_else(|| state.retransmit.take()) {
             return Some(seq);
         }
-        if !state.has_quota() || self.record.in_flight(state) >= state.usable_window() {
+        let room = state.usable_window().saturating_sub(self.record.in_flight(state));
+        if !state.has_quota() || room == 0 {
             return None;
         }
         let repairs = self.phase != Phase::Open && !self.new_first;
         let lost = if repairs { self.record.next_lost(state.una) } else { None };
+        if lost.is_none() && self.phase != Phase::Open && state.params.tso_deferral {
+            state.begin_burst_of(room);
+        }
         let seq = lost.or_else(|| state.next_new())?;
         state.use_quota();
         Some(seq)
@@ -190,13 +209,13 @@ impl LossRecovery for Rack {
     #[inline(always)]
     fn on_fast_ack(&mut self, state: &mut SendState, now: Time) {
         self.record.on_fast_ack(state, now);
-        self.arm_probe(state, now);
+        self.arm_probe(state, None, now);
     }
 
     #[inline(always)]
     fn on_fast_sent(&mut self, state: &mut SendState, now: Time) {
         self.record.on_new_sent(now);
-        self.arm_probe(state, now);
+        self.arm_probe(state, None, now);
     }
 }
 
@@ -216,6 +235,7 @@ impl Rack {
             state.tail_loss(now);
         }
         self.new_first = false;
+        state.burst.end();
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
         let mut exits = false;
@@ -225,6 +245,9 @@ impl Rack {
         }
         let looks = news.advances_rack || undone;
         let marks = if looks { self.detect(state, now) } else { Marks::default() };
+        if state.params.tso_deferral && state.sent_segments.is_some() {
+            state.found = Some(Found { in_flight: self.record.in_flight(state), lost: marks.count });
+        }
         let finds_loss = match self.phase {
             Phase::Open => self.record.has_lost(state.una),
             Phase::Recovery => false,
@@ -237,7 +260,7 @@ impl Rack {
         } else if advances && (!exits || state.params.follows_linux()) {
             state.grow(now);
         }
-        self.arm_probe(state, now);
+        self.arm_probe(state, None, now);
         state.renew_quota();
     }
 
@@ -273,7 +296,7 @@ impl Rack {
         let Some(sent) = news.reported_sent.filter(|_| state.params.follows_linux()) else { return };
         state.rtt.measure(state.una..state.snd_max, sent, now);
         if self.phase != Phase::Open && self.record.head_sent().is_some_and(|head| sent < head) {
-            state.timer.start(now, state.rtt.rto());
+            state.start_timer(now, state.rtt.rto());
         }
     }
 
@@ -346,7 +369,7 @@ impl Rack {
         match marks.wait {
             Some(wait) => {
                 let slack = probe::slack(&state.params);
-                state.recovery_timer.start(now, wait + slack);
+                state.recovery_timer.start_by(&state.params, now, wait + slack);
                 self.waits_for = Wait::Reordering;
             }
             None if self.waits_for == Wait::Reordering => state.recovery_timer.stop(),
@@ -357,12 +380,12 @@ impl Rack {
 
     /// §7.2: a probe is due some time after the last segment or ACK, if nothing is being repaired.
     #[inline(always)]
-    fn arm_probe(&mut self, state: &mut SendState, now: Time) {
+    fn arm_probe(&mut self, state: &mut SendState, head_sent: Option<Time>, now: Time) {
         if self.waits_for == Wait::Reordering && state.recovery_timer.runs() {
             return;
         }
         let repairs = self.phase != Phase::Open || self.record.reported() > 0;
         self.waits_for = Wait::Probe;
-        self.probe.arm(state, repairs, now);
+        self.probe.arm(state, repairs, head_sent, now);
     }
 }

@@ -45,9 +45,11 @@ impl Probe {
         u32::from(self.end.is_some() && self.repeats)
     }
 
-    /// Sets the timer of the probe, or stops it while a loss is repaired.
+    /// Sets the timer of the probe, or stops it while a loss is repaired. Linux counts the RTO, which the probe is no later
+    /// than, from the transmission of the first outstanding segment if new data has gone out (`head_sent`), and from an ACK
+    /// otherwise (`tcp_schedule_loss_probe`).
     #[inline(always)]
-    pub fn arm(&self, state: &mut SendState, repairs: bool, now: Time) {
+    pub fn arm(&self, state: &mut SendState, repairs: bool, head_sent: Option<Time>, now: Time) {
         let in_flight = state.flight_size();
         let connected = state.una > 0;
         if repairs || in_flight == 0 || !connected || !state.params.tail_loss_probe {
@@ -59,8 +61,14 @@ impl Probe {
             (false, 1) => srtt * 2 + MAX_ACK_DELAY,
             (false, _) => srtt * 2 + slack(&state.params),
         };
-        state.recovery_timer.start(now, pto);
-        state.recovery_timer = state.recovery_timer.earlier(&state.timer);
+        let Some(head) = head_sent.filter(|_| state.params.follows_linux()) else {
+            state.recovery_timer.start_by(&state.params, now, pto);
+            state.recovery_timer = state.recovery_timer.earlier(&state.timer);
+            return;
+        };
+        let left = (head + state.rtt.rto()).since(now);
+        let span = if left > Duration::ZERO { pto.min(left) } else { pto };
+        state.recovery_timer.start_by(&state.params, now, span);
     }
 
     /// The time of the probe has come; whether one is to be sent. No other may be under way.

@@ -1,0 +1,100 @@
+"""A run over the Linux kernel, again and again: no test, but what the tests start.
+
+    python tests/python/kernel_repeats.py [RUNS]
+
+One scenario with one seed: two flows, random loss, a gap. Every second run has a busy loop for each processor.
+Prints how many runs have the tables and the capture of the first one, byte by byte. The exit code is 1 if one has not.
+The tables `tcp` and `variables` are what the kernel says in TCP_INFO, the capture has its headers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import roamlab as rl
+from roamlab.against.cases import Case
+from roamlab.exports import pcapng
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CASE = Case(
+    number=0,
+    control="cubic",
+    kind="two-flows",
+    rate_mbps=5,
+    delay_ms=20,
+    queue_pkts=20,
+    gap_ms=300,
+    loss=0.003,
+    second_start_ms=500,
+)
+
+
+def scenario() -> rl.Scenario:
+    """Loss and a gap for two flows, with everything recorded, for three seconds."""
+    content = CASE.scenario(kernel=True)
+    content["run"]["duration"] = "3 s"
+    content["record"] = {"tcp": True, "packets": True, "variables": True}
+    content["links"][1] |= {"loss": CASE.loss, "reverse_loss": 0}
+    content["links"][1]["changes"] = [{"at": "1500 ms", "up": False}, {"at": "1800 ms", "up": True}]
+    return rl.Scenario.from_dict(content, name="repeats.toml")
+
+
+@contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """So many processes that only take time."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def marks() -> dict[str, str]:
+    """A hash of each table of a run, and of its capture."""
+    results = rl.run(scenario(), 1)
+    found = {}
+    for name in sorted(results.loaders):
+        content = io.BytesIO()
+        results.table(name).write_ipc(content)
+        found[name] = hashlib.sha256(content.getvalue()).hexdigest()
+    capture, packets = pcapng.write(results, ["a", "b"], [])
+    if packets < 1000 or results.tcp.is_empty():
+        raise SystemExit("the run has no packets or no samples")
+    found["capture"] = hashlib.sha256(capture).hexdigest()
+    return found
+
+
+def repeat(runs: int) -> list[list[str]]:
+    """What differs from the first run, for each run."""
+    first = marks()
+    found: list[list[str]] = [[]]
+    for number in range(1, runs):
+        with busy((os.cpu_count() or 1) * (number % 2)):
+            own = marks()
+        found.append([name for name in first | own if first.get(name) != own.get(name)])
+    return found
+
+
+def main() -> int:
+    """Print the count."""
+    found = repeat(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    for number, names in enumerate(found):
+        if names:
+            print(f"run {number} has another {', '.join(names)}")
+    same = sum(not names for names in found)
+    print(f"{same} of {len(found)} runs are the same, {len(found) // 2} of them beside busy loops")
+    return int(same < len(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
