@@ -2,7 +2,7 @@
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{CongestionControl, Found, Pacer, Window};
+use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -46,6 +46,36 @@ pub(crate) enum SendQuota {
     Window(u32),
     /// So many new segments, whatever cwnd says (RFC 5682 §2.1 step 2).
     Beyond(u32),
+}
+
+/// The burst that is leaving.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Burst {
+    /// Segments that are left of it.
+    left: u8,
+    /// It has more than one.
+    several: bool,
+    /// What goes out now is the last of several.
+    ends: bool,
+    /// One waited for the congestion window since the latest growth of that: it was the limit.
+    pub waited: bool,
+}
+
+impl Burst {
+    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
+    pub fn pushes(&mut self) -> bool {
+        std::mem::take(&mut self.ends)
+    }
+
+    /// What the latest input permitted has gone.
+    pub fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether segments of it are left.
+    pub fn is_leaving(&self) -> bool {
+        self.left > 0
+    }
 }
 
 /// The state of a sender that all recoveries share. What every ACK touches stands first and together.
@@ -121,9 +151,7 @@ pub(crate) struct SendState {
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
     pub pacing: Pacer,
-    pub burst: burst::Burst,
-    /// What the loss recovery knows of the network, if the congestion control asks for it.
-    pub found: Option<Found>,
+    pub burst: Burst,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
@@ -177,8 +205,7 @@ impl SendState {
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
             lost: 0,
             pacing: Pacer::of(&params),
-            burst: burst::Burst::default(),
-            found: None,
+            burst: Burst::default(),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,

@@ -14,36 +14,6 @@ const WINDOW_PART: u32 = 3;
 /// Segments of a packet at most (`sk_gso_max_size`).
 const LARGEST_PACKET: u32 = 44;
 
-/// The burst that is leaving.
-#[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct Burst {
-    /// Segments that are left of it.
-    left: u32,
-    /// It has more than one.
-    several: bool,
-    /// What goes out now is the last of several.
-    ends: bool,
-    /// One waited for the congestion window since the latest growth of that: it was the limit.
-    pub waited: bool,
-}
-
-impl Burst {
-    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
-    pub fn pushes(&mut self) -> bool {
-        std::mem::take(&mut self.ends)
-    }
-
-    /// What the latest input permitted has gone.
-    pub fn end(&mut self) {
-        self.left = 0;
-    }
-
-    /// Whether segments of it are left.
-    pub fn is_leaving(&self) -> bool {
-        self.left > 0
-    }
-}
-
 impl SendState {
     /// New data may go, `room` segments by the congestion window: whether they wait. Otherwise a burst begins. `head_sent`:
     /// when the first outstanding segment went out.
@@ -68,7 +38,8 @@ impl SendState {
     }
 
     fn begin_burst(&mut self, segments: u32) {
-        (self.burst.left, self.burst.several) = (segments, segments > 1);
+        let left = u8::try_from(segments).unwrap_or(u8::MAX);
+        (self.burst.left, self.burst.several) = (left, left > 1);
     }
 
     fn may_wait(&self, limit: u32, data: u32, head_sent: Option<Time>, now: Time) -> bool {

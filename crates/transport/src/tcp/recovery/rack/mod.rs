@@ -245,8 +245,11 @@ impl Rack {
         }
         let looks = news.advances_rack || undone;
         let marks = if looks { self.detect(state, now) } else { Marks::default() };
-        if state.params.tso_deferral && state.sent_segments.is_some() {
-            state.found = Some(Found { in_flight: self.record.in_flight(state), lost: marks.count });
+        if state.params.tso_deferral
+            && let Some(in_flight) = state.sent_segments.is_some().then(|| self.record.in_flight(state))
+            && let Some(sent) = &mut state.sent_segments
+        {
+            sent.found = Some(Found { in_flight, lost: marks.count });
         }
         let finds_loss = match self.phase {
             Phase::Open => self.record.has_lost(state.una),
