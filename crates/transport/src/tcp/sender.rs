@@ -284,7 +284,7 @@ impl TcpSender {
             header.flags = header.flags.with(TcpFlags::FIN);
         } else {
             header.payload = self.state.params.segment.0 as u32;
-            if self.state.burst.pushes() {
+            if self.state.window.leaving.pushes() {
                 header.flags = header.flags.with(TcpFlags::PSH);
             }
             if offers {

@@ -48,36 +48,6 @@ pub(crate) enum SendQuota {
     Beyond(u32),
 }
 
-/// The burst that is leaving.
-#[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct Burst {
-    /// Segments that are left of it.
-    left: u8,
-    /// It has more than one.
-    several: bool,
-    /// What goes out now is the last of several.
-    ends: bool,
-    /// One waited for the congestion window since the latest growth of that: it was the limit.
-    pub waited: bool,
-}
-
-impl Burst {
-    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
-    pub fn pushes(&mut self) -> bool {
-        std::mem::take(&mut self.ends)
-    }
-
-    /// What the latest input permitted has gone.
-    pub fn end(&mut self) {
-        self.left = 0;
-    }
-
-    /// Whether segments of it are left.
-    pub fn is_leaving(&self) -> bool {
-        self.left > 0
-    }
-}
-
 /// The state of a sender that all recoveries share. What every ACK touches stands first and together.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -151,7 +121,6 @@ pub(crate) struct SendState {
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
     pub pacing: Pacer,
-    pub burst: Burst,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
@@ -205,7 +174,6 @@ impl SendState {
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
             lost: 0,
             pacing: Pacer::of(&params),
-            burst: Burst::default(),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,

@@ -22,7 +22,7 @@ use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(crate) use pacing::Pacer;
+pub(crate) use pacing::{Burst, Pacer};
 
 /// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
 /// algorithm and a one-line summary with the source.
@@ -55,6 +55,8 @@ pub(crate) struct Window {
     burst: u32,
     /// The algorithm now sends less than the path carries: delivery rates do not measure the path.
     limits_itself: bool,
+    /// The burst that is leaving; here it takes no room of its own.
+    pub leaving: Burst,
     /// Largest cwnd in whole segments.
     max_cwnd: u32,
 }
@@ -69,6 +71,7 @@ impl Window {
             pacing_rate: f64::INFINITY,
             burst: 1,
             limits_itself: false,
+            leaving: Burst::default(),
             max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
         }
     }

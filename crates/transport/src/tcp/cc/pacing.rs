@@ -75,6 +75,36 @@ fn burst(rate: f64, rtt: Duration, segment: u32, least: u32) -> u32 {
     ((bytes / u64::from(segment.max(1))) as u32).max(least)
 }
 
+/// The burst that is leaving.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub(crate) struct Burst {
+    /// Segments that are left of it.
+    pub left: u8,
+    /// It has more than one.
+    pub several: bool,
+    /// What goes out now is the last of several.
+    pub ends: bool,
+    /// One waited for the congestion window since the latest growth of that: it was the limit.
+    pub waited: bool,
+}
+
+impl Burst {
+    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
+    pub fn pushes(&mut self) -> bool {
+        std::mem::take(&mut self.ends)
+    }
+
+    /// What the latest input permitted has gone.
+    pub fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether segments of it are left.
+    pub fn is_leaving(&self) -> bool {
+        self.left > 0
+    }
+}
+
 /// When the next burst may leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacer {

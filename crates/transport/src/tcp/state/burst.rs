@@ -23,7 +23,7 @@ impl SendState {
         let most = self.most_in_burst();
         let limit = room.min(offered);
         if limit > 0 && limit < most && data > 1 && self.may_wait(limit, data, head_sent, now) {
-            self.burst.waited |= room < offered;
+            self.window.leaving.waited |= room < offered;
             return true;
         }
         self.begin_burst(limit.min(most).min(data));
@@ -32,14 +32,14 @@ impl SendState {
 
     /// New data goes in a recovery, where nothing waits: `room` segments by the congestion window.
     pub fn begin_burst_of(&mut self, room: u32) {
-        if !self.burst.is_leaving() {
+        if !self.window.leaving.is_leaving() {
             self.begin_burst(room.min(self.most_in_burst()));
         }
     }
 
     fn begin_burst(&mut self, segments: u32) {
         let left = u8::try_from(segments).unwrap_or(u8::MAX);
-        (self.burst.left, self.burst.several) = (left, left > 1);
+        (self.window.leaving.left, self.window.leaving.several) = (left, left > 1);
     }
 
     fn may_wait(&self, limit: u32, data: u32, head_sent: Option<Time>, now: Time) -> bool {
@@ -68,9 +68,9 @@ impl SendState {
         if !self.params.tso_deferral {
             return;
         }
-        self.burst.left = self.burst.left.saturating_sub(1);
-        if self.burst.left == 0 {
-            self.burst.ends = self.burst.several;
+        self.window.leaving.left = self.window.leaving.left.saturating_sub(1);
+        if self.window.leaving.left == 0 {
+            self.window.leaving.ends = self.window.leaving.several;
             self.pacing.end_burst(&self.window, self.data_segments(), now);
         }
     }

@@ -21,7 +21,6 @@ struct AckReport<'a> {
     inflation: &'a u32,
     lost: &'a u32,
     ece: &'a bool,
-    waited: &'a bool,
     pacing: &'a Pacer,
     accurate: &'a Option<Box<Accurate>>,
     rtt: &'a RttEstimator,
@@ -59,7 +58,7 @@ impl AckSource for AckReport<'_> {
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
             segment: self.params.segment.0 as u32,
             has_sack: self.params.sack_blocks > 0,
-            waited: *self.waited,
+            waited: window.leaving.waited,
             found: self.sent_segments.as_ref().and_then(|sent| sent.found),
             until_burst: self.pacing.left_to_wait(self.now),
             waiting: self.sent_segments.as_ref().map_or(0, |sent| sent.waiting()),
@@ -71,7 +70,7 @@ impl SendState {
     /// Opens the window for an ACK that expects `una`.
     pub fn grow(&mut self, now: Time) {
         self.open_window(now);
-        self.burst.waited = false;
+        self.window.leaving.waited = false;
         self.open_initial_window();
     }
 
@@ -142,7 +141,6 @@ impl SendState {
             inflation: &self.inflation,
             lost: &self.lost,
             ece: &self.ece,
-            waited: &self.burst.waited,
             pacing: &self.pacing,
             accurate: &self.accurate,
             rtt: &self.rtt,

@@ -169,7 +169,7 @@ impl LossRecovery for Rack {
     }
 
     fn waits(&mut self, state: &mut SendState, now: Time) -> bool {
-        if self.phase != Phase::Open || state.burst.is_leaving() || !state.has_quota() {
+        if self.phase != Phase::Open || state.window.leaving.is_leaving() || !state.has_quota() {
             return false;
         }
         if self.probe.is_due_now() || state.retransmit.is_some() {
@@ -235,7 +235,7 @@ impl Rack {
             state.tail_loss(now);
         }
         self.new_first = false;
-        state.burst.end();
+        state.window.leaving.end();
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
         let mut exits = false;
