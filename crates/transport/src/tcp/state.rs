@@ -173,7 +173,7 @@ impl SendState {
             delivered: None,
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
             lost: 0,
-            pacing: Pacer::of(&params),
+            pacing: Pacer::of(params.tso_deferral),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
@@ -460,7 +460,7 @@ impl SendState {
     pub fn restart_persist(&mut self, now: Time) {
         let interval = (self.rtt.rto() * (1 << self.probes.min(16))).min(self.params.max_rto);
         self.probes += 1;
-        self.persist.start_by(&self.params, now, interval);
+        self.persist.start_by(self.params.wheel(), now, interval);
     }
 
     /// Whether an ACK answers a SYN that is a segment.
@@ -479,7 +479,7 @@ impl SendState {
     /// The retransmission timer, or the clock of an idle period, starts.
     #[inline(always)]
     pub fn start_timer(&mut self, now: Time, span: Duration) {
-        self.timer.start_by(&self.params, now, span);
+        self.timer.start_by(self.params.wheel(), now, span);
     }
 
     pub fn restart_timer(&mut self, now: Time) {

@@ -22,7 +22,7 @@ use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(crate) use pacing::{Burst, Pacer};
+pub(crate) use pacing::Pacer;
 
 /// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
 /// algorithm and a one-line summary with the source.
@@ -59,6 +59,36 @@ pub(crate) struct Window {
     pub leaving: Burst,
     /// Largest cwnd in whole segments.
     max_cwnd: u32,
+}
+
+/// The burst that is leaving.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub(crate) struct Burst {
+    /// Segments that are left of it.
+    pub left: u8,
+    /// It has more than one.
+    pub several: bool,
+    /// What goes out now is the last of several.
+    pub ends: bool,
+    /// One waited for the congestion window since the latest growth of that: it was the limit.
+    pub waited: bool,
+}
+
+impl Burst {
+    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
+    pub fn pushes(&mut self) -> bool {
+        std::mem::take(&mut self.ends)
+    }
+
+    /// What the latest input permitted has gone.
+    pub fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether segments of it are left.
+    pub fn is_leaving(&self) -> bool {
+        self.left > 0
+    }
 }
 
 impl Window {

@@ -7,7 +7,6 @@
 //! DEVIATION: Linux also bounds what one flow has in its host's own queue (TSQ: what the rate gives in a millisecond, two
 //! bursts at least). The sender does not know that queue. With pacing a burst waits there.
 
-use crate::params::TcpParams;
 use crate::tcp::cc::Window;
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
@@ -75,36 +74,6 @@ fn burst(rate: f64, rtt: Duration, segment: u32, least: u32) -> u32 {
     ((bytes / u64::from(segment.max(1))) as u32).max(least)
 }
 
-/// The burst that is leaving.
-#[derive(Copy, Clone, PartialEq, Debug, Default)]
-pub(crate) struct Burst {
-    /// Segments that are left of it.
-    pub left: u8,
-    /// It has more than one.
-    pub several: bool,
-    /// What goes out now is the last of several.
-    pub ends: bool,
-    /// One waited for the congestion window since the latest growth of that: it was the limit.
-    pub waited: bool,
-}
-
-impl Burst {
-    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
-    pub fn pushes(&mut self) -> bool {
-        std::mem::take(&mut self.ends)
-    }
-
-    /// What the latest input permitted has gone.
-    pub fn end(&mut self) {
-        self.left = 0;
-    }
-
-    /// Whether segments of it are left.
-    pub fn is_leaving(&self) -> bool {
-        self.left > 0
-    }
-}
-
 /// When the next burst may leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacer {
@@ -121,8 +90,8 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// That of a connection.
-    pub fn of(params: &TcpParams) -> Pacer {
-        Pacer { makes_up: params.tso_deferral, ..Pacer::default() }
+    pub fn of(makes_up: bool) -> Pacer {
+        Pacer { makes_up, ..Pacer::default() }
     }
 
     /// When the next burst could leave by Linux's rule, which may be past.

@@ -372,7 +372,7 @@ impl Rack {
         match marks.wait {
             Some(wait) => {
                 let slack = probe::slack(&state.params);
-                state.recovery_timer.start_by(&state.params, now, wait + slack);
+                state.recovery_timer.start_by(state.params.wheel(), now, wait + slack);
                 self.waits_for = Wait::Reordering;
             }
             None if self.waits_for == Wait::Reordering => state.recovery_timer.stop(),
