@@ -583,6 +583,12 @@ impl TcpParams {
         matches!(self.handshake, Handshake::Syn | Handshake::ThreeWay)
     }
 
+    /// The tick of the wheel that timers are in, if they are.
+    #[inline(always)]
+    pub(crate) fn wheel(&self) -> Option<Duration> {
+        self.timer_wheel.then_some(self.tick)
+    }
+
     /// Whether the SYN/ACK is acknowledged before data goes.
     pub(crate) fn completes_handshake(&self) -> bool {
         self.handshake == Handshake::ThreeWay && self.follows_linux()

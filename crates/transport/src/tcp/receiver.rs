@@ -290,7 +290,7 @@ impl TcpReceiver {
             AckTime::Now => self.acknowledge(now),
             AckTime::After(delay) => {
                 let mut later = Timer::default();
-                later.start_by(&self.params, now, delay);
+                later.start_by(self.params.wheel(), now, delay);
                 self.delayed = self.delayed.earlier(&later);
             }
             AckTime::Compressed => {}

@@ -284,7 +284,7 @@ impl TcpSender {
             header.flags = header.flags.with(TcpFlags::FIN);
         } else {
             header.payload = self.state.params.segment.0 as u32;
-            if self.state.burst.pushes() {
+            if self.state.window.leaving.pushes() {
                 header.flags = header.flags.with(TcpFlags::PSH);
             }
             if offers {
@@ -331,7 +331,7 @@ impl TcpSender {
     pub fn next_deadline(&self) -> Option<Time> {
         let state = &self.state;
         let timers = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
-        timers.earlier(state.pacing.timer()).deadline()
+        timers.earlier(&state.pacing.timer()).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.

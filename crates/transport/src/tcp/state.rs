@@ -2,7 +2,7 @@
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{CongestionControl, Found, Pacer, Window};
+use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -121,9 +121,6 @@ pub(crate) struct SendState {
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
     pub pacing: Pacer,
-    pub burst: burst::Burst,
-    /// What the loss recovery knows of the network, if the congestion control asks for it.
-    pub found: Option<Found>,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
@@ -176,9 +173,7 @@ impl SendState {
             delivered: None,
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
             lost: 0,
-            pacing: Pacer::of(&params),
-            burst: burst::Burst::default(),
-            found: None,
+            pacing: Pacer::of(params.tso_deferral),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
@@ -465,7 +460,7 @@ impl SendState {
     pub fn restart_persist(&mut self, now: Time) {
         let interval = (self.rtt.rto() * (1 << self.probes.min(16))).min(self.params.max_rto);
         self.probes += 1;
-        self.persist.start_by(&self.params, now, interval);
+        self.persist.start_by(self.params.wheel(), now, interval);
     }
 
     /// Whether an ACK answers a SYN that is a segment.
@@ -484,7 +479,7 @@ impl SendState {
     /// The retransmission timer, or the clock of an idle period, starts.
     #[inline(always)]
     pub fn start_timer(&mut self, now: Time, span: Duration) {
-        self.timer.start_by(&self.params, now, span);
+        self.timer.start_by(self.params.wheel(), now, span);
     }
 
     pub fn restart_timer(&mut self, now: Time) {

@@ -1,6 +1,5 @@
 //! A timer is a deadline. The caller may wake the endpoint early.
 
-use crate::params::TcpParams;
 use roamlab_engine::{Duration, Time};
 
 /// Linux's timer wheel (`kernel/time/timer.c`): the deltas in ticks from which on a level is used (LVL_START), and by how
@@ -32,10 +31,10 @@ impl Timer {
     /// As [`start`](Self::start). In Linux it goes off on a tick, and one of more than 62 ticks on every eighth, of more
     /// than 503 on every 64th: never early, and late by up to an eighth.
     #[inline(always)]
-    pub fn start_by(&mut self, params: &TcpParams, now: Time, span: Duration) {
-        match params.timer_wheel {
-            true => self.start_in_wheel(params.tick, now, span),
-            false => self.start(now, span),
+    pub fn start_by(&mut self, wheel: Option<Duration>, now: Time, span: Duration) {
+        match wheel {
+            Some(tick) => self.start_in_wheel(tick, now, span),
+            None => self.start(now, span),
         }
     }
 

@@ -55,8 +55,40 @@ pub(crate) struct Window {
     burst: u32,
     /// The algorithm now sends less than the path carries: delivery rates do not measure the path.
     limits_itself: bool,
+    /// The burst that is leaving; here it takes no room of its own.
+    pub leaving: Burst,
     /// Largest cwnd in whole segments.
     max_cwnd: u32,
+}
+
+/// The burst that is leaving.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub(crate) struct Burst {
+    /// Segments that are left of it.
+    pub left: u8,
+    /// It has more than one.
+    pub several: bool,
+    /// What goes out now is the last of several.
+    pub ends: bool,
+    /// One waited for the congestion window since the latest growth of that: it was the limit.
+    pub waited: bool,
+}
+
+impl Burst {
+    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
+    pub fn pushes(&mut self) -> bool {
+        std::mem::take(&mut self.ends)
+    }
+
+    /// What the latest input permitted has gone.
+    pub fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether segments of it are left.
+    pub fn is_leaving(&self) -> bool {
+        self.left > 0
+    }
 }
 
 impl Window {
@@ -69,6 +101,7 @@ impl Window {
             pacing_rate: f64::INFINITY,
             burst: 1,
             limits_itself: false,
+            leaving: Burst::default(),
             max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
         }
     }

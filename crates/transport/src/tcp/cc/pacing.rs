@@ -7,7 +7,6 @@
 //! DEVIATION: Linux also bounds what one flow has in its host's own queue (TSQ: what the rate gives in a millisecond, two
 //! bursts at least). The sender does not know that queue. With pacing a burst waits there.
 
-use crate::params::TcpParams;
 use crate::tcp::cc::Window;
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
@@ -78,20 +77,21 @@ fn burst(rate: f64, rtt: Duration, segment: u32, least: u32) -> u32 {
 /// When the next burst may leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacer {
-    timer: Timer,
-    /// Segments of the burst that is leaving.
-    left: u32,
+    /// When the next burst could leave, which may be past.
+    next: Time,
+    /// Until then nothing leaves.
+    waits: bool,
     /// As in Linux to the instant: a burst that leaves later than it could makes up for it in the wait for the next one, up
     /// to half of that (`tcp_update_skb_after_send`).
     makes_up: bool,
-    /// When the next burst could leave, if so.
-    next: Time,
+    /// Segments of the burst that is leaving.
+    left: u32,
 }
 
 impl Pacer {
     /// That of a connection.
-    pub fn of(params: &TcpParams) -> Pacer {
-        Pacer { makes_up: params.tso_deferral, ..Pacer::default() }
+    pub fn of(makes_up: bool) -> Pacer {
+        Pacer { makes_up, ..Pacer::default() }
     }
 
     /// When the next burst could leave by Linux's rule, which may be past.
@@ -101,22 +101,27 @@ impl Pacer {
 
     /// How long the next burst has to wait.
     pub fn left_to_wait(&self, now: Time) -> Duration {
-        self.timer.deadline().map_or(Duration::ZERO, |deadline| deadline.since(now))
+        if self.waits { self.next.since(now) } else { Duration::ZERO }
     }
 
     /// Goes off when the next burst may leave.
-    pub fn timer(&self) -> &Timer {
-        &self.timer
+    #[inline(always)]
+    pub fn timer(&self) -> Timer {
+        let mut timer = Timer::default();
+        if self.waits {
+            timer.start(self.next, Duration::ZERO);
+        }
+        timer
     }
 
     /// Whether the next segment has to wait.
     pub fn waits(&self) -> bool {
-        self.timer.runs()
+        self.waits
     }
 
     /// The time of a deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
-        self.timer.expired(now); // what waits goes out next
+        self.waits &= self.next > now; // what waits goes out next
     }
 
     /// Whether a segment is paced that is among the first `number` with data.
@@ -160,9 +165,9 @@ impl Pacer {
                 return;
             }
             wait = wait.saturating_sub(now.since(self.next).min(wait / 2));
-            self.next = now.max(self.next) + wait;
         }
-        self.timer.start(now, wait);
+        let from = if self.makes_up { now.max(self.next) } else { now };
+        (self.next, self.waits) = (from + wait, true);
     }
 }
 

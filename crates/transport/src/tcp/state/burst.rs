@@ -14,36 +14,6 @@ const WINDOW_PART: u32 = 3;
 /// Segments of a packet at most (`sk_gso_max_size`).
 const LARGEST_PACKET: u32 = 44;
 
-/// The burst that is leaving.
-#[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct Burst {
-    /// Segments that are left of it.
-    left: u32,
-    /// It has more than one.
-    several: bool,
-    /// What goes out now is the last of several.
-    ends: bool,
-    /// One waited for the congestion window since the latest growth of that: it was the limit.
-    pub waited: bool,
-}
-
-impl Burst {
-    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
-    pub fn pushes(&mut self) -> bool {
-        std::mem::take(&mut self.ends)
-    }
-
-    /// What the latest input permitted has gone.
-    pub fn end(&mut self) {
-        self.left = 0;
-    }
-
-    /// Whether segments of it are left.
-    pub fn is_leaving(&self) -> bool {
-        self.left > 0
-    }
-}
-
 impl SendState {
     /// New data may go, `room` segments by the congestion window: whether they wait. Otherwise a burst begins. `head_sent`:
     /// when the first outstanding segment went out.
@@ -53,7 +23,7 @@ impl SendState {
         let most = self.most_in_burst();
         let limit = room.min(offered);
         if limit > 0 && limit < most && data > 1 && self.may_wait(limit, data, head_sent, now) {
-            self.burst.waited |= room < offered;
+            self.window.leaving.waited |= room < offered;
             return true;
         }
         self.begin_burst(limit.min(most).min(data));
@@ -62,13 +32,14 @@ impl SendState {
 
     /// New data goes in a recovery, where nothing waits: `room` segments by the congestion window.
     pub fn begin_burst_of(&mut self, room: u32) {
-        if !self.burst.is_leaving() {
+        if !self.window.leaving.is_leaving() {
             self.begin_burst(room.min(self.most_in_burst()));
         }
     }
 
     fn begin_burst(&mut self, segments: u32) {
-        (self.burst.left, self.burst.several) = (segments, segments > 1);
+        let left = u8::try_from(segments).unwrap_or(u8::MAX);
+        (self.window.leaving.left, self.window.leaving.several) = (left, left > 1);
     }
 
     fn may_wait(&self, limit: u32, data: u32, head_sent: Option<Time>, now: Time) -> bool {
@@ -97,9 +68,9 @@ impl SendState {
         if !self.params.tso_deferral {
             return;
         }
-        self.burst.left = self.burst.left.saturating_sub(1);
-        if self.burst.left == 0 {
-            self.burst.ends = self.burst.several;
+        self.window.leaving.left = self.window.leaving.left.saturating_sub(1);
+        if self.window.leaving.left == 0 {
+            self.window.leaving.ends = self.window.leaving.several;
             self.pacing.end_burst(&self.window, self.data_segments(), now);
         }
     }

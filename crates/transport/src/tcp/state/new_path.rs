@@ -26,7 +26,7 @@ impl SendState {
         self.window = Window::new(self.initial_window, &params);
         self.control.algorithm().on_start(&mut self.window, self.initial_window);
         self.rtt = RttEstimator::new(&params, self.rtt.tick_phase());
-        self.pacing = Pacer::of(&params);
+        self.pacing = Pacer::of(params.tso_deferral);
         self.spurious = SpuriousWatch::default();
         self.inflation = 0;
         self.path_from = self.nxt;

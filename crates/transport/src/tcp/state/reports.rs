@@ -3,7 +3,7 @@
 use super::SendState;
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Found, Pacer, RecoveryStep, Window};
+use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Window};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use roamlab_engine::{Duration, Time};
@@ -21,8 +21,6 @@ struct AckReport<'a> {
     inflation: &'a u32,
     lost: &'a u32,
     ece: &'a bool,
-    waited: &'a bool,
-    found: &'a Option<Found>,
     pacing: &'a Pacer,
     accurate: &'a Option<Box<Accurate>>,
     rtt: &'a RttEstimator,
@@ -60,8 +58,8 @@ impl AckSource for AckReport<'_> {
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
             segment: self.params.segment.0 as u32,
             has_sack: self.params.sack_blocks > 0,
-            waited: *self.waited,
-            found: *self.found,
+            waited: window.leaving.waited,
+            found: self.sent_segments.as_ref().and_then(|sent| sent.found),
             until_burst: self.pacing.left_to_wait(self.now),
             waiting: self.sent_segments.as_ref().map_or(0, |sent| sent.waiting()),
         }
@@ -72,7 +70,7 @@ impl SendState {
     /// Opens the window for an ACK that expects `una`.
     pub fn grow(&mut self, now: Time) {
         self.open_window(now);
-        self.burst.waited = false;
+        self.window.leaving.waited = false;
         self.open_initial_window();
     }
 
@@ -143,8 +141,6 @@ impl SendState {
             inflation: &self.inflation,
             lost: &self.lost,
             ece: &self.ece,
-            waited: &self.burst.waited,
-            found: &self.found,
             pacing: &self.pacing,
             accurate: &self.accurate,
             rtt: &self.rtt,

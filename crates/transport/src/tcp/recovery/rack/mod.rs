@@ -169,7 +169,7 @@ impl LossRecovery for Rack {
     }
 
     fn waits(&mut self, state: &mut SendState, now: Time) -> bool {
-        if self.phase != Phase::Open || state.burst.is_leaving() || !state.has_quota() {
+        if self.phase != Phase::Open || state.window.leaving.is_leaving() || !state.has_quota() {
             return false;
         }
         if self.probe.is_due_now() || state.retransmit.is_some() {
@@ -235,7 +235,7 @@ impl Rack {
             state.tail_loss(now);
         }
         self.new_first = false;
-        state.burst.end();
+        state.window.leaving.end();
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
         let mut exits = false;
@@ -245,8 +245,11 @@ impl Rack {
         }
         let looks = news.advances_rack || undone;
         let marks = if looks { self.detect(state, now) } else { Marks::default() };
-        if state.params.tso_deferral && state.sent_segments.is_some() {
-            state.found = Some(Found { in_flight: self.record.in_flight(state), lost: marks.count });
+        if state.params.tso_deferral
+            && let Some(in_flight) = state.sent_segments.is_some().then(|| self.record.in_flight(state))
+            && let Some(sent) = &mut state.sent_segments
+        {
+            sent.found = Some(Found { in_flight, lost: marks.count });
         }
         let finds_loss = match self.phase {
             Phase::Open => self.record.has_lost(state.una),
@@ -369,7 +372,7 @@ impl Rack {
         match marks.wait {
             Some(wait) => {
                 let slack = probe::slack(&state.params);
-                state.recovery_timer.start_by(&state.params, now, wait + slack);
+                state.recovery_timer.start_by(state.params.wheel(), now, wait + slack);
                 self.waits_for = Wait::Reordering;
             }
             None if self.waits_for == Wait::Reordering => state.recovery_timer.stop(),

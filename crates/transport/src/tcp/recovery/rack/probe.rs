@@ -62,13 +62,13 @@ impl Probe {
             (false, _) => srtt * 2 + slack(&state.params),
         };
         let Some(head) = head_sent.filter(|_| state.params.follows_linux()) else {
-            state.recovery_timer.start_by(&state.params, now, pto);
+            state.recovery_timer.start_by(state.params.wheel(), now, pto);
             state.recovery_timer = state.recovery_timer.earlier(&state.timer);
             return;
         };
         let left = (head + state.rtt.rto()).since(now);
         let span = if left > Duration::ZERO { pto.min(left) } else { pto };
-        state.recovery_timer.start_by(&state.params, now, span);
+        state.recovery_timer.start_by(state.params.wheel(), now, span);
     }
 
     /// The time of the probe has come; whether one is to be sent. No other may be under way.
