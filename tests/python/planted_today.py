@@ -84,7 +84,11 @@ class Planted:
         # Both runs are the same until then.
         if self.kind == "RACK mark":
             missing = first_missing(own, int(times[longest] + gaps[longest]))
-            return missing >= 0 and arrival_ns(other, missing) > arrival_ns(own, missing) + _CLEAR_NS
+            if missing < 0 or arrival_ns(other, missing) <= arrival_ns(own, missing) + _CLEAR_NS:
+                return False
+            # The sender without RACK has no probe either: it is the mark only if the probe changes nothing.
+            unprobed = self.results({f"{_T}.tail_loss_probe": False})
+            return abs(arrival_ns(unprobed, missing) - arrival_ns(own, missing)) <= _CLEAR_NS
         others, lengths = silences(other)
         return bool((lengths[others == times[longest]] > gaps[longest] + _CLEAR_NS).any())
 

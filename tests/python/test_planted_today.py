@@ -46,6 +46,12 @@ def _record(
         # Data that was sent on an acknowledgement ended it. The acknowledgement of that data found the losses.
         ({2.05: "rack-mark"}, "tcp", [("RACK mark", 2.05, "losses found by")]),
         ({2.5: "rack-mark"}, "tcp", []),
+        # The acknowledgement of the probe's data found the losses.
+        (
+            {1.95: "tail-loss-probe", 2.05: "rack-mark"},
+            "tcp",
+            [("tail loss probe", 1.95, "ended by"), ("RACK mark", 2.05, "losses found by")],
+        ),
         # A suspect says so.
         ({1.95: "timeout"}, "tcp", []),
         ({1.95: "timeout"}, "quic", [("probe timeout", 1.95, "ended by")]),
