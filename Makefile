@@ -72,11 +72,14 @@ test:
 	$(MAKE) test-python
 	$(MAKE) -j2 fuzz SECONDS=5 FUZZ_PROFILE=dev
 
+# With `--lib` cargo takes what it compiled for all tests; with another choice of targets it compiles most crates again.
+RUNS := --lib --test runs
+
 # Unit tests of all crates, whole runs, and runs held against recorded ones. Clippy and Python are left to `make test`.
 quick:
 	cargo fmt --all --check
 	MAKEFLAGS= cargo test --quiet --locked --workspace --lib --test conformance
-	MAKEFLAGS= cargo test --quiet --locked --package roamlab-world --test runs -- \
+	MAKEFLAGS= cargo test --quiet --locked --workspace $(RUNS) -- \
 	  simulation:: determinism:: forced:: causes:: recovery::
 
 # Random inputs, kills, planted bugs and causes: as many as are asked for once, not at each change.
@@ -86,7 +89,7 @@ deep: mutate mutants crash planted links
 	$(BIN)/python tests/python/kernel_repeats.py 20
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
-	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace --test runs lte::races
+	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) lte::races
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
 
@@ -130,7 +133,7 @@ fuzz-engine:
 	MAKEFLAGS= cargo build --locked --profile $(FUZZ_PROFILE) $(FUZZ_PACKAGES)
 	for target in tcp queues scenarios; do $(FUZZ_BIN) $$target $(SECONDS) $(SEED); done
 	MAKEFLAGS= ROAMLAB_WALKS=$$((100 * $(SECONDS))) \
-	  cargo test --locked --workspace --test runs reached_again
+	  cargo test --locked --workspace $(RUNS) reached_again
 
 fuzz-readers: .venv/.dev .venv/.extension
 	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
@@ -211,7 +214,7 @@ mutants:
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
 differential: .venv/.dev .venv/.extension
-	cargo test --locked --workspace --test runs ns2::
+	cargo test --locked --workspace $(RUNS) ns2::
 	$(BIN)/pytest -n auto tests/differential
 
 # Kills at every call that changes a file, and at 300 random moments, of each command that writes.
