@@ -240,7 +240,7 @@ type History = (Vec<u64>, Vec<(u64, DropReason)>);
 /// A packet that waits: its serial number, its size, and whether it has the mark of forwarded packets.
 type Entry = (u64, u64, bool);
 
-/// A queue beside what must wait in it, which is kept apart from the queue's own counts.
+/// A queue, and a separate count of what must wait in it.
 struct Follower<D> {
     bench: Bench<D>,
     /// By flow, in order of arrival.

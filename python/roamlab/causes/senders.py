@@ -52,10 +52,10 @@ class Part:
 def parts(results: Results, stall: Stall, slow: SlowPeriod | None) -> list[Part]:
     """What ended a stall, or found its losses, and what kept the flow slow then, in order of time."""
     end = max(stall.end_ns, slow.end_ns if slow else 0)
-    found = [] if stall.is_slow else [_ended_by(results, stall)]
-    if not stall.is_slow and (found[0] is None or found[0].kind != MARK):
-        found.append(_found_by(results, stall))
-    found += [_persistent(results, stall, end), _stale(results, stall, slow)]
+    found = [_persistent(results, stall, end), _stale(results, stall, slow)]
+    if not stall.is_slow:
+        ended = _ended_by(results, stall)
+        found += [ended] if ended and ended.kind == MARK else [ended, _found_by(results, stall)]
     return sorted((each for each in found if each), key=lambda each: each.time_ns)
 
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Operations of a history. Each is done five times: in twins, with a short cut and without, and for the estimate.
 const LENGTH: usize = 20_000;
 
-/// Parameters beside the defaults: short queues, short times, every option that changes what a packet does.
+/// Parameters other than the defaults: short queues, short times, every option that changes what a packet does.
 const OTHERS: &[&str] = &[
     "kind = 'droptail'\nlimit = '7 pkt'\nlimit_bytes = '6 kB'",
     "kind = 'droptail'\nlimit = '9 pkt'\ncount_in_service = true",

@@ -159,7 +159,7 @@ impl Detector {
         MarkingState::Average(self.average / self.params.in_unit(Packets(1)))
     }
 
-    /// Goes on from another average; an idle period begins anew.
+    /// Continues from another average; an idle period restarts.
     pub(crate) fn adopt(&mut self, state: &MarkingState, now: Time) {
         if let MarkingState::Average(average) = *state {
             self.average = average * self.params.in_unit(Packets(1));

@@ -278,7 +278,7 @@ fn an_idle_period_decays_the_average() {
 }
 
 #[test]
-fn a_carried_average_is_in_packets_and_its_idle_period_begins_anew() {
+fn a_carried_average_is_in_packets_and_its_idle_period_restarts() {
     for unit in [Unit::Packets, Unit::Bytes] {
         let params = Params { threshold_unit: unit, mean_packet: Bytes(500), ..Params::of(Rules::Floyd1993) };
         let mut detector = Detector::new(params);

@@ -30,7 +30,7 @@ pub fn check(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Proble
     Ok(())
 }
 
-/// Each host has a queue of its own in each cell, of the same discipline, with an estimate that can be carried.
+/// Each host has a separate queue in each cell, of the same discipline, with an estimate that can be carried.
 fn check_estimates(scenario: &Scenario, table: &str, spec: &MobilitySpec) -> Result<(), Problem> {
     let refuse = |message: String| Problem::at(format!("{table}.carry_marking_state"), message);
     let domain = spec.domain();
