@@ -214,7 +214,9 @@ impl Algorithm for Bbr {
 
     /// `bbr_main`.
     fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-        let ack = &self.seen(ack);
+        self.segment = ack.segment;
+        let with_found = self.with_found(ack);
+        let ack = with_found.as_ref().unwrap_or(ack);
         self.lost += ack.lost;
         let rate = ack.rate.filter(|rate| self.min_rtt.is_none_or(|shortest| rate.interval >= shortest));
         match ack.rate {
@@ -291,13 +293,10 @@ impl Algorithm for Bbr {
 }
 
 impl Bbr {
-    /// The event with what Linux's loss recovery has found.
-    fn seen(&mut self, ack: &AckEvent) -> AckEvent {
-        self.segment = ack.segment;
-        match ack.found.filter(|_| self.as_linux) {
-            Some(Found { in_flight, lost }) => AckEvent { in_flight, lost, ..*ack },
-            None => *ack,
-        }
+    /// The event with what Linux's loss recovery has found; `None`: it has found nothing, or does not count.
+    fn with_found(&self, ack: &AckEvent) -> Option<AckEvent> {
+        let Found { in_flight, lost } = ack.found.filter(|_| self.as_linux)?;
+        Some(AckEvent { in_flight, lost, ..*ack })
     }
 
     /// Of so many in flight, those when the next burst leaves (`bbr_packets_in_net_at_edt`).
