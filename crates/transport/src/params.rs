@@ -289,6 +289,9 @@ macro_rules! tcp_knobs {
             /// A burst that the window permits only a part of waits for the next ACK, if that is near, and pacing makes up for a
             /// late burst (Linux `tcp_tso_should_defer`, `tcp_update_skb_after_send`).
             tso_deferral: bool,
+            /// With `tso_deferral`: what the application writes waits in a buffer of two windows, and leaves in the packets in which it
+            /// was written (Linux `tcp_wmem`, `tcp_sndbuf_expand`).
+            send_autotuning: bool,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
@@ -454,6 +457,7 @@ impl TcpParams {
             fack_rampdown: false,
             pacing: false,
             tso_deferral: false,
+            send_autotuning: false,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
             idle_halving: false,
@@ -570,6 +574,7 @@ impl TcpParams {
             timestamps: true,
             receive_autotuning: true,
             tso_deferral: is_rack,
+            send_autotuning: is_rack,
             timer_wheel: true,
             halving: Halving::Whole,
             min_rto: Duration::from_millis(200),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CONTROLS = ("reno", "cubic", "bbr")
 """Congestion controls that both have."""
@@ -36,23 +39,35 @@ class Case:
     second_start_ms: int
     """When the second flow starts, if there is one."""
 
-    def scenario(self, *, kernel: bool) -> dict[str, Any]:
-        """The tables of the scenario, over the kernel or over our model."""
+    @property
+    def flows(self) -> int:
+        """How many there are."""
+        return 2 if self.kind == "two-flows" else 1
+
+    def scenario(
+        self, *, kernel: bool, phases: Sequence[int] = (), later_us: int = 0
+    ) -> dict[str, Any]:
+        """The tables of the scenario, over the kernel or over our model.
+
+        `phases` are BBR's first ones in our flows. All flows start `later_us` later.
+        """
         if kernel:
             transport: dict[str, Any] = {"kind": "linux", "congestion_control": self.control}
         else:
             transport = {"kind": "tcp", "variant": _VARIANTS[self.control], "segment": "1448 B"}
             transport |= {"window": "2885 pkt", "timestamps": True, "receive_autotuning": True}
         starts = [0, self.second_start_ms] if self.kind == "two-flows" else [0]
-        flows = [
+        flows: list[dict[str, Any]] = [
             {
                 "name": f"f{number}",
                 "path": ["a", "b"],
                 "transport": dict(transport),
-                "app": {"kind": "ftp", "start": f"{start} ms"},
+                "app": {"kind": "ftp", "start": f"{1000 * start + later_us} us"},
             }
             for number, start in enumerate(starts)
         ]
+        for flow, phase in zip(flows, phases, strict=False):
+            flow["transport"]["congestion_control"] = {"kind": "bbr", "as_linux": True, "first_phase": phase}
         run = {"duration": f"{SECONDS} s", "profile": "linux-6-bbr" if self.control == "bbr" else "linux-6"}
         return {"run": run, "links": [_ACCESS, self._link()], "flows": flows, "record": {"tcp": True}}
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roamlab.against.cases import CONTROLS, HELD_OUT, Case
-from roamlab.against.measures import GOODPUT_SHARE, Difference, difference
+from roamlab.against.measures import GOODPUT_SHARE, UNKNOWN, Difference, Measures, difference
 from roamlab.against.recordings import Recordings, made
+
+LATER_US = (10, 20, 30, 50, 70, 110, 130, 170)
+"""How much later flows start in the runs that show how sensitive a scenario is."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +29,35 @@ class Summary:
     median: float
     """Of the absolute difference of goodput."""
     worst: float
+    classes: dict[str, int]
+    """Of the runs that are not equal, how many are of which class."""
     causes: dict[str, int]
-    """Of the runs that are not equal, how many first differ for which cause."""
+    """Of those of unknown cause, how many first differ after which repair."""
 
 
 def compare(recordings: Recordings) -> list[tuple[Case, Difference]]:
-    """Run our model in each recorded case."""
-    return [(case, difference(kernel, made(case, kernel=False))) for case, kernel in recordings.runs]
+    """Run our model in each recorded case, and classify the differences."""
+    return [(case, _classified(case, kernel)) for case, kernel in recordings.runs]
+
+
+def _classified(case: Case, kernel: Measures) -> Difference:
+    found = difference(kernel, made(case, kernel.first_phases))
+    if found.equal:
+        return found
+    later = [difference(kernel, made(case, kernel.first_phases, later_us)) for later_us in LATER_US]
+    return replace(found, spread=spread_of([found, *later]), covered=is_covered([found, *later]))
+
+
+def spread_of(runs: list[Difference]) -> float:
+    """How far our goodputs are from each other, over the kernel's."""
+    return max(one.goodput for one in runs) - min(one.goodput for one in runs)
+
+
+def is_covered(runs: list[Difference]) -> bool:
+    """Whether the kernel's goodput and number of timeouts lie between ours, which differ by more than equal runs may."""
+    goodputs, timeouts = [one.goodput for one in runs], [one.timeouts for one in runs]
+    varies = max(goodputs) - min(goodputs) > GOODPUT_SHARE or min(timeouts) < max(timeouts)
+    return varies and min(goodputs) <= 0 <= max(goodputs) and min(timeouts) <= 0 <= max(timeouts)
 
 
 def summarise(compared: list[tuple[Case, Difference]]) -> list[Summary]:
@@ -56,5 +81,6 @@ def _summary(control: str, compared: list[tuple[Case, Difference]]) -> Summary:
         equal=sum(one.equal for one in found),
         median=sizes[len(sizes) // 2] if sizes else 0.0,
         worst=sizes[-1] if sizes else 0.0,
-        causes=dict(Counter(one.cause for one in found if not one.equal).most_common()),
+        classes=dict(Counter(one.kind for one in found if not one.equal).most_common()),
+        causes=dict(Counter(one.cause for one in found if one.kind == UNKNOWN).most_common()),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Measures:
     """Congestion window in segments, each `STEP_MS`."""
     events: list[list[tuple[int, str]]]
     """Events that begin a repair, with their times in ms."""
+    first_phases: list[int] = field(default_factory=list)
+    """Of the kernel's BBR: the random phases with which ProbeBW began. Empty: they are not known."""
 
     def as_json(self) -> dict[str, Any]:
         """For a file."""
@@ -83,6 +85,10 @@ def _sampled(times: list[int], values: list[float], seconds: float, lag_ms: int)
     return sampled
 
 
+EQUAL, CHAOTIC, UNKNOWN = "equal", "chaotic", "unknown"
+"""Classes of runs."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """Our model beside the kernel."""
@@ -95,11 +101,22 @@ class Difference:
     """When a window first differs by more than a tenth and two segments; None: it never does."""
     cause: str
     """What the kernel or our model did last before that."""
+    spread: float | None = None
+    """Of runs that are not equal: how far our goodputs with flows that start some microseconds later are apart."""
+    covered: bool = False
+    """The kernel's goodput and number of timeouts lie between those of these runs."""
 
     @property
     def equal(self) -> bool:
         """Whether goodput and timeouts are equal."""
         return abs(self.goodput) <= GOODPUT_SHARE and self.timeouts == 0
+
+    @property
+    def kind(self) -> str:
+        """The class: equal; chaotic, where a start that is some microseconds later moves our result past the kernel's; unknown."""
+        if self.equal:
+            return EQUAL
+        return CHAOTIC if self.covered else UNKNOWN
 
 
 def difference(kernel: Measures, ours: Measures) -> Difference:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roamlab.against.cases import CONTROLS, SECONDS, Case, cases
 from roamlab.against.measures import SAMPLE_MS, Measures, measure
+from roamlab.against.phases import first_phases
 from roamlab.base.errors import BadInput
 from roamlab.kernel import cache
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 VERSION = "6.12"
 """Of the kernel."""
@@ -36,10 +37,19 @@ class Recordings:
     runs: list[tuple[Case, Measures]]
 
 
-def made(case: Case, *, kernel: bool) -> Measures:
-    """The run of a case, over the kernel or over our model."""
-    scenario = Scenario.from_dict(case.scenario(kernel=kernel), name=f"case {case.number}")
-    return measure(run(scenario, 1), SECONDS, lag_ms=0 if kernel else SAMPLE_MS)
+def recorded(case: Case) -> Measures:
+    """The kernel's run of a case."""
+    tables = case.scenario(kernel=True)
+    tables["record"]["packets"] = case.control == "bbr"
+    results = run(Scenario.from_dict(tables, name=f"case {case.number}"), 1)
+    found = measure(results, SECONDS)
+    return replace(found, first_phases=first_phases(case, results) if case.control == "bbr" else [])
+
+
+def made(case: Case, phases: Sequence[int] = (), later_us: int = 0) -> Measures:
+    """Our run of a case, with these first phases of BBR, and with flows that start so much later."""
+    tables = case.scenario(kernel=False, phases=phases, later_us=later_us)
+    return measure(run(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_ms=SAMPLE_MS)
 
 
 def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recordings:
@@ -56,7 +66,7 @@ def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recording
     runs = []
     for done, case in enumerate(wanted):
         tell(done, len(wanted))
-        runs.append((case, made(case, kernel=True)))
+        runs.append((case, recorded(case)))
     return Recordings(built.name, seed, runs)
 
 

@@ -93,7 +93,7 @@ def _check_tcp(
     if live is not None:
         chosen = found.runs[::live]
         for case, measures in chosen:
-            if recordings.made(case, kernel=True) != measures:
+            if recordings.recorded(case) != measures:
                 raise RoamlabError(f"{other}: the kernel's run of case {case} differs from its recording")
         say(f"live: {len(chosen)} runs are as recorded", err=True)
     compared = comparison.compare(found)

@@ -121,6 +121,14 @@ impl TcpParams {
         if self.timestamps && !self.is_ns2() { 12 } else { 0 }
     }
 
+    /// Bytes of a SYN's options besides timestamps, as Linux has them: MSS, that SACK is permitted (beside timestamps in place of
+    /// their padding), and window scale (`tcp_syn_options`). Others' SYNs have none.
+    pub(crate) fn syn_options(&self) -> u64 {
+        let sack = if self.sack_blocks > 0 && !self.timestamps { 4 } else { 0 };
+        let options = 4 + sack + if self.window_scaling { 4 } else { 0 };
+        if self.follows_linux() { options } else { 0 }
+    }
+
     /// What SACK blocks add to an ACK besides 8 bytes each: nothing, not even kind, length and padding (RFC 2018 §3).
     pub(crate) fn sack_bytes(&self) -> u64 {
         if self.is_ns2() { 0 } else { 4 }

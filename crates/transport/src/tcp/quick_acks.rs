@@ -47,6 +47,10 @@ pub(super) struct Arrival {
     pub pushed: bool,
     /// It widens the window.
     pub widens: bool,
+    /// What waits to be read leaves room for the window (`__tcp_select_window`); otherwise the ACK goes when that is read.
+    pub keeps_window: bool,
+    /// More than half of the room is taken.
+    pub is_half_full: bool,
     /// Segments behind a gap are held now.
     pub gap: bool,
     /// It was in order and has closed the last gap.
@@ -75,6 +79,8 @@ pub(super) struct QuickAcks {
     gap_at: u32,
     at_gap: u32,
     held: u32,
+    /// When the timer of delayed ACKs goes off, which ACKs do not stop (`inet_csk_clear_xmit_timer`).
+    delayed_until: Time,
     /// Goes off when the held ones have to go.
     pub held_until: Timer,
 }
@@ -92,6 +98,7 @@ impl QuickAcks {
             gap_at: 0,
             at_gap: 0,
             held: 0,
+            delayed_until: Time::ZERO,
             held_until: Timer::default(),
         }
     }
@@ -121,10 +128,21 @@ impl QuickAcks {
             self.quick |= 1; // tcp_grow_window
         }
         let unacknowledged = arrival.expected.saturating_sub(arrival.last_ack);
-        if unacknowledged >= 2 || self.quick > 0 || arrival.closes_gap || arrival.pushed {
+        let several = unacknowledged >= 2;
+        let quick = self.quick > 0;
+        if several && arrival.is_half_full {
+            self.quick = 0;
+        }
+        if several && arrival.keeps_window || quick || arrival.closes_gap || arrival.pushed {
             return AckTime::Now;
         }
-        if arrival.gap { self.behind_gap(arrival.expected, now) } else { AckTime::After(self.delay()) }
+        let time = if arrival.gap { self.behind_gap(arrival.expected, now) } else { AckTime::After(self.delay()) };
+        if several { AckTime::Now } else { time } // `tcp_cleanup_rbuf`
+    }
+
+    /// A single segment is acknowledged at this time at the latest.
+    pub fn delay_until(&mut self, time: Time) {
+        self.delayed_until = time;
     }
 
     /// The delay follows the distance of segments.
@@ -158,7 +176,10 @@ impl QuickAcks {
         self.held += 1;
         if !self.held_until.runs() {
             let delay = MOST_COMPRESSION.min(self.rtt / COMPRESSION_PARTS) + COMPRESSION_SLACK;
-            self.held_until.start(now, delay);
+            // Also the timer of delayed ACKs ends the wait, where it runs on (`tcp_delack_timer_handler`).
+            let stale = self.delayed_until.since(now);
+            let ends = if stale > Duration::ZERO { delay.min(stale) } else { delay };
+            self.held_until.start(now, ends);
         }
         AckTime::Compressed
     }
@@ -171,8 +192,11 @@ impl QuickAcks {
         self.held_until.expired(now)
     }
 
-    /// An ACK goes out.
-    pub fn on_ack(&mut self) {
+    /// An ACK goes out. `is_half_full`: more than half of the room is taken, which ends quick ACKs (`__tcp_select_window`).
+    pub fn on_ack(&mut self, is_half_full: bool) {
+        if is_half_full {
+            self.quick = 0;
+        }
         self.held = 0;
         self.held_until.stop();
         if self.quick == 1 {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 mod accurate;
 mod autotuning;
+mod packets;
 
 use accurate::{Accurate, Agreed};
 use autotuning::{Autotuning, Received};
@@ -260,8 +261,19 @@ impl TcpReceiver {
             // What is pushed is acknowledged when the application has taken it, and nothing else waits (`tcp_cleanup_rbuf`).
             let taken = in_order && self.reads_at_once && !gap;
             let pushed = taken && header.flags.has(TcpFlags::PSH);
-            let arrival =
-                Arrival { in_order, is_copy: !fresh, pushed, widens, gap, closes_gap, expected, last_ack };
+            let [keeps_window, is_half_full] = self.room();
+            let arrival = Arrival {
+                in_order,
+                is_copy: !fresh,
+                pushed,
+                widens,
+                keeps_window,
+                is_half_full,
+                gap,
+                closes_gap,
+                expected,
+                last_ack,
+            };
             self.acknowledge_by_linux(&arrival, syn || fin, mark_changes, now);
         } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
             self.delayed.start(now, delay);
@@ -292,6 +304,7 @@ impl TcpReceiver {
                 let mut later = Timer::default();
                 later.start_by(self.params.wheel(), now, delay);
                 self.delayed = self.delayed.earlier(&later);
+                rules.delay_until(self.delayed.deadline().unwrap_or(now));
             }
             AckTime::Compressed => {}
         }
@@ -311,7 +324,7 @@ impl TcpReceiver {
     /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
     pub fn read(&mut self, segments: u32, now: Time) {
         self.unread = self.unread.saturating_sub(segments);
-        let received = self.since(None, now);
+        let received = self.since(0, None, now);
         if let Some(tuning) = &mut self.autotuning {
             tuning.on_read(&received);
         }
@@ -374,8 +387,8 @@ impl TcpReceiver {
         if self.autotuning.is_none() {
             return false;
         }
-        let mut received = self.since(header.timestamps.map(|timestamps| timestamps.echo), now);
-        received.behind += advanced.saturating_sub(1);
+        let echo = header.timestamps.map(|timestamps| timestamps.echo);
+        let mut received = self.since(header.seq, echo, now);
         let Some(tuning) = &mut self.autotuning else { return false };
         if header.flags.has(TcpFlags::SYN) {
             tuning.on_handshake(now);
@@ -383,20 +396,24 @@ impl TcpReceiver {
         if header.payload == 0 {
             return false;
         }
-        let widens = tuning.on_data(&received);
+        let tuned = tuning.on_data(&received);
         if self.reads_at_once && advanced > 0 {
-            received.unread = Autotuning::still_unread(advanced);
+            received.unread = advanced.saturating_sub(tuned.first);
             tuning.on_read(&received);
         }
-        widens
+        tuned.widens
     }
 
-    /// What has been received, and taken by the application.
-    fn since(&self, echo: Option<Time>, now: Time) -> Received {
-        let (expected, highest_end, unread) = (self.received.base(), self.highest_end, self.unread);
-        let behind = self.received.count(expected, highest_end);
-        let runs = self.received.runs(expected, highest_end);
-        Received { now, echo, expected, highest_end, unread, behind, runs }
+    /// Whether what the latest segment found in the buffer leaves room for the window that was offered last, and whether it takes
+    /// more than half.
+    fn room(&self) -> [bool; 2] {
+        let last = u64::from(self.last_window) * self.params.segment.0;
+        self.autotuning.as_ref().map_or([true, false], |tuning| [tuning.has_room_for(last), tuning.is_half_full()])
+    }
+
+    /// What has been received, the segment `seq` as the last one, and taken by the application.
+    fn since(&self, seq: u32, echo: Option<Time>, now: Time) -> Received {
+        Received { now, echo, seq, expected: self.received.base(), unread: self.unread }
     }
 
     /// Segments in order that are kept at most until the application takes them.
@@ -473,8 +490,9 @@ impl TcpReceiver {
     fn acknowledge(&mut self, now: Time) {
         self.queue_bare_ack();
         self.delayed.stop();
+        let [_, is_half_full] = self.room();
         if let Some(rules) = &mut self.quick_acks {
-            rules.on_ack();
+            rules.on_ack(is_half_full);
         }
         self.last_ack = self.received.base();
         let mut sacks = SackBlocks::default();
@@ -492,6 +510,7 @@ impl TcpReceiver {
         option += stamps;
         let syn_due = std::mem::take(&mut self.syn_due);
         let three_way = self.params.handshake == Handshake::ThreeWay;
+        option += if syn_due && three_way { self.params.syn_options() } else { 0 };
         let syn = if syn_due && three_way { TcpFlags::SYN } else { TcpFlags::default() };
         let mut flags = TcpFlags::ACK.with(syn).with(self.echo(syn_due));
         let accecn = match &mut self.accurate {

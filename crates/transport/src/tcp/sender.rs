@@ -259,11 +259,10 @@ impl TcpSender {
         if let Some(third) = self.third_ack(now) {
             return Some(third);
         }
-        let mut waits = self.state.waits_for_timer || self.state.pacing.waits();
-        if self.state.params.tso_deferral && !waits {
-            waits = self.recovery.algorithm().waits(&mut self.state, now);
+        let mut next = self.next_permitted(now);
+        while next.is_none() && self.recovery.algorithm().writes(&mut self.state) {
+            next = self.next_permitted(now);
         }
-        let next = if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) };
         if next.is_none() && !self.state.waits_for_timer {
             self.state.end_quota(now);
         }
@@ -299,6 +298,7 @@ impl TcpSender {
         }
         let params = &self.state.params;
         let size = if header.payload == 0 { self.bare_size() } else { params.data_size(seq) };
+        let size = if syn { Bytes(size.0 + params.syn_options()) } else { size };
         if let Some(accurate) = self.state.accurate.as_ref().filter(|_| seq == 1 && !retransmission) {
             header.accecn = accurate.first_option();
         }
@@ -308,6 +308,15 @@ impl TcpSender {
             ecn && header.payload > 0 && !offers && (!retransmission || params.ns2_ecn_on_retransmissions());
         let ecn = if capable { self.state.codepoint() } else { Ecn::NotEct };
         Some(Segment { header, size, ecn })
+    }
+
+    /// The segment that goes out now, if nothing waits.
+    fn next_permitted(&mut self, now: Time) -> Option<u32> {
+        let mut waits = self.state.waits_for_timer || self.state.pacing.waits();
+        if self.state.params.tso_deferral && !waits {
+            waits = self.recovery.algorithm().waits(&mut self.state, now);
+        }
+        if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) }
     }
 
     /// The ACK of a SYN/ACK, if it goes without data and has not gone yet. Linux sends it when the SYN/ACK arrives. With

@@ -55,18 +55,6 @@ impl SeqSet {
         self.masks(start.max(self.base), end).map(present).sum()
     }
 
-    /// How many unbroken runs `start..end` has.
-    pub fn runs(&self, start: u32, end: u32) -> u32 {
-        let mut before = 0; // the last segment of the word before
-        let mut runs = 0;
-        for (word, mask) in self.masks(start.max(self.base), end) {
-            let bits = self.words.get(word).map_or(0, |bits| bits & mask);
-            runs += (bits & !(bits << 1 | before)).count_ones();
-            before = bits >> (BITS - 1);
-        }
-        runs
-    }
-
     /// Whether the segment is in the set.
     pub fn contains(&self, seq: u32) -> bool {
         seq < self.base || self.count(seq, seq.saturating_add(1)) == 1
@@ -246,12 +234,5 @@ mod tests {
         assert_eq!((set.first_missing(0), set.first_missing(1001), set.words.len()), (0, 1002, 32));
         (0..1000).for_each(|i| assert!(set.insert(2 * i)));
         assert_eq!((set.advance(), set.words.len()), (2000, 0));
-    }
-
-    #[test]
-    fn runs_are_counted_across_words() {
-        let mut set = SeqSet::default();
-        [1, 2, 5, 63, 64, 65, 127, 129].into_iter().for_each(|seq| _ = set.insert(seq));
-        assert_eq!([set.runs(0, 200), set.runs(0, 64), set.runs(64, 128), set.runs(3, 5)], [5, 3, 2, 0]);
     }
 }

@@ -19,6 +19,9 @@ mod cuts;
 mod echoes;
 mod new_path;
 mod reports;
+mod send_buffer;
+
+use send_buffer::SendBuffer;
 
 /// What last reduced the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -94,6 +97,8 @@ pub(crate) struct SendState {
     pub waits_for_timer: bool,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
+    /// The ACK at hand acknowledges what was sent again: in Linux that is measured in the unit of timestamps.
+    pub in_stamps: bool,
     /// The next new segment tells the receiver that the window was cut (CWR).
     pub cwr: bool,
     /// The ACK at hand echoes congestion.
@@ -120,6 +125,8 @@ pub(crate) struct SendState {
     pub accurate: Option<Box<Accurate>>,
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
+    /// What the application has written, if that is bounded as in Linux.
+    buffer: Option<Box<SendBuffer>>,
     pub pacing: Pacer,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
@@ -129,13 +136,23 @@ pub(crate) struct SendState {
     facts: VecDeque<TcpFact>,
 }
 
+/// The time of an echo, if only whole milliseconds of the timestamps are known (`tcp_rtt_tsopt_us`).
+fn in_stamps(echo: Time, now: Time) -> Time {
+    let stamp = |time: Time| time.as_nanos() / 1_000_000;
+    let span = Duration::from_millis((stamp(now) - stamp(echo)).max(1));
+    Time::ZERO + now.since(Time::ZERO).saturating_sub(span)
+}
+
 impl SendState {
     pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
         let window = Window::new(cwnd, &params);
         let mut control = CongestionControl::new(&params.congestion_control);
+        let buffers = params.send_autotuning && params.tso_deferral;
+        let windows = control.algorithm().windows_in_buffer();
         SendState {
+            buffer: buffers.then(|| Box::new(SendBuffer::new(&params, windows))),
             sent_segments: control.algorithm().records_segments(&window).then(Box::default),
             window,
             inflation: 0,
@@ -160,6 +177,7 @@ impl SendState {
             path_from: 0,
             gives_up: false,
             echo: None,
+            in_stamps: false,
             cwr: false,
             ece: false,
             ecn_backoff: false,
@@ -283,7 +301,7 @@ impl SendState {
 
     /// Whether there is data that was never sent, and the receiver takes it.
     pub fn has_new_data(&self) -> bool {
-        self.snd_max < self.receiver_end().min(self.end)
+        self.snd_max < self.receiver_end().min(self.written())
     }
 
     /// One above the highest segment that the receiver takes.
@@ -293,7 +311,7 @@ impl SendState {
 
     /// The next new segment, whatever cwnd says: the application has it and the receiver's window takes it.
     pub fn next_new(&mut self) -> Option<u32> {
-        if self.nxt >= self.receiver_end().min(self.end) {
+        if self.nxt >= self.receiver_end().min(self.written()) {
             return None;
         }
         self.nxt += 1;
@@ -422,6 +440,7 @@ impl SendState {
 
     /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
     fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
+        let echo = if std::mem::take(&mut self.in_stamps) { in_stamps(echo, now) } else { echo };
         if self.params.ns2_ticks() {
             self.rtt.sample(echo, now);
             self.forget_timed_below(ack);
@@ -470,7 +489,10 @@ impl SendState {
 
     /// The ACK of a SYN that had to be sent again (RFC 6298 §5.7).
     pub fn connected_late(&mut self, now: Time) {
-        self.rtt.restart_after_lost_syn();
+        let is_measured = self.params.follows_linux() && self.rtt.srtt() > Duration::ZERO; // `tcp_init_metrics`
+        if !is_measured {
+            self.rtt.restart_after_lost_syn();
+        }
         if self.timer.runs() {
             self.start_timer(now, self.rtt.rto());
         }

@@ -4,13 +4,14 @@
 //! the pacing rate and the window. Gains around the model probe for more rate and drain what that has queued. Losses
 //! change little.
 //!
-//! Rates are in segments per second, as real numbers; the kernel has fixed-point fractions of segments per microsecond.
+//! Rates are in segments per second. With `as_linux` they are the kernel's fixed-point fractions, otherwise real numbers.
 //!
 //! DEVIATION: without `as_linux` what a recovery sends again counts as lost when it is sent, and a lost segment is in flight
 //! until then.
 //! DEVIATION: the kernel's estimate of what is in flight when the next burst leaves subtracts what leaves the network
 //! until then; without `as_linux` the next burst leaves now.
 
+mod fixed;
 mod max_filter;
 mod parts;
 
@@ -30,11 +31,20 @@ pub struct Params {
     /// What surrounds it in Linux 6 too: it begins when the SYN is acknowledged, what is lost leaves what is in flight when
     /// it is found, and what leaves until the next burst counts no more.
     pub as_linux: bool,
+    /// The phase of the cycle of gains with which ProbeBW begins: 0, or 2 to 7. Without it each time another one is drawn, as
+    /// in Linux.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_phase: Option<u32>,
 }
 
 impl Params {
     pub(crate) fn check(&self) -> Result<(), SpecError> {
-        Ok(())
+        match self.first_phase {
+            Some(phase) if phase == DRAINING || phase as usize >= CYCLE.len() => {
+                Err(("first_phase", "no cycle begins with that phase; write 0, or 2 to 7".into()))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -46,6 +56,7 @@ const CWND_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The first phase of a cycle is one of so many at random: not the one that drains.
 const FIRST_PHASES: u64 = 7;
+const DRAINING: u32 = 1;
 /// Round trips that the highest rate is kept.
 const RATE_ROUNDS: u32 = 10;
 /// How long the shortest round-trip time is kept.
@@ -75,9 +86,6 @@ enum Mode {
     ProbeRtt,
 }
 
-/// With what surrounds it in Linux.
-const LINUX: Params = Params { as_linux: true };
-
 /// Where the loss recovery is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Recovery {
@@ -104,7 +112,7 @@ struct Policer {
 /// BBR's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr {
-    as_linux: bool,
+    params: Params,
     mode: Mode,
     max_rate: MaxFilter,
     min_rtt: Option<Duration>,
@@ -144,7 +152,7 @@ pub(crate) struct Bbr {
 impl Bbr {
     pub fn new(params: &Params) -> Bbr {
         Bbr {
-            as_linux: params.as_linux,
+            params: *params,
             mode: Mode::Startup,
             max_rate: MaxFilter::default(),
             min_rtt: None,
@@ -194,6 +202,10 @@ impl Algorithm for Bbr {
         true
     }
 
+    fn windows_in_buffer(&self) -> u64 {
+        3
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.on_other_ack(window, ack);
     }
@@ -202,12 +214,12 @@ impl Algorithm for Bbr {
     /// What leaves before the next ACK counts as limited by the application, which has just written for the first time.
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
         window.cwnd = initial_window;
-        let Some(rtt) = self.min_rtt.filter(|_| self.as_linux) else { return };
+        let Some(rtt) = self.min_rtt.filter(|_| self.params.as_linux) else { return };
         let (min_rtt, min_rtt_at) = (self.min_rtt, self.min_rtt_at);
         let begun =
-            Bbr { min_rtt, min_rtt_at, delivered: 1, round_end: 1, knows_rtt: true, ..Bbr::new(&LINUX) };
+            Bbr { min_rtt, min_rtt_at, delivered: 1, round_end: 1, knows_rtt: true, ..Bbr::new(&self.params) };
         *self = begun;
-        let rate = MARGIN * HIGH_GAIN * initial_window / rtt.as_secs_f64();
+        let rate = fixed::paced(fixed::rate(initial_window as u32, rtt), HIGH_GAIN, self.segment);
         window.pace(rate, rtt, self.segment, 2);
         window.limits_itself = true;
     }
@@ -268,7 +280,7 @@ impl Algorithm for Bbr {
         self.resumes = true;
         self.epoch = AckEpoch::beginning_at(now);
         match self.mode {
-            Mode::ProbeBw => window.pacing_rate = MARGIN * self.rate(),
+            Mode::ProbeBw => window.pacing_rate = self.paced(self.rate(), 1.0),
             Mode::ProbeRtt => self.check_probe_rtt_end(window, now),
             Mode::Startup | Mode::Drain => {}
         }
@@ -286,7 +298,7 @@ impl Algorithm for Bbr {
 
     /// The steps of recoveries for other congestion controls, but for what a timeout of Linux leaves.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
-        if let (true, RecoveryStep::SlowStart(segments)) = (self.as_linux, step) {
+        if let (true, RecoveryStep::SlowStart(segments)) = (self.params.as_linux, step) {
             window.cwnd = segments;
         }
     }
@@ -295,14 +307,14 @@ impl Algorithm for Bbr {
 impl Bbr {
     /// The event with what Linux's loss recovery has found; `None`: it has found nothing, or does not count.
     fn with_found(&self, ack: &AckEvent) -> Option<AckEvent> {
-        let Found { in_flight, lost } = ack.found.filter(|_| self.as_linux)?;
+        let Found { in_flight, lost } = ack.found.filter(|_| self.params.as_linux)?;
         Some(AckEvent { in_flight, lost, ..*ack })
     }
 
     /// Of so many in flight, those when the next burst leaves (`bbr_packets_in_net_at_edt`).
     fn at_departure(&self, in_flight: u32, window: &Window, ack: &AckEvent) -> f64 {
         let burst = if self.pacing_gain > 1.0 { window.burst } else { 0 };
-        let delivered = if self.as_linux { self.rate() * ack.until_burst.as_secs_f64() } else { 0.0 };
+        let delivered = if self.params.as_linux { self.rate() * ack.until_burst.as_secs_f64() } else { 0.0 };
         f64::from((in_flight + burst).saturating_sub(delivered as u32))
     }
 
@@ -326,6 +338,9 @@ impl Bbr {
     /// `bbr_bdp`: segments of the bandwidth-delay product times a gain.
     fn bdp(&self, rate: f64, gain: f64) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return INITIAL_WINDOW };
+        if self.params.as_linux {
+            return fixed::product(rate, min_rtt, gain);
+        }
         rounded_up(rate * min_rtt.as_secs_f64() * gain)
     }
 
@@ -341,6 +356,19 @@ impl Bbr {
         self.quantized(self.bdp(self.max_rate.get(), gain), window)
     }
 
+    /// So many segments in this time.
+    fn measured(&self, segments: u32, time: Duration) -> f64 {
+        match self.params.as_linux {
+            true => fixed::rate(segments, time),
+            false => f64::from(segments) / time.as_secs_f64(),
+        }
+    }
+
+    /// What is paced of a rate.
+    fn paced(&self, rate: f64, gain: f64) -> f64 {
+        if self.params.as_linux { fixed::paced(rate, gain, self.segment) } else { MARGIN * gain * rate }
+    }
+
     /// `bbr_update_bw`.
     fn update_rate(&mut self, rate: Option<&DeliveryRate>, ack: &AckEvent) {
         self.round_start = false;
@@ -352,7 +380,7 @@ impl Bbr {
             self.conserves = false;
         }
         self.sample_policer(ack.lost > 0, rate.app_limited, ack.now, ack.segment);
-        let measured = f64::from(rate.delivered) / rate.interval.as_secs_f64();
+        let measured = self.measured(rate.delivered, rate.interval);
         if !rate.app_limited || measured >= self.max_rate.get() {
             self.max_rate.update(RATE_ROUNDS, self.rounds, measured);
         }
@@ -393,7 +421,7 @@ impl Bbr {
         if !lost || delivered == 0.0 || losses < POLICER_LOSS * delivered || span < Duration::from_millis(1) {
             return;
         }
-        let (rate, before) = (delivered / span.as_secs_f64(), self.policer.rate);
+        let (rate, before) = (self.measured(delivered as u32, span), self.policer.rate);
         let difference = (rate - before).abs();
         let is_like = difference <= POLICER_RATIO * before
             || difference * 8.0 * f64::from(segment) * MARGIN <= POLICER_DIFFERENCE;
@@ -433,7 +461,7 @@ impl Bbr {
             return;
         }
         let is_full_length = ack.now.since(self.cycle_start) > self.min_rtt.unwrap_or_default();
-        let lost = if self.as_linux { ack.lost } else { 0 };
+        let lost = if self.params.as_linux { ack.lost } else { 0 };
         let before = self.at_departure(ack.in_flight + ack.acked + lost, window, ack);
         let is_over = if self.pacing_gain > 1.0 {
             is_full_length && (ack.lost > 0 || before >= self.inflight(self.pacing_gain, window))
@@ -452,11 +480,14 @@ impl Bbr {
         self.cycle_start = now;
     }
 
-    /// ASSUMPTION: the kernel's random number; here it follows from the time at which the mode is entered, so that a run
-    /// is repeatable.
+    /// ASSUMPTION: the kernel's random number; without `first_phase` it follows from the time at which the mode is entered, so
+    /// that a run is repeatable.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
-        self.cycle_index = CYCLE.len() - 1 - (mixed(now) % FIRST_PHASES) as usize;
+        self.cycle_index = match self.params.first_phase {
+            Some(phase) => (phase as usize + CYCLE.len() - 1) % CYCLE.len(),
+            None => CYCLE.len() - 1 - (mixed(now) % FIRST_PHASES) as usize,
+        };
         self.advance_cycle(now);
     }
 
@@ -473,7 +504,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             window.ssthresh = self.inflight(1.0, window).max(2.0);
         }
-        let in_flight = match self.as_linux {
+        let in_flight = match self.params.as_linux {
             true => self.at_departure(ack.in_flight, window, ack),
             false => f64::from(ack.in_flight),
         };
@@ -545,11 +576,11 @@ impl Bbr {
 
     /// `bbr_set_pacing_rate`; before the pipe is full the rate does not fall.
     fn set_pacing_rate(&mut self, window: &mut Window, ack: &AckEvent) {
-        let mut rate = MARGIN * self.pacing_gain * self.rate();
+        let mut rate = self.paced(self.rate(), self.pacing_gain);
         if !self.knows_rtt {
             self.knows_rtt = ack.srtt > Duration::ZERO;
             let rtt = if self.knows_rtt { ack.srtt } else { NOMINAL_RTT };
-            rate = rate.max(MARGIN * HIGH_GAIN * window.cwnd / rtt.as_secs_f64());
+            rate = rate.max(self.paced(self.measured(window.cwnd as u32, rtt), HIGH_GAIN));
         } else if !self.full && window.pacing_rate.is_finite() {
             rate = rate.max(window.pacing_rate);
         }

@@ -66,16 +66,16 @@ pub(crate) struct Window {
 pub(crate) struct Burst {
     /// Segments that are left of it.
     pub left: u8,
-    /// It has more than one.
-    pub several: bool,
-    /// What goes out now is the last of several.
+    /// It ends with PSH: it has more than one, or ends what was written.
+    pub pushes: bool,
+    /// What goes out now is the last one of such a burst.
     pub ends: bool,
     /// One waited for the congestion window since the latest growth of that: it was the limit.
     pub waited: bool,
 }
 
 impl Burst {
-    /// Whether the segment that goes out has PSH: the last one of a burst of several (`__tcp_transmit_skb`).
+    /// Whether the segment that goes out has PSH: the last one of a burst of several, or of what was written (`__tcp_transmit_skb`, `tcp_push`).
     pub fn pushes(&mut self) -> bool {
         std::mem::take(&mut self.ends)
     }
@@ -388,6 +388,11 @@ pub(crate) trait Algorithm {
     /// Whether it has a mode in which it empties the path to measure that (ProbeRTT).
     fn probes_rtt(&self) -> bool {
         false
+    }
+
+    /// The send buffer of Linux in windows (`sndbuf_expand`).
+    fn windows_in_buffer(&self) -> u64 {
+        2
     }
 
     /// The SYN is acknowledged.

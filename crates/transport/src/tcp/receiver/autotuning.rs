@@ -9,6 +9,7 @@
 //! ASSUMPTION: the share of data in the memory of packets (`scaling_ratio`) is 170/256, as measured for segments of 1448 B
 //! in a kernel 6.12. It depends on the driver.
 
+use super::packets::{PACKET, Packets};
 use crate::params::TcpParams;
 use roamlab_engine::{Duration, Time};
 
@@ -16,16 +17,12 @@ use roamlab_engine::{Duration, Time};
 const FIRST_BUFFER: u64 = 131_072;
 const SHARE: u64 = 170;
 const SHARE_OF: u64 = 256;
-/// What a packet takes in the buffer besides its data; of those behind a gap that follow each other the first one alone has
-/// it all (`skb_try_coalesce`).
-const PACKET: u64 = 728;
-const JOINED: u64 = 472;
-/// Segments that are kept as one packet (MAX_SKB_FRAGS).
-const FRAGMENTS: u32 = 17;
 /// What is added to twice of what was taken, in segments.
 const CUSHION: u64 = 16;
 /// Segments that the first flight is taken to have (TCP_INIT_CWND).
 const FIRST_FLIGHT: u32 = 10;
+/// The unit of timestamps (TCP_TS_HZ).
+const STAMP: u64 = 1_000_000;
 
 /// A segment with data, and what the receiver has since.
 #[derive(Copy, Clone, Debug)]
@@ -33,15 +30,20 @@ pub(super) struct Received {
     pub now: Time,
     /// The time that it echoes.
     pub echo: Option<Time>,
-    /// The next segment expected, and one above the highest that arrived.
+    /// The segment, and the next one expected since.
+    pub seq: u32,
     pub expected: u32,
-    pub highest_end: u32,
     /// Segments that the application has not taken.
     pub unread: u32,
-    /// Segments behind a gap, with those whose gap this one has closed.
-    pub behind: u32,
-    /// Unbroken runs of segments behind a gap.
-    pub runs: u32,
+}
+
+/// What a segment does.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Tuned {
+    /// It widens the window.
+    pub widens: bool,
+    /// In order: segments of the packet that is read first.
+    pub first: u32,
 }
 
 /// So much data has room in a buffer of these bytes (`tcp_win_from_space`).
@@ -59,6 +61,10 @@ pub(super) struct Autotuning {
     buffer: u64,
     /// What may be advertised (`rcv_ssthresh`).
     offered: u64,
+    /// Bytes of data that the buffer had room for at the latest segment (`tcp_space`).
+    free: u64,
+    /// What is behind a gap.
+    packets: Packets,
     /// Also a segment behind a gap widens the window; without SACK its ACK would be no duplicate.
     grows_behind_gaps: bool,
     /// The round-trip time; zero before the first.
@@ -84,6 +90,8 @@ impl Autotuning {
             most,
             buffer: FIRST_BUFFER,
             offered,
+            free: data_in(FIRST_BUFFER),
+            packets: Packets::default(),
             grows_behind_gaps: params.sack_blocks > 0,
             rtt: Duration::ZERO,
             echo: Time::ZERO,
@@ -108,11 +116,14 @@ impl Autotuning {
         (self.bound() / self.segment) as u32
     }
 
-    /// The memory of segments in order that wait to be taken, and of others behind a gap.
-    fn memory(&self, unread: u32, behind: u32, runs: u32) -> u64 {
-        let packets = runs + behind.saturating_sub(runs) / FRAGMENTS;
-        let [unread, behind, packets] = [unread, behind, packets.min(behind)].map(u64::from);
-        unread * (self.segment + PACKET) + behind * (self.segment + JOINED) + packets * (PACKET - JOINED)
+    /// Whether a window of so many bytes need not become smaller (`__tcp_select_window`).
+    pub fn has_room_for(&self, window: u64) -> bool {
+        self.free.min(self.offered) >= window
+    }
+
+    /// Whether more than half of the room is taken.
+    pub fn is_half_full(&self) -> bool {
+        self.free < self.bound() / 2
     }
 
     /// The SYN arrived, or the ACK that completes the handshake.
@@ -120,23 +131,21 @@ impl Autotuning {
         self.counted.1 = now;
     }
 
-    /// A segment with data arrived for the first time; whether it widens the window.
-    pub fn on_data(&mut self, segment: &Received) -> bool {
+    /// A segment with data arrived for the first time.
+    pub fn on_data(&mut self, segment: &Received) -> Tuned {
         self.measure(segment);
-        let gap = segment.expected < segment.highest_end;
-        // A segment in order has yet to be read, one behind a gap is yet to be counted.
-        let (unread, behind) = (segment.unread.max(u32::from(!gap)), segment.behind - u32::from(gap));
-        let free = data_in(self.buffer.saturating_sub(self.memory(unread, behind, segment.runs)));
+        let gap = segment.seq >= segment.expected;
+        // A segment in order has yet to be read. One behind a gap counts only if it has joined a packet there.
+        let behind = self.packets.memory(self.segment);
+        let joins = gap && self.packets.take(segment.seq);
+        let behind = if joins { self.packets.memory(self.segment) } else { behind };
+        let unread = u64::from(segment.unread.max(u32::from(!gap))) * (self.segment + PACKET);
+        let free = data_in(self.buffer.saturating_sub(unread + behind));
+        self.free = free;
         let room = free.min(self.most).saturating_sub(self.offered);
-        let grows = room > 0 && (!gap || self.grows_behind_gaps);
-        self.offered += if grows { room.min(2 * self.segment) } else { 0 };
-        grows
-    }
-
-    /// Of `advanced` segments, all of which are read at once, those that wait when the first of them are counted. Segments
-    /// behind a gap are in packets of 17 fragments; a segment that closes the gap joins them if there is room.
-    pub fn still_unread(advanced: u32) -> u32 {
-        if advanced > FRAGMENTS { advanced - 1 } else { 0 }
+        let widens = room > 0 && (!gap || self.grows_behind_gaps);
+        self.offered += if widens { room.min(2 * self.segment) } else { 0 };
+        Tuned { widens, first: if gap { 0 } else { self.packets.close(segment.expected) } }
     }
 
     /// The application has taken data (`tcp_rcv_space_adjust`).
@@ -164,9 +173,13 @@ impl Autotuning {
 
     /// `tcp_rcv_rtt_measure_ts`, and `tcp_rcv_rtt_measure`: a window takes a round trip at least.
     fn measure(&mut self, segment: &Received) {
-        if let Some(echo) = segment.echo.filter(|echo| *echo != Time::ZERO && *echo != self.echo) {
+        let stamp = |time: Time| time.as_nanos() / STAMP;
+        if let Some(echo) = segment.echo.filter(|&echo| echo != Time::ZERO && stamp(echo) != stamp(self.echo)) {
             self.echo = echo;
-            self.take_sample(segment.now.since(echo), segment.unread == 0);
+            let stamps = stamp(segment.now) - stamp(echo);
+            if stamps > 0 {
+                self.take_sample(Duration::from_nanos(stamps * STAMP), segment.unread == 0);
+            }
         }
         if self.timed.is_some_and(|(end, _)| segment.expected < end) {
             return;
@@ -214,7 +227,7 @@ mod tests {
 
         fn received(&self, echo: Option<Time>) -> Received {
             let (now, expected) = (self.now, self.expected);
-            Received { now, echo, expected, highest_end: expected, unread: 0, behind: 0, runs: 0 }
+            Received { now, echo, seq: expected - 1, expected, unread: 0 }
         }
 
         /// Bound and window in segments.
@@ -282,20 +295,18 @@ mod tests {
     #[test]
     fn what_is_behind_a_gap_takes_room() {
         let mut flow = Flow::new(TcpSpec::default());
-        let behind = |behind| Received { highest_end: 61, behind, runs: 1, ..flow.received(None) };
-        let segments = [20, 22].map(behind);
-        // 19 packets take 19·1472 + 2·256 B, which leaves room for 68,127 B of data; 64,536 are offered. Then 66,536 are, and
-        // 21 packets leave room for 66,172.
-        assert_eq!(segments.map(|segment| flow.window.on_data(&segment)), [true, false]);
-        assert_eq!(flow.sizes(), (87, 66));
+        let first = Received { seq: 2, ..flow.received(None) };
+        let mut widens = Vec::new();
+        for seq in 2..22 {
+            widens.push(flow.window.on_data(&Received { seq, ..first }).widens);
+        }
+        // n segments in one packet take 256 + 1472·n B, which leaves room for 86,870 - 977·n of data. Before the n-th
+        // 62,536 + 2000·n are offered: there is room up to n = 8.
+        assert_eq!(widens.iter().filter(|&&widens| widens).count(), 8);
+        assert!(widens[..8].iter().all(|&widens| widens));
         let variant = serde_json::from_str("\"newreno\"").unwrap();
         let mut flow = Flow::new(TcpSpec { variant, ..TcpSpec::default() });
-        assert!(!flow.window.on_data(&segments[0]), "its ACK is to be a duplicate");
-    }
-
-    #[test]
-    fn a_closed_gap_is_counted_by_its_first_packet() {
-        assert_eq!([1, 2, 17, 18, 60].map(Autotuning::still_unread), [0, 0, 0, 17, 59]);
+        assert!(!flow.window.on_data(&first).widens, "its ACK is to be a duplicate");
     }
 
     #[test]

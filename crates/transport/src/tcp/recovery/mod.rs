@@ -58,6 +58,11 @@ pub(crate) trait LossRecovery {
         false
     }
 
+    /// Nothing more leaves now: the application may write. Whether more may leave then.
+    fn writes(&mut self, _state: &mut SendState) -> bool {
+        false
+    }
+
     /// The next segment to send.
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         state.next_segment()

@@ -1,8 +1,7 @@
 //! Bursts as Linux's segmentation offload makes them, in so far as the network sees them. One that the window permits only a
 //! part of waits for the next ACK, if that is near (`tcp_tso_should_defer` in `tcp_output.c`).
 //!
-//! ASSUMPTION: what the application has written is in packets of more segments than a burst has (`tcp_sendmsg_locked`), so
-//! that no burst is short because a packet ends.
+//! A burst is of one packet of the [send buffer](super::send_buffer). Without that all data is in one.
 
 use super::SendState;
 use roamlab_engine::{Duration, Time};
@@ -11,45 +10,59 @@ use roamlab_engine::{Duration, Time};
 const RECENT: Duration = Duration::from_millis(1);
 /// This part of the window does not wait (`tcp_tso_win_divisor`).
 const WINDOW_PART: u32 = 3;
-/// Segments of a packet at most (`sk_gso_max_size`).
-const LARGEST_PACKET: u32 = 44;
 
 impl SendState {
     /// New data may go, `room` segments by the congestion window: whether they wait. Otherwise a burst begins. `head_sent`:
     /// when the first outstanding segment went out.
     pub fn burst_waits(&mut self, room: u32, head_sent: Option<Time>, now: Time) -> bool {
-        let offered = self.peer_end.saturating_sub(self.nxt);
-        let data = self.end.saturating_sub(self.nxt);
-        let most = self.most_in_burst();
-        let limit = room.min(offered);
-        if limit > 0 && limit < most && data > 1 && self.may_wait(limit, data, head_sent, now) {
-            self.window.leaving.waited |= room < offered;
+        let pushes_one = self.pushes_one();
+        if pushes_one == Some(true) {
             return true;
         }
-        self.begin_burst(limit.min(most).min(data));
+        let offered = self.peer_end.saturating_sub(self.nxt);
+        let most = self.most_in_burst();
+        let quota = self.quota(room).min(most);
+        let (packet, is_last) = self.next_packet(quota);
+        let limit = room.min(offered);
+        let is_part = limit > 0 && limit < most && packet > 1 && pushes_one.is_none();
+        if is_part && self.may_wait(limit, packet, is_last, head_sent, now) {
+            self.window.leaving.waited |= room < offered && room <= packet;
+            return true;
+        }
+        self.begin_burst(offered.min(quota).min(packet), room);
         false
+    }
+
+    /// Of `room` in the window, what one burst takes: half of the window at most (`tcp_cwnd_test`).
+    fn quota(&self, room: u32) -> u32 {
+        room.min((self.window.cwnd() as u32 / 2).max(1))
     }
 
     /// New data goes in a recovery, where nothing waits: `room` segments by the congestion window.
     pub fn begin_burst_of(&mut self, room: u32) {
         if !self.window.leaving.is_leaving() {
-            self.begin_burst(room.min(self.most_in_burst()));
+            let most = self.most_in_burst().min(self.peer_end.saturating_sub(self.nxt));
+            let quota = self.quota(room).min(most);
+            let (packet, _) = self.next_packet(quota);
+            self.begin_burst(quota.min(packet), room);
         }
     }
 
-    fn begin_burst(&mut self, segments: u32) {
+    fn begin_burst(&mut self, segments: u32, room: u32) {
         let left = u8::try_from(segments).unwrap_or(u8::MAX);
-        (self.window.leaving.left, self.window.leaving.several) = (left, left > 1);
+        let pushes = self.take_from_buffer(segments, room) || left > 1;
+        (self.window.leaving.left, self.window.leaving.pushes) = (left, pushes);
     }
 
-    fn may_wait(&self, limit: u32, data: u32, head_sent: Option<Time>, now: Time) -> bool {
+    /// Whether `limit` segments of a packet may wait. `is_last`: nothing is written behind it.
+    fn may_wait(&self, limit: u32, packet: u32, is_last: bool, head_sent: Option<Time>, now: Time) -> bool {
         let window = (self.window.cwnd() as u32).min(self.peer_end.saturating_sub(self.una));
-        let is_last = data <= LARGEST_PACKET && (limit > data || self.fin.is_some());
+        let goes = if is_last { limit > packet && self.fin.is_some() } else { limit >= packet };
         let srtt = self.rtt.srtt();
         let ack_is_near = |head: Time| head + srtt <= now + (srtt / 2).min(RECENT);
         now.since(self.last_sent.max(self.pacing.next())) <= RECENT
             && limit * WINDOW_PART < window
-            && !is_last
+            && !goes
             && head_sent.is_some_and(ack_is_near)
     }
 
@@ -68,9 +81,12 @@ impl SendState {
         if !self.params.tso_deferral {
             return;
         }
+        if self.window.leaving.left == 0 {
+            self.take_probe_from_buffer();
+        }
         self.window.leaving.left = self.window.leaving.left.saturating_sub(1);
         if self.window.leaving.left == 0 {
-            self.window.leaving.ends = self.window.leaving.several;
+            self.window.leaving.ends = std::mem::take(&mut self.window.leaving.pushes);
             self.pacing.end_burst(&self.window, self.data_segments(), now);
         }
     }

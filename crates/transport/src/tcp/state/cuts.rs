@@ -93,12 +93,17 @@ impl SendState {
         let reduced_by_echo =
             self.last_reduction == LastReduction::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
         let already_reduced = self.params.ns2_echo_keeps_ssthresh() && reduced_by_echo;
-        if self.una == 0 && self.params.lost_first_reduces() {
-            self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
+        // RFC 5681 §3.1: after the loss of a SYN. In Linux after that of two (`tcp_init_transfer`), and what a lost SYN reduces is
+        // forgotten with the connection (`tcp_init_metrics`).
+        let of_linux = self.una == 0 && self.params.has_syn() && self.params.follows_linux();
+        if self.una == 0 && self.params.lost_first_reduces() && !(of_linux && self.timeouts == 0) {
+            self.initial_window = 1.0;
         }
         let idle = self.flight_size() == 0;
         self.timeouts += u32::from(!idle);
-        self.reduce(Loss::Timeout, already_reduced, 0.0, now);
+        if !of_linux {
+            self.reduce(Loss::Timeout, already_reduced, 0.0, now);
+        }
         self.timed_out = Some(self.una);
         self.rtt.back_off();
         self.go_back(now);

@@ -215,6 +215,9 @@ impl SendState {
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
         self.pacing.sent(&self.window, self.data_segments(), now);
+        if retransmission && self.params.tso_deferral && self.ends_packet(seq + 1) {
+            self.pacing.end_burst(&self.window, self.data_segments(), now); // `tcp_retransmit_skb` sends a packet
+        }
     }
 
     /// These segments are lost, other than what the receiver holds, and wait to be sent again.

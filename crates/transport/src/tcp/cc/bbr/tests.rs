@@ -501,7 +501,7 @@ fn in_linux_it_begins_when_the_syn_is_acknowledged() {
 #[test]
 fn in_linux_what_is_found_lost_is_in_flight_no_more_and_the_next_burst_is_waited_for() {
     let (mut bbr, window) = model();
-    bbr.as_linux = true;
+    bbr.params.as_linux = true;
     let seen =
         bbr.with_found(&AckEvent { found: Some(Found { in_flight: 40, lost: 3 }), ..ack(2, 55) }).unwrap();
     assert_eq!((seen.in_flight, seen.lost), (40, 3));

@@ -63,6 +63,7 @@ pub(crate) struct Rack {
 impl LossRecovery for Rack {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         let news = self.record.on_ack(state, header, now);
+        state.in_stamps = news.acknowledges_repeat && state.params.follows_linux();
         if self.phase == Phase::Recovery && header.ack < state.recovery_point {
             state.advance_partially(header.ack, true, now);
         } else {
@@ -179,6 +180,11 @@ impl LossRecovery for Rack {
         room > 0 && state.burst_waits(room, self.record.head_sent(), now)
     }
 
+    fn writes(&mut self, state: &mut SendState) -> bool {
+        let repairs = self.phase != Phase::Open && self.record.waits_to_repeat(state.una);
+        state.write(self.record.in_flight(state), repairs)
+    }
+
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         if let Some(seq) = self.probe.take_due(state).or_else(|| state.retransmit.take()) {
             return Some(seq);
@@ -236,6 +242,7 @@ impl Rack {
         }
         self.new_first = false;
         state.window.leaving.end();
+        state.acknowledge_in_buffer(header);
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
         let mut exits = false;

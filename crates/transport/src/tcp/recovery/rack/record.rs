@@ -14,6 +14,8 @@ use std::ops::Range;
 pub(super) struct News {
     /// Segments delivered, by the ACK itself or by its blocks.
     pub delivered: u32,
+    /// The ACK itself acknowledges a segment that was sent again.
+    pub acknowledges_repeat: bool,
     /// A segment sent once has arrived behind one sent later.
     pub reordered: bool,
     /// A segment sent once, below the recovery point, has arrived.
@@ -170,6 +172,7 @@ impl Record {
             self.board.insert(start, end);
         }
         for seq in self.base..ack {
+            news.acknowledges_repeat |= self.repeats.contains_key(&seq);
             if !self.board.contains(seq) {
                 self.deliver(seq, fack, state, &mut news, now);
             }
@@ -321,6 +324,11 @@ impl Record {
     /// Whether a segment is lost, sent again or not.
     pub fn has_lost(&self, una: u32) -> bool {
         self.board.holes(una, self.over_below) > 0 || !self.lost_again.is_empty()
+    }
+
+    /// Whether a lost segment is not on its way again (`lost_out` > `retrans_out`).
+    pub fn waits_to_repeat(&self, una: u32) -> bool {
+        self.board.holes(self.waiting(una).start, self.over_below) > 0 || !self.lost_again.is_empty()
     }
 
     /// The lowest lost segment that is not on its way again.

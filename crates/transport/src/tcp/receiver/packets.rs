@@ -1,0 +1,85 @@
+//! The segments behind a gap in packets, as Linux keeps them: those that follow each other are joined (`tcp_data_queue_ofo`,
+//! `tcp_try_coalesce`, `tcp_ofo_queue` in `net/ipv4/tcp_input.c`).
+
+/// What a packet takes in the buffer besides its data, and what a segment takes that has joined one (`skb_try_coalesce`).
+pub(super) const PACKET: u64 = 728;
+const JOINED: u64 = 472;
+/// Segments that join a packet at most (MAX_SKB_FRAGS).
+const MOST_JOINED: u32 = 17;
+
+/// The packets behind the first gap, from first segment to one above the last, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packets(Vec<(u32, u32)>);
+
+impl Packets {
+    /// Takes a segment behind a gap. Whether it joins the packet that ends before it; otherwise it is one of its own.
+    pub fn take(&mut self, seq: u32) -> bool {
+        let place = self.0.partition_point(|&(start, _)| start <= seq);
+        if let Some(before) = place.checked_sub(1).and_then(|last| self.0.get_mut(last))
+            && before.1 == seq
+            && before.1 - before.0 <= MOST_JOINED
+        {
+            before.1 += 1;
+            return true;
+        }
+        self.0.insert(place, (seq, seq + 1));
+        false
+    }
+
+    /// A segment has arrived in order, and all below `expected` is. Segments of the packet that the application reads first:
+    /// the new one, and those that can join it.
+    pub fn close(&mut self, expected: u32) -> u32 {
+        let closed = self.0.partition_point(|&(start, _)| start < expected);
+        let mut first = 1;
+        let mut is_last = true;
+        for (start, end) in self.0.drain(..closed) {
+            // The first segment of a packet takes a place too, which its data had in it.
+            is_last &= first - 1 + (end - start - 1) < MOST_JOINED;
+            first += if is_last { end - start } else { 0 };
+        }
+        first
+    }
+
+    /// The memory of all of them, with so many bytes of data in a segment.
+    pub fn memory(&self, segment: u64) -> u64 {
+        self.0
+            .iter()
+            .map(|&(start, end)| segment + PACKET + u64::from(end - start - 1) * (segment + JOINED))
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eighteen_segments_are_in_a_packet_and_the_next_one_begins_another() {
+        let mut packets = Packets::default();
+        let joined: Vec<bool> = (5..24).map(|seq| packets.take(seq)).collect();
+        assert_eq!((joined[0], joined[1], joined[17], joined[18]), (false, true, true, false));
+        // 18 · 1448 + 728 + 17 · 472, and 1448 + 728.
+        assert_eq!(packets.memory(1448), 26_064 + 728 + 8_024 + 2_176);
+    }
+
+    #[test]
+    fn a_segment_joins_what_is_before_it_and_never_what_is_behind() {
+        let mut packets = Packets::default();
+        assert_eq!([7, 9, 8, 6].map(|seq| packets.take(seq)), [false, false, true, false]);
+        assert_eq!(packets.0, [(6, 7), (7, 9), (9, 10)]);
+    }
+
+    #[test]
+    fn a_closed_gap_is_read_packet_by_packet() {
+        let closed = |count: u32| {
+            let mut packets = Packets::default();
+            (5..5 + count).for_each(|seq| _ = packets.take(seq));
+            packets.close(5 + count)
+        };
+        // 17 join the segment that closes the gap. A packet of 18 has 17 that had joined it, and does not.
+        assert_eq!([closed(0), closed(1), closed(17), closed(18), closed(40)], [1, 2, 18, 1, 1]);
+        let mut packets = Packets::default();
+        [5, 6, 9, 10].into_iter().for_each(|seq| _ = packets.take(seq));
+        assert_eq!((packets.close(7), packets.0.clone()), (3, vec![(9, 11)]), "those behind the next gap stay");
+    }
+}
