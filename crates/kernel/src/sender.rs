@@ -4,7 +4,7 @@
 
 use roamlab_engine::Duration;
 use roamlab_transport::{TcpFactKind, TcpVariables};
-use roamlab_world::Report;
+use roamlab_world::{Counters, Report};
 
 /// States of congestion control (`enum tcp_ca_state`).
 const CWR: u8 = 2;
@@ -54,6 +54,30 @@ fn read(info: &[u8]) -> Option<Reading> {
     })
 }
 
+/// What the kernel has counted; zero where it says nothing.
+fn counters(info: &[u8]) -> Counters {
+    let bytes = |at: usize, size: usize| info.get(at..at + size);
+    let word = |at| bytes(at, 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
+    let long = |at| bytes(at, 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+    Counters {
+        unacknowledged_pkts: word(24),
+        sacked_pkts: word(28),
+        lost_pkts: word(32),
+        repeated_pkts: word(36),
+        retransmitted_pkts: word(100),
+        delivered_pkts: word(192),
+        delivered_ce_pkts: word(196),
+        duplicate_pkts: word(216),
+        reorderings: word(220),
+        unsent_bytes: word(144),
+        pacing_bps: long(104).saturating_mul(8),
+        delivery_bps: long(160).saturating_mul(8),
+        min_rtt_ns: u64::from(word(148)) * 1000,
+        receiver_limited_ns: long(176).saturating_mul(1000),
+        buffer_limited_ns: long(184).saturating_mul(1000),
+    }
+}
+
 impl Sender {
     /// A sender that has not begun.
     pub fn new(ecn: bool) -> Sender {
@@ -85,6 +109,6 @@ impl Sender {
         self.reductions += u64::from(new.state >= CWR && new.state > old.state);
         (new.variables.timeouts, new.variables.reductions) = (self.timeouts, self.reductions);
         self.last = new;
-        Some(Report { variables: new.variables, facts })
+        Some(Report { variables: new.variables, facts, counters: counters(info) })
     }
 }

@@ -24,7 +24,8 @@ pub use piece::{Piece, Slice};
 pub use rows::{
     Deliveries, Delivery, Drop, Drops, HandoverPhase, Handovers, PacketEvent, PacketEvents, PathChangeRow,
     PathChanges, Policed, Policing, QueueSample, QueueSamples, Release, Releases, Signal, Signalling,
-    TcpChange, TcpChanges, Trace, TraceLine, UnitRow, Units, Variables, VariablesRow, Verdict,
+    TcpChange, TcpChanges, TcpInfoRow, TcpInfos, Trace, TraceLine, UnitRow, Units, Variables, VariablesRow,
+    Verdict,
 };
 pub use selection::Selection;
 pub use stops::{PacketKind, PacketStep, Stop};

@@ -6,8 +6,8 @@ use crate::long_table::LongTable;
 use crate::memory::Part;
 use crate::rows::{
     Deliveries, Drop, Drops, HandoverPhase, Handovers, PacketEvent, PacketEvents, PathChanges, Policed,
-    Policing, QueueSample, QueueSamples, Release, Releases, Signal, Signalling, TcpChanges, Trace, TraceLine,
-    Units, Variables, VariablesRow,
+    Policing, QueueSample, QueueSamples, Release, Releases, Signal, Signalling, TcpChanges, TcpInfoRow,
+    TcpInfos, Trace, TraceLine, Units, Variables, VariablesRow,
 };
 use crate::schema::TableSchema;
 use crate::selection::Selection;
@@ -129,6 +129,7 @@ record! {
             drops: Drops,
             tcp: TcpChanges,
             variables: Variables,
+            tcp_info: TcpInfos,
             packets: PacketEvents,
         }
         short {
@@ -228,6 +229,13 @@ impl Probes {
             reductions,
             una,
         });
+    }
+
+    /// A kernel has said this of its sender.
+    pub fn tcp_info(&mut self, row: TcpInfoRow) {
+        if self.wanted.variables {
+            self.tcp_info.push(row);
+        }
     }
 
     /// Something happened to a packet.

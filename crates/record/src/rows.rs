@@ -204,6 +204,48 @@ long_table! {
 }
 
 long_table! {
+    /// What a Linux kernel says of its senders (`TCP_INFO`), a row for each time that it is asked: flows of `kind = "linux"`.
+    TcpInfos, TcpInfoRow, TcpInfoColumns: "tcp_info",
+        recorded "if `record.variables` is on",
+        limit "write `record.variables = false`" {
+        /// when
+        time_ns: Time,
+        /// name of the flow
+        flow: FlowId,
+        /// segments that are sent and not acknowledged (`tcpi_unacked`)
+        unacknowledged_pkts: u32,
+        /// those of them that the receiver has reported (`tcpi_sacked`)
+        sacked_pkts: u32,
+        /// those that count as lost (`tcpi_lost`)
+        lost_pkts: u32,
+        /// those that are under way again (`tcpi_retrans`)
+        repeated_pkts: u32,
+        /// segments sent again so far (`tcpi_total_retrans`)
+        retransmitted_pkts: u32,
+        /// segments delivered so far, the SYN among them (`tcpi_delivered`)
+        delivered_pkts: u32,
+        /// those of them that were marked (`tcpi_delivered_ce`)
+        delivered_ce_pkts: u32,
+        /// segments reported to have arrived twice so far (`tcpi_dsack_dups`)
+        duplicate_pkts: u32,
+        /// times so far that a segment was overtaken (`tcpi_reord_seen`)
+        reorderings: u32,
+        /// bytes that the application has written and that were never sent (`tcpi_notsent_bytes`)
+        unsent_bytes: u32,
+        /// pacing rate; 2^64 - 1 without pacing (`tcpi_pacing_rate`)
+        pacing_bps: u64,
+        /// the latest delivery rate (`tcpi_delivery_rate`)
+        delivery_bps: u64,
+        /// the shortest round-trip time (`tcpi_min_rtt`)
+        min_rtt_ns: u64,
+        /// how long the receive window was the limit so far (`tcpi_rwnd_limited`)
+        receiver_limited_ns: u64,
+        /// how long the send buffer was the limit so far (`tcpi_sndbuf_limited`)
+        buffer_limited_ns: u64,
+    }
+}
+
+long_table! {
     /// Events of every packet.
     PacketEvents, PacketEvent, PacketColumns: "packets",
         recorded "if `record.packets` is on",

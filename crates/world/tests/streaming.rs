@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const HANDOVER: &str = include_str!("../../../examples/handover.toml");
 const LTE: &str = include_str!("../../../examples/lte.toml");
-const LONG: [&str; 6] = ["deliveries", "queue", "drops", "tcp", "variables", "packets"];
+const LONG: [&str; 7] = ["deliveries", "queue", "drops", "tcp", "variables", "tcp_info", "packets"];
 const RECORD: &str =
     "[record]\ndeliveries = true\ntcp = true\nvariables = true\npackets = true\nqueues = [\"*\"]\n";
 

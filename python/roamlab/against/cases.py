@@ -49,7 +49,7 @@ class Case:
     ) -> dict[str, Any]:
         """The tables of the scenario, over the kernel or over our model.
 
-        `phases` are BBR's first ones in our flows. All flows start `later_us` later.
+        `phases` are BBR's first ones in our flows. The last flow starts `later_us` later.
         """
         if kernel:
             transport: dict[str, Any] = {"kind": "linux", "congestion_control": self.control}
@@ -62,10 +62,11 @@ class Case:
                 "name": f"f{number}",
                 "path": ["a", "b"],
                 "transport": dict(transport),
-                "app": {"kind": "ftp", "start": f"{1000 * start + later_us} us"},
+                "app": {"kind": "ftp", "start": f"{1000 * start} us"},
             }
             for number, start in enumerate(starts)
         ]
+        flows[-1]["app"]["start"] = f"{1000 * starts[-1] + later_us} us"
         for flow, phase in zip(flows, phases, strict=False):
             flow["transport"]["congestion_control"] = {"kind": "bbr", "as_linux": True, "first_phase": phase}
         run = {"duration": f"{SECONDS} s", "profile": "linux-6-bbr" if self.control == "bbr" else "linux-6"}

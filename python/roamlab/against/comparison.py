@@ -9,8 +9,9 @@ from roamlab.against.cases import CONTROLS, HELD_OUT, Case
 from roamlab.against.measures import GOODPUT_SHARE, UNKNOWN, Difference, Measures, difference
 from roamlab.against.recordings import Recordings, made
 
-LATER_US = (10, 20, 30, 50, 70, 110, 130, 170)
-"""How much later flows start in the runs that show how sensitive a scenario is."""
+LATER = 8
+"""Runs that show how sensitive a scenario is. The last flow starts later in them, by eighths of the time that the bottleneck
+takes for a segment: so much does one ACK more or less move what follows."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ def _classified(case: Case, kernel: Measures) -> Difference:
     found = difference(kernel, made(case, kernel.first_phases))
     if found.equal:
         return found
-    later = [difference(kernel, made(case, kernel.first_phases, later_us)) for later_us in LATER_US]
+    segment_us = 12_000 // case.rate_mbps
+    shifts = [step * segment_us // LATER for step in range(1, LATER + 1)]
+    later = [difference(kernel, made(case, kernel.first_phases, later_us)) for later_us in shifts]
     return replace(found, spread=spread_of([found, *later]), covered=is_covered([found, *later]))
 
 

@@ -102,7 +102,7 @@ class Difference:
     cause: str
     """What the kernel or our model did last before that."""
     spread: float | None = None
-    """Of runs that are not equal: how far our goodputs with flows that start some microseconds later are apart."""
+    """Of runs that are not equal: how far our goodputs are apart if a flow starts up to a segment's time later."""
     covered: bool = False
     """The kernel's goodput and number of timeouts lie between those of these runs."""
 
@@ -113,7 +113,7 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """The class: equal; chaotic, where a start that is some microseconds later moves our result past the kernel's; unknown."""
+        """The class: equal; chaotic, where a start up to a segment's time later moves our result past the kernel's; unknown."""
         if self.equal:
             return EQUAL
         return CHAOTIC if self.covered else UNKNOWN

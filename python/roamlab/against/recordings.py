@@ -47,7 +47,7 @@ def recorded(case: Case) -> Measures:
 
 
 def made(case: Case, phases: Sequence[int] = (), later_us: int = 0) -> Measures:
-    """Our run of a case, with these first phases of BBR, and with flows that start so much later."""
+    """Our run of a case, with these first phases of BBR, and with a last flow that starts so much later."""
     tables = case.scenario(kernel=False, phases=phases, later_us=later_us)
     return measure(run(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_ms=SAMPLE_MS)
 

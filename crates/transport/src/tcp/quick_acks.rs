@@ -136,7 +136,8 @@ impl QuickAcks {
         if several && arrival.keeps_window || quick || arrival.closes_gap || arrival.pushed {
             return AckTime::Now;
         }
-        let time = if arrival.gap { self.behind_gap(arrival.expected, now) } else { AckTime::After(self.delay()) };
+        let time =
+            if arrival.gap { self.behind_gap(arrival.expected, now) } else { AckTime::After(self.delay()) };
         if several { AckTime::Now } else { time } // `tcp_cleanup_rbuf`
     }
 

@@ -298,6 +298,14 @@ impl TcpReceiver {
         let Some(rules) = &mut self.quick_acks else { return };
         let time = if sign { AckTime::Now } else { rules.on_data(arrival, now) };
         let time = if mark_changes { AckTime::Now } else { time };
+        // An ACK that waits, or has no room for the window, goes when the segment has been read.
+        if self.reads_at_once
+            && (time != AckTime::Now || !arrival.keeps_window)
+            && let Some(tuning) = &mut self.autotuning
+        {
+            tuning.is_read();
+        }
+        let Some(rules) = &mut self.quick_acks else { return };
         match time {
             AckTime::Now => self.acknowledge(now),
             AckTime::After(delay) => {
@@ -307,6 +315,11 @@ impl TcpReceiver {
                 rules.delay_until(self.delayed.deadline().unwrap_or(now));
             }
             AckTime::Compressed => {}
+        }
+        if self.reads_at_once
+            && let Some(tuning) = &mut self.autotuning
+        {
+            tuning.is_read();
         }
         if sign && let Some(rules) = &mut self.quick_acks {
             rules.on_syn(now);
@@ -404,11 +417,11 @@ impl TcpReceiver {
         tuned.widens
     }
 
-    /// Whether what the latest segment found in the buffer leaves room for the window that was offered last, and whether it takes
-    /// more than half.
+    /// Whether what is in the buffer leaves room for the window that was offered last, and whether it takes more than half.
     fn room(&self) -> [bool; 2] {
-        let last = u64::from(self.last_window) * self.params.segment.0;
-        self.autotuning.as_ref().map_or([true, false], |tuning| [tuning.has_room_for(last), tuning.is_half_full()])
+        self.autotuning
+            .as_ref()
+            .map_or([true, false], |tuning| [tuning.keeps_window(), tuning.is_half_full()])
     }
 
     /// What has been received, the segment `seq` as the last one, and taken by the application.
@@ -424,9 +437,11 @@ impl TcpReceiver {
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
         let free = self.buffer().saturating_sub(self.unread);
-        let segment = self.params.segment.0;
+        let (segment, expected) = (self.params.segment.0, self.received.base());
+        let shift = self.shift.unwrap_or(0);
         let bytes = u64::from(free) * segment;
-        let bytes = self.autotuning.as_ref().map_or(bytes, |tuning| bytes.min(tuning.offered()));
+        let bytes =
+            self.autotuning.as_ref().map_or(bytes, |tuning| bytes.min(tuning.window(expected, shift)));
         let Some(shift) = self.shift else { return (bytes / segment) as u32 };
         let bytes = bytes.min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it; Linux rounds up (`__tcp_select_window`).
@@ -523,6 +538,10 @@ impl TcpReceiver {
             flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
         }
         self.last_window = self.advertised();
+        let (expected, shift) = (self.received.base(), self.shift.unwrap_or(0));
+        if let Some(tuning) = &mut self.autotuning {
+            tuning.advertised(expected, shift);
+        }
         let header = TcpHeader {
             ack: self.received.base(),
             flags,

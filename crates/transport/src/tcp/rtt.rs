@@ -33,6 +33,8 @@ pub(crate) struct RttEstimator {
     /// The RTO before floor, backoff and ceiling.
     base_rto: Duration,
     backoff: u32,
+    /// The RTO is whole ticks.
+    whole_ticks: bool,
     /// The RTO; every ACK asks for it, and few change it.
     rto: Duration,
 }
@@ -64,6 +66,7 @@ impl RttEstimator {
         let mut estimator = RttEstimator {
             averages,
             tick: params.tick,
+            whole_ticks: params.timer_wheel && params.rto_rule == RtoRule::Linux,
             min_rto: params.min_rto,
             max_rto: params.max_rto,
             backoff_rule: params.backoff,
@@ -97,6 +100,9 @@ impl RttEstimator {
             }
             Averages::Linux(averages) => averages.update(now.since(sent), outstanding),
         };
+        if self.whole_ticks {
+            self.base_rto = self.tick * self.base_rto.as_nanos().div_ceil(self.tick.as_nanos().max(1)); // `__tcp_set_rto`
+        }
         self.update_rto();
     }
 
@@ -365,13 +371,13 @@ mod tests {
         // mdev falls by a quarter of 200 to 600, its maximum remains 800 in the first round trip, and starts again at 200.
         assert_eq!(round(&mut rtt, 3, 400), (ms(400), ms(1200)));
         // 800 - (800 - 450) / 4, where mdev = 600 - 150 = 450 is the maximum of the round trip.
-        assert_eq!(round(&mut rtt, 5, 400), (ms(400), ms(400) + Duration::from_micros(712_500)));
+        assert_eq!(round(&mut rtt, 5, 400), (ms(400), ms(400) + ms(713)), "712.5 in whole ticks");
         // A step up by 800 ms: mdev_4 = 337.5 - 84.375 + 800 = 1053.125 ms, at once.
         let before = round(&mut rtt, 7, 400);
         assert!(before.1 < ms(1112), "{before:?}");
         let (srtt, rto) = round(&mut rtt, 9, 1200);
         assert_eq!(srtt, ms(500));
-        assert_eq!(rto, ms(500) + Duration::from_nanos(1_053_125_000));
+        assert_eq!(rto, ms(1554), "1553.125 in whole ticks");
     }
 
     #[test]
@@ -382,7 +388,7 @@ mod tests {
         let (srtt, rto) = round(&mut rtt, 200, 80);
         assert_eq!(srtt, ms(360));
         // The deviation of 320 ms counts as 40.
-        assert!(rto >= ms(560) && rto < ms(561), "{rto}");
+        assert_eq!(rto, ms(561), "in whole ticks");
     }
 
     #[test]

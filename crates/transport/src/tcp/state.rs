@@ -139,7 +139,7 @@ pub(crate) struct SendState {
 /// The time of an echo, if only whole milliseconds of the timestamps are known (`tcp_rtt_tsopt_us`).
 fn in_stamps(echo: Time, now: Time) -> Time {
     let stamp = |time: Time| time.as_nanos() / 1_000_000;
-    let span = Duration::from_millis((stamp(now) - stamp(echo)).max(1));
+    let span = Duration::from_millis(stamp(now).saturating_sub(stamp(echo)).max(1));
     Time::ZERO + now.since(Time::ZERO).saturating_sub(span)
 }
 
@@ -501,7 +501,19 @@ impl SendState {
     /// The retransmission timer, or the clock of an idle period, starts.
     #[inline(always)]
     pub fn start_timer(&mut self, now: Time, span: Duration) {
+        let span = span + self.pacing_delay(now);
         self.timer.start_by(self.params.wheel(), now, span);
+    }
+
+    /// How much later timers expire while a paced burst waits, in whole ticks (`tcp_pacing_delay`).
+    #[inline(always)]
+    pub fn pacing_delay(&self, now: Time) -> Duration {
+        match self.params.wheel() {
+            Some(tick) if self.params.tso_deferral && self.pacing.waits() => {
+                tick * (self.pacing.left_to_wait(now).as_nanos() / tick.as_nanos().max(1))
+            }
+            _ => Duration::ZERO,
+        }
     }
 
     pub fn restart_timer(&mut self, now: Time) {

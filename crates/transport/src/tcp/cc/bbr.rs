@@ -215,10 +215,15 @@ impl Algorithm for Bbr {
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
         window.cwnd = initial_window;
         let Some(rtt) = self.min_rtt.filter(|_| self.params.as_linux) else { return };
-        let (min_rtt, min_rtt_at) = (self.min_rtt, self.min_rtt_at);
-        let begun =
-            Bbr { min_rtt, min_rtt_at, delivered: 1, round_end: 1, knows_rtt: true, ..Bbr::new(&self.params) };
-        *self = begun;
+        *self = Bbr {
+            min_rtt: self.min_rtt,
+            min_rtt_at: self.min_rtt_at,
+            segment: self.segment,
+            delivered: 1,
+            round_end: 1,
+            knows_rtt: true,
+            ..Bbr::new(&self.params)
+        };
         let rate = fixed::paced(fixed::rate(initial_window as u32, rtt), HIGH_GAIN, self.segment);
         window.pace(rate, rtt, self.segment, 2);
         window.limits_itself = true;

@@ -15,6 +15,9 @@ pub(super) struct Growth {
 impl Growth {
     /// Whether the window may grow on this ACK.
     pub fn permits(&mut self, window: &Window, ack: &AckEvent) -> bool {
+        if let Some(usage) = &window.usage {
+            return usage.permits_growth(window);
+        }
         self.usage.note(window.cwnd as u32, ack);
         self.usage.permits_growth(window)
     }
@@ -42,8 +45,8 @@ impl Growth {
 }
 
 /// How much of the window was in use, as of the latest new segment.
-#[derive(Clone, Debug, Default)]
-struct Usage {
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub(crate) struct Usage {
     /// It was full in this window of data (`is_cwnd_limited`).
     full: bool,
     /// Most segments in flight in this window of data (`max_packets_out`).
@@ -63,8 +66,21 @@ impl Usage {
         self.seen = ack.nxt;
         let (most, una) = (ack.in_flight + ack.acked, ack.una.saturating_sub(ack.acked));
         let full = most >= cwnd || ack.waited;
+        self.take(full, most, una, ack.nxt);
+    }
+
+    /// Nothing more leaves now, with so many segments outstanding of those between `una` and `nxt`. `full`: the window is the
+    /// limit.
+    pub fn validate(&mut self, full: bool, outstanding: u32, una: u32, nxt: u32) {
+        if nxt > self.seen || full {
+            self.seen = nxt;
+            self.take(full, outstanding, una, nxt);
+        }
+    }
+
+    fn take(&mut self, full: bool, most: u32, una: u32, nxt: u32) {
         if una >= self.end || full || (!self.full && most > self.most) {
-            *self = Usage { full, most, end: ack.nxt, seen: ack.nxt };
+            *self = Usage { full, most, end: nxt, seen: nxt };
         }
     }
 

@@ -22,6 +22,7 @@ use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use linux::Usage;
 pub(crate) use pacing::Pacer;
 
 /// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
@@ -57,6 +58,8 @@ pub(crate) struct Window {
     limits_itself: bool,
     /// The burst that is leaving; here it takes no room of its own.
     pub leaving: Burst,
+    /// How much of it was in use, as Linux notes it when nothing more leaves; with `tso_deferral`.
+    pub usage: Option<Usage>,
     /// Largest cwnd in whole segments.
     max_cwnd: u32,
 }
@@ -102,6 +105,7 @@ impl Window {
             burst: 1,
             limits_itself: false,
             leaving: Burst::default(),
+            usage: None,
             max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
         }
     }

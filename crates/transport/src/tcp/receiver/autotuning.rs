@@ -9,7 +9,7 @@
 //! ASSUMPTION: the share of data in the memory of packets (`scaling_ratio`) is 170/256, as measured for segments of 1448 B
 //! in a kernel 6.12. It depends on the driver.
 
-use super::packets::{PACKET, Packets};
+use super::packets::{JOINED, PACKET, Packets};
 use crate::params::TcpParams;
 use roamlab_engine::{Duration, Time};
 
@@ -61,8 +61,11 @@ pub(super) struct Autotuning {
     buffer: u64,
     /// What may be advertised (`rcv_ssthresh`).
     offered: u64,
-    /// Bytes of data that the buffer had room for at the latest segment (`tcp_space`).
+    /// Bytes of data that the buffer has room for (`tcp_space`).
     free: u64,
+    /// What the latest ACK offered in bytes (`rcv_wnd`), and the segment that it expected (`rcv_wup`).
+    window: u64,
+    expected: u32,
     /// What is behind a gap.
     packets: Packets,
     /// Also a segment behind a gap widens the window; without SACK its ACK would be no duplicate.
@@ -91,6 +94,8 @@ impl Autotuning {
             buffer: FIRST_BUFFER,
             offered,
             free: data_in(FIRST_BUFFER),
+            window: offered,
+            expected: 1,
             packets: Packets::default(),
             grows_behind_gaps: params.sack_blocks > 0,
             rtt: Duration::ZERO,
@@ -101,9 +106,21 @@ impl Autotuning {
         }
     }
 
-    /// The bytes to advertise if nothing waits to be taken.
-    pub fn offered(&self) -> u64 {
-        self.offered.min(self.bound())
+    /// The bytes to advertise, in steps of `2^shift`: what there is room for, and never less than before
+    /// (`tcp_select_window`).
+    pub fn window(&self, expected: u32, shift: u8) -> u64 {
+        let taken = u64::from(expected.saturating_sub(self.expected)) * self.segment;
+        self.selected().max(self.window.saturating_sub(taken)).next_multiple_of(1 << shift)
+    }
+
+    /// An ACK has offered that.
+    pub fn advertised(&mut self, expected: u32, shift: u8) {
+        (self.window, self.expected) = (self.window(expected, shift), expected);
+    }
+
+    /// What there is room for (`__tcp_select_window`).
+    fn selected(&self) -> u64 {
+        self.free.min(self.offered).min(self.bound())
     }
 
     /// The bytes of data that the buffer has room for (`window_clamp`).
@@ -116,9 +133,9 @@ impl Autotuning {
         (self.bound() / self.segment) as u32
     }
 
-    /// Whether a window of so many bytes need not become smaller (`__tcp_select_window`).
-    pub fn has_room_for(&self, window: u64) -> bool {
-        self.free.min(self.offered) >= window
+    /// Whether the window that was offered last need not become smaller.
+    pub fn keeps_window(&self) -> bool {
+        self.selected() >= self.window
     }
 
     /// Whether more than half of the room is taken.
@@ -141,11 +158,18 @@ impl Autotuning {
         let behind = if joins { self.packets.memory(self.segment) } else { behind };
         let unread = u64::from(segment.unread.max(u32::from(!gap))) * (self.segment + PACKET);
         let free = data_in(self.buffer.saturating_sub(unread + behind));
-        self.free = free;
         let room = free.min(self.most).saturating_sub(self.offered);
         let widens = room > 0 && (!gap || self.grows_behind_gaps);
         self.offered += if widens { room.min(2 * self.segment) } else { 0 };
-        Tuned { widens, first: if gap { 0 } else { self.packets.close(segment.expected) } }
+        let (first, joins) = if gap { (0, 0) } else { self.packets.close(segment.expected) };
+        let joined = u64::from(joins) * (PACKET - JOINED);
+        self.free = data_in(self.buffer.saturating_sub((unread + behind).saturating_sub(joined)));
+        Tuned { widens, first }
+    }
+
+    /// What is in order has been read.
+    pub fn is_read(&mut self) {
+        self.free = data_in(self.buffer.saturating_sub(self.packets.memory(self.segment)));
     }
 
     /// The application has taken data (`tcp_rcv_space_adjust`).
@@ -174,9 +198,10 @@ impl Autotuning {
     /// `tcp_rcv_rtt_measure_ts`, and `tcp_rcv_rtt_measure`: a window takes a round trip at least.
     fn measure(&mut self, segment: &Received) {
         let stamp = |time: Time| time.as_nanos() / STAMP;
-        if let Some(echo) = segment.echo.filter(|&echo| echo != Time::ZERO && stamp(echo) != stamp(self.echo)) {
+        if let Some(echo) = segment.echo.filter(|&echo| echo != Time::ZERO && stamp(echo) != stamp(self.echo))
+        {
             self.echo = echo;
-            let stamps = stamp(segment.now) - stamp(echo);
+            let stamps = stamp(segment.now).saturating_sub(stamp(echo));
             if stamps > 0 {
                 self.take_sample(Duration::from_nanos(stamps * STAMP), segment.unread == 0);
             }
@@ -187,7 +212,7 @@ impl Autotuning {
         if let Some((_, at)) = self.timed {
             self.take_sample(segment.now.since(at), false);
         }
-        self.timed = Some((segment.expected + (self.offered() / self.segment) as u32, segment.now));
+        self.timed = Some((segment.expected + (self.window / self.segment) as u32, segment.now));
     }
 
     /// `tcp_rcv_rtt_update`: a shorter time counts at once, and a longer one by an eighth if it is no window's and nothing
@@ -232,7 +257,7 @@ mod tests {
 
         /// Bound and window in segments.
         fn sizes(&self) -> (u32, u32) {
-            (self.window.segments(), (self.window.offered() / 1000) as u32)
+            (self.window.segments(), (self.window.offered / 1000) as u32)
         }
 
         /// So many segments a round trip after what they echo.
@@ -253,10 +278,7 @@ mod tests {
     fn the_first_window_is_half_of_the_buffer_but_for_a_segment() {
         let flow = Flow::new(TcpSpec::default());
         // 131,072 · 170 / 256 = 87,040 B; 65,536 - 1000 B; of the 3,145 segments of 3 MiB.
-        assert_eq!(
-            (flow.window.bound(), flow.window.offered(), flow.window.most),
-            (87_040, 64_536, 3_145_000)
-        );
+        assert_eq!((flow.window.bound(), flow.window.offered, flow.window.most), (87_040, 64_536, 3_145_000));
         let small = Flow::new(TcpSpec { window: Some(Packets(20)), ..TcpSpec::default() });
         assert_eq!(small.sizes(), (20, 20));
     }

@@ -3,7 +3,7 @@
 
 /// What a packet takes in the buffer besides its data, and what a segment takes that has joined one (`skb_try_coalesce`).
 pub(super) const PACKET: u64 = 728;
-const JOINED: u64 = 472;
+pub(super) const JOINED: u64 = 472;
 /// Segments that join a packet at most (MAX_SKB_FRAGS).
 const MOST_JOINED: u32 = 17;
 
@@ -27,17 +27,20 @@ impl Packets {
     }
 
     /// A segment has arrived in order, and all below `expected` is. Segments of the packet that the application reads first:
-    /// the new one, and those that can join it.
-    pub fn close(&mut self, expected: u32) -> u32 {
+    /// the new one, and those that can join it; and how many packets join the one before.
+    pub fn close(&mut self, expected: u32) -> (u32, u32) {
         let closed = self.0.partition_point(|&(start, _)| start < expected);
-        let mut first = 1;
-        let mut is_last = true;
+        let (mut first, mut last, mut joins, mut packets) = (1, 1, 0, 1);
         for (start, end) in self.0.drain(..closed) {
             // The first segment of a packet takes a place too, which its data had in it.
-            is_last &= first - 1 + (end - start - 1) < MOST_JOINED;
-            first += if is_last { end - start } else { 0 };
+            if last - 1 + (end - start - 1) < MOST_JOINED {
+                (last, joins) = (last + end - start, joins + 1);
+            } else {
+                (last, packets) = (end - start, packets + 1);
+            }
+            first = if packets == 1 { last } else { first };
         }
-        first
+        (first, joins)
     }
 
     /// The memory of all of them, with so many bytes of data in a segment.
@@ -77,9 +80,14 @@ mod tests {
             packets.close(5 + count)
         };
         // 17 join the segment that closes the gap. A packet of 18 has 17 that had joined it, and does not.
-        assert_eq!([closed(0), closed(1), closed(17), closed(18), closed(40)], [1, 2, 18, 1, 1]);
+        assert_eq!([closed(0), closed(1), closed(17), closed(18)], [(1, 0), (2, 1), (18, 1), (1, 0)]);
+        assert_eq!(closed(40), (1, 0), "packets of 18, 18 and 4");
         let mut packets = Packets::default();
         [5, 6, 9, 10].into_iter().for_each(|seq| _ = packets.take(seq));
-        assert_eq!((packets.close(7), packets.0.clone()), (3, vec![(9, 11)]), "those behind the next gap stay");
+        assert_eq!(
+            (packets.close(7), packets.0.clone()),
+            ((3, 1), vec![(9, 11)]),
+            "those behind the next gap stay"
+        );
     }
 }

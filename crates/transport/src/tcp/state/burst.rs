@@ -66,6 +66,16 @@ impl SendState {
             && head_sent.is_some_and(ack_is_near)
     }
 
+    /// Nothing more leaves now, with so many segments in flight: whether the window is the limit (`tcp_cwnd_validate`).
+    pub fn note_usage(&mut self, in_flight: u32) {
+        if self.una == 0 || !self.params.tso_deferral {
+            return;
+        }
+        let full = std::mem::take(&mut self.window.leaving.waited) || in_flight >= self.window.cwnd() as u32;
+        let (outstanding, una, nxt) = (self.flight_size(), self.una, self.snd_max);
+        self.window.usage.get_or_insert_default().validate(full, outstanding, una, nxt);
+    }
+
     /// Segments of a full burst.
     fn most_in_burst(&self) -> u32 {
         match self.window.is_paced() {

@@ -210,7 +210,8 @@ impl SendBuffer {
                 self.sent.insert(place, edge);
             }
         }
-        let [from, to] = [start + 1, end].map(|edge| self.sent.partition_point(|&sent| sent < edge));
+        let [from, to] =
+            [start.saturating_add(1), end].map(|edge| self.sent.partition_point(|&sent| sent < edge));
         self.sent.drain(from..to.max(from));
     }
 }
@@ -232,7 +233,8 @@ impl SendState {
         let Some(buffer) = &self.buffer else {
             return (data.min((LARGEST_PACKET / self.params.segment.0.max(1)) as u32), true);
         };
-        let mut packets = buffer.waiting.iter().map(|packet| packet.end.min(self.end).saturating_sub(self.nxt));
+        let mut packets =
+            buffer.waiting.iter().map(|packet| packet.end.min(self.end).saturating_sub(self.nxt));
         let (first, second) = (packets.next().unwrap_or(data), packets.next());
         // What a burst lacks comes of the next packet (`tcp_grow_skb`).
         let grown = second.map_or(first, |second| first.max(quota.min(second)));
@@ -277,7 +279,9 @@ impl SendState {
         let Some(buffer) = &mut self.buffer else { return };
         let below = buffer.sent.partition_point(|&end| end <= una);
         buffer.sent.drain(..below);
-        for &(start, end) in header.sacks.as_slice().iter().filter(|&&(start, _)| start >= una) {
+        let is_outstanding =
+            |&&(start, end): &&(u32, u32)| una <= start && start < end && end <= self.snd_max;
+        for &(start, end) in header.sacks.as_slice().iter().filter(is_outstanding) {
             buffer.join(una, start, end);
         }
         buffer.offered = buffer.offered.max(header.window);
@@ -321,5 +325,94 @@ impl SendState {
             sent.note_app_limited(in_flight);
         }
         self.buffer.as_mut().is_some_and(|buffer| buffer.write(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+    use roamlab_engine::Bytes;
+
+    /// A buffer of a flow with segments of 1448 B, whose receiver has offered 44 of them.
+    fn buffer(windows: u64) -> SendBuffer {
+        let spec = TcpSpec { segment: Some(Bytes(1448)), ..TcpSpec::default() };
+        let mut buffer = SendBuffer::new(&spec.resolve(Profile::Linux6).unwrap(), windows);
+        buffer.offered = 44;
+        buffer
+    }
+
+    fn place(nxt: u32, in_flight: u32) -> Place {
+        Place { una: 1, nxt, end: u32::MAX, cwnd: 10, in_flight }
+    }
+
+    /// The application writes and bursts of two leave, until the window is full. The next segment.
+    fn fill(buffer: &mut SendBuffer) -> u32 {
+        let mut nxt = 1;
+        while buffer.write(place(nxt, nxt - 1)) && !buffer.full {
+            if nxt < 11 {
+                buffer.leave(nxt, 2);
+                nxt += 2;
+            }
+        }
+        nxt
+    }
+
+    /// A kernel 6.12 with a window of ten had 31,856 B to send, a buffer of 46,080 B and 51,328 B in it (`SO_MEMINFO`).
+    #[test]
+    fn a_new_connection_has_a_window_and_a_packet() {
+        let mut buffer = buffer(2);
+        buffer.expand(10);
+        assert_eq!((buffer.size, buffer.packet()), (2 * 10 * (2048 + 256), 22));
+        let nxt = fill(&mut buffer);
+        // Each burst makes room in the packet, which is filled again: 10 have left, and 22 wait.
+        assert_eq!((nxt, buffer.written, buffer.waiting.len(), buffer.sent.len()), (11, 33, 1, 5));
+        assert_eq!(buffer.queued(1), 32 * 1448 + 6 * 832);
+    }
+
+    #[test]
+    fn the_application_writes_again_when_a_third_is_free() {
+        let mut buffer = buffer(2);
+        buffer.expand(10);
+        fill(&mut buffer);
+        // 46,080 - q >= q / 2 for q of 30,720 at most: 32 - n segments with 6 packets and less.
+        let woken = |una: u32| {
+            let mut buffer = buffer.clone();
+            buffer.sent.retain(|&end| end > una);
+            buffer.look_for_room(Place { una, ..place(33, 10) });
+            !buffer.full
+        };
+        assert_eq!([12, 13, 14].map(woken), [false, true, true]);
+    }
+
+    #[test]
+    fn it_grows_with_a_window_that_is_not_full() {
+        let mut buffer = buffer(3);
+        buffer.expand(10);
+        fill(&mut buffer);
+        let before = buffer.size;
+        buffer.look_for_room(Place { cwnd: 40, ..place(33, 40) });
+        assert_eq!(buffer.size, before, "a full window does not need more");
+        buffer.look_for_room(Place { cwnd: 40, ..place(33, 30) });
+        assert_eq!((before, buffer.size), (3 * 10 * 2304, 3 * 40 * 2304));
+    }
+
+    #[test]
+    fn packets_of_what_the_receiver_holds_are_joined() {
+        let mut buffer = buffer(2);
+        buffer.sent = [3, 5, 7, 9, 11].into();
+        buffer.join(1, 4, 8);
+        assert_eq!(buffer.sent, [3, 4, 8, 9, 11], "4 to 7 are one, and end packets on both sides");
+        buffer.join(1, 4, 11);
+        assert_eq!(buffer.sent, [3, 4, 11]);
+    }
+
+    #[test]
+    fn a_burst_takes_what_it_lacks_from_the_next_packet() {
+        let mut buffer = buffer(2);
+        buffer.waiting = [(6, true), (28, false)].map(|(end, pushed)| Packet { end, pushed }).into();
+        assert!(!buffer.leave(1, 4), "a segment of the first is left");
+        assert!(buffer.leave(5, 2), "with the pushed end of the first");
+        assert_eq!((buffer.waiting.len(), buffer.sent), (1, [5, 7].into()));
     }
 }

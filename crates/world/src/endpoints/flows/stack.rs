@@ -30,6 +30,7 @@ impl Flows {
         let (now, latest) = (net.cx().now, net.cx().pool.last_serial());
         let Some(stack) = self.stack(flow) else { return };
         let last_serial = stack.take_report(report, now).unwrap_or(latest);
+        net.cx().probes.tcp_info(report.counters.row(now, flow));
         self.record_sender(flow.0, last_serial, net);
         let explained = self.stack(flow).map(Stack::explained).unwrap_or_default();
         explained.into_iter().for_each(|seq| net.cx().probes.causes.sent_again(flow, seq));

@@ -489,11 +489,13 @@ fn a_restart_begins_with_startup_and_fills_the_path_again() {
 #[test]
 fn in_linux_it_begins_when_the_syn_is_acknowledged() {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
-    let (mut bbr, mut window) = (Bbr::new(&LINUX), Window::new(1.0, &params));
+    let as_linux = Params { as_linux: true, ..Params::default() };
+    let (mut bbr, mut window) = (Bbr::new(&as_linux), Window::new(1.0, &params));
     let syn = AckEvent { rtt: Some(MILLISECOND * 40), ..ack(1, 0) };
     bbr.on_ack(&mut window, &syn);
     bbr.on_start(&mut window, 10.0);
-    near(window.pacing_rate, MARGIN * HIGH_GAIN * 10.0 / 0.04, 1e-9);
+    // 4194 · 1000 · 739 / 256 = 12,106,898; · 990,000 / 2^24 = 714,411 bytes per second.
+    near(window.pacing_rate, 714.411, 1e-9);
     assert_eq!((window.cwnd, bbr.max_rate.get(), bbr.delivered), (10.0, 0.0, 1));
     assert_eq!((bbr.min_rtt, window.limits_itself()), (Some(MILLISECOND * 40), true));
 }

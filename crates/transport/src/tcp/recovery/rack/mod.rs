@@ -63,7 +63,8 @@ pub(crate) struct Rack {
 impl LossRecovery for Rack {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         let news = self.record.on_ack(state, header, now);
-        state.in_stamps = news.acknowledges_repeat && state.params.follows_linux();
+        let in_stamps = news.acknowledges_repeat && state.params.follows_linux();
+        state.in_stamps = in_stamps && state.echo.is_some();
         if self.phase == Phase::Recovery && header.ack < state.recovery_point {
             state.advance_partially(header.ack, true, now);
         } else {
@@ -182,7 +183,9 @@ impl LossRecovery for Rack {
 
     fn writes(&mut self, state: &mut SendState) -> bool {
         let repairs = self.phase != Phase::Open && self.record.waits_to_repeat(state.una);
-        state.write(self.record.in_flight(state), repairs)
+        let in_flight = self.record.in_flight(state);
+        state.note_usage(in_flight);
+        state.write(in_flight, repairs)
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {

@@ -62,12 +62,14 @@ impl Probe {
             (false, _) => srtt * 2 + slack(&state.params),
         };
         let Some(head) = head_sent.filter(|_| state.params.follows_linux()) else {
+            let pto = pto + state.pacing_delay(now);
             state.recovery_timer.start_by(state.params.wheel(), now, pto);
             state.recovery_timer = state.recovery_timer.earlier(&state.timer);
             return;
         };
         let left = (head + state.rtt.rto()).since(now);
         let span = if left > Duration::ZERO { pto.min(left) } else { pto };
+        let span = span + state.pacing_delay(now);
         state.recovery_timer.start_by(state.params.wheel(), now, span);
     }
 
