@@ -44,9 +44,7 @@ class Case:
         """How many there are."""
         return 2 if self.kind == "two-flows" else 1
 
-    def scenario(
-        self, *, kernel: bool, phases: Sequence[int] = (), later_us: int = 0
-    ) -> dict[str, Any]:
+    def scenario(self, *, kernel: bool, phases: Sequence[int] = (), later_us: int = 0) -> dict[str, Any]:
         """The tables of the scenario, over the kernel or over our model.
 
         `phases` are BBR's first ones in our flows. The last flow starts `later_us` later.

@@ -10,8 +10,8 @@ from roamlab.against.measures import GOODPUT_SHARE, UNKNOWN, Difference, Measure
 from roamlab.against.recordings import Recordings, made
 
 LATER = 8
-"""Runs that show how sensitive a scenario is. The last flow starts later in them, by eighths of the time that the bottleneck
-takes for a segment: so much does one ACK more or less move what follows."""
+"""Runs that show how sensitive a scenario is. The last flow starts later in them, by eighths of the time that the
+bottleneck takes for a segment: so much does one ACK more or less move what follows."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def spread_of(runs: list[Difference]) -> float:
 
 
 def is_covered(runs: list[Difference]) -> bool:
-    """Whether the kernel's goodput and number of timeouts lie between ours, which differ by more than equal runs may."""
+    """Whether the kernel's goodput and timeouts lie between ours, which differ by more than equal runs may."""
     goodputs, timeouts = [one.goodput for one in runs], [one.timeouts for one in runs]
     varies = max(goodputs) - min(goodputs) > GOODPUT_SHARE or min(timeouts) < max(timeouts)
     return varies and min(goodputs) <= 0 <= max(goodputs) and min(timeouts) <= 0 <= max(timeouts)

@@ -1,7 +1,7 @@
 """The random numbers of BBR in a kernel's run, as its packets show them.
 
-ProbeBW begins with one of seven phases of the cycle of gains, which the kernel draws (`bbr_reset_probe_bw_mode`). Our model
-runs with each of them. The one whose packets are longest those of the kernel is the kernel's.
+ProbeBW begins with one of seven phases of the cycle of gains, which the kernel draws (`bbr_reset_probe_bw_mode`). Our
+model runs with each of them. The one whose packets are longest those of the kernel is the kernel's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PHASES = (0, 2, 3, 4, 5, 6, 7)
 """Phases of the cycle with which ProbeBW may begin: not the one that drains."""
 
 SAME_NS = 200_000
-"""Packets are sent at the same time if their times differ by less: the kernel takes some hundred ns to read its clock."""
+"""Packets are sent at the same time if their times differ by less: the kernel's are some hundred ns later."""
 
 
 def packets_of(results: Results) -> dict[tuple[str, str], list[tuple[int, int, bool]]]:

@@ -99,7 +99,10 @@ def _check_tcp(
     compared = comparison.compare(found)
     if as_json:
         print_json(
-            [{"case": vars(case), "difference": vars(one) | {"equal": one.equal}} for case, one in compared]
+            [
+                {"case": vars(case), "difference": vars(one) | {"equal": one.equal, "class": one.kind}}
+                for case, one in compared
+            ]
         )
         return
     say(f"kernel: {found.kernel}")
@@ -180,8 +183,10 @@ def _table(summary: Any) -> Any:
     table.add_row("both", share(summary.equal))
     table.add_row("both, of the cases held out", "{} of {}".format(*summary.held_out))
     table.add_row("difference of goodput, median and worst", f"{summary.median:.2%}, {summary.worst:.1%}")
+    for kind, count in summary.classes.items():
+        table.add_row(f"not equal: {kind}", f"{count} of {summary.cases}, {count / summary.cases:.1%}")
     for cause, count in summary.causes.items():
-        table.add_row(f"not equal, windows part: {cause}", str(count))
+        table.add_row(f"unknown, windows part: {cause}", str(count))
     return table
 
 

@@ -75,6 +75,14 @@ class Frames:
         return self.table("variables")
 
     @property
+    def tcp_info(self) -> pl.DataFrame:
+        """What Linux kernels say of their senders (`TCP_INFO`), a row for each time that they are asked.
+
+        Recorded if `record.variables` is on.
+        """
+        return self.table("tcp_info")
+
+    @property
     def packets(self) -> pl.DataFrame:
         """Events of every packet.
 
