@@ -204,7 +204,7 @@ long_table! {
 }
 
 long_table! {
-    /// What Linux kernels say of their senders (`TCP_INFO`), a row for each time that they are asked.
+    /// What Linux kernels report of their senders (`TCP_INFO`), a row for each time that they are asked.
     TcpInfos, TcpInfoRow, TcpInfoColumns: "tcp_info",
         recorded "if `record.variables` is on",
         limit "write `record.variables = false`" {

@@ -113,7 +113,7 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """The class: equal; chaotic, where a start up to a segment's time later moves ours past the kernel's; unknown."""
+        """The class: equal; chaotic, where a start up to a segment's time later moves ours past the kernel; unknown."""
         if self.equal:
             return EQUAL
         return CHAOTIC if self.covered else UNKNOWN

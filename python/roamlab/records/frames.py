@@ -76,7 +76,7 @@ class Frames:
 
     @property
     def tcp_info(self) -> pl.DataFrame:
-        """What Linux kernels say of their senders (`TCP_INFO`), a row for each time that they are asked.
+        """What Linux kernels report of their senders (`TCP_INFO`), a row for each time that they are asked.
 
         Recorded if `record.variables` is on.
         """
