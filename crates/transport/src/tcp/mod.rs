@@ -12,6 +12,7 @@ mod receiver;
 mod recovery;
 mod rtt;
 mod scoreboard;
+mod send_buffer;
 mod sender;
 mod sent_segments;
 mod seq_set;

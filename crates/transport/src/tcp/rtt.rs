@@ -35,8 +35,17 @@ pub(crate) struct RttEstimator {
     backoff: u32,
     /// The RTO is whole ticks.
     whole_ticks: bool,
+    /// The next measurement is of timestamps.
+    in_stamps: bool,
     /// The RTO; every ACK asks for it, and few change it.
     rto: Duration,
+}
+
+/// When what is echoed was sent, as far as whole milliseconds of timestamps say that (`tcp_rtt_tsopt_us`).
+fn in_stamps(sent: Time, now: Time) -> Time {
+    let stamp = |time: Time| time.as_nanos() / 1_000_000;
+    let span = Duration::from_millis(stamp(now).saturating_sub(stamp(sent)).max(1));
+    Time::ZERO + now.since(Time::ZERO).saturating_sub(span)
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +75,7 @@ impl RttEstimator {
         let mut estimator = RttEstimator {
             averages,
             tick: params.tick,
+            in_stamps: false,
             whole_ticks: params.timer_wheel && params.rto_rule == RtoRule::Linux,
             min_rto: params.min_rto,
             max_rto: params.max_rto,
@@ -83,9 +93,15 @@ impl RttEstimator {
         self.sample_in(None, sent, now);
     }
 
+    /// What was sent again is measured by the timestamps alone, in their unit (Linux).
+    pub fn measure_in_stamps(&mut self) {
+        self.in_stamps = true;
+    }
+
     /// The ACK of a segment sent at `sent` arrived, with these segments outstanding behind it: the backoff ends. Every
     /// ACK is measured.
     pub fn measure(&mut self, outstanding: Range<u32>, sent: Time, now: Time) {
+        let sent = if std::mem::take(&mut self.in_stamps) { in_stamps(sent, now) } else { sent };
         self.backoff = 1;
         self.sample_in(Some(outstanding), sent, now);
     }

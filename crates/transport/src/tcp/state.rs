@@ -6,6 +6,7 @@ use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
+use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
@@ -19,9 +20,7 @@ mod cuts;
 mod echoes;
 mod new_path;
 mod reports;
-mod send_buffer;
-
-use send_buffer::SendBuffer;
+mod writes;
 
 /// What last reduced the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -85,8 +84,8 @@ pub(crate) struct SendState {
     timed: Option<u32>,
     /// When it was sent.
     timed_at: Time,
-    /// When an ACK on the fast path changed cwnd, if no fact has been made of that yet.
-    grown: Option<Time>,
+    /// When an ACK on the fast path changed cwnd, if no fact has been made of that yet; otherwise `Time::MAX`.
+    grown: Time,
     pub rtt: RttEstimator,
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
@@ -97,8 +96,6 @@ pub(crate) struct SendState {
     pub waits_for_timer: bool,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
-    /// The ACK at hand acknowledges what was sent again: in Linux that is measured in the unit of timestamps.
-    pub in_stamps: bool,
     /// The next new segment tells the receiver that the window was cut (CWR).
     pub cwr: bool,
     /// The ACK at hand echoes congestion.
@@ -136,13 +133,6 @@ pub(crate) struct SendState {
     facts: VecDeque<TcpFact>,
 }
 
-/// The time of an echo, if only whole milliseconds of the timestamps are known (`tcp_rtt_tsopt_us`).
-fn in_stamps(echo: Time, now: Time) -> Time {
-    let stamp = |time: Time| time.as_nanos() / 1_000_000;
-    let span = Duration::from_millis(stamp(now).saturating_sub(stamp(echo)).max(1));
-    Time::ZERO + now.since(Time::ZERO).saturating_sub(span)
-}
-
 impl SendState {
     pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
@@ -170,14 +160,13 @@ impl SendState {
             persist: Timer::default(),
             timed: None,
             timed_at: Time::ZERO,
-            grown: None,
+            grown: Time::MAX,
             rtt: RttEstimator::new(&params, tick_phase),
             recovery_point: u32::from(params.ns2_first_segment_recovers()),
             last_reduction: LastReduction::None,
             path_from: 0,
             gives_up: false,
             echo: None,
-            in_stamps: false,
             cwr: false,
             ece: false,
             ecn_backoff: false,
@@ -440,7 +429,6 @@ impl SendState {
 
     /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
     fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
-        let echo = if std::mem::take(&mut self.in_stamps) { in_stamps(echo, now) } else { echo };
         if self.params.ns2_ticks() {
             self.rtt.sample(echo, now);
             self.forget_timed_below(ack);
@@ -522,30 +510,35 @@ impl SendState {
     }
 
     pub fn record(&mut self, kind: TcpFactKind, seq: u32, at: Time) {
-        debug_assert!(self.grown.is_none(), "a fact is recorded before an earlier one");
+        debug_assert!(self.grown == Time::MAX, "a fact is recorded before an earlier one");
         self.facts.push_back(self.fact(kind, seq, at));
     }
 
     /// An ACK on the fast path changed cwnd. The fact is made when it is asked for, or before its values change.
     pub fn defer_growth(&mut self, now: Time) {
-        self.grown = Some(now);
+        self.grown = now;
+    }
+
+    fn take_grown(&mut self) -> Option<Time> {
+        let at = std::mem::replace(&mut self.grown, Time::MAX);
+        (at != Time::MAX).then_some(at)
     }
 
     /// Forgets what [`defer_growth`](Self::defer_growth) has noted.
     pub fn forget_growth(&mut self) {
-        self.grown = None;
+        self.grown = Time::MAX;
     }
 
     /// Makes the fact of what [`defer_growth`](Self::defer_growth) has noted, before anything else happens.
     pub fn record_growth(&mut self) {
-        if let Some(at) = self.grown.take() {
+        if let Some(at) = self.take_grown() {
             self.record(TcpFactKind::Window, self.una, at);
         }
     }
 
     /// Whether facts wait to be taken.
     pub fn has_facts(&self) -> bool {
-        self.grown.is_some() || !self.facts.is_empty()
+        self.grown != Time::MAX || !self.facts.is_empty()
     }
 
     /// The latest fact that waits to be taken.
@@ -558,7 +551,7 @@ impl SendState {
         if !self.facts.is_empty() {
             return self.facts.pop_front();
         }
-        let at = self.grown.take()?;
+        let at = self.take_grown()?;
         Some(self.fact(TcpFactKind::Window, self.una, at))
     }
 

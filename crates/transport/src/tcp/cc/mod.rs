@@ -12,6 +12,7 @@ mod pacing;
 mod prague;
 mod reno;
 mod slow_start;
+mod usage;
 mod vegas;
 
 use crate::params::TcpParams;
@@ -22,8 +23,8 @@ use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use linux::Usage;
 pub(crate) use pacing::Pacer;
+pub(crate) use usage::Usage;
 
 /// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
 /// algorithm and a one-line summary with the source.
@@ -58,8 +59,6 @@ pub(crate) struct Window {
     limits_itself: bool,
     /// The burst that is leaving; here it takes no room of its own.
     pub leaving: Burst,
-    /// How much of it was in use, as Linux notes it when nothing more leaves; with `tso_deferral`.
-    pub usage: Option<Usage>,
     /// Largest cwnd in whole segments.
     max_cwnd: u32,
 }
@@ -105,7 +104,6 @@ impl Window {
             burst: 1,
             limits_itself: false,
             leaving: Burst::default(),
-            usage: None,
             max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
         }
     }
@@ -211,6 +209,8 @@ pub(crate) struct AckEvent {
     pub has_sack: bool,
     /// A burst waited, because the window permits only a part of it.
     pub waited: bool,
+    /// How much of the window was in use when nothing more left, if the sender notes it.
+    pub usage: Option<Usage>,
     /// What the loss recovery knows of the network, if it is as in Linux and segments are recorded.
     pub found: Option<Found>,
     /// How long pacing holds the next burst.

@@ -1,7 +1,7 @@
 //! Bursts as Linux's segmentation offload makes them, in so far as the network sees them. One that the window permits only a
 //! part of waits for the next ACK, if that is near (`tcp_tso_should_defer` in `tcp_output.c`).
 //!
-//! A burst is of one packet of the [send buffer](super::send_buffer). Without that all data is in one.
+//! A burst is of one packet of the [send buffer](crate::tcp::send_buffer). Without that all data is in one.
 
 use super::SendState;
 use roamlab_engine::{Duration, Time};
@@ -68,12 +68,13 @@ impl SendState {
 
     /// Nothing more leaves now, with so many segments in flight: whether the window is the limit (`tcp_cwnd_validate`).
     pub fn note_usage(&mut self, in_flight: u32) {
-        if self.una == 0 || !self.params.tso_deferral {
-            return;
-        }
-        let full = std::mem::take(&mut self.window.leaving.waited) || in_flight >= self.window.cwnd() as u32;
         let (outstanding, una, nxt) = (self.flight_size(), self.una, self.snd_max);
-        self.window.usage.get_or_insert_default().validate(full, outstanding, una, nxt);
+        let Some(buffer) = self.buffer.as_mut().filter(|_| una > 0) else { return };
+        let full = std::mem::take(&mut self.window.leaving.waited) || in_flight >= self.window.cwnd() as u32;
+        let usage = buffer.usage.get_or_insert_default();
+        if full || usage.is_older_than(nxt) {
+            usage.note(full, outstanding, una, nxt);
+        }
     }
 
     /// Segments of a full burst.

@@ -63,8 +63,9 @@ pub(crate) struct Rack {
 impl LossRecovery for Rack {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         let news = self.record.on_ack(state, header, now);
-        let in_stamps = news.acknowledges_repeat && state.params.follows_linux();
-        state.in_stamps = in_stamps && state.echo.is_some();
+        if news.acknowledges_repeat && state.params.follows_linux() && state.echo.is_some() {
+            state.rtt.measure_in_stamps();
+        }
         if self.phase == Phase::Recovery && header.ack < state.recovery_point {
             state.advance_partially(header.ack, true, now);
         } else {

@@ -8,9 +8,8 @@
 //!
 //! ASSUMPTION: the application writes as much as the buffer takes, as soon as it may.
 
-use super::SendState;
 use crate::params::TcpParams;
-use roamlab_packet::TcpHeader;
+use crate::tcp::cc::Usage;
 use std::collections::VecDeque;
 
 /// What a packet takes besides its data (SKB_TRUESIZE of a head for the headers), and a segment where the buffer is sized, to
@@ -24,22 +23,22 @@ const LARGEST: u64 = 4 << 20;
 /// Segments of the smallest window that the buffer is for (TCP_INIT_CWND).
 const LEAST_WINDOW: u32 = 10;
 /// Most bytes of a packet (GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER).
-const LARGEST_PACKET: u64 = 65_536 - 257;
+pub(crate) const LARGEST_PACKET: u64 = 65_536 - 257;
 /// What the timestamps option takes of the MSS.
 const STAMPS: u64 = 12;
 
 /// A packet that waits to be sent.
 #[derive(Copy, Clone, Debug)]
-struct Packet {
+pub(crate) struct Packet {
     /// One above its last segment.
-    end: u32,
+    pub end: u32,
     /// Its last segment has PSH (`tcp_mark_push`).
-    pushed: bool,
+    pub pushed: bool,
 }
 
 /// What may leave.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Push {
+pub(crate) enum Push {
     /// What the window permits.
     All,
     /// One burst, however small (`tcp_push_one`).
@@ -50,39 +49,41 @@ enum Push {
 
 /// What the application has written and the buffer holds.
 #[derive(Clone, Debug)]
-pub(super) struct SendBuffer {
+pub(crate) struct SendBuffer {
     /// Bytes of data in a segment, and what a segment of the window counts in the size.
     segment: u64,
     counted: u64,
     /// So many windows (`sndbuf_expand`).
     windows: u64,
     /// Bytes that it takes (`sk_sndbuf`); 0 before the connection.
-    size: u64,
-    waiting: VecDeque<Packet>,
+    pub size: u64,
+    pub waiting: VecDeque<Packet>,
     /// One above the last segment of each packet that was sent.
-    sent: VecDeque<u32>,
+    pub sent: VecDeque<u32>,
     /// One above the last segment written, and above the last one pushed (`write_seq`, `pushed_seq`).
-    written: u32,
+    pub written: u32,
     pushed: u32,
     /// Segments of the largest receive window.
-    offered: u32,
+    pub offered: u32,
     /// The application waits for room (SOCK_NOSPACE).
-    full: bool,
-    push: Push,
+    pub full: bool,
+    pub push: Push,
     /// The application has begun to write and is not done.
-    writes: bool,
+    pub writes: bool,
+    /// How much of the window was in use when nothing more left.
+    pub usage: Option<Usage>,
     /// An ACK has come since it was asked whether there is room.
-    acknowledged: bool,
+    pub acknowledged: bool,
 }
 
 /// Where the sender is.
 #[derive(Copy, Clone, Debug)]
-struct Place {
-    una: u32,
-    nxt: u32,
-    end: u32,
-    cwnd: u32,
-    in_flight: u32,
+pub(crate) struct Place {
+    pub una: u32,
+    pub nxt: u32,
+    pub end: u32,
+    pub cwnd: u32,
+    pub in_flight: u32,
 }
 
 impl SendBuffer {
@@ -104,6 +105,7 @@ impl SendBuffer {
             full: false,
             push: Push::All,
             writes: false,
+            usage: None,
             acknowledged: false,
         }
     }
@@ -115,13 +117,13 @@ impl SendBuffer {
     }
 
     /// `tcp_sndbuf_expand`.
-    fn expand(&mut self, cwnd: u32) {
+    pub fn expand(&mut self, cwnd: u32) {
         let window = u64::from(cwnd.max(LEAST_WINDOW)) * self.counted;
         self.size = self.size.max((self.windows * window).min(LARGEST));
     }
 
     /// `tcp_check_space`: whether the application is woken.
-    fn look_for_room(&mut self, place: Place) {
+    pub fn look_for_room(&mut self, place: Place) {
         if !self.full {
             return;
         }
@@ -145,7 +147,7 @@ impl SendBuffer {
     }
 
     /// The application writes until something may have to leave (`tcp_sendmsg_locked`); whether it may.
-    fn write(&mut self, place: Place) -> bool {
+    pub fn write(&mut self, place: Place) -> bool {
         while self.written < place.end {
             let (packet, begins) = (self.packet(), self.last_begins(place.nxt));
             let room = self.waiting.back().map_or(0, |last| packet.saturating_sub(last.end - begins));
@@ -189,7 +191,7 @@ impl SendBuffer {
 
     /// A burst of so many segments leaves as one packet, with what it needs of the next one (`tcp_grow_skb`). Whether its last
     /// segment was to be pushed.
-    fn leave(&mut self, nxt: u32, segments: u32) -> bool {
+    pub fn leave(&mut self, nxt: u32, segments: u32) -> bool {
         let end = nxt + segments;
         let mut pushed = false;
         while let Some(first) = self.waiting.front().copied().filter(|first| first.end <= end) {
@@ -202,7 +204,7 @@ impl SendBuffer {
 
     /// Blocks report what the receiver holds: packets of it are joined, and where a block ends a packet does
     /// (`tcp_shift_skb_data`, `tcp_match_skb_to_sack`).
-    fn join(&mut self, una: u32, start: u32, end: u32) {
+    pub fn join(&mut self, una: u32, start: u32, end: u32) {
         let last = self.sent.back().copied().unwrap_or(0);
         for edge in [start, end] {
             let place = self.sent.partition_point(|&sent| sent < edge);
@@ -213,118 +215,6 @@ impl SendBuffer {
         let [from, to] =
             [start.saturating_add(1), end].map(|edge| self.sent.partition_point(|&sent| sent < edge));
         self.sent.drain(from..to.max(from));
-    }
-}
-
-impl SendState {
-    /// One above the last segment that the application has written.
-    pub fn written(&self) -> u32 {
-        self.buffer.as_ref().map_or(self.end, |buffer| buffer.written.min(self.end))
-    }
-
-    /// Whether a packet that was sent ends before this segment.
-    pub(super) fn ends_packet(&self, seq: u32) -> bool {
-        self.buffer.as_ref().is_none_or(|buffer| buffer.sent.binary_search(&seq).is_ok())
-    }
-
-    /// Segments that leave together at most if the window permits `quota`, and whether all that is written is among them.
-    pub(super) fn next_packet(&self, quota: u32) -> (u32, bool) {
-        let data = self.written().saturating_sub(self.nxt);
-        let Some(buffer) = &self.buffer else {
-            return (data.min((LARGEST_PACKET / self.params.segment.0.max(1)) as u32), true);
-        };
-        let mut packets =
-            buffer.waiting.iter().map(|packet| packet.end.min(self.end).saturating_sub(self.nxt));
-        let (first, second) = (packets.next().unwrap_or(data), packets.next());
-        // What a burst lacks comes of the next packet (`tcp_grow_skb`).
-        let grown = second.map_or(first, |second| first.max(quota.min(second)));
-        (grown, grown >= data)
-    }
-
-    /// Whether the application's writing lets one burst leave, and whether that has left.
-    pub(super) fn pushes_one(&self) -> Option<bool> {
-        match self.buffer.as_ref()?.push {
-            Push::All => None,
-            Push::One => Some(false),
-            Push::Nothing => Some(true),
-        }
-    }
-
-    /// A burst leaves, where the congestion window permits `room` segments; whether its end was to be pushed.
-    pub(super) fn take_from_buffer(&mut self, segments: u32, room: u32) -> bool {
-        let place = self.place(0);
-        let Some(buffer) = self.buffer.as_mut().filter(|_| segments > 0) else { return false };
-        if buffer.push == Push::One {
-            buffer.push = Push::Nothing;
-        }
-        let pushed = buffer.leave(place.nxt, segments);
-        buffer.look_for_room(Place { in_flight: (place.cwnd + segments).saturating_sub(room), ..place });
-        pushed
-    }
-
-    /// A segment has gone out that was in no burst: a probe.
-    pub(super) fn take_probe_from_buffer(&mut self) {
-        let nxt = self.snd_max.saturating_sub(1);
-        if let Some(buffer) = &mut self.buffer
-            && nxt > 0
-            && buffer.sent.back().is_none_or(|&end| end <= nxt)
-        {
-            buffer.leave(nxt, 1);
-        }
-    }
-
-    /// An ACK arrived.
-    pub fn acknowledge_in_buffer(&mut self, header: &TcpHeader) {
-        let una = self.una;
-        let Some(buffer) = &mut self.buffer else { return };
-        let below = buffer.sent.partition_point(|&end| end <= una);
-        buffer.sent.drain(..below);
-        let is_outstanding =
-            |&&(start, end): &&(u32, u32)| una <= start && start < end && end <= self.snd_max;
-        for &(start, end) in header.sacks.as_slice().iter().filter(is_outstanding) {
-            buffer.join(una, start, end);
-        }
-        buffer.offered = buffer.offered.max(header.window);
-        (buffer.push, buffer.acknowledged) = (Push::All, true);
-    }
-
-    fn place(&self, in_flight: u32) -> Place {
-        let (una, nxt, end) = (self.una.max(1), self.nxt, self.end);
-        Place { una, nxt, end, cwnd: self.window.cwnd() as u32, in_flight }
-    }
-
-    /// Nothing more leaves now, with so many segments in flight: the application may write; whether more may leave then.
-    /// `repairs`: something is lost and was not sent again.
-    pub fn write(&mut self, in_flight: u32, repairs: bool) -> bool {
-        if self.una == 0 && self.params.has_syn() {
-            return false;
-        }
-        let place = self.place(in_flight);
-        let Some(buffer) = &mut self.buffer else { return false };
-        if buffer.size == 0 {
-            buffer.expand(place.cwnd);
-        }
-        if std::mem::take(&mut buffer.acknowledged) {
-            buffer.look_for_room(place);
-        }
-        if buffer.full || buffer.written >= place.end {
-            buffer.push = Push::All;
-            return false;
-        }
-        let begins = !std::mem::replace(&mut buffer.writes, true);
-        if begins && let Some(last) = buffer.waiting.back_mut() {
-            last.pushed = false;
-        }
-        // `tcp_rate_check_app_limited`.
-        if begins
-            && buffer.waiting.is_empty()
-            && in_flight < place.cwnd
-            && !repairs
-            && let Some(sent) = &mut self.sent_segments
-        {
-            sent.note_app_limited(in_flight);
-        }
-        self.buffer.as_mut().is_some_and(|buffer| buffer.write(place))
     }
 }
 

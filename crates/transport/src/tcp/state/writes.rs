@@ -1,0 +1,117 @@
+//! What the application has written: how the sender goes by its [buffer](crate::tcp::send_buffer).
+
+use super::SendState;
+use crate::tcp::send_buffer::{LARGEST_PACKET, Place, Push};
+use roamlab_packet::TcpHeader;
+
+impl SendState {
+    /// One above the last segment that the application has written.
+    pub fn written(&self) -> u32 {
+        self.buffer.as_ref().map_or(self.end, |buffer| buffer.written.min(self.end))
+    }
+
+    /// Whether a packet that was sent ends before this segment.
+    pub(super) fn ends_packet(&self, seq: u32) -> bool {
+        self.buffer.as_ref().is_none_or(|buffer| buffer.sent.binary_search(&seq).is_ok())
+    }
+
+    /// Segments that leave together at most if the window permits `quota`, and whether all that is written is among them.
+    pub(super) fn next_packet(&self, quota: u32) -> (u32, bool) {
+        let data = self.written().saturating_sub(self.nxt);
+        let Some(buffer) = &self.buffer else {
+            return (data.min((LARGEST_PACKET / self.params.segment.0.max(1)) as u32), true);
+        };
+        let mut packets =
+            buffer.waiting.iter().map(|packet| packet.end.min(self.end).saturating_sub(self.nxt));
+        let (first, second) = (packets.next().unwrap_or(data), packets.next());
+        // What a burst lacks comes of the next packet (`tcp_grow_skb`).
+        let grown = second.map_or(first, |second| first.max(quota.min(second)));
+        (grown, grown >= data)
+    }
+
+    /// Whether the application's writing lets one burst leave, and whether that has left.
+    pub(super) fn pushes_one(&self) -> Option<bool> {
+        match self.buffer.as_ref()?.push {
+            Push::All => None,
+            Push::One => Some(false),
+            Push::Nothing => Some(true),
+        }
+    }
+
+    /// A burst leaves, where the congestion window permits `room` segments; whether its end was to be pushed.
+    pub(super) fn take_from_buffer(&mut self, segments: u32, room: u32) -> bool {
+        let place = self.place(0);
+        let Some(buffer) = self.buffer.as_mut().filter(|_| segments > 0) else { return false };
+        if buffer.push == Push::One {
+            buffer.push = Push::Nothing;
+        }
+        let pushed = buffer.leave(place.nxt, segments);
+        buffer.look_for_room(Place { in_flight: (place.cwnd + segments).saturating_sub(room), ..place });
+        pushed
+    }
+
+    /// A segment has gone out that was in no burst: a probe.
+    pub(super) fn take_probe_from_buffer(&mut self) {
+        let nxt = self.snd_max.saturating_sub(1);
+        if let Some(buffer) = &mut self.buffer
+            && nxt > 0
+            && buffer.sent.back().is_none_or(|&end| end <= nxt)
+        {
+            buffer.leave(nxt, 1);
+        }
+    }
+
+    /// An ACK arrived.
+    pub fn acknowledge_in_buffer(&mut self, header: &TcpHeader) {
+        let una = self.una;
+        let Some(buffer) = &mut self.buffer else { return };
+        let below = buffer.sent.partition_point(|&end| end <= una);
+        buffer.sent.drain(..below);
+        let is_outstanding =
+            |&&(start, end): &&(u32, u32)| una <= start && start < end && end <= self.snd_max;
+        for &(start, end) in header.sacks.as_slice().iter().filter(is_outstanding) {
+            buffer.join(una, start, end);
+        }
+        buffer.offered = buffer.offered.max(header.window);
+        (buffer.push, buffer.acknowledged) = (Push::All, true);
+    }
+
+    fn place(&self, in_flight: u32) -> Place {
+        let (una, nxt, end) = (self.una.max(1), self.nxt, self.end);
+        Place { una, nxt, end, cwnd: self.window.cwnd() as u32, in_flight }
+    }
+
+    /// Nothing more leaves now, with so many segments in flight: the application may write; whether more may leave then.
+    /// `repairs`: something is lost and was not sent again.
+    pub fn write(&mut self, in_flight: u32, repairs: bool) -> bool {
+        if self.una == 0 && self.params.has_syn() {
+            return false;
+        }
+        let place = self.place(in_flight);
+        let Some(buffer) = &mut self.buffer else { return false };
+        if buffer.size == 0 {
+            buffer.expand(place.cwnd);
+        }
+        if std::mem::take(&mut buffer.acknowledged) {
+            buffer.look_for_room(place);
+        }
+        if buffer.full || buffer.written >= place.end {
+            buffer.push = Push::All;
+            return false;
+        }
+        let begins = !std::mem::replace(&mut buffer.writes, true);
+        if begins && let Some(last) = buffer.waiting.back_mut() {
+            last.pushed = false;
+        }
+        // `tcp_rate_check_app_limited`.
+        if begins
+            && buffer.waiting.is_empty()
+            && in_flight < place.cwnd
+            && !repairs
+            && let Some(sent) = &mut self.sent_segments
+        {
+            sent.note_app_limited(in_flight);
+        }
+        self.buffer.as_mut().is_some_and(|buffer| buffer.write(place))
+    }
+}
