@@ -116,7 +116,7 @@ impl Card {
                 for (place, file) in files.drain(..).enumerate() {
                     let at = 8 + 32 * place;
                     let part = (u64_at(&body, at)?, u64_at(&body, at + 8)?, u64_at(&body, at + 24)?);
-                    self.memory.add(part, file);
+                    self.memory.add(part, file)?;
                 }
             }
             request::SET_BACKEND_REQ_FD => self.interrupts = files.pop().map(UnixStream::from),
