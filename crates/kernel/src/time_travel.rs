@@ -84,6 +84,11 @@ impl TimeTravel {
         Ok(new)
     }
 
+    /// Whether the shared file replaces messages.
+    pub fn shares(&self) -> bool {
+        self.shares
+    }
+
     fn get<const N: usize>(&self, at: u64) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         self.shared.read(at, &mut bytes)?;
