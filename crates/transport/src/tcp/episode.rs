@@ -15,14 +15,26 @@ pub(super) struct Episode {
     pub timeout: bool,
     /// F-RTO: new ACKs since the timeout.
     pub new_acks: u32,
+    /// D-SACK: no ACK had reported anything when the retransmission was sent.
+    pub unheard: bool,
+}
+
+/// A segment that was sent again.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct SentAgain {
+    pub times: u32,
+    /// A report says that it had arrived before.
+    pub reported: bool,
 }
 
 /// Watches a sender for retransmissions that were not needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpuriousWatch {
     pub(super) episode: Option<Episode>,
-    /// D-SACK: how often segments were sent again in the episode without a report that they had arrived before.
-    pub(super) unreported: BTreeMap<u32, u32>,
+    /// D-SACK: the segments that were sent again in the episode.
+    pub(super) again: BTreeMap<u32, SentAgain>,
+    /// D-SACK: the network duplicates segments, so reports mean nothing.
+    pub(super) duplicates: bool,
 }
 
 impl SpuriousWatch {
@@ -34,7 +46,7 @@ impl SpuriousWatch {
     /// A segment goes out again.
     pub fn sent_again(&mut self, seq: u32, detection: SpuriousDetection) {
         if self.episode.is_some() && detection == SpuriousDetection::DSack {
-            *self.unreported.entry(seq).or_default() += 1;
+            self.again.entry(seq).or_default().times += 1;
         }
     }
 }

@@ -27,7 +27,8 @@ impl SendState {
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
         let recovery = self.params.recovery;
         let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
-        let already_reduced = reduced_by_echo && !self.recovered();
+        let already_reduced =
+            reduced_by_echo && !self.recovered() && !self.control.algorithm().reduces_behind_echo();
         if !already_reduced {
             self.reduce(Loss::DupAcks, false, 0.0, now);
             self.recovery_point = self.snd_max;

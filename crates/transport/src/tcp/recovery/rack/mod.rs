@@ -133,7 +133,9 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
-                if self.probe.is_due(state) {
+                // §7.3: whether a probe goes out or not. Linux counts from the transmission of the first segment.
+                let skips = state.flight_size() > 0 && !state.params.follows_linux();
+                if self.probe.is_due(state) || skips {
                     state.restart_timer(now);
                 }
             }
