@@ -171,7 +171,7 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     }
     let takes_prr = by_rack || params.recovery == RecoveryKind::Rfc6675;
     if params.reduction != Reduction::Immediate && !takes_prr {
-        let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion; name one of them, or write \"immediate\"";
+        let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion: write \"immediate\", or one of them as `recovery`";
         return Err(("reduction", text.into()));
     }
     let needs_sack = !matches!(
