@@ -31,10 +31,17 @@ pub(super) struct SentAgain {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpuriousWatch {
     pub(super) episode: Option<Episode>,
-    /// D-SACK: the segments that were sent again in the episode.
-    pub(super) again: BTreeMap<u32, SentAgain>,
-    /// D-SACK: the network duplicates segments, so reports mean nothing.
-    pub(super) duplicates: bool,
+    /// In a box, a flow that goes by no reports is not larger for them.
+    pub(super) reports: Option<Box<Reports>>,
+}
+
+/// What D-SACK reports.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reports {
+    /// The segments that were sent again in the episode.
+    pub again: BTreeMap<u32, SentAgain>,
+    /// The network duplicates segments, so reports mean nothing.
+    pub duplicates: bool,
 }
 
 impl SpuriousWatch {
@@ -46,7 +53,7 @@ impl SpuriousWatch {
     /// A segment goes out again.
     pub fn sent_again(&mut self, seq: u32, detection: SpuriousDetection) {
         if self.episode.is_some() && detection == SpuriousDetection::DSack {
-            self.again.entry(seq).or_default().times += 1;
+            self.reports.get_or_insert_default().again.entry(seq).or_default().times += 1;
         }
     }
 }

@@ -16,14 +16,17 @@ impl SpuriousWatch {
         if detection == SpuriousDetection::DSack && same_window {
             return; // one more cut of the same episode
         }
-        self.again.clear();
+        if let Some(reports) = &mut self.reports {
+            reports.again.clear();
+        }
+        let duplicates = self.reports.as_ref().is_some_and(|reports| reports.duplicates);
         // RFC 5682 §2.1 step 1: F-RTO watches the first timeout of a window only.
         let repeated = state.una < state.recovery_point || state.rtt.backoff() > 1;
         self.episode = match detection {
             // The recovery `rack` has Linux's.
             SpuriousDetection::None | SpuriousDetection::Linux => None,
             SpuriousDetection::Eifel => Some(()),
-            SpuriousDetection::DSack => (!self.duplicates).then_some(()),
+            SpuriousDetection::DSack => (!duplicates).then_some(()),
             SpuriousDetection::FRto => (timeout && !repeated).then_some(()),
         }
         .map(|()| {
@@ -66,14 +69,15 @@ impl SpuriousWatch {
     /// ASSUMPTION: only the reports that arrive while a cut may be taken back show that the network duplicates segments (A.4).
     fn all_reported(&mut self, header: &TcpHeader, unheard: Option<u32>) -> bool {
         let Some(FirstBlock { start: seq, repeats: true, .. }) = FirstBlock::of(header) else { return false };
-        let again = self.again.get_mut(&seq);
-        self.duplicates |= again.is_none(); // (A.4)
+        let reports = self.reports.get_or_insert_default();
+        let again = reports.again.get_mut(&seq);
+        reports.duplicates |= again.is_none(); // (A.4)
         let Some(again) = again.filter(|again| again.times == 1 && unheard != Some(seq)) else {
             self.episode = None; // (A.1), (A.3), (A.4)
             return false;
         };
         again.reported = true; // (A.2)
-        self.again.values().all(|again| again.reported) // (B)
+        reports.again.values().all(|again| again.reported) // (B)
     }
 
     fn frto_new_ack(&mut self, state: &mut SendState, mut episode: Episode, ack: u32, acked: u32, now: Time) {
