@@ -1,25 +1,11 @@
 //! The source base station's part in a conditional handover: prepare candidates, name them to the host, and hand over when
 //! one of them has it.
 
-use super::enodeb::{Context, Environment, State};
+use super::enodeb::{Candidate, Context, Environment, Progress, State};
 use super::message::Plan;
 use super::params::Conditional;
 use super::{Forwarding, Kind, Phase};
 use roamlab_packet::Addr;
-
-/// A target of a conditional handover.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Candidate {
-    pub target: Addr,
-    pub progress: Progress,
-}
-
-/// What the source knows of a candidate.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Progress {
-    Asked,
-    Prepared,
-}
 
 impl Context {
     /// The host has reported a neighbour. A report of a prepared one is repeated: the host may not know its candidates.

@@ -5,7 +5,6 @@
 //! switched is switched back. Messages of an older handover are ignored.
 
 use super::bearer::{EnodebBearer, Outlet};
-use super::conditional::Candidate;
 use super::message::Plan;
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
@@ -137,6 +136,20 @@ pub(super) enum State {
     Leaving {
         until: Time,
     },
+}
+
+/// A target of a conditional handover.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Candidate {
+    pub target: Addr,
+    pub progress: Progress,
+}
+
+/// What the source knows of a candidate.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Progress {
+    Asked,
+    Prepared,
 }
 
 /// Re-establishment that was granted and not completed.
