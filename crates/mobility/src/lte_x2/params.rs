@@ -323,13 +323,13 @@ impl Params {
         let event = conditional.event(&self.measurement);
         event.check().or_else(|(field, message)| refuse(field, message))?;
         let other = if self.path_switch != PathSwitch::Standard {
-            Some(("path_switch", "remove this, or write \"standard\""))
+            Some(("path_switch", "\"standard\""))
         } else {
-            self.carry_marking_state.then_some(("carry_marking_state", "remove this"))
+            self.carry_marking_state.then_some(("carry_marking_state", "false"))
         };
         other.map_or(Ok(()), |(field, help)| {
             let message =
-                format!("the source does not know when the host of a conditional handover goes: {help}");
+                format!("the source does not know when the host of a conditional handover goes: write {help}");
             Err((field.into(), message))
         })
     }
