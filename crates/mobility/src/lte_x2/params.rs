@@ -328,8 +328,9 @@ impl Params {
             self.carry_marking_state.then_some(("carry_marking_state", "false"))
         };
         other.map_or(Ok(()), |(field, help)| {
-            let message =
-                format!("the source does not know when the host of a conditional handover goes: write {help}");
+            let message = format!(
+                "the source does not know when the host of a conditional handover goes: write {help}"
+            );
             Err((field.into(), message))
         })
     }
