@@ -139,7 +139,7 @@ impl Parameters for Params {
         let (min, max) = self.thresholds();
         if min >= max {
             let message =
-                format!("the maximum, {max} B, lies above the minimum, {min} B: write three times that");
+                format!("{max} B is not above the minimum, {min} B: write three times the minimum");
             return Err(("max_threshold", message));
         }
         if self.burst() < self.least_burst() {
