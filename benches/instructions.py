@@ -23,8 +23,8 @@ from ns2_ratio import build
 
 REFERENCE = Path(__file__).with_suffix(".toml")
 MOST_ABOVE = 0.03
-# By name: network, flows (of `ipf`: moving hosts), and the two lengths in seconds. A flow begins every 10 or 100 ms. BBR is
-# compared after its start, with `gigabit-10-later`.
+# By name: network, flows (of `ipf`: moving hosts), and the two lengths in seconds. A flow begins every 10 or 100 ms.
+# BBR is compared after its start, with `gigabit-10-later`.
 CASES = {
     "gigabit-10": ("gigabit", 10, 1, 2),
     "gigabit-100": ("gigabit", 100, 2, 3),
