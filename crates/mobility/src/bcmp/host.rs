@@ -1,4 +1,4 @@
-//! The pending requests of a mobile host.
+//! A mobile host's session and its pending requests.
 
 use super::{Action, Global, Kind, Phase, Session};
 use crate::backoff::Backoff;
@@ -6,6 +6,172 @@ use crate::signal::send;
 use crate::{Identification, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+
+/// Whether a host has a session. Whether it has an access router, its detector knows.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// Before its hour of login.
+    Waiting {
+        /// The hour.
+        login_at: Time,
+    },
+    /// It has no session.
+    LoggedOut {
+        /// It has asked for one; `None`: it has no access router.
+        login: Option<Login>,
+    },
+    /// It has a session.
+    LoggedIn(LoggedIn),
+    /// It is logged out for good.
+    Off,
+}
+
+/// A host's session.
+#[derive(Clone, Debug)]
+pub struct LoggedIn {
+    /// Which one.
+    pub session: Session,
+    /// The one before, and until when it is kept; `None`: the home agent has not answered yet.
+    pub former: Option<(Session, Option<Time>)>,
+    /// When the host attaches again.
+    pub refresh_at: Option<Time>,
+    /// What it does.
+    pub activity: Activity,
+}
+
+/// What a host with a session does.
+#[derive(Clone, Debug)]
+pub enum Activity {
+    /// Its packets go to its access router.
+    Active {
+        /// When it becomes idle without data; `None`: never.
+        idle_at: Option<Time>,
+        /// What it is about to do.
+        next: Next,
+    },
+    /// It has told its anchor to page it.
+    Idle {
+        /// At this access router.
+        at: Addr,
+        /// Its request for a session at another anchor.
+        login: Option<Login>,
+    },
+}
+
+/// What an active host is about to do.
+#[derive(Copy, Clone, Default, Debug)]
+pub enum Next {
+    /// Nothing.
+    #[default]
+    Stay,
+    /// It has asked for a session at another anchor.
+    Change(Login),
+    /// It goes to another access router.
+    Handover(Expected),
+}
+
+impl State {
+    /// The login request that waits for its response.
+    pub fn login(&self) -> Option<Login> {
+        match self {
+            State::LoggedOut { login } => *login,
+            State::LoggedIn(LoggedIn { activity: Activity::Idle { login, .. }, .. }) => *login,
+            State::LoggedIn(LoggedIn {
+                activity: Activity::Active { next: Next::Change(login), .. },
+                ..
+            }) => Some(*login),
+            _ => None,
+        }
+    }
+
+    /// This login request waits for its response.
+    pub fn request(&mut self, new: Login) {
+        match self {
+            State::LoggedOut { login } => *login = Some(new),
+            State::LoggedIn(known) => match &mut known.activity {
+                Activity::Active { next, .. } => *next = Next::Change(new),
+                Activity::Idle { login, .. } => *login = Some(new),
+            },
+            State::Waiting { .. } | State::Off => {}
+        }
+    }
+
+    /// Neither a login request nor a preparation is of use at another access router.
+    pub fn forget_requests(&mut self) {
+        match self {
+            State::LoggedOut { login } => *login = None,
+            State::LoggedIn(known) => match &mut known.activity {
+                Activity::Active { next, .. } => *next = Next::Stay,
+                Activity::Idle { login, .. } => *login = None,
+            },
+            State::Waiting { .. } | State::Off => {}
+        }
+    }
+
+    /// The handover that is expected.
+    pub fn expected(&self) -> Option<&Expected> {
+        match self {
+            State::LoggedIn(LoggedIn {
+                activity: Activity::Active { next: Next::Handover(expected), .. },
+                ..
+            }) => Some(expected),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn expected_mut(&mut self) -> Option<&mut Expected> {
+        match self {
+            State::LoggedIn(LoggedIn {
+                activity: Activity::Active { next: Next::Handover(expected), .. },
+                ..
+            }) => Some(expected),
+            _ => None,
+        }
+    }
+
+    /// The session, if there is one.
+    pub fn logged_in(&mut self) -> Option<&mut LoggedIn> {
+        match self {
+            State::LoggedIn(known) => Some(known),
+            _ => None,
+        }
+    }
+
+    /// Whether the anchor pages the host.
+    pub fn is_idle(&self) -> bool {
+        matches!(self, State::LoggedIn(LoggedIn { activity: Activity::Idle { .. }, .. }))
+    }
+}
+
+impl LoggedIn {
+    /// There is data, or reason to expect it: the host is active, and becomes idle at this time without more.
+    pub fn wake(&mut self, idle_at: Option<Time>) {
+        let next = match &self.activity {
+            Activity::Active { next, .. } => *next,
+            Activity::Idle { login, .. } => login.map_or(Next::Stay, Next::Change),
+        };
+        self.activity = Activity::Active { idle_at, next };
+    }
+
+    /// Whether it asks for nothing.
+    pub fn is_settled(&self) -> bool {
+        matches!(
+            self.activity,
+            Activity::Active { next: Next::Stay, .. } | Activity::Idle { login: None, .. }
+        )
+    }
+
+    /// When its times come.
+    pub fn deadlines(&self) -> impl Iterator<Item = Time> {
+        let idle_at = match self.activity {
+            Activity::Active { idle_at, .. } => idle_at,
+            Activity::Idle { .. } => None,
+        };
+        let former = self.former.and_then(|(_, until)| until);
+        [idle_at, self.refresh_at, former].into_iter().flatten()
+    }
+}
 
 /// A login request that waits for its response.
 #[derive(Copy, Clone, Debug)]
