@@ -10,6 +10,7 @@ pub mod droptail;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod head_drop;
+pub mod linux_red;
 pub mod mblue;
 pub mod mred;
 pub mod pie;
@@ -399,6 +400,7 @@ macro_rules! queue_disciplines {
 queue_disciplines! {
     "droptail" => droptail::DropTail,
     "red" => red::Red,
+    "linux-red" => linux_red::LinuxRed,
     "blue" => blue::Blue,
     "mblue" => mblue::Mblue,
     "mred" => mred::Mred,

@@ -30,6 +30,7 @@ DISCIPLINES: dict[str, tuple[str, list[str]]] = {
         ["probability {probability}", "of the low-latency queue {coupled}", *_DELAY],
     ),
     "red": ("RED", _RED),
+    "linux-red": ("RED", _RED[:2]),
     "mred": ("M-RED", _RED),
     "blue": ("BLUE", ["probability {probability}"]),
     "mblue": ("MBLUE", ["probability {probability}"]),

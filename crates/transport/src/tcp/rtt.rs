@@ -35,6 +35,8 @@ pub(crate) struct RttEstimator {
     backoff: u32,
     /// The RTO; every ACK asks for it, and few change it.
     rto: Duration,
+    /// There was a measurement since [`await_sample`](Self::await_sample).
+    has_sample: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +72,7 @@ impl RttEstimator {
             base_rto: params.initial_rto,
             backoff: 1,
             rto: Duration::ZERO,
+            has_sample: false,
         };
         estimator.update_rto();
         estimator
@@ -97,7 +100,18 @@ impl RttEstimator {
             }
             Averages::Linux(averages) => averages.update(now.since(sent), outstanding),
         };
+        self.has_sample = true;
         self.update_rto();
+    }
+
+    /// From now on [`has_sample`](Self::has_sample) says whether there was a measurement.
+    pub fn await_sample(&mut self) {
+        self.has_sample = false;
+    }
+
+    /// Whether there was a measurement since a tail loss probe.
+    pub fn has_sample(&self) -> bool {
+        self.has_sample
     }
 
     /// The SYN had to be sent again, and has been acknowledged: the RTO of the data is 3 s at least.

@@ -380,6 +380,11 @@ pub(crate) trait Algorithm {
         false
     }
 
+    /// Whether a loss in a window that an echo has reduced reduces it once more.
+    fn reduces_behind_echo(&self) -> bool {
+        false
+    }
+
     /// Whether it keeps a shortest round-trip time.
     fn keeps_min_rtt(&self) -> bool {
         false
