@@ -173,6 +173,7 @@ macro_rules! waits_in {
             self.$line.head()
         }
 
+        #[inline]
         fn packets(&self) -> usize {
             self.$line.packets()
         }

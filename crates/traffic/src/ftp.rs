@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_by_name() {
-        let field = |params: Params| params.validate().map_err(|(field, _)| field);
+        let field = |params: Params| crate::AppSpec::Ftp(params).validate().map_err(|(field, _)| field);
         let (size, packets) = (Some(Bytes(1)), Some(Packets(1)));
         assert_eq!(field(Params { size, packets, ..Params::default() }), Err("packets"));
         assert_eq!(field(Params { packets: Some(Packets(0)), ..Params::default() }), Err("packets"));

@@ -1,4 +1,4 @@
-"""Which table of a scenario has the fields of a link or queue, written or expanded, by the name of the place."""
+"""Which table of a scenario, written or expanded, has the fields of a link or queue, by the name of its place."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ fn a_link_that_fails_fast_loses_the_command_and_not_the_candidates() {
         let lab = Lab { radio: radio.into(), ..Lab::with(mobility) };
         let report = format!("offset_db = {report_db}, hysteresis_db = 0.0");
         let record = Record::of(&lab.text().replace("hysteresis_db = 0.0", &report), 1, lab.duration_ms);
-        ["link-failed", "handover-confirmed"].map(|phase| of_phase(&record, phase).count())
+        ["link-failed", "access-granted"].map(|phase| of_phase(&record, phase).count())
     };
     assert_eq!(outcome("", "0.0"), [1, 0]);
     assert_eq!(outcome(CONDITIONAL, "-15.0"), [0, 1]);
