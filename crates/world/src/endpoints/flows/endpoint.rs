@@ -455,10 +455,16 @@ fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cont
         (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());
     }
     if deadline < wake.armed {
-        wake.later = wake.later.min(wake.armed);
-        wake.armed = deadline.max(cx.now);
-        cx.scheduler.push_at(wake.armed, wake.place, event);
+        arm_earlier(wake, deadline, event, cx);
     }
+}
+
+/// Sets a wake-up that comes before the one that is set. Most deadlines only move to later.
+#[inline(never)]
+fn arm_earlier(wake: &mut Wake, deadline: Time, event: Event, cx: &mut Context) {
+    wake.later = wake.later.min(wake.armed);
+    wake.armed = deadline.max(cx.now);
+    cx.scheduler.push_once(wake.armed, wake.place, event);
 }
 
 /// Takes a data packet that has left the network into the totals of its flow and into the record.
