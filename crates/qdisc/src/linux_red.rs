@@ -139,7 +139,7 @@ impl Parameters for Params {
         let (min, max) = self.thresholds();
         if min >= max {
             let message =
-                format!("the maximum, {max} B, lies above the minimum, {min} B: write three times that");
+                format!("{max} B is not above the minimum, {min} B: write three times the minimum");
             return Err(("max_threshold", message));
         }
         if self.burst() < self.least_burst() {
@@ -334,7 +334,7 @@ impl QueueDisc for LinuxRed {
     fn adopt(&mut self, state: &MarkingState, now: Time) {
         if let MarkingState::Average(packets) = *state {
             let bytes = packets * self.params.mean_packet.0 as f64;
-            self.average = (bytes * libm::exp2(f64::from(self.weight_log))) as u64;
+            self.average = libm::round(bytes * libm::exp2(f64::from(self.weight_log))) as u64;
             self.idle_since = self.idle_since.map(|_| now);
         }
     }

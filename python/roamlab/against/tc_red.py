@@ -17,13 +17,11 @@ _ECN = 1
 
 def _weight_log(low: int, burst: int) -> int:
     """The least k for which a burst brings an average with a weight of 1/2^k from 0 to the minimum at most."""
-    return next(
-        k for k in range(1, 32) if burst + 1 - low / _PACKET <= (1 - (1 - 0.5**k) ** burst) / 0.5**k
-    )
+    return next(k for k in range(1, 32) if burst + 1 - low / _PACKET <= (1 - (1 - 0.5**k) ** burst) / 0.5**k)
 
 
 def _decays(weight_log: int) -> tuple[int, bytes]:
-    """How many microseconds an entry has, as a power of two, and by which power of two each entry divides the average."""
+    """Microseconds of an entry, as a power of two, and by which power of two each entry divides the average."""
     packet = int(int(1e6 * _PACKET / _BYTES_PER_S) * _TICKS_PER_US)
     each = -math.log(1 - 0.5**weight_log) / packet
     cell = next(k for k in range(32) if 31 / each / 2**k < 512)
