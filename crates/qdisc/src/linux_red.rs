@@ -138,8 +138,7 @@ impl Parameters for Params {
         }
         let (min, max) = self.thresholds();
         if min >= max {
-            let message =
-                format!("{max} B is not above the minimum, {min} B: write three times the minimum");
+            let message = format!("{max} B is not above the minimum, {min} B: write three times the minimum");
             return Err(("max_threshold", message));
         }
         if self.burst() < self.least_burst() {

@@ -457,7 +457,7 @@ fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cont
     if deadline < wake.armed {
         wake.later = wake.later.min(wake.armed);
         wake.armed = deadline.max(cx.now);
-        cx.scheduler.push_once(wake.armed, wake.place, event);
+        cx.scheduler.push_at(wake.armed, wake.place, event);
     }
 }
 
