@@ -70,63 +70,46 @@ pub enum Next {
     Handover(Expected),
 }
 
+impl Next {
+    fn login(self) -> Option<Login> {
+        match self {
+            Next::Change(login) => Some(login),
+            Next::Stay | Next::Handover(_) => None,
+        }
+    }
+}
+
 impl State {
+    /// What the host is about to do.
+    pub fn next(&self) -> Next {
+        match self {
+            State::LoggedIn(LoggedIn { activity: Activity::Active { next, .. }, .. }) => *next,
+            State::LoggedIn(LoggedIn { activity: Activity::Idle { login, .. }, .. })
+            | State::LoggedOut { login } => login.map_or(Next::Stay, Next::Change),
+            State::Waiting { .. } | State::Off => Next::Stay,
+        }
+    }
+
+    /// From now on it is about to do this. Only an active host goes to another access router.
+    pub fn plan(&mut self, new: Next) {
+        match self {
+            State::LoggedIn(LoggedIn { activity: Activity::Active { next, .. }, .. }) => *next = new,
+            State::LoggedIn(LoggedIn { activity: Activity::Idle { login, .. }, .. })
+            | State::LoggedOut { login } => *login = new.login(),
+            State::Waiting { .. } | State::Off => {}
+        }
+    }
+
     /// The login request that waits for its response.
     pub fn login(&self) -> Option<Login> {
-        match self {
-            State::LoggedOut { login } => *login,
-            State::LoggedIn(LoggedIn { activity: Activity::Idle { login, .. }, .. }) => *login,
-            State::LoggedIn(LoggedIn {
-                activity: Activity::Active { next: Next::Change(login), .. },
-                ..
-            }) => Some(*login),
-            _ => None,
-        }
-    }
-
-    /// This login request waits for its response.
-    pub fn request(&mut self, new: Login) {
-        match self {
-            State::LoggedOut { login } => *login = Some(new),
-            State::LoggedIn(known) => match &mut known.activity {
-                Activity::Active { next, .. } => *next = Next::Change(new),
-                Activity::Idle { login, .. } => *login = Some(new),
-            },
-            State::Waiting { .. } | State::Off => {}
-        }
-    }
-
-    /// Neither a login request nor a preparation is of use at another access router.
-    pub fn forget_requests(&mut self) {
-        match self {
-            State::LoggedOut { login } => *login = None,
-            State::LoggedIn(known) => match &mut known.activity {
-                Activity::Active { next, .. } => *next = Next::Stay,
-                Activity::Idle { login, .. } => *login = None,
-            },
-            State::Waiting { .. } | State::Off => {}
-        }
+        self.next().login()
     }
 
     /// The handover that is expected.
-    pub fn expected(&self) -> Option<&Expected> {
-        match self {
-            State::LoggedIn(LoggedIn {
-                activity: Activity::Active { next: Next::Handover(expected), .. },
-                ..
-            }) => Some(expected),
-            _ => None,
-        }
-    }
-
-    /// The same, to be changed.
-    pub fn expected_mut(&mut self) -> Option<&mut Expected> {
-        match self {
-            State::LoggedIn(LoggedIn {
-                activity: Activity::Active { next: Next::Handover(expected), .. },
-                ..
-            }) => Some(expected),
-            _ => None,
+    pub fn expected(&self) -> Option<Expected> {
+        match self.next() {
+            Next::Handover(expected) => Some(expected),
+            Next::Stay | Next::Change(_) => None,
         }
     }
 
@@ -138,6 +121,14 @@ impl State {
         }
     }
 
+    /// There is data, or reason to expect it: a host with a session is active, and becomes idle then without more.
+    pub fn wake(&mut self, idle_at: Option<Time>) {
+        let next = self.next();
+        if let State::LoggedIn(known) = self {
+            known.activity = Activity::Active { idle_at, next };
+        }
+    }
+
     /// Whether the anchor pages the host.
     pub fn is_idle(&self) -> bool {
         matches!(self, State::LoggedIn(LoggedIn { activity: Activity::Idle { .. }, .. }))
@@ -145,23 +136,6 @@ impl State {
 }
 
 impl LoggedIn {
-    /// There is data, or reason to expect it: the host is active, and becomes idle at this time without more.
-    pub fn wake(&mut self, idle_at: Option<Time>) {
-        let next = match &self.activity {
-            Activity::Active { next, .. } => *next,
-            Activity::Idle { login, .. } => login.map_or(Next::Stay, Next::Change),
-        };
-        self.activity = Activity::Active { idle_at, next };
-    }
-
-    /// Whether it asks for nothing.
-    pub fn is_settled(&self) -> bool {
-        matches!(
-            self.activity,
-            Activity::Active { next: Next::Stay, .. } | Activity::Idle { login: None, .. }
-        )
-    }
-
     /// When its times come.
     pub fn deadlines(&self) -> impl Iterator<Item = Time> {
         let idle_at = match self.activity {

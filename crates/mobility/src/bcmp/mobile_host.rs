@@ -113,11 +113,11 @@ impl MobileHost {
     fn found(&mut self, found: Option<Found>, now: Time, out: &mut Vec<Action>) {
         match found {
             Some(Found::Moved(_)) => {
-                self.state.forget_requests();
+                self.state.plan(Next::Stay);
                 self.arrive(now, out);
             }
             Some(Found::Lost) => {
-                self.state.forget_requests();
+                self.state.plan(Next::Stay);
                 if let Some(known) = self.state.logged_in() {
                     known.refresh_at.take_if(|_| self.attach.is_pending());
                 }
@@ -157,7 +157,7 @@ impl MobileHost {
     }
 
     fn request_login(&mut self, login: Login, out: &mut Vec<Action>) {
-        self.state.request(login);
+        self.state.plan(Next::Change(login));
         if let Some(to) = self.detector.current() {
             self.send(to, login.id, Kind::LoginRequest { anchor: login.anchor }, out);
         }
@@ -259,16 +259,14 @@ impl MobileHost {
         let id = self.next_id(now);
         let again = Some((now + self.params.prepare_retransmit, self.params.prepare_retries));
         let until = now + self.params.preparation_lifetime;
-        if let Some(LoggedIn { activity: Activity::Active { next, .. }, .. }) = self.state.logged_in() {
-            *next = Next::Handover(Expected { to, id, again, until });
-        }
+        self.state.plan(Next::Handover(Expected { to, id, again, until }));
         self.note(Phase::PreparationSent, out);
         self.send(here, id, Kind::PrepareRequest { to }, out);
     }
 
     fn change_anchor(&mut self, from: Addr, anchor: Addr, now: Time, out: &mut Vec<Action>) {
         let State::LoggedIn(known) = &self.state else { return };
-        let settled = known.is_settled() && !self.attach.is_pending();
+        let settled = matches!(self.state.next(), Next::Stay) && !self.attach.is_pending();
         if settled
             && known.session.anchor != anchor
             && self.global.is_some()
@@ -281,9 +279,7 @@ impl MobileHost {
     /// Data passes, or the host is paged.
     fn wake(&mut self, now: Time, out: &mut Vec<Action>) {
         let (was_idle, idle_at) = (self.state.is_idle(), self.idle_at(now));
-        if let Some(known) = self.state.logged_in() {
-            known.wake(idle_at);
-        }
+        self.state.wake(idle_at);
         if was_idle {
             self.attach(now, out);
         }
@@ -309,19 +305,20 @@ impl MobileHost {
             self.log_out();
         }
         if self.state.expected().is_some_and(|expected| expected.until <= now) {
-            self.state.forget_requests();
+            self.state.plan(Next::Stay);
             self.note(Phase::Stayed, out);
         }
         let Some(here) = self.detector.current() else { return };
         if let Some(login) = self.state.login().filter(|login| login.timer.at <= now) {
             self.request_login(Login { timer: login.timer.again(now), ..login }, out);
         }
-        if let Some(expected) = self.state.expected_mut()
+        if let Some(expected) = self.state.expected()
             && let Some((_, left)) = expected.again.filter(|(at, _)| *at <= now)
         {
-            expected.again = left.checked_sub(1).map(|left| (now + self.params.prepare_retransmit, left));
-            if let Expected { to, id, again: Some(_), .. } = *expected {
-                self.send(here, id, Kind::PrepareRequest { to }, out);
+            let again = left.checked_sub(1).map(|left| (now + self.params.prepare_retransmit, left));
+            self.state.plan(Next::Handover(Expected { again, ..expected }));
+            if again.is_some() {
+                self.send(here, expected.id, Kind::PrepareRequest { to: expected.to }, out);
             }
         }
         self.keep_session(here, now, out);
@@ -333,15 +330,16 @@ impl MobileHost {
         if repeats {
             self.announce(out);
         }
+        let next = self.state.next();
         let idle_at = self.idle_at(now);
         let Some(known) = self.state.logged_in() else { return };
         let session = known.session;
         if matches!(known.activity, Activity::Active { idle_at: Some(at), .. } if at <= now) {
-            if known.is_settled() {
+            if matches!(next, Next::Stay) {
                 known.activity = Activity::Idle { at: here, login: None };
                 self.attach(now, out);
             } else {
-                known.wake(idle_at);
+                known.activity = Activity::Active { idle_at, next };
             }
         }
         let refreshes = |known: &mut LoggedIn| known.refresh_at.take_if(|at| *at <= now).is_some();
@@ -374,11 +372,13 @@ impl MobileHost {
         match kind {
             Kind::LoginResponse { session } => self.logged_in((from, id), session, now, out),
             Kind::Prepared => {
-                if let Some(expected) = self.state.expected_mut().filter(|expected| expected.id == id)
-                    && expected.again.take().is_some()
-                    && self.params.move_when_prepared
+                if let Some(expected) = self.state.expected().filter(|expected| expected.id == id)
+                    && expected.again.is_some()
                 {
-                    out.push(Action::Enter { base_station: expected.to, after: Duration::ZERO });
+                    self.state.plan(Next::Handover(Expected { again: None, ..expected }));
+                    if self.params.move_when_prepared {
+                        out.push(Action::Enter { base_station: expected.to, after: Duration::ZERO });
+                    }
                 }
             }
             Kind::AttachAcknowledge { known } => self.attached((from, id), known, now, out),
