@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 import roamlab as rl
 from conftest import ROOT
+from roamlab.running.executor import LocalPool
+from roamlab.sweeps.sweep import execute
+from roamlab.sweeps.sweepfile import load_sweep
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BASE = rl.load(ROOT / "examples/today/congestion-controls.toml")
 TRANSPORT = "flows.download.transport"
@@ -175,3 +183,12 @@ def test_pacing_spreads_a_window() -> None:
 def test_what_does_not_fit_is_refused(values: dict[str, object], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
         _tcp(**values)
+
+
+def test_one_sweep_compares_the_senders_of_today(tmp_path: Path) -> None:
+    plan = load_sweep(ROOT / "examples/today/senders.toml").plan
+    runs = execute(replace(plan, replications=1), tmp_path, LocalPool(1))
+    goodput = runs.frame.filter(pl.col("metric") == "flows.download.goodput_bps")
+    assert runs.points["name"].to_list() == ["cubic", "bbr", "bbr3", "quic", "quic, careful resume"]
+    assert goodput["value"].n_unique() == 5
+    assert goodput["value"].min() > 0.9 * RATE

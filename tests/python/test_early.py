@@ -10,6 +10,7 @@ import pytest
 
 from hand_made import FakeResults, ns
 from roamlab.causes import early
+from roamlab.causes.places import queue_of
 from roamlab.causes.stalls import Stall
 
 _SPECS: dict[str, dict[str, Any]] = {
@@ -40,6 +41,7 @@ def _results(spec: dict[str, Any], place: str = "bs1/air", queue: str = "bs1/air
     network = {
         "network": {"queue": {"kind": "droptail", "limit": "7 pkt"}, "uplink_queue": {"kind": "red"}},
         "links": [{"between": ["a", "b"], "queue": spec}],
+        "hosts": [{"name": "host"}],
         "cells": {
             "bs1": {
                 "router": "r1",
@@ -137,4 +139,4 @@ def test_where_the_queue_is_not_recorded_the_way_to_record_it_is_told() -> None:
 )
 def test_a_queue_is_found_by_its_place(place: str, kind: str | None) -> None:
     network = _results({"kind": "pie"}).manifest.network
-    assert early.spec_of(network, place).get("kind") == kind
+    assert queue_of(network, place).get("kind") == kind

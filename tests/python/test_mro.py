@@ -17,6 +17,7 @@ from roamlab.scenarios.scenario import Scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lte.toml"
 HANDOVER = [(2.0, 0, "handover-commanded", "a"), (2.1, 0, "link-down", "ue"), (2.2, 1, "link-up", "ue")]
+EXECUTED = [(2.0, 0, "handover-executed", "ue"), *HANDOVER[1:]]
 CONFIRMED = (2.3, 1, "access-granted", "ue")
 
 
@@ -60,6 +61,9 @@ def _record(*phases: tuple[float, int, str, str]) -> Any:
         # In it, without access for seconds.
         ([*HANDOVER, (4.2, 1, "link-failed", "ue"), (4.3, 2, "link-up", "ue")], mro.WRONG_CELL, "b", "c"),
         ([*HANDOVER, (2.4, 1, "link-failed", "ue"), (2.5, 1, "link-up", "ue")], mro.SAME_CELL, "b", "b"),
+        # A host with candidates shows by its link which one was the target.
+        ([*EXECUTED, (2.4, 1, "link-failed", "ue"), (2.5, 1, "link-up", "ue")], mro.SAME_CELL, "b", "b"),
+        ([*EXECUTED[:2], (2.15, 0, "link-failed", "ue"), (2.3, 0, "link-up", "ue")], mro.TOO_EARLY, "a", "a"),
         # Shortly after it, and long after it.
         ([*HANDOVER, CONFIRMED, (3.3, 1, "link-failed", "ue"), (3.4, 0, "link-up", "ue")], mro.TOO_EARLY, "b", "a"),
         ([*HANDOVER, CONFIRMED, (3.4, 1, "link-failed", "ue"), (3.5, 0, "link-up", "ue")], mro.TOO_LATE, "b", "a"),

@@ -45,7 +45,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"rustc-hash"},
     "roamlab-world": {"roamlab-quinn", "roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"}
     | _MODELS,
-    # rustix passes files and waits without `unsafe` of ours.
+    # rustix passes files and waits, and vm-memory maps files, without `unsafe` of ours.
     "roamlab-kernel": {
         "roamlab-engine",
         "roamlab-packet",
@@ -53,7 +53,7 @@ ALLOWED: dict[str, set[str]] = {
         "roamlab-scenario",
         "roamlab-world",
     }
-    | {"rustix", "thiserror"},
+    | {"rustix", "thiserror", "vm-memory"},
     # The binding passes arrivals through a queue, which it reads as JSON.
     "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-kernel", "roamlab-scenario"}
     | {"roamlab-packet", "roamlab-qdisc", "roamlab-record", "roamlab-world", "serde_json", "thiserror"},

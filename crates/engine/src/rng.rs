@@ -124,6 +124,19 @@ impl Rng {
         }
     }
 
+    /// 32 random bits; with ns-2's generator its whole number, from 1 to 4,294,967,087.
+    pub fn word(&mut self) -> u32 {
+        match &mut self.0 {
+            Generator::Own(generator) => generator.next_u32(),
+            Generator::Shared(state) => {
+                let mut generator = state.get();
+                let value = generator.whole();
+                state.set(generator);
+                value as u32
+            }
+        }
+    }
+
     /// An exponentially distributed time.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         let nanos = -libm::log(1.0 - self.uniform()) * mean.as_nanos() as f64;

@@ -116,7 +116,7 @@ impl Card {
                 for (place, file) in files.drain(..).enumerate() {
                     let at = 8 + 32 * place;
                     let part = (u64_at(&body, at)?, u64_at(&body, at + 8)?, u64_at(&body, at + 24)?);
-                    self.memory.add(part, file);
+                    self.memory.add(part, file)?;
                 }
             }
             request::SET_BACKEND_REQ_FD => self.interrupts = files.pop().map(UnixStream::from),
@@ -243,14 +243,16 @@ impl Card {
         let mut body = [0u8; 8];
         body[..4].copy_from_slice(&(which as u32).to_ne_bytes());
         interrupts.write_all(&packed(request::BACKEND_VRING_CALL, 1 | NEED_REPLY, &body))?;
-        loop {
+        // With a shared file the kernel asks nothing before it answers.
+        while !clock.shares() {
             let ready = wait(&[clock.socket.as_fd(), interrupts.as_fd()])?;
             if ready[0] {
                 clock.serve()?;
             } else if ready[1] {
-                return interrupts.read_exact(&mut [0u8; 20]);
+                break;
             }
         }
+        interrupts.read_exact(&mut [0u8; 20])
     }
 
     /// What to wait for.

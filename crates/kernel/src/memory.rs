@@ -1,19 +1,43 @@
-//! The kernel's memory. It is a file that the kernel shares; it is read and written with system calls, which need no
-//! mapping. The kernel waits for an answer while this side works, so nothing is accessed by two at the same time.
+//! Memory that is shared with the kernel: files that both sides map. One side waits for a message while the other one
+//! works, so nothing is accessed by two at the same time.
 
-use rustix::io::{pread, pwrite};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use vm_memory::{FileOffset, MmapRegion, VolatileMemory};
 
-/// A part of the memory.
+/// A part of a file, as memory.
+pub struct Mapping(MmapRegion);
+
+impl Mapping {
+    /// Maps `size` bytes of the file from `offset` on.
+    pub fn new(file: OwnedFd, offset: u64, size: u64) -> io::Result<Mapping> {
+        let size = usize::try_from(size).map_err(io::Error::other)?;
+        let region = MmapRegion::from_file(FileOffset::new(File::from(file), offset), size);
+        Ok(Mapping(region.map_err(io::Error::other)?))
+    }
+
+    /// Fills `bytes` from a place on.
+    pub fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.0.get_slice(at as usize, bytes.len()).map_err(io::Error::other)?.copy_to(bytes);
+        Ok(())
+    }
+
+    /// Writes from a place on.
+    pub fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.get_slice(at as usize, bytes.len()).map_err(io::Error::other)?.copy_from(bytes);
+        Ok(())
+    }
+}
+
+/// A part of the kernel's memory.
 struct Region {
     start: u64,
     size: u64,
-    file: OwnedFd,
-    offset: u64,
+    mapping: Mapping,
 }
 
-/// The parts of the memory that a card may use.
+/// The parts of the kernel's memory that a card may use.
 #[derive(Default)]
 pub struct Memory {
     regions: Vec<Region>,
@@ -21,36 +45,32 @@ pub struct Memory {
 
 impl Memory {
     /// Takes a part: its address, its size, and where it begins in the file.
-    pub fn add(&mut self, (start, size, offset): (u64, u64, u64), file: OwnedFd) {
-        self.regions.push(Region { start, size, file, offset });
+    pub fn add(&mut self, (start, size, offset): (u64, u64, u64), file: OwnedFd) -> io::Result<()> {
+        self.regions.push(Region { start, size, mapping: Mapping::new(file, offset, size)? });
+        Ok(())
     }
 
-    fn find(&self, address: u64, length: usize) -> io::Result<(&OwnedFd, u64)> {
+    fn find(&self, address: u64, length: usize) -> io::Result<(&Mapping, u64)> {
         let holds = |region: &&Region| {
-            address >= region.start && address + length as u64 <= region.start + region.size
+            let from = address.checked_sub(region.start);
+            from.and_then(|from| from.checked_add(length as u64)).is_some_and(|end| end <= region.size)
         };
         let region = self.regions.iter().find(holds);
         let region =
             region.ok_or_else(|| io::Error::other(format!("address {address:#x} is not of the kernel")))?;
-        Ok((&region.file, region.offset + address - region.start))
+        Ok((&region.mapping, address - region.start))
     }
 
     /// Fills `bytes` from an address on.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let (file, at) = self.find(address, bytes.len())?;
-        match pread(file, &mut *bytes, at)? {
-            all if all == bytes.len() => Ok(()),
-            _ => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        let (mapping, at) = self.find(address, bytes.len())?;
+        mapping.read(at, bytes)
     }
 
     /// Writes from an address on.
     pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
-        let (file, at) = self.find(address, bytes.len())?;
-        match pwrite(file, bytes, at)? {
-            all if all == bytes.len() => Ok(()),
-            _ => Err(io::ErrorKind::WriteZero.into()),
-        }
+        let (mapping, at) = self.find(address, bytes.len())?;
+        mapping.write(at, bytes)
     }
 
     /// A number of 16 bits.

@@ -112,7 +112,7 @@ impl Live {
     }
 }
 
-/// The time since the run began.
+/// The wall clock that drives a run: nothing else turns simulated times into those of the machine.
 struct Clock(Instant);
 
 impl Clock {
@@ -121,8 +121,20 @@ impl Clock {
         Clock(Instant::now())
     }
 
+    /// The simulated time that it shows.
     fn now(&self) -> Time {
         Time::from_nanos(self.0.elapsed().as_nanos() as u64)
+    }
+
+    /// How long the machine has to wait until it shows this time.
+    fn left(&self, time: Time) -> Timespec {
+        let nanos = time.as_nanos().saturating_sub(self.now().as_nanos());
+        Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+    }
+
+    /// Nanoseconds of the machine since it showed this time.
+    fn late_ns(&self, time: Time) -> u64 {
+        self.now().as_nanos().saturating_sub(time.as_nanos())
     }
 }
 
@@ -207,17 +219,13 @@ impl Run {
                 self.timing.refused += 1;
                 continue;
             }
-            let late = self.clock.now().as_nanos().saturating_sub(egress.time.as_nanos());
-            self.timing.late_ns.push(late);
+            self.timing.late_ns.push(self.clock.late_ns(egress.time));
         }
     }
 
     /// Waits for a packet, or the next event; whether the program has ended.
     fn wait(&mut self, end: Time, files: &Files) -> Result<bool, Error> {
-        let next = self.simulation.next_event().unwrap_or(end).min(end);
-        let nanos = next.as_nanos().saturating_sub(self.clock.now().as_nanos());
-        let timeout =
-            Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
+        let timeout = self.clock.left(self.simulation.next_event().unwrap_or(end).min(end));
         let [first, second] = &files.cards;
         let mut polled = [first, second, &files.ended].map(|file| PollFd::new(file, PollFlags::IN));
         match poll(&mut polled, Some(&timeout)) {

@@ -1,12 +1,11 @@
 //! The clock of the kernel: the other side of User Mode Linux's external time travel.
 //!
 //! The protocol is that of `include/uapi/linux/um_timetravel.h`: messages of 16 bytes over a socket. From Linux 6.12 on
-//! a shared file replaces most of them. The file is read and written with system calls; while one side works, the other
-//! waits for a message, so nothing is accessed by two at the same time.
+//! a shared file replaces most of them.
 
+use crate::memory::Mapping;
 use crate::socket::send_with_files;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::io::{pread, pwrite};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -48,6 +47,7 @@ struct Message {
 pub struct TimeTravel {
     pub socket: UnixStream,
     file: OwnedFd,
+    shared: Mapping,
     shares: bool,
     pub is_waiting: bool,
     /// Now.
@@ -64,9 +64,11 @@ impl TimeTravel {
     pub fn new(socket: UnixStream) -> io::Result<TimeTravel> {
         let file = memfd_create("schedule", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, SHARED)?;
+        let shared = Mapping::new(file.try_clone()?, 0, SHARED)?;
         let new = TimeTravel {
             socket,
             file,
+            shared,
             shares: false,
             is_waiting: false,
             now: 0,
@@ -82,15 +84,19 @@ impl TimeTravel {
         Ok(new)
     }
 
+    /// Whether the shared file replaces messages.
+    pub fn shares(&self) -> bool {
+        self.shares
+    }
+
     fn get<const N: usize>(&self, at: u64) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
-        pread(&self.file, &mut bytes, at)?;
+        self.shared.read(at, &mut bytes)?;
         Ok(bytes)
     }
 
     fn put(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        pwrite(&self.file, bytes, at)?;
-        Ok(())
+        self.shared.write(at, bytes)
     }
 
     fn read(&mut self) -> io::Result<Message> {

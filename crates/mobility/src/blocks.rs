@@ -27,7 +27,7 @@ pub use detection::{Beacons, DetectedBy, Detection, Detector, Found};
 pub use registration::Registration;
 pub use release::{Equaliser, Redundancy, Release};
 pub use soft_routes::{Refreshed, SoftRoutes, SoftState};
-pub use tree::{AccessTree, gateway};
+pub use tree::{AccessTree, check_tree, gateway};
 pub use trigger::{CarSets, Trigger, TriggerBy};
 
 use crate::Refusal;

@@ -127,7 +127,12 @@ impl<R> Installation<R> {
 
     /// Gives the node `at` a role without buffers.
     pub fn place(&mut self, at: Addr, role: impl Into<R>) {
-        self.roles.push(Placement { at, role: role.into(), buffering: None, watches_uplink: false });
+        self.place_with(at, role, None);
+    }
+
+    /// The same with a buffer for each host, if there is one.
+    pub fn place_with(&mut self, at: Addr, role: impl Into<R>, buffering: Option<Buffering>) {
+        self.roles.push(Placement { at, role: role.into(), buffering, watches_uplink: false });
     }
 
     /// What it asks for beside its roles and predictions: which nodes have a role, and all capabilities.

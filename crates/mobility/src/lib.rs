@@ -34,8 +34,8 @@ pub use event_a3::{Condition, EventA3};
 pub use identification::Identification;
 use identification::Newest;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
-use protocol::phases;
 pub use protocol::{Help, Protocol, Refusal, Step};
+use protocol::{phases, protocol};
 use roles::roles;
 use signal::messages;
 pub use signal::{Kind, Signal};
@@ -290,8 +290,9 @@ pub enum Action<M = Message, P = &'static str> {
         /// The host's home address.
         host: Addr,
     },
-    /// (At a mobile host) measure, and from now on evaluate these conditions in place of any before. They stay when the
-    /// host changes cells, but start afresh there. All share the layer-3 filter of the first one.
+    /// (At a mobile host) measure, and from now on evaluate these conditions, each in place of one of its name. They stay
+    /// when the host changes cells, but start afresh there. A condition that takes the place of another starts afresh
+    /// too, but for candidates that both name. All share the layer-3 filter of the first one.
     Measure {
         /// The conditions.
         conditions: Vec<Condition>,

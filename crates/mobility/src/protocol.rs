@@ -18,7 +18,7 @@ pub trait Protocol: Sized {
     /// Its name in reports.
     const TITLE: &'static str;
     /// It tells hosts which cell to go to; otherwise they go as their visits say.
-    const COMMANDS_HOSTS: bool;
+    const COMMANDS_HOSTS: bool = false;
 
     /// The part of the network that it is about.
     fn domain(&self) -> &Domain;
@@ -57,6 +57,29 @@ pub trait Protocol: Sized {
     /// component, by its name.
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Self::Role>;
 }
+
+/// What every protocol's `impl Protocol for Params` begins with: its roles, title and example, and the fields `domain` and
+/// `sizes` of its parameters.
+macro_rules! protocol {
+    ($role:ident, $title:literal, $example:literal) => {
+        type Role = $role;
+        type Kind = Kind;
+        type Phase = Phase;
+
+        const EXAMPLE: &'static str = $example;
+        const TITLE: &'static str = $title;
+
+        fn domain(&self) -> &$crate::Domain {
+            &self.domain
+        }
+
+        fn sizes(&self) -> &<Kind as $crate::Kind>::Sizes {
+            &self.sizes
+        }
+    };
+}
+
+pub(crate) use protocol;
 
 /// The phases of a protocol's handovers.
 pub trait Step: Copy + 'static {

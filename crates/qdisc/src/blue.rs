@@ -6,8 +6,8 @@
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
-use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
-use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
+use crate::{BadField, Gauges, Parameters, QdiscCx, QueueDisc};
+use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{DropReason, MarkingState, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -138,21 +138,7 @@ impl QueueDisc for Blue {
         packet
     }
 
-    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.fifo.take_matching(wanted, cx.pool)
-    }
-
-    fn head(&self) -> Option<&PacketId> {
-        self.fifo.head()
-    }
-
-    fn packets(&self) -> usize {
-        self.fifo.packets()
-    }
-
-    fn bytes(&self) -> Bytes {
-        self.fifo.bytes()
-    }
+    crate::waits_in!(fifo, taken);
 
     /// `P_m`; with `idle_mode = "continuous"` as of the last arrival.
     fn gauges(&self) -> Gauges {

@@ -6,7 +6,7 @@
 
 use crate::forwarded::{Exemption, exempting_params, validate_mark};
 use crate::timed::Timed;
-use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
+use crate::{BadField, Gauges, Parameters, QdiscCx, QueueDisc, Rules};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{MarkingState, PacketId};
 
@@ -306,21 +306,7 @@ impl QueueDisc for Codel {
         self.line.is_empty() && self.control.is_at_rest() && self.law.target > Duration::ZERO
     }
 
-    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.line.take_matching(wanted, cx.pool)
-    }
-
-    fn head(&self) -> Option<&PacketId> {
-        self.line.head()
-    }
-
-    fn packets(&self) -> usize {
-        self.line.packets()
-    }
-
-    fn bytes(&self) -> Bytes {
-        self.line.bytes()
-    }
+    crate::waits_in!(line, taken);
 
     fn gauges(&self) -> Gauges {
         Gauges { sojourn: self.control.sojourn, forwarded: self.line.forwarded(), ..Gauges::default() }

@@ -1,7 +1,7 @@
 //! Drop-tail: a packet that finds the queue full is lost.
 
 use crate::fifo::Fifo;
-use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Packets, Rng};
 use roamlab_packet::{DropReason, PacketId};
 use schemars::JsonSchema;
@@ -106,22 +106,7 @@ impl QueueDisc for DropTail {
         self.fifo.is_empty() && self.has_room_for(size)
     }
 
-    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.fifo.take_matching(wanted, cx.pool)
-    }
-
-    fn head(&self) -> Option<&PacketId> {
-        self.fifo.head()
-    }
-
-    #[inline]
-    fn packets(&self) -> usize {
-        self.fifo.packets()
-    }
-
-    fn bytes(&self) -> Bytes {
-        self.fifo.bytes()
-    }
+    crate::waits_in!(fifo, taken);
 
     fn gauges(&self) -> Gauges {
         Gauges { forwarded: self.fifo.forwarded(), ..Gauges::default() }

@@ -10,6 +10,7 @@ pub mod droptail;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod head_drop;
+pub mod linux_red;
 pub mod mblue;
 pub mod mred;
 pub mod pie;
@@ -163,6 +164,38 @@ pub trait QueueDisc: Clone {
     /// Goes on from the estimate of another queue of this discipline. One of another kind changes nothing.
     fn adopt(&mut self, _state: &MarkingState, _now: Time) {}
 }
+
+/// The methods of [`QueueDisc`] about waiting packets, of a discipline that keeps all of them in one field, a `Fifo` or a
+/// `Timed`. `taken`: nothing follows when some are taken out.
+macro_rules! waits_in {
+    ($line:ident) => {
+        fn head(&self) -> Option<&roamlab_packet::PacketId> {
+            self.$line.head()
+        }
+
+        #[inline]
+        fn packets(&self) -> usize {
+            self.$line.packets()
+        }
+
+        fn bytes(&self) -> roamlab_engine::Bytes {
+            self.$line.bytes()
+        }
+    };
+    ($line:ident, taken) => {
+        $crate::waits_in!($line);
+
+        fn take_matching(
+            &mut self,
+            wanted: &$crate::Matching<'_>,
+            cx: &mut $crate::QdiscCx<'_>,
+        ) -> Vec<roamlab_packet::PacketId> {
+            self.$line.take_matching(wanted, cx.pool)
+        }
+    };
+}
+
+pub(crate) use waits_in;
 
 /// An invalid parameter: its name, and a message with what was expected and what to write.
 pub type BadField = (&'static str, String);
@@ -367,6 +400,7 @@ macro_rules! queue_disciplines {
 queue_disciplines! {
     "droptail" => droptail::DropTail,
     "red" => red::Red,
+    "linux-red" => linux_red::LinuxRed,
     "blue" => blue::Blue,
     "mblue" => mblue::Mblue,
     "mred" => mred::Mred,

@@ -183,10 +183,6 @@ impl QueueDisc for Mred {
         packet
     }
 
-    fn head(&self) -> Option<&PacketId> {
-        self.fifo.head()
-    }
-
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         let before = self.waiting();
         let taken = self.fifo.take_matching(wanted, cx.pool);
@@ -196,13 +192,7 @@ impl QueueDisc for Mred {
         taken
     }
 
-    fn packets(&self) -> usize {
-        self.fifo.packets()
-    }
-
-    fn bytes(&self) -> Bytes {
-        self.fifo.bytes()
-    }
+    crate::waits_in!(fifo);
 
     fn gauges(&self) -> Gauges {
         self.detector.gauges(&self.fifo)

@@ -268,17 +268,7 @@ impl QueueDisc for Pie {
         taken
     }
 
-    fn head(&self) -> Option<&PacketId> {
-        self.line.head()
-    }
-
-    fn packets(&self) -> usize {
-        self.line.packets()
-    }
-
-    fn bytes(&self) -> Bytes {
-        self.line.bytes()
-    }
+    crate::waits_in!(line);
 
     fn gauges(&self) -> Gauges {
         let (probability, forwarded) = (self.controller.drop_prob, self.line.forwarded());

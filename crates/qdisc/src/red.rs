@@ -15,7 +15,7 @@ pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 use crate::fifo::Fifo;
 use crate::{Gauges, Matching, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
-use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use roamlab_engine::{Duration, Rate, Rng, Time};
 use roamlab_packet::{DropReason, MarkingState, PacketId};
 
 /// The discipline.
@@ -100,17 +100,7 @@ impl QueueDisc for Red {
         taken
     }
 
-    fn head(&self) -> Option<&PacketId> {
-        self.fifo.head()
-    }
-
-    fn packets(&self) -> usize {
-        self.fifo.packets()
-    }
-
-    fn bytes(&self) -> Bytes {
-        self.fifo.bytes()
-    }
+    crate::waits_in!(fifo);
 
     fn gauges(&self) -> Gauges {
         self.detector.gauges(&self.fifo)

@@ -188,17 +188,7 @@ impl QueueDisc for Rlc {
         self.line.take_matching(wanted, cx.pool)
     }
 
-    fn head(&self) -> Option<&PacketId> {
-        self.line.head()
-    }
-
-    fn packets(&self) -> usize {
-        self.line.packets()
-    }
-
-    fn bytes(&self) -> Bytes {
-        self.line.bytes()
-    }
+    crate::waits_in!(line);
 
     fn gauges(&self) -> Gauges {
         Gauges { sojourn: self.sojourn, forwarded: self.line.forwarded(), ..Gauges::default() }

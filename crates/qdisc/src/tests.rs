@@ -125,7 +125,7 @@ fn values_out_of_bounds_are_refused_with_advice() {
             ("limit", "at least \"2 pkt\""),
         ),
         (r#"queue = { kind = "droptail", limit_bytes = "0 B" }"#, ("limit_bytes", "\"64 kB\"")),
-        (r#"queue = { kind = "red", min_threshold = "80 pkt" }"#, ("max_threshold", "(80 pkt) lies above")),
+        (r#"queue = { kind = "red", min_threshold = "80 pkt" }"#, ("max_threshold", "(80 pkt) is not above")),
         (r#"queue = { kind = "red", max_p = 1.5 }"#, ("max_p", "1.5 is not a probability")),
         (r#"queue = { kind = "red", max_p = 0 }"#, ("max_p", "a number above 0")),
         (r#"queue = { kind = "red", queue_weight = nan }"#, ("queue_weight", "from 0 to 1")),
@@ -143,7 +143,7 @@ fn values_out_of_bounds_are_refused_with_advice() {
         (r#"queue = { kind = "mred", mark = 0 }"#, ("mark", "1 to 63")),
         (
             r#"queue = { kind = "mred", min_threshold = "200 pkt" }"#,
-            ("max_threshold", "(200 pkt) lies above"),
+            ("max_threshold", "(200 pkt) is not above"),
         ),
     ] {
         let (name, message) = field(text);

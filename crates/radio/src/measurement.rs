@@ -98,13 +98,22 @@ impl Meter {
         }
     }
 
-    /// Evaluates these conditions from now on, in place of any before. `filter_coefficient` is k of the layer-3 filter.
-    /// Filtered levels stay.
+    /// Evaluates these conditions from now on, each in place of one of its name. `filter_coefficient` is k of the layer-3
+    /// filter. Filtered levels stay, and so does what is known of a candidate that both name (TS 36.331 §5.5.2.3: a
+    /// candidate that is added leaves the measurement of the others as it is).
     pub fn evaluate(&mut self, filter_coefficient: u8, conditions: Vec<Condition>) {
         self.filter_coefficient = filter_coefficient;
-        let cells = vec![Neighbour::default(); self.offsets.len()];
-        let evaluation = |condition| Evaluation { condition, cells: cells.clone() };
-        self.evaluations = conditions.into_iter().map(evaluation).collect();
+        for condition in conditions {
+            let cells = vec![Neighbour::default(); self.offsets.len()];
+            let mut new = Evaluation { condition, cells };
+            match self.evaluations.iter_mut().find(|known| known.condition.name == new.condition.name) {
+                Some(known) => {
+                    new.keep_candidates(known);
+                    *known = new;
+                }
+                None => self.evaluations.push(new),
+            }
+        }
     }
 
     /// Looks for the strongest cell that can be heard.
@@ -201,6 +210,16 @@ impl Meter {
 }
 
 impl Evaluation {
+    fn keep_candidates(&mut self, known: &Evaluation) {
+        let (Some(before), Some(candidates)) = (&known.condition.candidates, &self.condition.candidates)
+        else {
+            return;
+        };
+        for &cell in candidates.iter().filter(|cell| before.contains(cell)) {
+            self.cells[cell] = known.cells[cell];
+        }
+    }
+
     /// Event A3 of TS 36.331 §5.5.4.4 for each candidate. Levels have the cells' offsets; that of a cell out of hearing is
     /// minus infinity.
     fn compare(&mut self, levels: &[f64], serving: usize, now: Time, findings: &mut Vec<Finding>) {

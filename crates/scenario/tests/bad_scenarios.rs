@@ -269,6 +269,7 @@ const SENSE: &[Edit] = &[
     ("threshold above the limit", "threshold = \"80 pkt\"", "threshold = \"121 pkt\""),
     ("a queue that holds nothing", "limit = \"60 pkt\"", "limit = \"0 pkt\""),
     ("window zero", "window = \"64 pkt\"", "window = \"0 pkt\""),
+    ("a recovery that does not reduce in proportion", "segment = \"512 B\"", "reduction = \"prr\""),
     ("segment of no bytes", "segment = \"512 B\"", "segment = \"0 B\""),
     ("segment of 10^18 bytes", "segment = \"512 B\"", "segment = \"1000000000 GB\""),
     ("header of 10^18 bytes", "segment = \"512 B\"", "header = \"1000000000 GB\""),

@@ -1,6 +1,6 @@
 //! Constant bit rate: one datagram at a fixed interval.
 
-use crate::{Application, Offer, Timed, check_packets, check_stop, draw_start};
+use crate::{Application, Checked, Offer, check_packets, draw_start};
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,15 +30,7 @@ pub struct Params {
     pub packet: Bytes,
 }
 
-impl Timed for Params {
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-        (&mut self.start, &mut self.stop)
-    }
-
-    fn start(&self) -> Duration {
-        self.start
-    }
-
+impl Checked for Params {
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.packet < Bytes(28) {
             let message = "a datagram holds an IP and a UDP header: write a size of at least \"28 B\"";
@@ -51,8 +43,7 @@ impl Timed for Params {
             let message = format!("datagrams of {} would follow each other within a nanosecond", self.packet);
             return Err(("rate", format!("{message}: write a lower rate, for example \"80 kbit/s\"")));
         }
-        check_packets(self.packets)?;
-        check_stop(self.start, self.stop)
+        check_packets(self.packets)
     }
 }
 

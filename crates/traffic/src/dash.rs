@@ -3,7 +3,7 @@
 //! Rate choice: BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, "A Buffer-Based Approach to Rate Adaptation"
 //! (SIGCOMM 2014, §4, Algorithm 1). The scheme (segments over HTTP): ISO/IEC 23009-1.
 
-use crate::{Application, Came, Offer, Timed, Unit, UnitKind, check_stop, draw_start};
+use crate::{Application, Came, Checked, Offer, Unit, UnitKind, draw_start};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,15 +59,7 @@ impl Default for Params {
     }
 }
 
-impl Timed for Params {
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-        (&mut self.start, &mut self.stop)
-    }
-
-    fn start(&self) -> Duration {
-        self.start
-    }
-
+impl Checked for Params {
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.segment == Duration::ZERO {
             return Err(("segment", "a segment lasts: write for example \"4 s\"".into()));
@@ -87,7 +79,7 @@ impl Timed for Params {
         if self.request == Bytes(0) {
             return Err(("request", "it has no bytes: write for example \"350 B\"".into()));
         }
-        check_stop(self.start, self.stop)
+        Ok(())
     }
 }
 

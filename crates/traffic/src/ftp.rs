@@ -1,6 +1,6 @@
 //! File transfer: an endless backlog, or one file.
 
-use crate::{Application, Offer, Timed, check_packets, check_stop, draw_start};
+use crate::{Application, Checked, Offer, check_packets, draw_start};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,21 +24,12 @@ pub struct Params {
     pub stop: Option<Duration>,
 }
 
-impl Timed for Params {
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-        (&mut self.start, &mut self.stop)
-    }
-
-    fn start(&self) -> Duration {
-        self.start
-    }
-
+impl Checked for Params {
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.size.is_some() && self.packets.is_some() {
             return Err(("packets", "the file has a `size` already: write one of the two".into()));
         }
-        check_packets(self.packets)?;
-        check_stop(self.start, self.stop)
+        check_packets(self.packets)
     }
 }
 
@@ -122,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_by_name() {
-        let field = |params: Params| params.validate().map_err(|(field, _)| field);
+        let field = |params: Params| crate::AppSpec::Ftp(params).validate().map_err(|(field, _)| field);
         let (size, packets) = (Some(Bytes(1)), Some(Packets(1)));
         assert_eq!(field(Params { size, packets, ..Params::default() }), Err("packets"));
         assert_eq!(field(Params { packets: Some(Packets(0)), ..Params::default() }), Err("packets"));

@@ -86,10 +86,14 @@ pub trait Application: Sized {
     fn new(params: &Self::Params, rng: &mut Rng) -> Self;
 
     /// When it wants to wake next; `None`: never again.
-    fn next_wake(&self) -> Option<Time>;
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
 
     /// It is awake, at the time it wanted; `None` if there is nothing to offer this time.
-    fn wake(&mut self, now: Time) -> Option<Offer>;
+    fn wake(&mut self, _: Time) -> Option<Offer> {
+        None
+    }
 
     /// The unit that begins with what it has just offered, if one does.
     fn unit(&mut self) -> Option<Unit> {
@@ -100,16 +104,12 @@ pub trait Application: Sized {
     fn came(&mut self, _: Came, _: Time) {}
 }
 
-/// Parameters that say when an application begins and ends.
-trait Timed {
-    /// Its earliest start and its stop.
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>);
-
-    /// Its earliest start.
-    fn start(&self) -> Duration;
-
+/// Parameters of an application. All have `start`, the earliest one, and `stop`.
+trait Checked {
     /// Checks what the types cannot: the field at fault, what was expected and what to write.
-    fn validate(&self) -> Result<(), (&'static str, String)>;
+    fn validate(&self) -> Result<(), (&'static str, String)> {
+        Ok(())
+    }
 }
 
 /// A start that is uniform in [`at`, `at + within`).
@@ -205,14 +205,14 @@ macro_rules! applications {
             /// The earliest start.
             pub fn start(&self) -> Duration {
                 match self {
-                    $(AppSpec::$type(params) => params.start(),)+
+                    $(AppSpec::$type(params) => params.start,)+
                 }
             }
 
             /// Everything later by so much.
             pub fn delay(&mut self, by: Duration) {
                 let (start, stop) = match self {
-                    $(AppSpec::$type(params) => params.times(),)+
+                    $(AppSpec::$type(params) => (&mut params.start, &mut params.stop),)+
                 };
                 *start += by;
                 *stop = stop.map(|stop| stop + by);
@@ -228,8 +228,9 @@ macro_rules! applications {
             /// Checks what the types cannot: the field at fault, what was expected and what to write.
             pub fn validate(&self) -> Result<(), (&'static str, String)> {
                 match self {
-                    $(AppSpec::$type(params) => params.validate(),)+
+                    $(AppSpec::$type(params) => params.validate()?,)+
                 }
+                check_stop(self.start(), self.stop())
             }
         }
     };

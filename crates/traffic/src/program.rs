@@ -1,8 +1,8 @@
 //! A program outside of the simulation, in real time: its packets come from a card of the machine, so nothing is offered
 //! here.
 
-use crate::{Application, Offer, Timed};
-use roamlab_engine::{Duration, Rng, Time};
+use crate::{Application, Checked};
+use roamlab_engine::{Duration, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,25 +15,13 @@ pub const SUMMARY: &str = "the packets of a program in real time, which `roamlab
 pub struct Params {
     /// Its packets may come from the beginning on.
     #[serde(skip)]
-    start: Duration,
+    pub(crate) start: Duration,
     /// They may come until the end.
     #[serde(skip)]
     pub(crate) stop: Option<Duration>,
 }
 
-impl Timed for Params {
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-        (&mut self.start, &mut self.stop)
-    }
-
-    fn start(&self) -> Duration {
-        self.start
-    }
-
-    fn validate(&self) -> Result<(), (&'static str, String)> {
-        Ok(())
-    }
-}
+impl Checked for Params {}
 
 /// A program.
 #[derive(Clone, Debug)]
@@ -44,13 +32,5 @@ impl Application for Program {
 
     fn new(_: &Params, _: &mut Rng) -> Program {
         Program
-    }
-
-    fn next_wake(&self) -> Option<Time> {
-        None
-    }
-
-    fn wake(&mut self, _: Time) -> Option<Offer> {
-        None
     }
 }

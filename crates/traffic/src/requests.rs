@@ -1,8 +1,8 @@
 //! The requests of a session: the client of a web or dash flow sends them in the other direction. The reader of a
 //! scenario makes such a flow for each of those. It offers the requests of its session and nothing else.
 
-use crate::{Application, Offer, Timed};
-use roamlab_engine::{Duration, Rng, Time};
+use crate::{Application, Checked};
+use roamlab_engine::{Duration, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,19 +23,7 @@ pub struct Params {
     pub stop: Option<Duration>,
 }
 
-impl Timed for Params {
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-        (&mut self.start, &mut self.stop)
-    }
-
-    fn start(&self) -> Duration {
-        self.start
-    }
-
-    fn validate(&self) -> Result<(), (&'static str, String)> {
-        Ok(())
-    }
-}
+impl Checked for Params {}
 
 /// Requests.
 #[derive(Clone, Debug)]
@@ -46,13 +34,5 @@ impl Application for Requests {
 
     fn new(_: &Params, _: &mut Rng) -> Requests {
         Requests
-    }
-
-    fn next_wake(&self) -> Option<Time> {
-        None
-    }
-
-    fn wake(&mut self, _: Time) -> Option<Offer> {
-        None
     }
 }

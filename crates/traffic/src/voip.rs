@@ -3,7 +3,7 @@
 //! Codecs: ITU-T G.711, G.729, G.723.1. RTP header: RFC 3550 §5.1, 12 B. Talkspurts: both states last exponentially
 //! distributed times, as in the Brady model and ITU-T P.59.
 
-use crate::{Application, Offer, Timed, check_stop, draw_start};
+use crate::{Application, Checked, Offer, draw_start};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,15 +117,7 @@ impl Params {
     }
 }
 
-impl Timed for Params {
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-        (&mut self.start, &mut self.stop)
-    }
-
-    fn start(&self) -> Duration {
-        self.start
-    }
-
+impl Checked for Params {
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.frames.is_some_and(|frames| !(1..=100).contains(&frames)) {
             return Err((
@@ -136,7 +128,7 @@ impl Timed for Params {
         if self.talkspurts.is_some_and(|each| each.on == Duration::ZERO) {
             return Err(("talkspurts.on", "a talkspurt lasts: write for example \"1 s\"".into()));
         }
-        check_stop(self.start, self.stop)
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@
 //! distributed. DEVIATION: sizes are in bytes, not in packets; one server; a response begins when its request has
 //! arrived.
 
-use crate::{Application, Came, Offer, Timed, Unit, UnitKind, check_stop, draw_start};
+use crate::{Application, Came, Checked, Offer, Unit, UnitKind, draw_start};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,15 +72,7 @@ impl Default for Params {
     }
 }
 
-impl Timed for Params {
-    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-        (&mut self.start, &mut self.stop)
-    }
-
-    fn start(&self) -> Duration {
-        self.start
-    }
-
+impl Checked for Params {
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.objects == 0 {
             return Err(("objects", "a page has objects: write at least 1".into()));
@@ -99,7 +91,7 @@ impl Timed for Params {
         if self.largest < self.object {
             return Err(("largest", format!("the mean is {}: write at least that", self.object)));
         }
-        check_stop(self.start, self.stop)
+        Ok(())
     }
 }
 

@@ -95,7 +95,7 @@ pub enum RecoveryKind {
     Rack,
 }
 
-/// How a recovery of [`RecoveryKind::Rack`] reduces the window.
+/// How a recovery of [`RecoveryKind::Rack`] or [`RecoveryKind::Rfc6675`] reduces the window; others cut it immediately.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
@@ -228,7 +228,7 @@ macro_rules! tcp_knobs {
             guard_fast_retransmit: bool,
             /// `rack`: send a probe when no ACK comes for two round trips (RFC 8985 §7; Linux `tcp_early_retrans`).
             tail_loss_probe: bool,
-            /// `rack`: how a recovery reduces the window (RFC 9937).
+            /// `rack` and `rfc6675`: how a recovery reduces the window (RFC 9937). Immediately, if not set, but for `rack`.
             reduction: Reduction,
             /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
             /// `bugfix_ss_`, which also lets a lost SYN reduce the initial window to one segment).

@@ -74,6 +74,8 @@ impl TcpSpec {
             params.dsack = self.dsack.unwrap_or(true);
             let detection = if params.dsack { SpuriousDetection::Linux } else { SpuriousDetection::None };
             params.spurious_detection = self.spurious_detection.unwrap_or(detection);
+        } else {
+            params.reduction = self.reduction.unwrap_or(Reduction::Immediate);
         }
         check(&params)?;
         if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
@@ -166,6 +168,11 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             "spurious_detection",
             "the recovery \"rack\" has its own; write \"linux\" or \"none\"".into(),
         ));
+    }
+    let takes_prr = by_rack || params.recovery == RecoveryKind::Rfc6675;
+    if params.reduction != Reduction::Immediate && !takes_prr {
+        let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion: write \"immediate\", or one of them as `recovery`";
+        return Err(("reduction", text.into()));
     }
     let needs_sack = !matches!(
         params.recovery,

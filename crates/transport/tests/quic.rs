@@ -450,6 +450,88 @@ fn an_address_that_does_not_answer_is_given_up() {
     assert_eq!((probe.header.path, probe.header.payload), (0, 1161));
 }
 
+/// What a packet from the address `path` says that acknowledges the first ten packets.
+fn from_address(path: u32, number: u32, ping: bool, path_response: bool) -> QuicHeader {
+    let ack = Some(Box::new(QuicAck { ranges: vec![(0, 10)], delay: Duration::ZERO }));
+    QuicHeader { number, ack, ping, path_response, path, ..QuicHeader::default() }
+}
+
+/// A sender with 20 packets in flight at 100 ms, whose other end may move.
+fn before_a_migration() -> QuicSender {
+    let mut sender = sender(QuicSpec { migration: Some(Migration::Rfc), ..bare() });
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    ack(&mut sender, &[(0, 10)], at(100));
+    assert_eq!(sent(&mut sender, at(100)).len(), 20);
+    facts(&mut sender);
+    sender
+}
+
+#[test]
+fn a_packet_that_was_overtaken_does_not_change_the_address() {
+    // RFC 9000 §9.3: only the one with the highest number does.
+    let mut sender = before_a_migration();
+    sender.on_packet(&from_address(0, 9, false, false), at(140));
+    sender.on_packet(&from_address(1, 8, true, false), at(150));
+    assert_eq!(sender.poll_transmit(at(150)), None);
+    sender.on_packet(&from_address(1, 10, true, false), at(160));
+    assert!(sender.poll_transmit(at(160)).unwrap().header.path_challenge);
+}
+
+#[test]
+fn a_full_packet_waits_for_a_third_of_its_bytes_from_the_address() {
+    // RFC 9000 §8.1: 43 B of the challenge and 1200 B are three times 415 B: a PING of 35 B and twelve ACKs of 34 B.
+    let mut sender = before_a_migration();
+    sender.on_packet(&from_address(1, 5, true, false), at(150));
+    assert!(sender.poll_transmit(at(150)).unwrap().header.path_challenge);
+    for number in 6..17 {
+        ack_from(&mut sender, 1, number, 12, at(155));
+        assert_eq!(sender.poll_transmit(at(155)), None, "{number}");
+    }
+    ack_from(&mut sender, 1, 17, 12, at(155));
+    assert_eq!(sender.poll_transmit(at(155)).unwrap().header.payload, 1161);
+}
+
+/// Packets from 0 to `end` are acknowledged from the address `path`.
+fn ack_from(sender: &mut QuicSender, path: u32, number: u32, end: u32, now: Time) {
+    let ack = Some(Box::new(QuicAck { ranges: vec![(0, end)], delay: Duration::ZERO }));
+    sender.on_packet(&QuicHeader { number, ack, path, ..QuicHeader::default() }, now);
+}
+
+#[test]
+fn an_answer_from_an_older_address_validates_nothing() {
+    let mut sender = before_a_migration();
+    sender.on_packet(&from_address(1, 5, true, false), at(150));
+    assert!(sender.poll_transmit(at(150)).unwrap().header.path_challenge);
+    sender.on_packet(&from_address(2, 6, true, false), at(170));
+    assert!(sender.poll_transmit(at(170)).unwrap().header.path_challenge, "the second address gets its own");
+    sender.on_packet(&from_address(1, 7, false, true), at(190));
+    assert_eq!(sender.poll_transmit(at(190)), None);
+    assert_eq!(kinds(&mut sender), []);
+    sender.on_packet(&from_address(2, 8, false, true), at(220));
+    assert_eq!(sender.poll_transmit(at(220)).unwrap().header.path, 2);
+    assert_eq!(kinds(&mut sender), [TcpFactKind::Migration]);
+}
+
+#[test]
+fn an_answer_that_nobody_asked_for_does_nothing() {
+    let mut sender = before_a_migration();
+    sender.on_packet(&from_address(0, 5, false, true), at(150));
+    assert_eq!((sender.variables().cwnd, kinds(&mut sender)), (20.0, vec![]));
+}
+
+#[test]
+fn round_trip_times_of_the_new_path_begin_with_its_own_packets() {
+    // RFC 9000 §9.4, RFC 9002 §5.2: what was sent on the old path measures nothing, also the least of all.
+    let mut sender = before_a_migration();
+    sender.on_packet(&from_address(1, 5, true, false), at(150));
+    sent(&mut sender, at(150));
+    sender.on_packet(&from_address(1, 6, false, true), at(200));
+    assert_eq!(sent(&mut sender, at(200)).len(), 10);
+    ack_from(&mut sender, 1, 7, 41, at(450));
+    assert_eq!(sender.variables().srtt, ms(250), "250 ms, though the old path had 100");
+}
+
 #[test]
 fn a_receiver_tells_its_new_address_until_it_is_used() {
     let spec = QuicSpec { migration: Some(Migration::Rfc), ..bare() };

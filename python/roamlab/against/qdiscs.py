@@ -24,7 +24,14 @@ VERSION = "6.12"
 PROGRAM = Path(__file__).parent / "queues.c"
 
 _FIFO = "net/sched/sch_fifo.c"
-_HEADERS = ("net/codel.h", "net/codel_impl.h", "net/codel_qdisc.h", "net/pie.h", "linux/pkt_sched.h")
+_HEADERS = (
+    "net/codel.h",
+    "net/codel_impl.h",
+    "net/codel_qdisc.h",
+    "net/pie.h",
+    "net/red.h",
+    "linux/pkt_sched.h",
+)
 """The headers of the kernel that are taken as they are. All others are empty: `queues.c` has what is used of them."""
 
 _INCLUDED = re.compile(r"^\s*#include <([\w/.-]+)>", re.MULTILINE)

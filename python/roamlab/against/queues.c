@@ -5,7 +5,7 @@
  * is idle. The clock is the arrivals'; the random numbers of a packet follow from its number (`number_of`).
  *
  * Compiled with -DFIFO="file" -DDISCIPLINE="file" and a folder in which every header that the discipline includes is either
- * the kernel's or empty. Call: queues NAME SEED LEAD_NS PACKETS RATES TYPE=VALUE[/1]...
+ * the kernel's or empty. Call: queues NAME SEED LEAD_NS PACKETS RATES TYPE=VALUE[/1]|TYPE:BYTES_IN_HEX...
  * In: arrays of times [ns], sizes [B], flows, ECN bits, then times and rates of the link [bit/s]. Out: the times at which
  * packets left the queue, then their fates. */
 #include <stdbool.h>
@@ -30,6 +30,8 @@ typedef int spinlock_t;
 
 #define ENOMEM 12
 #define EINVAL 22
+#define EMSGSIZE 90
+#define EOPNOTSUPP 95
 #define INT_MAX INT32_MAX
 #define U32_MAX UINT32_MAX
 #define U64_MAX ((u64)~0ull)
@@ -53,6 +55,7 @@ typedef int spinlock_t;
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define clamp_t(type, x, low, high) min_t(type, max((type)(x), (type)(low)), high)
 #define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+#define DIV_ROUND_CLOSEST(n, base) (((n) + (base) / 2) / (base))
 #define do_div(n, base) ((n) /= (base))
 #define div_u64(n, base) ((u64)(n) / (base))
 #define upper_32_bits(n) ((u32)((u64)(n) >> 32))
@@ -67,6 +70,10 @@ typedef int spinlock_t;
 #define kvfree(p) free(p)
 #define ERR_PTR(error) ((void *)(long)(error))
 #define IS_ERR_OR_NULL(p) (!(p))
+#define IS_ERR(p) (!(p))
+#define PTR_ERR(p) (-ENOMEM)
+#define BUG() abort()
+#define fls(x) ((x) ? 32 - __builtin_clz(x) : 0)
 #define WARN_ON_ONCE(x)
 #define __rcu
 #define __read_mostly
@@ -82,6 +89,16 @@ typedef int spinlock_t;
 #define MODULE_VERSION(x)
 #define module_init(f) static int (*const begin)(void) = f;
 #define module_exit(f)
+
+/* A division by a number that is known before: exact, as the kernel's. */
+struct reciprocal_value {
+	u32 divisor;
+};
+static inline struct reciprocal_value reciprocal_value(u32 divisor)
+{
+	return (struct reciprocal_value){ divisor };
+}
+static inline u32 reciprocal_divide(u32 number, struct reciprocal_value value) { return number / value.divisor; }
 
 struct list_head {
 	struct list_head *next, *prev;
@@ -110,6 +127,8 @@ static inline void take_out(struct list_head *entry)
 
 static u64 now_ns;
 static inline u64 ktime_get_ns(void) { return now_ns; }
+static inline ktime_t ktime_get(void) { return now_ns; }
+#define ktime_us_delta(later, earlier) (((later) - (earlier)) / NSEC_PER_USEC)
 static inline psched_time_t psched_get_time(void) { return PSCHED_NS2TICKS(now_ns); }
 #define ktime_add_ns(t, ns) ((t) + (ns))
 #define jiffies (now_ns / (NSEC_PER_SEC / HZ))
@@ -124,6 +143,7 @@ static struct timer_list *timer;
 #define timer_setup(t, f, flags) (timer = (t), (t)->expired = (f), (t)->at = U64_MAX)
 #define mod_timer(t, j) ((t)->at = (j) * (NSEC_PER_SEC / HZ))
 #define del_timer_sync(t) ((t)->at = U64_MAX)
+#define del_timer(t) del_timer_sync(t)
 #define from_timer(var, t, member) container_of(t, __typeof__(*var), member)
 #define timer_container_of(var, t, member) container_of(t, __typeof__(*var), member)
 
@@ -264,6 +284,7 @@ struct netlink_range_validation {
 };
 struct nla_policy {
 	u8 type;
+	u16 len, strict_start_type;
 	const void *range;
 };
 enum { NLA_U8 = 1, NLA_U32 };
@@ -271,6 +292,11 @@ enum { NLA_U8 = 1, NLA_U32 };
 #define NLA_POLICY_MAX(kind, high) { .type = kind }
 #define NLA_POLICY_RANGE(kind, low, high) { .type = kind }
 #define NLA_POLICY_FULL_RANGE(kind, bounds) { .type = kind, .range = bounds }
+#define NLA_POLICY_BITFIELD32(bits) { .type = NLA_U32 }
+struct nla_bitfield32 {
+	u32 value, selector;
+};
+#define nla_get_bitfield32(a) (*(struct nla_bitfield32 *)nla_data(a))
 #define nla_data(a) ((void *)((a) + 1))
 #define nla_len(a) ((int)((a)->nla_len - sizeof(struct nlattr)))
 #define nla_attr_size(size) ((int)sizeof(struct nlattr) + (int)(size))
@@ -305,6 +331,7 @@ struct gnet_stats_queue {
 #define nla_nest_end(skb, nest) 0
 #define nla_put_u32(skb, type, value) 0
 #define nla_put_u8(skb, type, value) 0
+#define nla_put_bitfield32(skb, type, value, selector) 0
 #define nla_put(skb, type, size, value) 0
 #define gnet_stats_copy_app(d, st, size) ((void)(st), 0)
 #define gnet_stats_copy_queue(d, cpu, qs, qlen) ((void)(qs), 0)
@@ -314,13 +341,15 @@ struct gnet_stats_queue {
 #include <linux/pkt_sched.h>
 
 enum { NET_XMIT_SUCCESS, NET_XMIT_DROP, NET_XMIT_CN };
+#define net_xmit_drop_count(fate) ((fate) & NET_XMIT_DROP)
 #define __NET_XMIT_STOLEN 0x10000
 #define __NET_XMIT_BYPASS 0x20000
 #define TCQ_F_CAN_BYPASS 4
 #define TCQ_F_DEQUEUE_DROPS 8
 #define RTM_NEWQDISC 36
 #define GFP_KERNEL 0
-#define TC_SETUP_QDISC_FIFO 0
+enum { TC_SETUP_QDISC_FIFO, TC_SETUP_QDISC_RED };
+#define TCQ_F_OFFLOADED 0x200
 
 struct net_device_ops {
 	int (*ndo_setup_tc)(void *, int, void *);
@@ -343,9 +372,10 @@ struct tcf_result {
 	u32 classid;
 };
 struct tcmsg {
-	u32 tcm_handle;
+	u32 tcm_handle, tcm_info;
 };
 struct Qdisc_class_ops {
+	int (*graft)(struct Qdisc *, unsigned long, struct Qdisc *, struct Qdisc **, struct netlink_ext_ack *);
 	struct Qdisc *(*leaf)(struct Qdisc *, unsigned long);
 	unsigned long (*find)(struct Qdisc *, u32);
 	struct tcf_block *(*tcf_block)(struct Qdisc *, unsigned long, struct netlink_ext_ack *);
@@ -395,6 +425,23 @@ struct tc_fifo_qopt_offload {
 	} stats;
 };
 enum { TC_FIFO_REPLACE, TC_FIFO_DESTROY, TC_FIFO_STATS };
+struct tc_red_qopt_offload {
+	int command;
+	u32 handle, parent;
+	union {
+		struct {
+			u32 min, max, probability, limit;
+			bool is_ecn, is_harddrop, is_nodrop;
+			void *qstats;
+		} set;
+		struct {
+			void *bstats, *qstats;
+		} stats;
+		void *xstats;
+		u32 child_handle;
+	};
+};
+enum { TC_RED_REPLACE, TC_RED_DESTROY, TC_RED_STATS, TC_RED_XSTATS, TC_RED_GRAFT };
 extern struct Qdisc_ops pfifo_qdisc_ops, bfifo_qdisc_ops;
 
 #define qdisc_priv(sch) ((void *)(sch)->private)
@@ -417,7 +464,25 @@ extern struct Qdisc_ops pfifo_qdisc_ops, bfifo_qdisc_ops;
 #define tcf_classify(skb, block, filter, res, compat) (-1)
 #define tcf_block_get(block, filters, sch, extack) 0
 #define tcf_block_put(block)
-#define qdisc_put(sch) free(sch)
+#define qdisc_put(sch) ((void)(sch))
+static struct Qdisc noop_qdisc;
+#define qdisc_hash_add(sch, invisible)
+#define qdisc_purge_queue(sch)
+#define qdisc_reset(sch) ((sch)->ops->reset(sch))
+#define qdisc_enqueue(skb, sch, to_free) ((sch)->ops->enqueue(skb, sch, to_free))
+#define qdisc_dequeue_peeked(sch) ((sch)->ops->dequeue(sch))
+#define qdisc_replace(sch, new, at) (*(at) = (new))
+#define qdisc_offload_graft_helper(dev, sch, new, old, type, what, extack)
+/* Filters at events of a discipline: there are none. */
+struct tcf_qevent {
+	int none;
+};
+enum { FLOW_BLOCK_BINDER_TYPE_RED_EARLY_DROP, FLOW_BLOCK_BINDER_TYPE_RED_MARK };
+#define tcf_qevent_init(event, sch, type, block, extack) 0
+#define tcf_qevent_destroy(event, sch)
+#define tcf_qevent_validate_change(event, block, extack) 0
+#define tcf_qevent_dump(skb, type, event) 0
+#define tcf_qevent_handle(event, sch, skb, to_free, ret) (skb)
 #define qdisc_tree_reduce_backlog(sch, packets, bytes) ((void)(packets), (void)(bytes))
 #define qdisc_bstats_update(sch, skb) ((void)0)
 #define qdisc_qstats_drop(sch) ((sch)->qstats.drops++)
@@ -613,7 +678,18 @@ static struct nlattr *options_of(int count, char **words)
 
 	for (int i = 0; i < count; i++) {
 		u32 type, value, bytes = 4;
+		char *hex = strchr(words[i], ':');
 
+		if (hex) {
+			u8 *to = (u8 *)(one + 1);
+
+			for (bytes = 0; sscanf(++hex, "%2x", &value) == 1; hex++)
+				to[bytes++] = (u8)value;
+			one->nla_type = strtoul(words[i], NULL, 10);
+			one->nla_len = 4 + bytes;
+			one += 1 + (bytes + 3) / 4;
+			continue;
+		}
 		if (sscanf(words[i], "%u=%u/%u", &type, &value, &bytes) < 2) {
 			*(u32 *)one = strtoul(words[i], NULL, 10);
 			one++;

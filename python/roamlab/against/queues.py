@@ -6,10 +6,14 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
-from roamlab.against.arrivals import PACKETS, Arrivals, Pattern
+from roamlab.against import tc_red
+from roamlab.against.arrivals import LARGE, PACKETS, Arrivals, Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SEED = 1
 """Of arrivals and random numbers."""
@@ -37,17 +41,24 @@ class Queue:
     """The kernel's parameters but the limit: number of the attribute and value."""
     limit_attribute: str = ""
     """The attribute of the limit; of a FIFO it has none."""
+    by_bytes: Callable[[int], list[str]] | None = None
+    """The kernel's parameters of a queue whose limit counts bytes: so many large packets."""
     lead_ms: int = 0
     """The kernel's queue is made so long before time 0, so that its first update is when ours is."""
 
     def options(self, limit: int | None) -> list[str]:
         """The kernel's parameters."""
-        return [f"{self.limit_attribute}{limit or self.limit}", *self.netlink]
+        packets = limit or self.limit
+        if self.by_bytes:
+            return self.by_bytes(packets * LARGE)
+        return [f"{self.limit_attribute}{packets}", *self.netlink]
 
     def ours(self, limit: int | None, *, as_linux: bool) -> str:
         """Our parameters as JSON."""
         own = self.common | (self.as_linux if as_linux else {})
-        return json.dumps({"kind": self.kind, "limit": f"{limit or self.limit} pkt"} | own)
+        packets = limit or self.limit
+        size = f"{packets * LARGE} B" if self.by_bytes else f"{packets} pkt"
+        return json.dumps({"kind": self.kind, "limit": size} | own)
 
 
 def _linux_gain(scaled: int) -> float:
@@ -59,6 +70,14 @@ def _linux_gain(scaled: int) -> float:
 QUEUES = [
     Queue("droptail", "pfifo", "net/sched/sch_fifo.c", 1000),
     Queue("head-drop", "pfifo_head_drop", "net/sched/sch_fifo.c", 1000),
+    Queue(
+        "linux-red",
+        "red",
+        "net/sched/sch_red.c",
+        120,
+        common={"mark_ecn": True},
+        by_bytes=tc_red.options,
+    ),
     Queue(
         "codel",
         "codel",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+
+from roamlab.causes.places import queue_of
 
 if TYPE_CHECKING:
     from roamlab.causes.stalls import Stall
@@ -28,6 +30,7 @@ DISCIPLINES: dict[str, tuple[str, list[str]]] = {
         ["probability {probability}", "of the low-latency queue {coupled}", *_DELAY],
     ),
     "red": ("RED", _RED),
+    "linux-red": ("RED", _RED[:2]),
     "mred": ("M-RED", _RED),
     "blue": ("BLUE", ["probability {probability}"]),
     "mblue": ("MBLUE", ["probability {probability}"]),
@@ -74,7 +77,7 @@ def _sentences(results: Results, verb: str, rows: pl.DataFrame) -> list[str]:
     each = rows.group_by("place").agg(pl.len(), first=pl.col("time_ns").min()).sort("place")
     found = []
     for place, count, first in each.iter_rows():
-        spec = spec_of(results.manifest.network, place)
+        spec = queue_of(results.manifest.network, place)
         kind = spec.get("kind", "the queue")
         title, parts = DISCIPLINES.get(kind, (kind, []))
         gauges = _gauges(results, place, first)
@@ -120,25 +123,3 @@ def _hundredths(value: float) -> str:
     """Two decimals, rounded as the browser can too."""
     number = math.floor(100 * value + 0.5)
     return f"{number // 100}.{number % 100:02d}"
-
-
-def spec_of(network: dict[str, Any], place: str) -> dict[str, Any]:
-    """The queue of a link, cell or bearer in an expanded scenario; empty: there is none of this name."""
-    cell, _, rest = place.partition("/")
-    if rest:
-        spec = network.get("cells", {}).get(cell, {})
-        host = rest.partition("/")[2]
-        if not host:
-            return dict(spec.get("queue", {}))
-        bearers = spec.get("bearers", {})
-        return dict(bearers.get("hosts", {}).get(host, {}).get("queue") or bearers.get("queue", {}))
-    ends = place.split("->")
-    for link in network.get("links", []):
-        if link["between"] in (ends, ends[::-1]):
-            name = "queue" if link["between"] == ends else "reverse_queue"
-            return dict(link.get(name) or network["network"]["queue"])
-    for name, spec in network.get("cells", {}).items():
-        if ends in ([spec["router"], name], [name, spec["router"]]):
-            which = "queue" if ends[1] == name else "reverse_queue"
-            return dict(spec["backhaul"].get(which) or network["network"]["queue"])
-    return dict(network["network"]["uplink_queue"])

@@ -6,10 +6,11 @@ import os
 from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from roamlab.causes.places import Tables, fields_of
 from roamlab.causes.suspects import timeouts
 from roamlab.records.metrics import span_s
 from roamlab.scenarios.scenario import Scenario, is_declared_by
@@ -26,8 +27,6 @@ AMPLE = "100000 pkt"
 _LONG = "1 min"
 _EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
 _LIMITS = ("limit", "buffer_limit")
-
-Tables = dict[str, Any]
 
 
 class Removal(NamedTuple):
@@ -88,12 +87,9 @@ def _without_fault(
 def _without_drops(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    found = _link(scenario, suspect.place)
-    if found is None:
-        return
-    number, forward = found
-    data, name = scenario.tables, "drops" if forward else "reverse_drops"
-    if data["links"][number].pop(name, None):
+    data = scenario.tables
+    found = fields_of(data, suspect.place)
+    if found and found.table.pop(found.field("drops"), None):
         yield f"no packet lost by force at {suspect.place}", data
 
 
@@ -101,10 +97,10 @@ def _without_random_loss(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
     data = scenario.tables
-    found = _fields_of(scenario, data, suspect.place)
+    found = fields_of(data, suspect.place)
     if found is None:
         return
-    table, forward = found
+    table, forward = found.table, found.is_forward
     losses = [table.get("loss", 0.0), table.get("reverse_loss", table.get("loss", 0.0))]
     if not losses[0 if forward else 1]:
         return
@@ -113,20 +109,19 @@ def _without_random_loss(
     yield f"no random loss at {suspect.place}", data
     if any(kept):
         data = deepcopy(data)
-        found = _fields_of(scenario, data, suspect.place)
+        found = fields_of(data, suspect.place)
         if found is not None:
-            found[0].update({"loss": 0.0, "reverse_loss": 0.0})
+            found.table.update({"loss": 0.0, "reverse_loss": 0.0})
             yield f"no random loss at {suspect.place} and on the way back", data
 
 
 def _without_changes(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    found = _link(scenario, suspect.place)
-    if found is not None:
-        data = scenario.tables
-        if data["links"][found[0]].pop("changes", None):
-            yield f"the link {suspect.place} as it was at the start", data
+    data = scenario.tables
+    found = fields_of(data, suspect.place)
+    if found and found.table.pop("changes", None):
+        yield f"the link {suspect.place} as it was at the start", data
 
 
 def _without_prediction(
@@ -191,26 +186,18 @@ def _in_mobility(
 def _longer_queue(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    data = scenario.tables
-    ample = {"kind": "droptail", "limit": AMPLE}
-    found, place = _link(scenario, suspect.place), suspect.place
-    cell, _, host = place.replace("/air", "").partition("/")
-    ends = place.split("->")
+    data, place = scenario.tables, suspect.place
+    found, host = fields_of(data, place), place.partition("/air/")[2]
+    if found is None:
+        return
     for own in _protocols(data):
         own.pop("carry_marking_state", None)  # Drop-tail has no such state.
-    if found is not None:
-        data["links"][found[0]]["queue" if found[1] else "reverse_queue"] = ample
-    elif "/air" in place and cell in data.get("cells", {}):
-        cells = data["cells"][cell]
-        if host:
-            cells = cells.setdefault("bearers", {}).setdefault("hosts", {}).setdefault(host, {})
-        cells["queue"] = ample
-    elif len(ends) == 2 and ends[1] in data.get("cells", {}) and _is_host(data, ends[0]):
-        data.setdefault("network", {})["uplink_queue"] = ample
-    elif backhaul := next((end for end in ends if end in data.get("cells", {})), ""):
-        data["cells"][backhaul]["backhaul"]["queue"] = ample
-    else:
-        return
+    table, name = found.table, found.field("queue")
+    if found.is_uplink:
+        table, name = data.setdefault("network", {}), "uplink_queue"
+    elif host:
+        table = table.setdefault("bearers", {}).setdefault("hosts", {}).setdefault(host, {})
+    table[name] = {"kind": "droptail", "limit": AMPLE}
     yield f"a queue without limit at {place}", data
 
 
@@ -233,13 +220,13 @@ def _without_outage(
 ) -> Iterator[tuple[str, Tables]]:
     """A constant rate in the place of the recording: the mean of the recording that is met."""
     data, place = scenario.tables, suspect.place
-    table, forward = _fields_of(scenario, data, place) or ({}, True)
-    files = table.get("rate")
-    if not isinstance(files, dict):
+    found = fields_of(data, place)
+    files = found.table.get("rate") if found else None
+    if not found or not isinstance(files, dict):
         return
-    mean = _mean_rate(scenario, files["trace"] if forward or "reverse" not in files else files["reverse"])
+    mean = _mean_rate(scenario, files["trace" if found.is_forward or "reverse" not in files else "reverse"])
     if mean:
-        table["rate"] = mean
+        found.table["rate"] = mean
         yield f"a constant {mean} at {place} instead of the recording", data
 
 
@@ -290,34 +277,6 @@ def _without_gap(
 def _protocols(data: Tables) -> list[Tables]:
     mobility = data.get("mobility") or []
     return mobility if isinstance(mobility, list) else [mobility]
-
-
-def _is_host(data: Tables, name: str) -> bool:
-    return any(is_declared_by(name, host["name"]) for host in data.get("hosts", []))
-
-
-def _link(scenario: Scenario, place: str) -> tuple[int, bool] | None:
-    """Number of the link with this name, and whether that is its first direction."""
-    for number, link in enumerate(scenario.tables.get("links", [])):
-        ends = link["between"]
-        if "->".join(ends) == place:
-            return number, True
-        if "->".join(reversed(ends)) == place:
-            return number, False
-    return None
-
-
-def _fields_of(scenario: Scenario, data: Tables, place: str) -> tuple[Tables, bool] | None:
-    """The table of `data` that has the fields of the link of this name, and whether it is its first direction."""
-    if found := _link(scenario, place):
-        return data["links"][found[0]], found[1]
-    cells, ends = data.get("cells", {}), place.split("->")
-    if "/air" in place and (cell := place.split("/")[0]) in cells:
-        return cells[cell], True
-    if len(ends) == 2 and ends[1] in cells:
-        is_uplink = _is_host(data, ends[0])
-        return (cells[ends[1]], False) if is_uplink else (cells[ends[1]]["backhaul"], True)
-    return (cells[ends[0]]["backhaul"], False) if ends[0] in cells else None
 
 
 def recorded(scenario: Scenario) -> Scenario:

@@ -42,6 +42,8 @@ class Handover:
 
     source: str
     target: str
+    """Empty: it is not known yet. A host with several candidates shows its target when it comes there."""
+
     confirmed_s: float | None = None
     """When the host had access to the target; None: it has none yet."""
 
@@ -77,11 +79,15 @@ def failures(results: Results, host: str, shortly_s: float = SHORTLY_S) -> list[
         match row["phase"]:
             case "link-up":
                 cell = visits[row["visit"]]
+                if handover and not handover.target and not is_away:
+                    handover = replace(handover, target=cell)
                 if is_away:
                     found[-1] = _resumed(found[-1], cell, handover)
                     commanded, handover = None, None
             case "handover-commanded":
                 commanded = Handover(row["node"], _target(results, host, row["node"], row["time_ns"]))
+            case "handover-executed":
+                commanded = Handover(cell, "")
             case "link-down" if not is_away:
                 commanded, handover = None, commanded or handover
             case "access-granted" | "handover-confirmed" if handover and handover.confirmed_s is None:

@@ -41,13 +41,17 @@ impl Mrg32k3a {
 
     /// A number in (0, 1) with 32 random bits.
     pub(super) fn uniform(&mut self) -> f64 {
+        // 1/(M1 + 1), to the digits that the paper prints.
+        self.whole() as f64 * 2.328_306_549_295_728e-10
+    }
+
+    /// A whole number from 1 to M1.
+    pub(super) fn whole(&mut self) -> u64 {
         let x = (A12 * self.x[1] + A13N * (M1 - self.x[0])) % M1;
         let y = (A21 * self.y[2] + A23N * (M2 - self.y[0])) % M2;
         self.x = [self.x[1], self.x[2], x];
         self.y = [self.y[1], self.y[2], y];
-        let difference = if x > y { x - y } else { x + M1 - y };
-        // 1/(M1 + 1), to the digits that the paper prints.
-        difference as f64 * 2.328_306_549_295_728e-10
+        if x > y { x - y } else { x + M1 - y }
     }
 }
 

@@ -81,8 +81,9 @@ impl AccessRouter {
 
     /// The host, served from now on.
     fn serve(&mut self, host: Addr, out: &mut Vec<Action>) -> &mut Visitor {
-        let visitor = self.visitors.entry(host).or_insert_with(|| Visitor::new(State::Left));
-        if visitor.state != State::Serving {
+        let is_served = self.visitors.get(&host).is_some_and(|visitor| visitor.state == State::Serving);
+        let visitor = self.visitors.entry(host).or_insert_with(|| Visitor::new(State::Serving));
+        if !is_served {
             visitor.serve(host, out);
         }
         visitor
@@ -141,7 +142,7 @@ impl AccessRouter {
             visitor.path = None;
         } else if idle {
             // What is on its way still comes to it.
-            (visitor.state, visitor.until) = (State::Left, Some(now + self.params.tunnel_lifetime));
+            visitor.state = State::Left { until: now + self.params.tunnel_lifetime };
         } else if self.params.anchor_change && from != self.anchor {
             send(host, (host, id, Kind::AnchorChange { anchor: self.anchor }), out);
         }
@@ -159,10 +160,10 @@ impl AccessRouter {
         }
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
         match visitor.state {
-            State::Forwarding { .. } if visitor.other == Some(to) => {
+            State::Forwarding { to: known, .. } if known == to => {
                 visitor.over_air(host, (host, id, Kind::Prepared), out);
             }
-            State::Prepared => {}
+            State::Prepared { .. } => {}
             _ if visitor.preparing.as_ref().is_some_and(|one| one.id == id) => {}
             _ => {
                 let again = now + self.params.prepare_retransmit;
@@ -177,14 +178,14 @@ impl AccessRouter {
         if !self.newest.is_news(host, id) {
             return;
         }
-        let until = Some(now + self.params.preparation_lifetime);
+        let until = now + self.params.preparation_lifetime;
         let buffer = self.params.buffer.is_at(BufferPlace::New);
         let is_new = self.state(host) != StateName::Prepared;
-        let visitor = self.visitors.entry(host).or_insert_with(|| Visitor::new(State::Left));
+        let prepared = State::Prepared { by: from, until };
+        let visitor = self.visitors.entry(host).or_insert_with(|| Visitor::new(prepared));
         if visitor.state != State::Serving {
             visitor.end_tunnel(host, out);
-            (visitor.state, visitor.other, visitor.until) = (State::Prepared, Some(from), until);
-            (visitor.preparing, visitor.path) = (None, None);
+            (visitor.state, visitor.preparing, visitor.path) = (prepared, None, None);
             if is_new {
                 if buffer && !std::mem::replace(&mut visitor.buffering, true) {
                     out.push(Action::StartBuffering { host });
@@ -211,8 +212,7 @@ impl AccessRouter {
         if self.present.contains(&host) {
             visitor.over_air(host, (host, id, Kind::Prepared), out);
         }
-        visitor.until = Some(now + self.params.preparation_lifetime);
-        visitor.forward(host, (from, false), out);
+        visitor.forward(host, (from, false), now + self.params.preparation_lifetime, out);
     }
 
     /// The host is at another access router.
@@ -222,29 +222,29 @@ impl AccessRouter {
         }
         let forwards = self.params.forward_after_notify;
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
-        visitor.until = Some(now + self.params.tunnel_lifetime);
+        let until = now + self.params.tunnel_lifetime;
         visitor.path = None;
-        let tunnels = matches!(visitor.state, State::Forwarding { .. } | State::Prepared);
+        let tunnels = matches!(visitor.state, State::Forwarding { .. } | State::Prepared { .. });
         if forwards || tunnels || visitor.buffering {
-            visitor.forward(host, (from, true), out);
+            visitor.forward(host, (from, true), until, out);
         } else {
-            (visitor.state, visitor.preparing) = (State::Left, None);
+            (visitor.state, visitor.preparing) = (State::Left { until }, None);
         }
     }
 
     fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         self.present.remove(&host);
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
-        match (visitor.state, visitor.other) {
-            (State::Serving, _) => {
-                (visitor.state, visitor.path) = (State::Left, None);
-                visitor.until = Some(now + self.params.tunnel_lifetime);
+        match visitor.state {
+            State::Serving => {
+                let until = now + self.params.tunnel_lifetime;
+                (visitor.state, visitor.path) = (State::Left { until }, None);
                 if self.params.buffer.is_at(BufferPlace::Old) {
                     visitor.buffering = true;
                     out.push(Action::StartBuffering { host });
                 }
             }
-            (State::Forwarding { .. }, Some(to)) if self.params.buffer.buffering().is_some() => {
+            State::Forwarding { to, .. } if self.params.buffer.buffering().is_some() => {
                 let via = Via::Tunnel(to);
                 out.push(Action::StartBuffering { host });
                 out.push(Action::Release { host, via, mark: None });
@@ -288,8 +288,9 @@ impl AccessRouter {
         }
         let (present, params) = (&self.present, &self.params);
         self.visitors.retain(|&host, visitor| {
-            if visitor.until.is_some_and(|until| until <= now) {
-                let stays = visitor.state == State::Forwarding { executed: false } && present.contains(&host);
+            if visitor.state.until().is_some_and(|until| until <= now) {
+                let stays = matches!(visitor.state, State::Forwarding { executed: false, .. })
+                    && present.contains(&host);
                 if stays {
                     visitor.serve(host, out);
                 } else {
@@ -366,11 +367,11 @@ impl Role for AccessRouter {
     fn state(&self, host: Addr) -> StateName {
         match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.preparing)) {
             None => StateName::None,
-            Some((State::Prepared, _)) => StateName::Prepared,
+            Some((State::Prepared { .. }, _)) => StateName::Prepared,
             Some((State::Serving, None)) => StateName::Serving,
             Some((State::Serving, Some(_))) => StateName::Preparing,
             Some((State::Forwarding { .. }, _)) => StateName::Forwarding,
-            Some((State::Left, _)) => StateName::Left,
+            Some((State::Left { .. }, _)) => StateName::Left,
         }
     }
 

@@ -44,9 +44,19 @@ struct Binding {
     access_router: Addr,
     id: Identification,
     until: Time,
-    /// The host's packets are kept.
-    idle: bool,
-    paging: Option<Paging>,
+    packets: Packets,
+}
+
+/// What becomes of a host's packets.
+#[derive(Copy, Clone, Debug)]
+enum Packets {
+    /// They go to its access router.
+    Tunnelled,
+    /// The host is idle: they are kept.
+    Kept {
+        /// It is paged; `None`: none has come yet.
+        paging: Option<Paging>,
+    },
 }
 
 /// A page that waits for the host.
@@ -72,8 +82,8 @@ impl Anchor {
         let number = match known {
             Some(known) if id == known.id => known.session,
             known => {
-                let binding =
-                    Binding { session: self.next, access_router: from, id, until, idle: false, paging: None };
+                let (session, packets) = (self.next, Packets::Tunnelled);
+                let binding = Binding { session, access_router: from, id, until, packets };
                 match known {
                     Some(known) => {
                         known.tunnel(host, from, out);
@@ -108,15 +118,15 @@ impl Anchor {
                 return;
             }
             (binding.id, binding.until) = (id, now + self.params.session.lifetime);
-            match (binding.idle, idle) {
-                (false, false) if binding.access_router == from => {}
+            match (binding.packets, idle) {
+                (Packets::Tunnelled, false) if binding.access_router == from => {}
                 (_, false) => {
                     binding.tunnel(host, from, out);
                     out.push(Action::Note { host, phase: Phase::PathSwitched });
                 }
-                (true, true) => {}
-                (false, true) => {
-                    binding.idle = true;
+                (Packets::Kept { .. }, true) => {}
+                (Packets::Tunnelled, true) => {
+                    binding.packets = Packets::Kept { paging: None };
                     out.push(Action::StartBuffering { host });
                     out.push(Action::Note { host, phase: Phase::Idle });
                 }
@@ -143,8 +153,8 @@ impl Anchor {
     fn data(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(paging) = &self.params.paging else { return };
         let Some(binding) = self.bindings.get_mut(&host) else { return };
-        if binding.idle && binding.paging.is_none() {
-            binding.paging = Some(Paging { again: now + paging.retransmit, left: paging.retries });
+        if let Packets::Kept { paging: unpaged @ None } = &mut binding.packets {
+            *unpaged = Some(Paging { again: now + paging.retransmit, left: paging.retries });
             out.push(Action::Note { host, phase: Phase::Paged });
             binding.page(host, &self.areas, out);
         }
@@ -158,12 +168,14 @@ impl Anchor {
                 binding.end(host, out);
                 return false;
             }
-            if let Some(paging) = binding.paging.filter(|paging| paging.again <= now) {
+            if let Packets::Kept { paging: Some(paging) } = &mut binding.packets
+                && paging.again <= now
+            {
                 if let Some(left) = paging.left.checked_sub(1) {
-                    binding.paging = Some(Paging { again: now + retransmit, left });
+                    *paging = Paging { again: now + retransmit, left };
                     binding.page(host, areas, out);
                 } else {
-                    binding.paging = None;
+                    binding.packets = Packets::Kept { paging: None };
                     out.extend([Action::DiscardBuffer { host }, Action::StartBuffering { host }]);
                 }
             }
@@ -176,7 +188,7 @@ impl Binding {
     /// Packets go through a tunnel to this access router, those that were kept first.
     fn tunnel(&mut self, host: Addr, to: Addr, out: &mut Vec<Action>) {
         let via = Via::Tunnel(to);
-        let kept = std::mem::take(&mut self.idle);
+        let kept = matches!(self.packets, Packets::Kept { .. });
         if kept {
             out.push(Action::Release { host, via, mark: None });
         }
@@ -184,7 +196,7 @@ impl Binding {
         if kept {
             out.push(Action::DiscardBuffer { host });
         }
-        self.paging = None;
+        self.packets = Packets::Tunnelled;
     }
 
     fn page(&self, host: Addr, areas: &BTreeMap<Addr, Vec<Addr>>, out: &mut Vec<Action>) {
@@ -194,7 +206,7 @@ impl Binding {
 
     fn end(&self, host: Addr, out: &mut Vec<Action>) {
         out.push(Action::ClearRoute { host, from: None });
-        if self.idle {
+        if matches!(self.packets, Packets::Kept { .. }) {
             out.push(Action::DiscardBuffer { host });
         }
         out.push(Action::Note { host, phase: Phase::LoggedOut });
@@ -203,11 +215,11 @@ impl Binding {
 
 impl Role for Anchor {
     fn state(&self, host: Addr) -> StateName {
-        match self.bindings.get(&host) {
+        match self.bindings.get(&host).map(|binding| binding.packets) {
             None => StateName::None,
-            Some(Binding { paging: Some(_), .. }) => StateName::Paging,
-            Some(Binding { idle: true, .. }) => StateName::Idle,
-            Some(_) => StateName::Bound,
+            Some(Packets::Kept { paging: Some(_) }) => StateName::Paging,
+            Some(Packets::Kept { paging: None }) => StateName::Idle,
+            Some(Packets::Tunnelled) => StateName::Bound,
         }
     }
 
@@ -245,7 +257,10 @@ impl Agent for Anchor {
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let pages = self.bindings.values().filter_map(|binding| Some(binding.paging?.again));
+        let pages = self.bindings.values().filter_map(|binding| match binding.packets {
+            Packets::Kept { paging } => Some(paging?.again),
+            Packets::Tunnelled => None,
+        });
         self.bindings.values().map(|binding| binding.until).chain(pages).for_each(each);
     }
 }

@@ -1,4 +1,4 @@
-//! The pending requests of a mobile host.
+//! A mobile host's session and its pending requests.
 
 use super::{Action, Global, Kind, Phase, Session};
 use crate::backoff::Backoff;
@@ -6,6 +6,146 @@ use crate::signal::send;
 use crate::{Identification, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+
+/// Whether a host has a session. Whether it has an access router, its detector knows.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// Before its hour of login.
+    Waiting {
+        /// The hour.
+        login_at: Time,
+    },
+    /// It has no session.
+    LoggedOut {
+        /// It has asked for one; `None`: it has no access router.
+        login: Option<Login>,
+    },
+    /// It has a session.
+    LoggedIn(LoggedIn),
+    /// It is logged out for good.
+    Off,
+}
+
+/// A host's session.
+#[derive(Clone, Debug)]
+pub struct LoggedIn {
+    /// Which one.
+    pub session: Session,
+    /// The one before, and until when it is kept; `None`: the home agent has not answered yet.
+    pub former: Option<(Session, Option<Time>)>,
+    /// When the host attaches again.
+    pub refresh_at: Option<Time>,
+    /// What it does.
+    pub activity: Activity,
+}
+
+/// What a host with a session does.
+#[derive(Clone, Debug)]
+pub enum Activity {
+    /// Its packets go to its access router.
+    Active {
+        /// When it becomes idle without data; `None`: never.
+        idle_at: Option<Time>,
+        /// What it is about to do.
+        next: Next,
+    },
+    /// It has told its anchor to page it.
+    Idle {
+        /// At this access router.
+        at: Addr,
+        /// Its request for a session at another anchor.
+        login: Option<Login>,
+    },
+}
+
+/// What an active host is about to do.
+#[derive(Copy, Clone, Default, Debug)]
+pub enum Next {
+    /// Nothing.
+    #[default]
+    Stay,
+    /// It has asked for a session at another anchor.
+    Change(Login),
+    /// It goes to another access router.
+    Handover(Expected),
+}
+
+impl Next {
+    fn login(self) -> Option<Login> {
+        match self {
+            Next::Change(login) => Some(login),
+            Next::Stay | Next::Handover(_) => None,
+        }
+    }
+}
+
+impl State {
+    /// What the host is about to do.
+    pub fn next(&self) -> Next {
+        match self {
+            State::LoggedIn(LoggedIn { activity: Activity::Active { next, .. }, .. }) => *next,
+            State::LoggedIn(LoggedIn { activity: Activity::Idle { login, .. }, .. })
+            | State::LoggedOut { login } => login.map_or(Next::Stay, Next::Change),
+            State::Waiting { .. } | State::Off => Next::Stay,
+        }
+    }
+
+    /// From now on it is about to do this. Only an active host goes to another access router.
+    pub fn plan(&mut self, new: Next) {
+        match self {
+            State::LoggedIn(LoggedIn { activity: Activity::Active { next, .. }, .. }) => *next = new,
+            State::LoggedIn(LoggedIn { activity: Activity::Idle { login, .. }, .. })
+            | State::LoggedOut { login } => *login = new.login(),
+            State::Waiting { .. } | State::Off => {}
+        }
+    }
+
+    /// The login request that waits for its response.
+    pub fn login(&self) -> Option<Login> {
+        self.next().login()
+    }
+
+    /// The handover that is expected.
+    pub fn expected(&self) -> Option<Expected> {
+        match self.next() {
+            Next::Handover(expected) => Some(expected),
+            Next::Stay | Next::Change(_) => None,
+        }
+    }
+
+    /// The session, if there is one.
+    pub fn logged_in(&mut self) -> Option<&mut LoggedIn> {
+        match self {
+            State::LoggedIn(known) => Some(known),
+            _ => None,
+        }
+    }
+
+    /// There is data, or reason to expect it: a host with a session is active, and becomes idle then without more.
+    pub fn wake(&mut self, idle_at: Option<Time>) {
+        let next = self.next();
+        if let State::LoggedIn(known) = self {
+            known.activity = Activity::Active { idle_at, next };
+        }
+    }
+
+    /// Whether the anchor pages the host.
+    pub fn is_idle(&self) -> bool {
+        matches!(self, State::LoggedIn(LoggedIn { activity: Activity::Idle { .. }, .. }))
+    }
+}
+
+impl LoggedIn {
+    /// When its times come.
+    pub fn deadlines(&self) -> impl Iterator<Item = Time> {
+        let idle_at = match self.activity {
+            Activity::Active { idle_at, .. } => idle_at,
+            Activity::Idle { .. } => None,
+        };
+        let former = self.former.and_then(|(_, until)| until);
+        [idle_at, self.refresh_at, former].into_iter().flatten()
+    }
+}
 
 /// A login request that waits for its response.
 #[derive(Copy, Clone, Debug)]

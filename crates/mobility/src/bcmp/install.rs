@@ -2,33 +2,17 @@
 
 use super::{
     AccessRouter, Anchor, AnchorChoice, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost, Paging,
-    Params, Phase, Sizes,
+    Params, Phase,
 };
 use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused};
-use crate::{
-    Buffering, CellSite, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, matches,
-};
+use crate::{Buffering, CellSite, Installation, Keeps, Placement, Protocol, Refusal, Topology, matches};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Protocol for Params {
-    type Role = Bcmp;
-    type Kind = Kind;
-    type Phase = Phase;
-
-    const EXAMPLE: &'static str = "{ kind = \"bcmp\", trigger = { by = \"source\" } }";
-    const TITLE: &'static str = "BCMP";
-    const COMMANDS_HOSTS: bool = false;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
+    crate::protocol!(Bcmp, "BCMP", "{ kind = \"bcmp\", trigger = { by = \"source\" } }");
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         if topology.gateway.is_some() {
@@ -87,23 +71,24 @@ impl Protocol for Params {
         let buffering = limit.map(|limit| Buffering::plain(limit, Keeps::Nothing));
         for name in &names {
             let at = topology.address(name);
-            let role = Anchor::new(at, &together, &params).into();
+            let role = Anchor::new(at, &together, &params);
             let buffering = buffering.clone();
-            installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+            installed.place_with(at, role, buffering);
         }
         // The check has seen to it that there are links to every cell.
         let trees: Vec<(&str, AccessTree)> =
             names.iter().filter_map(|&name| Some((name, AccessTree::new(topology, name).ok()?))).collect();
         for cell in &topology.cells {
             let at = topology.address(&cell.name);
-            let phase =
-                stream(&format!("{}/beacon", cell.name)).uniform_duration(self.detection.beacon_interval);
+            let phase = self.detection.phase(&cell.name, stream);
             // Of several that are as near the first.
             let nearest = trees.iter().min_by_key(|(_, tree)| tree.distance(&cell.name));
             let nearest = nearest.map_or(*first, |(name, _)| *name);
-            let role = AccessRouter::new(at, topology.address(nearest), phase, &params).into();
-            let buffering = self.buffer.buffering();
-            installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+            installed.place_with(
+                at,
+                AccessRouter::new(at, topology.address(nearest), phase, &params),
+                self.buffer.buffering(),
+            );
         }
         let mut homes = BTreeSet::new();
         for (number, host) in topology.hosts.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The mobile host: logs in, reports its present and its next access router, and logs out.
 
-use super::host::{Ending, Expected, Login, Registrar};
+use super::host::{Activity, Ending, Expected, LoggedIn, Login, Next, Registrar, State};
 use super::{Action, Home, Hours, Input, Kind, Message, Params, Phase, Session};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found, Registration};
@@ -55,26 +55,14 @@ pub struct MobileHost {
     /// The number of the paging area of each access router that is in one.
     areas: Arc<BTreeMap<Addr, usize>>,
     detector: Detector,
-    /// When it logs in; `None`: it has.
-    login_at: Option<Time>,
     /// When it logs out; `None`: never, or it has.
     logout_at: Option<Time>,
-    /// It is logged out for good.
-    off: bool,
+    state: State,
     /// The last sequence number.
     id: Identification,
-    session: Option<Session>,
-    login: Option<Login>,
     attach: Registration,
-    refresh_at: Option<Time>,
-    expected: Option<Expected>,
-    /// It has told its anchor to page it; at this access router.
-    idle: Option<Addr>,
-    /// When it becomes idle without data.
-    active_until: Option<Time>,
     global: Option<Registrar>,
-    /// The session before, and until when it is kept; `None`: the home agent has not answered yet.
-    former: Option<(Session, Option<Time>)>,
+    /// Sessions whose logout has not been acknowledged.
     endings: Vec<Ending>,
 }
 
@@ -91,19 +79,14 @@ impl MobileHost {
             home,
             areas: Arc::clone(areas),
             detector: Detector::new(&params.detection),
-            login_at: Some(Time::ZERO + hours.login).filter(|at| *at > Time::ZERO),
             logout_at: hours.logout.map(|logout| Time::ZERO + logout),
-            off: false,
+            state: match Time::ZERO + hours.login {
+                Time::ZERO => State::LoggedOut { login: None },
+                login_at => State::Waiting { login_at },
+            },
             id: Identification::default(),
-            session: None,
-            login: None,
             attach: Registration::new((params.attach_retransmit, params.attach_retransmit_limit)),
-            refresh_at: None,
-            expected: None,
-            idle: None,
-            active_until: None,
             global: home.home_agent.and_then(registrar),
-            former: None,
             endings: Vec::new(),
             params: Arc::clone(params),
         }
@@ -130,12 +113,14 @@ impl MobileHost {
     fn found(&mut self, found: Option<Found>, now: Time, out: &mut Vec<Action>) {
         match found {
             Some(Found::Moved(_)) => {
-                (self.login, self.expected) = (None, None);
+                self.state.plan(Next::Stay);
                 self.arrive(now, out);
             }
             Some(Found::Lost) => {
-                (self.login, self.expected) = (None, None);
-                self.refresh_at.take_if(|_| self.attach.is_pending());
+                self.state.plan(Next::Stay);
+                if let Some(known) = self.state.logged_in() {
+                    known.refresh_at.take_if(|_| self.attach.is_pending());
+                }
                 self.attach.give_up();
             }
             None => {}
@@ -144,19 +129,17 @@ impl MobileHost {
 
     /// It has an access router, and does what a logged-in host does there.
     fn arrive(&mut self, now: Time, out: &mut Vec<Action>) {
-        let Some(here) = self.detector.current().filter(|_| !self.off && self.login_at.is_none()) else {
-            return;
-        };
+        let Some(here) = self.detector.current() else { return };
         let same_area =
             |at: Addr| at == here || self.area(at).is_some_and(|area| Some(area) == self.area(here));
-        match self.session {
-            None => self.log_in(self.home.anchor, now, out),
+        match &self.state {
+            State::Waiting { .. } | State::Off => {}
+            State::LoggedOut { .. } => self.log_in(self.home.anchor, now, out),
             // Unless the anchor may not know that it is idle.
-            Some(_)
-                if self.idle.is_some_and(same_area)
-                    && self.refresh_at.is_some()
-                    && !self.attach.is_pending() => {}
-            Some(_) => {
+            State::LoggedIn(LoggedIn {
+                activity: Activity::Idle { at, .. }, refresh_at: Some(_), ..
+            }) if same_area(*at) && !self.attach.is_pending() => {}
+            State::LoggedIn(_) => {
                 self.note(Phase::AttachSent, out);
                 self.attach(now, out);
             }
@@ -169,14 +152,14 @@ impl MobileHost {
 
     fn log_in(&mut self, anchor: Option<Addr>, now: Time, out: &mut Vec<Action>) {
         let (id, timer) = (self.next_id(now), self.login_timer(now));
-        self.login = Some(Login { id, anchor, timer });
         self.note(Phase::LoginSent, out);
-        self.request_login(out);
+        self.request_login(Login { id, anchor, timer }, out);
     }
 
-    fn request_login(&self, out: &mut Vec<Action>) {
-        if let (Some(Login { id, anchor, .. }), Some(to)) = (self.login, self.detector.current()) {
-            self.send(to, id, Kind::LoginRequest { anchor }, out);
+    fn request_login(&mut self, login: Login, out: &mut Vec<Action>) {
+        self.state.plan(Next::Change(login));
+        if let Some(to) = self.detector.current() {
+            self.send(to, login.id, Kind::LoginRequest { anchor: login.anchor }, out);
         }
     }
 
@@ -187,45 +170,56 @@ impl MobileHost {
         now: Time,
         out: &mut Vec<Action>,
     ) {
-        if self.off && self.endings.iter().all(|ending| ending.session != session) {
+        if matches!(self.state, State::Off) && self.endings.iter().all(|ending| ending.session != session) {
             self.endings.push(Ending { session, again: None });
         }
-        if self.login.take_if(|login| login.id == id).is_none() {
+        if self.state.login().is_none_or(|login| login.id != id) {
             return;
         }
         self.note(Phase::SessionKnown, out);
-        if let Some(before) = self.session.replace(session).filter(|before| before.anchor != session.anchor) {
-            let former = self.former.replace((before, None));
-            self.endings.extend(former.map(|(session, _)| Ending { session, again: None }));
-        }
+        let former = self.former_of(session);
         // The access router has a way to the host, as after an attach.
         self.attach.begin(from, now);
         self.attach.is_acknowledged(self.attach.id(), from);
-        self.refresh_at = Some(now + self.params.session.refresh);
-        self.use_session(now);
+        let refresh_at = Some(now + self.params.session.refresh);
+        let activity = Activity::Active { idle_at: self.idle_at(now), next: Next::Stay };
+        self.state = State::LoggedIn(LoggedIn { session, former, refresh_at, activity });
         if let Some(global) = &mut self.global {
             global.begin((self.home.host, from), session, now, out);
         }
     }
 
-    /// There is data, or reason to expect it.
-    fn use_session(&mut self, now: Time) {
-        self.idle = None;
-        self.active_until = self.params.paging.as_ref().map(|paging| now + paging.idle_after);
+    /// The session that is kept beside a new one: the present one if it is at another anchor. Then the one before ends.
+    fn former_of(&mut self, new: Session) -> Option<(Session, Option<Time>)> {
+        let known = self.state.logged_in()?;
+        let former = known.former.take();
+        if known.session.anchor == new.anchor {
+            return former;
+        }
+        let present = known.session;
+        self.endings.extend(former.map(|(session, _)| Ending { session, again: None }));
+        Some((present, None))
+    }
+
+    /// When a host that has data now becomes idle without more.
+    fn idle_at(&self, now: Time) -> Option<Time> {
+        self.params.paging.as_ref().map(|paging| now + paging.idle_after)
     }
 
     fn attach(&mut self, now: Time, out: &mut Vec<Action>) {
         if let Some(here) = self.detector.current() {
             self.attach.begin(here, now);
-            self.idle = self.idle.map(|_| here);
+            if let Some(LoggedIn { activity: Activity::Idle { at, .. }, .. }) = self.state.logged_in() {
+                *at = here;
+            }
             self.announce(out);
         }
     }
 
     fn announce(&self, out: &mut Vec<Action>) {
-        let (Some(session), Some(here)) = (self.session, self.detector.current()) else { return };
-        let former = self.former.map(|(session, _)| session);
-        let (previous, idle) = (self.attach.previous(here), self.idle.is_some());
+        let (State::LoggedIn(known), Some(here)) = (&self.state, self.detector.current()) else { return };
+        let (session, former) = (known.session, known.former.map(|(session, _)| session));
+        let (previous, idle) = (self.attach.previous(here), self.state.is_idle());
         self.send(here, self.attach.id(), Kind::Attach { session, former, previous, idle }, out);
     }
 
@@ -240,53 +234,62 @@ impl MobileHost {
             return;
         }
         if known {
-            self.refresh_at = Some(now + self.params.session.refresh);
+            let refresh_at = Some(now + self.params.session.refresh);
+            self.state.logged_in().into_iter().for_each(|known| known.refresh_at = refresh_at);
             self.note(Phase::Attached, out);
         } else {
-            (self.session, self.idle, self.expected, self.former) = (None, None, None, None);
+            self.state = State::LoggedOut { login: None };
             self.log_in(self.home.anchor, now, out);
         }
     }
 
     fn predicted(&mut self, to: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(here) = self.detector.current() else { return };
-        let ready = self.session.is_some() && self.login.is_none() && self.idle.is_none() && !self.off;
-        if !ready || here == to || self.expected.is_some_and(|expected| expected.to == to) {
+        let State::LoggedIn(LoggedIn { activity: Activity::Active { next, .. }, .. }) = &self.state else {
+            return;
+        };
+        let is_known = match next {
+            Next::Stay => false,
+            Next::Change(_) => true,
+            Next::Handover(expected) => expected.to == to,
+        };
+        if is_known || here == to {
             return;
         }
         let id = self.next_id(now);
         let again = Some((now + self.params.prepare_retransmit, self.params.prepare_retries));
         let until = now + self.params.preparation_lifetime;
-        self.expected = Some(Expected { to, id, again, until });
+        self.state.plan(Next::Handover(Expected { to, id, again, until }));
         self.note(Phase::PreparationSent, out);
         self.send(here, id, Kind::PrepareRequest { to }, out);
     }
 
     fn change_anchor(&mut self, from: Addr, anchor: Addr, now: Time, out: &mut Vec<Action>) {
-        let settled = self.login.is_none() && !self.attach.is_pending() && self.expected.is_none();
-        let elsewhere = self.session.is_some_and(|session| session.anchor != anchor);
-        if settled && elsewhere && self.global.is_some() && self.detector.current() == Some(from) {
+        let State::LoggedIn(known) = &self.state else { return };
+        let settled = matches!(self.state.next(), Next::Stay) && !self.attach.is_pending();
+        if settled
+            && known.session.anchor != anchor
+            && self.global.is_some()
+            && self.detector.current() == Some(from)
+        {
             self.log_in(Some(anchor), now, out);
         }
     }
 
     /// Data passes, or the host is paged.
     fn wake(&mut self, now: Time, out: &mut Vec<Action>) {
-        let was_idle = self.idle.is_some();
-        if self.session.is_some() && self.params.paging.is_some() {
-            self.use_session(now);
-        }
+        let (was_idle, idle_at) = (self.state.is_idle(), self.idle_at(now));
+        self.state.wake(idle_at);
         if was_idle {
             self.attach(now, out);
         }
     }
 
     fn log_out(&mut self) {
-        let former = self.former.take().map(|(session, _)| session);
-        let sessions = self.session.take().into_iter().chain(former);
-        self.endings.extend(sessions.map(|session| Ending { session, again: None }));
-        (self.off, self.login, self.expected, self.idle) = (true, None, None, None);
-        (self.refresh_at, self.active_until) = (None, None);
+        if let State::LoggedIn(known) = std::mem::replace(&mut self.state, State::Off) {
+            let sessions = [known.session].into_iter().chain(known.former.map(|(session, _)| session));
+            self.endings.extend(sessions.map(|session| Ending { session, again: None }));
+        }
         self.attach.give_up();
         self.global.iter_mut().for_each(Registrar::give_up);
     }
@@ -294,26 +297,28 @@ impl MobileHost {
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
         let found = self.detector.on_time(now);
         self.found(found, now, out);
-        if self.login_at.take_if(|at| *at <= now).is_some() {
+        if matches!(self.state, State::Waiting { login_at } if login_at <= now) {
+            self.state = State::LoggedOut { login: None };
             self.arrive(now, out);
         }
         if self.logout_at.take_if(|at| *at <= now).is_some() {
             self.log_out();
         }
-        if self.expected.take_if(|expected| expected.until <= now).is_some() {
+        if self.state.expected().is_some_and(|expected| expected.until <= now) {
+            self.state.plan(Next::Stay);
             self.note(Phase::Stayed, out);
         }
         let Some(here) = self.detector.current() else { return };
-        if let Some(login) = self.login.as_mut().filter(|login| login.timer.at <= now) {
-            login.timer = login.timer.again(now);
-            self.request_login(out);
+        if let Some(login) = self.state.login().filter(|login| login.timer.at <= now) {
+            self.request_login(Login { timer: login.timer.again(now), ..login }, out);
         }
-        if let Some(expected) = &mut self.expected
+        if let Some(expected) = self.state.expected()
             && let Some((_, left)) = expected.again.filter(|(at, _)| *at <= now)
         {
-            expected.again = left.checked_sub(1).map(|left| (now + self.params.prepare_retransmit, left));
-            if let Expected { to, id, again: Some(_), .. } = *expected {
-                self.send(here, id, Kind::PrepareRequest { to }, out);
+            let again = left.checked_sub(1).map(|left| (now + self.params.prepare_retransmit, left));
+            self.state.plan(Next::Handover(Expected { again, ..expected }));
+            if again.is_some() {
+                self.send(here, expected.id, Kind::PrepareRequest { to: expected.to }, out);
             }
         }
         self.keep_session(here, now, out);
@@ -321,19 +326,24 @@ impl MobileHost {
     }
 
     fn keep_session(&mut self, here: Addr, now: Time, out: &mut Vec<Action>) {
-        let Some(session) = self.session else { return };
-        if self.attach.repeats(now) {
+        let repeats = matches!(self.state, State::LoggedIn(_)) && self.attach.repeats(now);
+        if repeats {
             self.announce(out);
         }
-        if self.active_until.take_if(|until| *until <= now).is_some() {
-            if self.login.is_none() && self.expected.is_none() {
-                self.idle = Some(here);
+        let next = self.state.next();
+        let idle_at = self.idle_at(now);
+        let Some(known) = self.state.logged_in() else { return };
+        let session = known.session;
+        if matches!(known.activity, Activity::Active { idle_at: Some(at), .. } if at <= now) {
+            if matches!(next, Next::Stay) {
+                known.activity = Activity::Idle { at: here, login: None };
                 self.attach(now, out);
             } else {
-                self.use_session(now);
+                known.activity = Activity::Active { idle_at, next };
             }
         }
-        if self.refresh_at.take_if(|at| *at <= now).is_some() && !self.attach.is_pending() {
+        let refreshes = |known: &mut LoggedIn| known.refresh_at.take_if(|at| *at <= now).is_some();
+        if self.state.logged_in().is_some_and(refreshes) && !self.attach.is_pending() {
             self.attach(now, out);
         }
         if let Some(global) = &mut self.global {
@@ -342,10 +352,10 @@ impl MobileHost {
     }
 
     fn end_sessions(&mut self, here: Addr, now: Time, out: &mut Vec<Action>) {
-        if let Some((session, _)) = self.former.take_if(|(_, until)| until.is_some_and(|until| until <= now))
-        {
-            self.endings.push(Ending { session, again: None });
-        }
+        let over =
+            |known: &mut LoggedIn| known.former.take_if(|(_, until)| until.is_some_and(|until| until <= now));
+        let former = self.state.logged_in().and_then(over);
+        self.endings.extend(former.map(|(session, _)| Ending { session, again: None }));
         let timer = self.login_timer(now);
         let due = |ending: &Ending| ending.again.is_none_or(|again| again.at <= now);
         for number in 0..self.endings.len() {
@@ -362,17 +372,19 @@ impl MobileHost {
         match kind {
             Kind::LoginResponse { session } => self.logged_in((from, id), session, now, out),
             Kind::Prepared => {
-                if let Some(expected) = self.expected.as_mut().filter(|expected| expected.id == id)
-                    && expected.again.take().is_some()
-                    && self.params.move_when_prepared
+                if let Some(expected) = self.state.expected().filter(|expected| expected.id == id)
+                    && expected.again.is_some()
                 {
-                    out.push(Action::Enter { base_station: expected.to, after: Duration::ZERO });
+                    self.state.plan(Next::Handover(Expected { again: None, ..expected }));
+                    if self.params.move_when_prepared {
+                        out.push(Action::Enter { base_station: expected.to, after: Duration::ZERO });
+                    }
                 }
             }
             Kind::AttachAcknowledge { known } => self.attached((from, id), known, now, out),
             Kind::AnchorChange { anchor } => self.change_anchor(from, anchor, now, out),
             Kind::LogoutAcknowledge { session } => self.endings.retain(|ending| ending.session != session),
-            Kind::Page if self.idle.is_some() => self.wake(now, out),
+            Kind::Page if self.state.is_idle() => self.wake(now, out),
             Kind::GlobalReply { reply } => self.registered(id, &reply, now, out),
             _ => {}
         }
@@ -381,7 +393,7 @@ impl MobileHost {
     fn registered(&mut self, id: Identification, reply: &mobile_ip::Kind, now: Time, out: &mut Vec<Action>) {
         let Some(global) = &mut self.global else { return };
         if global.is_accepted((self.home.host, id), reply, now, out)
-            && let Some((_, until @ None)) = &mut self.former
+            && let Some(LoggedIn { former: Some((_, until @ None)), .. }) = self.state.logged_in()
         {
             *until = Some(now + self.params.anchor_grace);
         }
@@ -390,15 +402,20 @@ impl MobileHost {
 
 impl Role for MobileHost {
     fn state(&self, _: Addr) -> StateName {
-        match (self.detector.current(), self.session) {
-            _ if self.off || self.login_at.is_some() => StateName::Off,
-            (None, _) => StateName::Away,
-            (_, None) => StateName::LoggingIn,
-            _ if self.login.is_some() => StateName::Changing,
-            _ if self.expected.is_some() => StateName::Preparing,
+        let known = match &self.state {
+            State::Waiting { .. } | State::Off => return StateName::Off,
+            _ if self.detector.current().is_none() => return StateName::Away,
+            State::LoggedOut { .. } => return StateName::LoggingIn,
+            State::LoggedIn(known) => known,
+        };
+        match known.activity {
+            Activity::Active { next: Next::Change(_), .. } | Activity::Idle { login: Some(_), .. } => {
+                StateName::Changing
+            }
+            Activity::Active { next: Next::Handover(_), .. } => StateName::Preparing,
             _ if self.attach.is_pending() => StateName::Attaching,
-            _ if self.idle.is_some() => StateName::Idle,
-            _ => StateName::Active,
+            Activity::Idle { .. } => StateName::Idle,
+            Activity::Active { .. } => StateName::Active,
         }
     }
 }
@@ -430,20 +447,24 @@ impl Agent for MobileHost {
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let hours = [self.login_at, self.logout_at, self.detector.deadline()];
-        hours.into_iter().flatten().for_each(&mut *each);
-        self.expected.iter().for_each(|expected| each(expected.until));
+        let login_at = match self.state {
+            State::Waiting { login_at } => Some(login_at),
+            _ => None,
+        };
+        let hours = [login_at, self.logout_at, self.detector.deadline()];
+        let expected = self.state.expected();
+        hours.into_iter().flatten().chain(expected.map(|expected| expected.until)).for_each(&mut *each);
         if self.detector.current().is_none() {
             return;
         }
-        let session = [self.attach.deadline(), self.active_until, self.refresh_at];
-        let global = self.global.as_ref().and_then(Registrar::deadline);
-        let session = session.into_iter().chain([global]).flatten().filter(|_| self.session.is_some());
-        let login = self.login.map(|login| login.timer.at);
-        let prepare = self.expected.and_then(|expected| Some(expected.again?.0));
-        let former = self.former.and_then(|(_, until)| until);
+        if let State::LoggedIn(known) = &self.state {
+            let global = self.global.as_ref().and_then(Registrar::deadline);
+            known.deadlines().chain(self.attach.deadline()).chain(global).for_each(&mut *each);
+        }
+        let login = self.state.login().map(|login| login.timer.at);
+        let prepare = expected.and_then(|expected| Some(expected.again?.0));
         // One that has not been sent is due.
         let endings = self.endings.iter().map(|ending| ending.again.map_or(Time::ZERO, |again| again.at));
-        session.chain(login).chain(prepare).chain(former).chain(endings).for_each(each);
+        endings.chain(login).chain(prepare).for_each(each);
     }
 }

@@ -17,25 +17,33 @@ pub struct Visitor {
     pub preparing: Option<Preparing>,
     /// The way from the anchor to here.
     pub path: Option<Path>,
-    /// The end of the tunnel, when it forwards; who has prepared this access router.
-    pub other: Option<Addr>,
-    /// When it is given up.
-    pub until: Option<Time>,
 }
 
-/// What becomes of a host's packets.
+/// What becomes of a host's packets, and until when.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum State {
     /// They wait for the host.
-    Prepared,
+    Prepared {
+        /// The access router that has asked for it.
+        by: Addr,
+        /// When the host is given up.
+        until: Time,
+    },
     /// They go over the air.
     Serving,
     /// The host is not here, and nobody has said where it is.
-    Left,
+    Left {
+        /// When it is given up.
+        until: Time,
+    },
     /// They go to another access router.
     Forwarding {
+        /// Which one.
+        to: Addr,
         /// The host is there.
         executed: bool,
+        /// When the tunnel ends.
+        until: Time,
     },
 }
 
@@ -69,6 +77,18 @@ pub struct Path {
     pub again: Option<(Time, u32)>,
 }
 
+impl State {
+    /// When it is over; `None`: not by time.
+    pub fn until(self) -> Option<Time> {
+        match self {
+            State::Serving => None,
+            State::Prepared { until, .. } | State::Left { until } | State::Forwarding { until, .. } => {
+                Some(until)
+            }
+        }
+    }
+}
+
 impl Path {
     /// That of a new session.
     pub fn known(session: Session, id: Identification) -> Path {
@@ -86,13 +106,13 @@ impl Path {
 impl Visitor {
     /// Without routes and buffers.
     pub fn new(state: State) -> Visitor {
-        Visitor { state, buffering: false, preparing: None, path: None, other: None, until: None }
+        Visitor { state, buffering: false, preparing: None, path: None }
     }
 
     /// When it wants to be looked at.
     pub fn deadlines(&self) -> [Option<Time>; 3] {
         let (preparing, path) = (self.preparing.as_ref(), self.path.as_ref());
-        [self.until, preparing.map(|one| one.again), path.and_then(|path| Some(path.again?.0))]
+        [self.state.until(), preparing.map(|one| one.again), path.and_then(|path| Some(path.again?.0))]
     }
 
     /// The host's packets go over the air, those that were kept first.
@@ -104,16 +124,16 @@ impl Visitor {
             out.push(Action::DiscardBuffer { host });
         }
         out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
-        (self.state, self.preparing, self.until) = (State::Serving, None, None);
+        (self.state, self.preparing) = (State::Serving, None);
     }
 
-    /// They go to another access router, where the host is (`executed`) or will be.
-    pub fn forward(&mut self, host: Addr, (to, executed): (Addr, bool), out: &mut Vec<Action>) {
+    /// They go to another access router until then, where the host is (`executed`) or will be.
+    pub fn forward(&mut self, host: Addr, (to, executed): (Addr, bool), until: Time, out: &mut Vec<Action>) {
         self.preparing = None;
-        if let State::Forwarding { executed: known } = self.state
-            && self.other == Some(to)
+        if let State::Forwarding { to: known, executed: was_executed, .. } = self.state
+            && known == to
         {
-            self.state = State::Forwarding { executed: known || executed };
+            self.state = State::Forwarding { to, executed: was_executed || executed, until };
             return;
         }
         self.end_tunnel(host, out);
@@ -127,21 +147,23 @@ impl Visitor {
         if std::mem::take(&mut self.buffering) {
             out.push(Action::DiscardBuffer { host });
         }
-        (self.state, self.other) = (State::Forwarding { executed }, Some(to));
+        self.state = State::Forwarding { to, executed, until };
         out.push(Action::Note { host, phase: Phase::ForwardingStarted });
     }
 
     /// What was kept goes back to the access router that prepared this one.
     pub fn give_back(&mut self, host: Addr, out: &mut Vec<Action>) {
-        if let Some(to) = self.other.filter(|_| self.state == State::Prepared && self.buffering) {
+        if let State::Prepared { by: to, .. } = self.state
+            && self.buffering
+        {
             out.push(Action::Release { host, via: Via::Tunnel(to), mark: None });
         }
     }
 
     /// A message to the host, although its packets may go elsewhere.
     pub fn over_air(&self, host: Addr, message: (Addr, Identification, Kind), out: &mut Vec<Action>) {
-        let via = match (self.state, self.other) {
-            (State::Forwarding { .. }, Some(to)) => Some(Via::Tunnel(to)),
+        let via = match self.state {
+            State::Forwarding { to, .. } => Some(Via::Tunnel(to)),
             _ => None,
         };
         if via.is_some() {
@@ -152,10 +174,8 @@ impl Visitor {
     }
 
     /// What came back through the tunnel has no way of its own any more.
-    pub fn end_tunnel(&mut self, host: Addr, out: &mut Vec<Action>) {
-        if let Some(to) = self.other.take()
-            && matches!(self.state, State::Forwarding { .. })
-        {
+    pub fn end_tunnel(&self, host: Addr, out: &mut Vec<Action>) {
+        if let State::Forwarding { to, .. } = self.state {
             out.push(Action::ClearRoute { host, from: Some(to) });
         }
     }

@@ -2,7 +2,7 @@
 
 use super::check_times;
 use crate::{L2Trigger, Refusal};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,11 @@ impl Detection {
     /// Time between two beacons of a base station; `None`: it sends none.
     pub fn interval(&self) -> Option<Duration> {
         (self.by != DetectedBy::LinkLayer).then_some(self.beacon_interval)
+    }
+
+    /// When a cell sends its first beacon, from the cell's random stream.
+    pub fn phase(&self, cell: &str, stream: &dyn Fn(&str) -> Rng) -> Duration {
+        stream(&format!("{cell}/beacon")).uniform_duration(self.beacon_interval)
     }
 
     /// How long a base station counts as heard after a beacon.

@@ -24,6 +24,14 @@ pub fn gateway(topology: &Topology) -> Result<Option<&str>, Refusal> {
     }
 }
 
+/// Refuses a domain without one gateway, or with a base station that no link leads to.
+///
+/// # Errors
+/// As of [`gateway`] and [`AccessTree::new`].
+pub fn check_tree(topology: &Topology) -> Result<(), Refusal> {
+    gateway(topology)?.map_or(Ok(()), |gateway| AccessTree::new(topology, gateway).map(|_| ()))
+}
+
 /// The nodes on the shortest ways from a domain's base stations to its gateway, and who is next to whom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccessTree {

@@ -1,29 +1,15 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::node::TreePosition;
-use super::{CellularIp, Handoff, Kind, MobileHost, Node, Params, Phase, Sizes};
+use super::{CellularIp, Handoff, Kind, MobileHost, Node, Params, Phase};
 use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused, gateway};
-use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
+use crate::{Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
 impl Protocol for Params {
-    type Role = CellularIp;
-    type Kind = Kind;
-    type Phase = Phase;
-
-    const EXAMPLE: &'static str = "{ kind = \"cellular-ip\", handoff = \"hard\" }";
-    const TITLE: &'static str = "Cellular IP";
-    const COMMANDS_HOSTS: bool = false;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
+    crate::protocol!(CellularIp, "Cellular IP", "{ kind = \"cellular-ip\", handoff = \"hard\" }");
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;

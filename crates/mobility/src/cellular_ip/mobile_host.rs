@@ -37,13 +37,21 @@ pub struct MobileHost {
     id: Identification,
     /// Base stations that layer 2 hears.
     links: BTreeSet<Addr>,
-    /// When it is idle unless there is data; `None`: it is.
-    active_until: Option<Time>,
-    /// When the regular update follows a semisoft one.
-    regular_at: Option<Time>,
+    state: State,
     /// When the next update is due, and the paging area that the last paging update was sent in.
     next_update: Option<Time>,
     paged_in: Option<Addr>,
+}
+
+/// Whether the network has a route to the host.
+#[derive(Copy, Clone, Debug)]
+enum State {
+    /// It has a paging area.
+    Idle,
+    /// Until that time, unless there is data.
+    Active { until: Time },
+    /// The same, and the regular update follows a semisoft one.
+    Semisoft { until: Time, regular_at: Time },
 }
 
 impl MobileHost {
@@ -56,43 +64,49 @@ impl MobileHost {
             areas,
             id: Identification::default(),
             links: BTreeSet::new(),
-            active_until: None,
-            regular_at: None,
+            state: State::Idle,
             next_update: None,
             paged_in: None,
         }
     }
 
     fn found(&mut self, found: Option<Found>, now: Time, out: &mut Vec<Action>) {
-        match found {
-            Some(Found::Moved(base_station)) if self.active_until.is_some() => {
+        match (found, self.state) {
+            (Some(Found::Moved(base_station)), State::Active { until } | State::Semisoft { until, .. }) => {
                 let hears_another = self.links.iter().any(|link| *link != base_station);
                 if self.params.handoff == Handoff::Semisoft && hears_another && self.paged_in.is_some() {
-                    self.regular_at = Some(now + self.params.semisoft_delay);
+                    let regular_at = now + self.params.semisoft_delay;
+                    self.state = State::Semisoft { until, regular_at };
                     self.send(Kind::RouteUpdate { semisoft: true }, now, out);
                     out.push(Action::Note { host: self.address, phase: Phase::SemisoftSent });
                 } else {
                     self.update_route(true, now, out);
                 }
             }
-            Some(Found::Moved(base_station)) if self.paged_in != self.areas.get(&base_station).copied() => {
+            (Some(Found::Moved(base_station)), State::Idle)
+                if self.paged_in != self.areas.get(&base_station).copied() =>
+            {
                 self.update_pages(now, out);
             }
-            Some(Found::Lost) => self.regular_at = None,
-            Some(Found::Moved(_)) | None => {}
+            (Some(Found::Lost), State::Semisoft { until, .. }) => self.state = State::Active { until },
+            _ => {}
         }
     }
 
     /// The old base station of a semisoft handoff has gone: it is time to be there altogether.
     fn hurry(&mut self, now: Time, out: &mut Vec<Action>) {
         let current = self.detector.current();
-        if self.regular_at.is_some() && self.links.iter().all(|link| Some(*link) == current) {
+        if matches!(self.state, State::Semisoft { .. })
+            && self.links.iter().all(|link| Some(*link) == current)
+        {
             self.update_route(true, now, out);
         }
     }
 
     fn update_route(&mut self, is_first: bool, now: Time, out: &mut Vec<Action>) {
-        self.regular_at = None;
+        if let State::Semisoft { until, .. } = self.state {
+            self.state = State::Active { until };
+        }
         self.next_update = Some(now + self.params.route_update_time);
         if let Some(base_station) = self.detector.current() {
             self.paged_in = self.areas.get(&base_station).copied();
@@ -119,41 +133,62 @@ impl MobileHost {
     }
 
     fn data(&mut self, now: Time, out: &mut Vec<Action>) {
-        let until = now + self.params.active_state_timeout;
-        if self.active_until.replace(until).is_none() {
-            out.push(Action::Note { host: self.address, phase: Phase::HostActive });
-            self.update_route(false, now, out);
+        let later = now + self.params.active_state_timeout;
+        match &mut self.state {
+            State::Active { until } | State::Semisoft { until, .. } => *until = later,
+            State::Idle => {
+                self.state = State::Active { until: later };
+                out.push(Action::Note { host: self.address, phase: Phase::HostActive });
+                self.update_route(false, now, out);
+            }
         }
     }
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
         let found = self.detector.on_time(now);
         self.found(found, now, out);
-        if self.active_until.take_if(|until| *until <= now).is_some() {
-            self.regular_at = None;
+        if self.state.until().is_some_and(|until| until <= now) {
+            self.state = State::Idle;
             out.push(Action::Note { host: self.address, phase: Phase::HostIdle });
             self.update_pages(now, out);
         }
-        if self.regular_at.is_some_and(|at| at <= now) {
+        if self.state.regular_at().is_some_and(|at| at <= now) {
             self.update_route(true, now, out);
         }
         if self.next_update.is_some_and(|next| next <= now) {
-            match self.active_until {
-                Some(_) if self.regular_at.is_none() => self.update_route(false, now, out),
+            match self.state {
+                State::Active { .. } => self.update_route(false, now, out),
                 // The regular update is due soon.
-                Some(_) => self.next_update = Some(now + self.params.route_update_time),
-                None => self.update_pages(now, out),
+                State::Semisoft { .. } => self.next_update = Some(now + self.params.route_update_time),
+                State::Idle => self.update_pages(now, out),
             }
+        }
+    }
+}
+
+impl State {
+    /// When the host is idle without more data.
+    fn until(self) -> Option<Time> {
+        match self {
+            State::Idle => None,
+            State::Active { until } | State::Semisoft { until, .. } => Some(until),
+        }
+    }
+
+    fn regular_at(self) -> Option<Time> {
+        match self {
+            State::Semisoft { regular_at, .. } => Some(regular_at),
+            State::Idle | State::Active { .. } => None,
         }
     }
 }
 
 impl Role for MobileHost {
     fn state(&self, _: Addr) -> StateName {
-        match (self.active_until, self.regular_at) {
-            (None, _) => StateName::Idle,
-            (_, Some(_)) => StateName::Semisoft,
-            (_, None) => StateName::Active,
+        match self.state {
+            State::Idle => StateName::Idle,
+            State::Active { .. } => StateName::Active,
+            State::Semisoft { .. } => StateName::Semisoft,
         }
     }
 }
@@ -185,7 +220,7 @@ impl Agent for MobileHost {
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let own = [self.active_until, self.regular_at, self.next_update, self.detector.deadline()];
+        let own = [self.state.until(), self.state.regular_at(), self.next_update, self.detector.deadline()];
         own.into_iter().flatten().for_each(each);
     }
 }

@@ -58,10 +58,6 @@ struct Visitor {
     /// Its packets go to the buffer.
     buffering: bool,
     initiating: Option<Initiating>,
-    /// The end of the tunnel, when it forwards.
-    to: Option<Addr>,
-    /// When it is given up.
-    until: Option<Time>,
 }
 
 /// A hi that waits for its hack.
@@ -75,10 +71,29 @@ struct Initiating {
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
-    Prepared,
+    Prepared { until: Time },
     Serving,
-    Forwarding,
-    Left,
+    Forwarding { to: Addr, until: Time },
+    Left { until: Time },
+}
+
+impl State {
+    /// When it is over; `None`: not by time.
+    fn until(self) -> Option<Time> {
+        match self {
+            State::Serving => None,
+            State::Prepared { until } | State::Left { until } | State::Forwarding { until, .. } => {
+                Some(until)
+            }
+        }
+    }
+
+    /// What came back through the tunnel has no way of its own any more.
+    fn end_tunnel(self, host: Addr, out: &mut Vec<Action>) {
+        if let State::Forwarding { to, .. } = self {
+            out.push(Action::ClearRoute { host, from: Some(to) });
+        }
+    }
 }
 
 impl AccessRouter {
@@ -95,13 +110,12 @@ impl AccessRouter {
     }
 
     fn visitor(&mut self, host: Addr, state: State) -> &mut Visitor {
-        self.visitors.entry(host).or_insert(Visitor {
-            state,
-            buffering: false,
-            initiating: None,
-            to: None,
-            until: None,
-        })
+        self.visitors.entry(host).or_insert(Visitor { state, buffering: false, initiating: None })
+    }
+
+    /// The host's packets go over the air from now on, whatever became of them before.
+    fn serve(&mut self, host: Addr, out: &mut Vec<Action>) {
+        self.visitor(host, State::Serving).serve(host, out);
     }
 
     fn serves(&self, host: Addr) -> bool {
@@ -113,7 +127,7 @@ impl AccessRouter {
         // What the host has said elsewhere before is out of date.
         self.newest.is_news(host, Identification(now.as_nanos()));
         if let Some(visitor) = self.visitors.get_mut(&host)
-            && visitor.state == State::Forwarding
+            && matches!(visitor.state, State::Forwarding { .. })
         {
             visitor.serve(host, out);
         }
@@ -125,8 +139,7 @@ impl AccessRouter {
         if let Some(visitor) = self.visitors.get_mut(&host)
             && visitor.state == State::Serving
         {
-            visitor.state = State::Left;
-            visitor.until = Some(now + self.params.buffer_lifetime);
+            visitor.state = State::Left { until: now + self.params.buffer_lifetime };
             if keeps {
                 visitor.buffering = true;
                 out.push(Action::StartBuffering { host });
@@ -138,9 +151,8 @@ impl AccessRouter {
         if !self.present.contains(&host) || !self.newest.is_news(host, id) {
             return;
         }
-        let visitor = self.visitor(host, State::Prepared);
-        if visitor.state != State::Serving {
-            visitor.serve(host, out);
+        if !self.serves(host) {
+            self.serve(host, out);
         }
     }
 
@@ -155,12 +167,12 @@ impl AccessRouter {
         if !self.newest.is_news(host, id) {
             return;
         }
-        let until = now + self.params.buffer_lifetime;
+        let prepared = State::Prepared { until: now + self.params.buffer_lifetime };
         let is_new = self.state(host) != StateName::Prepared;
-        let visitor = self.visitor(host, State::Prepared);
+        let visitor = self.visitor(host, prepared);
         if visitor.state != State::Serving {
-            visitor.end_tunnel(host, out);
-            (visitor.state, visitor.initiating, visitor.until) = (State::Prepared, None, Some(until));
+            visitor.state.end_tunnel(host, out);
+            (visitor.state, visitor.initiating) = (prepared, None);
             if is_new {
                 if !visitor.buffering {
                     out.push(Action::ClearRoute { host, from: None });
@@ -187,9 +199,8 @@ impl AccessRouter {
         let present = self.present.contains(&host);
         if to == self.address {
             if present {
-                let visitor = self.visitor(host, State::Prepared);
-                if visitor.state != State::Serving || visitor.initiating.is_some() {
-                    visitor.serve(host, out);
+                if self.state(host) != StateName::Serving {
+                    self.serve(host, out);
                 }
                 send(host, (host, id, Kind::FastBindingAcknowledge), out);
             }
@@ -207,11 +218,13 @@ impl AccessRouter {
         let left = self.params.retries;
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
         match visitor.state {
-            State::Forwarding if visitor.to == Some(to) => {
+            State::Forwarding { to: known, .. } if known == to => {
                 let there = if present { host } else { to };
                 send(there, (host, id, Kind::FastBindingAcknowledge), out);
             }
-            State::Serving | State::Left if visitor.initiating.as_ref().is_none_or(|one| one.id != id) => {
+            State::Serving | State::Left { .. }
+                if visitor.initiating.as_ref().is_none_or(|one| one.id != id) =>
+            {
                 visitor.initiating = Some(Initiating { to, id, timer, left });
                 send(to, (host, id, Kind::HandoverInitiate { buffer }), out);
             }
@@ -232,12 +245,13 @@ impl AccessRouter {
 
     fn forward(&mut self, host: Addr, to: Addr, now: Time, out: &mut Vec<Action>) {
         let until = now + self.params.tunnel_lifetime;
-        let visitor = self.visitor(host, State::Left);
-        (visitor.initiating, visitor.until) = (None, Some(until));
-        if visitor.state == State::Forwarding && visitor.to == Some(to) {
-            return;
+        let visitor = self.visitor(host, State::Left { until });
+        visitor.initiating = None;
+        let before = std::mem::replace(&mut visitor.state, State::Forwarding { to, until });
+        match before {
+            State::Forwarding { to: known, .. } if known == to => return,
+            _ => before.end_tunnel(host, out),
         }
-        visitor.end_tunnel(host, out);
         let via = Via::Tunnel(to);
         if visitor.buffering {
             out.push(Action::Release { host, via, mark: None });
@@ -248,7 +262,6 @@ impl AccessRouter {
         if std::mem::take(&mut visitor.buffering) {
             out.push(Action::DiscardBuffer { host });
         }
-        (visitor.state, visitor.to) = (State::Forwarding, Some(to));
         out.push(Action::Note { host, phase: Phase::TunnelStarted });
     }
 
@@ -267,7 +280,7 @@ impl AccessRouter {
         let buffer = self.params.buffer.is_at(BufferPlace::New);
         let present = &self.present;
         self.visitors.retain(|&host, visitor| {
-            if visitor.until.is_some_and(|until| until <= now) {
+            if visitor.state.until().is_some_and(|until| until <= now) {
                 if present.contains(&host) {
                     visitor.serve(host, out);
                 } else {
@@ -291,26 +304,19 @@ impl AccessRouter {
 impl Visitor {
     /// The host's packets go over the air, those that were kept first.
     fn serve(&mut self, host: Addr, out: &mut Vec<Action>) {
-        self.end_tunnel(host, out);
+        self.state.end_tunnel(host, out);
         if std::mem::take(&mut self.buffering) {
             out.push(Action::Note { host, phase: Phase::Flushed });
             out.push(Action::Release { host, via: Via::Air, mark: None });
             out.push(Action::DiscardBuffer { host });
         }
         out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
-        (self.state, self.initiating, self.until) = (State::Serving, None, None);
-    }
-
-    /// What came back through the tunnel has no way of its own any more.
-    fn end_tunnel(&mut self, host: Addr, out: &mut Vec<Action>) {
-        if let Some(to) = self.to.take() {
-            out.push(Action::ClearRoute { host, from: Some(to) });
-        }
+        (self.state, self.initiating) = (State::Serving, None);
     }
 
     /// Packets for the host have no way here any more.
     fn end(&mut self, host: Addr, out: &mut Vec<Action>) {
-        self.end_tunnel(host, out);
+        self.state.end_tunnel(host, out);
         out.push(Action::ClearRoute { host, from: None });
         if std::mem::take(&mut self.buffering) {
             out.push(Action::DiscardBuffer { host });
@@ -323,11 +329,11 @@ impl Role for AccessRouter {
     fn state(&self, host: Addr) -> StateName {
         match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.initiating)) {
             None => StateName::None,
-            Some((State::Prepared, _)) => StateName::Prepared,
+            Some((State::Prepared { .. }, _)) => StateName::Prepared,
             Some((State::Serving, None)) => StateName::Serving,
             Some((State::Serving, Some(_))) => StateName::Initiating,
-            Some((State::Forwarding, _)) => StateName::Forwarding,
-            Some((State::Left, _)) => StateName::Left,
+            Some((State::Forwarding { .. }, _)) => StateName::Forwarding,
+            Some((State::Left { .. }, _)) => StateName::Left,
         }
     }
 
@@ -371,7 +377,7 @@ impl Agent for AccessRouter {
         let times = self
             .visitors
             .values()
-            .flat_map(|visitor| [visitor.until, visitor.initiating.as_ref().map(|one| one.timer.at)]);
+            .flat_map(|visitor| [visitor.state.until(), visitor.initiating.as_ref().map(|one| one.timer.at)]);
         times.chain([self.beacons.deadline()]).flatten().for_each(each);
     }
 }

@@ -1,29 +1,15 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
-use super::{AccessRouter, Anchor, Fmipv6, Kind, MobileHost, Params, Phase, Sizes};
-use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused, gateway};
-use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
+use super::{AccessRouter, Anchor, Fmipv6, Kind, MobileHost, Params, Phase};
+use crate::blocks::{Trigger, TriggerBy, check_times, check_tree, check_unused, gateway};
+use crate::{Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 
 /// An IPv6 header.
 const TUNNEL_OVERHEAD: Bytes = Bytes(40);
 
 impl Protocol for Params {
-    type Role = Fmipv6;
-    type Kind = Kind;
-    type Phase = Phase;
-
-    const EXAMPLE: &'static str = "{ kind = \"fmipv6\", trigger = { by = \"source\" } }";
-    const TITLE: &'static str = "FMIPv6";
-    const COMMANDS_HOSTS: bool = false;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
+    crate::protocol!(Fmipv6, "FMIPv6", "{ kind = \"fmipv6\", trigger = { by = \"source\" } }");
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
@@ -44,10 +30,7 @@ impl Protocol for Params {
             ("retransmit_limit", self.retransmit_limit),
         ];
         check_times("", times)?;
-        match gateway(topology)? {
-            Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
-            None => Ok(()),
-        }
+        check_tree(topology)
     }
 
     fn broadcast_interval(&self) -> Option<Duration> {
@@ -62,11 +45,8 @@ impl Protocol for Params {
         installed.place(anchor, Anchor::new(self));
         for cell in &topology.cells {
             let at = topology.address(&cell.name);
-            let phase =
-                stream(&format!("{}/beacon", cell.name)).uniform_duration(self.detection.beacon_interval);
-            let role = AccessRouter::new(at, phase, self).into();
-            let buffering = self.buffer.buffering();
-            installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+            let phase = self.detection.phase(&cell.name, stream);
+            installed.place_with(at, AccessRouter::new(at, phase, self), self.buffer.buffering());
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);

@@ -1,29 +1,15 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::tree_position::TreePosition;
-use super::{BaseStation, Hawaii, Kind, MobileHost, Params, Phase, Router, Scheme, Sizes};
-use crate::blocks::{AccessTree, BufferPlace, Release, check_times, check_unused, gateway};
-use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology};
+use super::{BaseStation, Hawaii, Kind, MobileHost, Params, Phase, Router, Scheme};
+use crate::blocks::{AccessTree, BufferPlace, Release, check_times, check_tree, check_unused, gateway};
+use crate::{Buffering, Installation, Keeps, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Protocol for Params {
-    type Role = Hawaii;
-    type Kind = Kind;
-    type Phase = Phase;
-
-    const EXAMPLE: &'static str = "{ kind = \"hawaii\", scheme = \"unf\" }";
-    const TITLE: &'static str = "HAWAII";
-    const COMMANDS_HOSTS: bool = false;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
+    crate::protocol!(Hawaii, "HAWAII", "{ kind = \"hawaii\", scheme = \"unf\" }");
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
@@ -45,10 +31,7 @@ impl Protocol for Params {
             );
             return Err(refusal.help("write `at = \"old\"` in `buffer`"));
         }
-        match gateway(topology)? {
-            Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
-            None => Ok(()),
-        }
+        check_tree(topology)
     }
 
     fn broadcast_interval(&self) -> Option<Duration> {
@@ -77,14 +60,14 @@ impl Protocol for Params {
             if cells.contains(&at) {
                 let phases = (phase("beacon", self.detection.beacon_interval), refresh);
                 let others = cells.iter().copied().filter(|cell| *cell != at).collect();
-                let role = BaseStation::new((&position, address(gateway)), others, phases, self).into();
+                let role = BaseStation::new((&position, address(gateway)), others, phases, self);
                 let buffering = self.buffer.buffering().filter(|_| self.scheme.forwards());
-                installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+                installed.place_with(at, role, buffering);
             } else {
-                let role = Router::new(position, refresh, self).into();
+                let role = Router::new(position, refresh, self);
                 let plain = Buffering::plain(self.buffer.limit, Keeps::Nothing);
                 let buffering = Some(plain).filter(|_| self.holds_at_switch());
-                installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+                installed.place_with(at, role, buffering);
             }
         }
         for host in &topology.hosts {

@@ -5,23 +5,33 @@
 //! switched is switched back. Messages of an older handover are ignored.
 
 use super::bearer::{EnodebBearer, Outlet};
+use super::message::Plan;
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, MarkingState};
 use std::collections::{BTreeMap, BTreeSet};
 
 crate::transitions! {
-    ENodeB, "state of a host": None "none", Serving "serving", Preparing "preparing", Ready "ready", Executing "executing", Prepared "prepared", Leaving "leaving";
+    ENodeB, "state of a host": None "none", Serving "serving", Preparing "preparing", Ready "ready", Executing "executing", Conditional "conditional", Prepared "prepared", Leaving "leaving";
     "any" | "host arrived" | "" | "" | "same";
-    "serving, preparing, ready" | "host gone" | "keeps its packets" | "start buffering, route to buffer, route to reorder queue" | "same";
+    "serving, preparing, ready, conditional" | "host gone" | "keeps its packets" | "start buffering, route to buffer, route to reorder queue" | "same";
     "none, executing, prepared, leaving" | "host gone" | "" | "" | "same";
     "any" | "service-request" | "of a present host, for the MME" | "service-request" | "same";
     "any" | "initial-context-setup" | "newer, the host is present" | "no route, end bearer, route, connection-setup, measurement-control" | "serving";
     "any" | "measurement-control-complete" | "" | "" | "same";
     "serving" | "measurement-report, handover predicted" | "" | "handover-request" | "preparing";
+    "serving" | "measurement-report" | "handovers are conditional" | "handover-request" | "conditional";
+    "conditional" | "measurement-report" | "of a further target; of a prepared one" | "handover-request, conditional-reconfiguration" | "same";
+    "conditional" | "handover-request-ack" | "" | "conditional-reconfiguration" | "same";
+    "conditional" | "handover-preparation-failure" | "another candidate is left; none is left" | "" | "conditional, serving";
+    "conditional" | "handover-success" | "the host has gone; cancels the others" | "handover-cancel, sn-status-transfer, release into tunnel, route to buffer" | "executing";
+    "conditional" | "time" | "validity, or T_X2RELOCoverall of a host that has gone: cancels all" | "handover-cancel, conditional-reconfiguration" | "serving";
+    "conditional" | "reestablishment-complete" | "of the last request: cancels all" | "handover-cancel, release, route" | "serving";
+    "conditional" | "ue-context-release" | "not older, the host has gone; cancels the others" | "handover-cancel, release into tunnel, route to buffer" | "leaving";
+    "conditional" | "ue-context-release" | "the same, without forwarding" | "handover-cancel, no route, end bearer" | "none";
     "preparing" | "measurement-report" | "after a prediction: of the same target, or of another one" | "handover-cancel, handover-request" | "same";
     "ready" | "measurement-report" | "of the same target" | "handover-command, sn-status-transfer, report marking, start buffering, release into tunnel, route to buffer, end-marker" | "executing";
     "ready" | "measurement-report" | "of another target: takes the host back" | "handover-cancel, end-marker, path-switch-request, route, route to reorder queue, handover-request" | "preparing";
@@ -37,7 +47,7 @@ crate::transitions! {
     "any" | "handover-request" | "newer, admitted" | "end-marker, no route, start buffering, route to buffer, route to reorder queue, handover-request-ack" | "prepared";
     "any" | "handover-request" | "newer, not admitted" | "handover-preparation-failure" | "same";
     "prepared" | "random-access-preamble" | "of the handover" | "random-access-response" | "same";
-    "prepared" | "handover-confirm" | "of the handover" | "adopt marking, release, route, route to reorder queue, path-switch-request" | "serving";
+    "prepared" | "handover-confirm" | "of the handover; success if it is conditional" | "adopt marking, release, route, route to reorder queue, path-switch-request, handover-success" | "serving";
     "prepared" | "handover-cancel" | "random access not begun: returns what it holds" | "release into tunnel, route to buffer, route to reorder queue, end-marker" | "leaving";
     "prepared" | "handover-cancel" | "random access not begun: drops what it holds" | "no route, end bearer" | "none";
     "any" | "end-marker" | "goes on to the target behind what was forwarded; of the source: direct packets follow" | "end-marker, no route, release reorder queue, route, route to buffer, await drained" | "same";
@@ -88,7 +98,7 @@ pub(super) struct Context {
     pub marking: Option<MarkingState>,
 }
 
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum State {
     Serving,
     /// Source: has asked the target. `wanted`: the host has reported it.
@@ -109,18 +119,37 @@ pub(super) enum State {
         until: Time,
         early: bool,
     },
+    /// Source: the host goes to one of these by itself.
+    Conditional {
+        candidates: Vec<Candidate>,
+        until: Time,
+    },
     /// Target: expects the host. `granted`: it has begun random access, and is answered again then, for as long as it is
     /// here.
     Prepared {
         source: Addr,
         until: Time,
         granted: Option<Time>,
-        early: bool,
+        plan: Plan,
     },
     /// The host is elsewhere: passes on what still comes.
     Leaving {
         until: Time,
     },
+}
+
+/// A target of a conditional handover.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Candidate {
+    pub target: Addr,
+    pub progress: Progress,
+}
+
+/// What the source knows of a candidate.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Progress {
+    Asked,
+    Prepared,
 }
 
 /// Re-establishment that was granted and not completed.
@@ -216,6 +245,7 @@ impl Context {
             Kind::SnStatusTransfer { marking } if current && matches!(self.state, State::Prepared { .. }) => {
                 self.marking = marking;
             }
+            Kind::HandoverSuccess if current => self.succeeded(from, env),
             Kind::HandoverCancel if current => return self.cancelled(from, env),
             Kind::RandomAccessPreamble if current && env.present => self.accessed(env),
             Kind::HandoverConfirm if current && env.present => self.confirmed(env),
@@ -286,7 +316,10 @@ impl Context {
                 self.forget_at = self.forget_at.filter(|_| !env.present);
                 self.forget_at.is_none_or(|at| env.now < at)
             }
-            State::Preparing { until, .. } | State::Ready { until, .. } | State::Executing { until, .. } => {
+            State::Preparing { until, .. }
+            | State::Ready { until, .. }
+            | State::Executing { until, .. }
+            | State::Conditional { until, .. } => {
                 if until <= env.now {
                     self.source_times_out(env);
                 }
@@ -313,6 +346,7 @@ impl Context {
             State::Preparing { until, .. }
             | State::Ready { until, .. }
             | State::Executing { until, .. }
+            | State::Conditional { until, .. }
             | State::Leaving { until } => Some(until),
         };
         let path = self.path.map(|path| path.retry.at);
@@ -352,7 +386,7 @@ impl ENodeB {
                 out.push(Message::about(host, id, kind).to(self.mme));
             }
             Kind::InitialContextSetup => self.set_up(host, id, now, out),
-            Kind::HandoverRequest { early } => self.handover_requested((host, id), from, early, now, out),
+            Kind::HandoverRequest { plan } => self.handover_requested((host, id), from, plan, now, out),
             Kind::ReestablishmentRequest { previous } if self.present.contains(&host) => {
                 self.reestablish((host, id), previous, now, out);
             }
@@ -404,7 +438,7 @@ impl ENodeB {
         &mut self,
         (host, id): (Addr, Identification),
         source: Addr,
-        early: bool,
+        plan: Plan,
         now: Time,
         out: &mut Vec<Action>,
     ) {
@@ -430,8 +464,10 @@ impl ENodeB {
             known.bearer.expect_no_more(out);
         }
         let bearer = EnodebBearer::expecting(host, id, source, &self.params, out);
-        let until = now + self.params.timers.joining;
-        let state = State::Prepared { source, until, granted: None, early };
+        let validity = self.params.conditional.as_ref().filter(|_| plan == Plan::Condition);
+        let until =
+            now + validity.map_or(Duration::ZERO, |known| known.validity) + self.params.timers.joining;
+        let state = State::Prepared { source, until, granted: None, plan };
         self.hosts.insert(host, Context::new(id, state, bearer));
         out.push(Message::about(host, id, Kind::HandoverRequestAck).to(source));
     }
@@ -486,12 +522,13 @@ impl ENodeB {
 
 impl Role for ENodeB {
     fn state(&self, host: Addr) -> StateName {
-        match self.hosts.get(&host).map(|context| context.state) {
+        match self.hosts.get(&host).map(|context| &context.state) {
             None => StateName::None,
             Some(State::Serving) => StateName::Serving,
             Some(State::Preparing { .. }) => StateName::Preparing,
             Some(State::Ready { .. }) => StateName::Ready,
             Some(State::Executing { .. }) => StateName::Executing,
+            Some(State::Conditional { .. }) => StateName::Conditional,
             Some(State::Prepared { .. }) => StateName::Prepared,
             Some(State::Leaving { .. }) => StateName::Leaving,
         }

@@ -1,29 +1,16 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
-    Core, ENodeB, Forwarding, Kind, LteX2, Mme, Params, PathSwitch, Phase, ServingGateway, Sizes,
-    UserEquipment,
+    Core, ENodeB, Forwarding, Kind, LteX2, Mme, Params, PathSwitch, Phase, ServingGateway, UserEquipment,
 };
-use crate::{Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology};
+use crate::{Buffering, Installation, Keeps, Prediction, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::Dscp;
 
 impl Protocol for Params {
-    type Role = LteX2;
-    type Kind = Kind;
-    type Phase = Phase;
+    crate::protocol!(LteX2, "LTE", "{ kind = \"lte-x2\", path_switch = \"standard\" }");
 
-    const EXAMPLE: &'static str = "{ kind = \"lte-x2\", path_switch = \"standard\" }";
-    const TITLE: &'static str = "LTE";
     const COMMANDS_HOSTS: bool = true;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
 
     fn mark(&self) -> Option<Dscp> {
         self.mark
@@ -83,13 +70,7 @@ impl Protocol for Params {
         }
         for cell in &topology.cells {
             let at = topology.address(&cell.name);
-            let role = ENodeB::new(at, mme, self).into();
-            installed.roles.push(Placement {
-                at,
-                role,
-                buffering: Some(self.buffering()),
-                watches_uplink: false,
-            });
+            installed.place_with(at, ENodeB::new(at, mme, self), Some(self.buffering()));
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);

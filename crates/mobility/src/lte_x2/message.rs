@@ -7,6 +7,17 @@
 use roamlab_packet::{Addr, MarkingState};
 use std::collections::BTreeSet;
 
+/// Why a source asks a target to prepare.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Plan {
+    /// It commands the UE when the target is prepared.
+    Command,
+    /// It has the path switched, before the UE comes: what the gateway sends directly comes first.
+    SwitchEarly,
+    /// The UE comes when it meets the execution condition, or does not come.
+    Condition,
+}
+
 crate::messages! {
     /// Sizes of messages on the wire, headers included.
     Sizes as sizes, in band: EndMarker;
@@ -22,8 +33,8 @@ crate::messages! {
     } "measurement-report" size measurement_report = 30;
     /// Step 4, source → target: take this UE.
     HandoverRequest {
-        /// The source has the path switched, before the UE comes: what the gateway sends directly comes first.
-        early: bool,
+        /// What the source does next.
+        plan: Plan,
     } "handover-request" size handover_request = 250;
     /// Step 6, target → source: its resources are reserved.
     HandoverRequestAck "handover-request-ack" size handover_request_ack = 200;
@@ -32,6 +43,14 @@ crate::messages! {
         /// Where to go.
         target: Addr,
     } "handover-command" size handover_command = 80;
+    /// Source → UE, conditional handover (RRC connection reconfiguration with conditional reconfiguration, TS 36.331
+    /// §5.3.5.9): go to the first of these that meets the execution condition. It takes the place of one before.
+    ConditionalReconfiguration {
+        /// The targets that are prepared.
+        candidates: Vec<Addr>,
+    } "conditional-reconfiguration" size conditional_reconfiguration = 120;
+    /// Target → source, conditional handover: the UE has come to this one.
+    HandoverSuccess "handover-success" size handover_success = 60;
     /// Step 8, source → target: PDCP sequence numbers of bearers without loss.
     SnStatusTransfer {
         /// The estimate by which the source's queue for the UE drops or marks; `None`: it is not carried.

@@ -50,6 +50,39 @@
 //! immediately. ASSUMPTION: in both cases the target also requests the path switch when the host has confirmed. The MME
 //! answers immediately, and the source is released as in the chart.
 //!
+//! Conditional handover (TS 36.331 §5.3.5.9, TS 38.300 §9.2.3.4): the source asks every neighbour that the host reports,
+//! and names those that are prepared to the host. The host goes to the first one that meets the execution condition.
+//!
+//! ```text
+//!        UE           source (S)       target (T1)      target (T2)
+//!  2     |--measurement->|                 |                 |       NeighbourReported, for each neighbour
+//!        |    report     |                 |                 |
+//!  4     |               |-handover------->|                 |
+//!        |               |  request        |                 |
+//!        |               |-handover------------------------->|
+//!        |               |  request        |                 |
+//!  6     |               |<-handover-------|                 |       HandoverPrepared, for each
+//!        |               |  request ack    |                 |
+//!        |               |<-handover-------------------------|
+//!        |               |  request ack    |                 |
+//!  7     |<-conditional--|                 |                 |       for each
+//!        | reconfiguration                 |                 |
+//!      condition holds for T2              |                 |       HandoverExecuted
+//!      leaves            | holds           |                 |
+//! 9-11   |-random access, handover confirm------------------>|       AccessGranted, HandoverConfirmed
+//!        |               |<-handover-------------------------|
+//!        |               |  success        |                 |
+//!        |               |-handover------->|                 |
+//!        |               |  cancel         |                 |
+//!  8     |               |-SN status transfer--------------->|
+//!        |               |==================================>|       ForwardingStarted
+//!        |               |                 |                 |       steps 12 to 18 as above
+//! ```
+//!
+//! ASSUMPTION: the source forwards when a target has reported success ("late data forwarding"), never before. A candidate
+//! that the host stops reporting stays until `conditional.validity` is over. A candidate does not wait in `timers.joining`
+//! before that.
+//!
 //! # Recovery of lost messages
 //!
 //! | lost | recovered by |
@@ -58,6 +91,8 @@
 //! | measurement report | layer 2, each report interval (240 ms) |
 //! | handover request, its ack or failure | T_RELOCprep (200 ms): cancel; the next measurement report |
 //! | handover command | T_X2RELOCoverall (1 s): the source takes the host back; or radio link failure, and re-establishment |
+//! | conditional reconfiguration | the next measurement report, and each after it, is answered with it |
+//! | handover success | UE context release; T_X2RELOCoverall |
 //! | SN status transfer | nothing: sequence numbers are not modelled, and a marking state is not needed |
 //! | random access preamble, response | the host, each 20 ms until T304 |
 //! | handover confirm | the target answers random access again each 20 ms, and the host confirms again |
@@ -92,6 +127,7 @@ use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
 mod bearer;
+mod conditional;
 mod enodeb;
 mod install;
 mod message;
@@ -104,9 +140,9 @@ mod target;
 mod user_equipment;
 
 pub use enodeb::ENodeB;
-pub use message::{Kind, Sizes};
+pub use message::{Kind, Plan, Sizes};
 pub use mme::Mme;
-pub use params::{Cancelled, Forwarding, Params, PathSwitch, Prediction, Timers};
+pub use params::{Cancelled, Conditional, Forwarding, Params, PathSwitch, Prediction, Timers};
 pub use phase::Phase;
 pub use serving_gateway::ServingGateway;
 pub use user_equipment::UserEquipment;

@@ -71,6 +71,9 @@ pub struct Params {
     pub forwarding_overhead: Bytes,
     /// The event that hosts report.
     pub measurement: EventA3,
+    /// The host goes by itself to a prepared target that meets a second condition. Absent: it is commanded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conditional: Option<Conditional>,
     /// Timers.
     pub timers: Timers,
     /// Sizes of messages.
@@ -101,6 +104,7 @@ impl Default for Params {
             tunnel_overhead: Bytes(0),
             forwarding_overhead: Bytes(0),
             measurement: EventA3::default(),
+            conditional: None,
             timers: Timers::default(),
             sizes: Sizes::default(),
         }
@@ -112,6 +116,48 @@ const MOST_END_MARKERS: u32 = 1000;
 
 /// Least time between two preambles: a subframe (TS 36.211 §5.7.1).
 const SHORTEST_REPETITION: Duration = Duration::from_millis(1);
+
+/// Conditional handover (TS 36.331 §5.3.5.9, TS 38.300 §9.2.3.4): the source prepares the targets that the host reports,
+/// and the host goes to the first one for which event A3 holds with these values. Needs `path_switch = "standard"`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Conditional {
+    /// Targets that are prepared at one time, 1 to 8 (maxCondConfig). Default 8.
+    pub candidates: u32,
+    /// Off of the execution condition, in dB; -15 to 15 in steps of 0.5. Default 3.0.
+    pub offset_db: f64,
+    /// Hys of the execution condition, in dB; 0 to 15 in steps of 0.5. Default 0.0.
+    pub hysteresis_db: f64,
+    /// How long the execution condition has to hold. Default 0 s.
+    pub time_to_trigger: Duration,
+    /// The source cancels candidates to which the host has not gone after this. ASSUMPTION: the standards leave it to the
+    /// implementation. Default 10 s.
+    pub validity: Duration,
+}
+
+impl Default for Conditional {
+    fn default() -> Self {
+        Conditional {
+            candidates: MOST_CANDIDATES,
+            offset_db: 3.0,
+            hysteresis_db: 0.0,
+            time_to_trigger: Duration::ZERO,
+            validity: Duration::from_millis(10_000),
+        }
+    }
+}
+
+impl Conditional {
+    /// The execution condition, with the filter of the host's reports.
+    pub(super) fn event(&self, reports: &EventA3) -> EventA3 {
+        let Conditional { offset_db, hysteresis_db, time_to_trigger, .. } = *self;
+        let filter_coefficient = reports.filter_coefficient;
+        EventA3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval: None }
+    }
+}
+
+/// Most candidates: maxCondConfig of TS 36.331 §6.4.
+const MOST_CANDIDATES: u32 = 8;
 
 /// Who has the path switched.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -262,6 +308,30 @@ impl Params {
                            write `forwarding = \"lossless\"` too, or remove this";
             return Err(("carry_marking_state".into(), message.into()));
         }
-        self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))
+        self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))?;
+        self.conditional.as_ref().map_or(Ok(()), |conditional| self.check_conditional(conditional))
+    }
+
+    fn check_conditional(&self, conditional: &Conditional) -> Result<(), (String, String)> {
+        let refuse = |field: &str, message: String| Err((format!("conditional.{field}"), message));
+        if !(1..=MOST_CANDIDATES).contains(&conditional.candidates) {
+            return refuse("candidates", format!("a host has 1 to {MOST_CANDIDATES} candidates: write 2"));
+        }
+        if conditional.validity == Duration::ZERO {
+            return refuse("validity", "this time cannot be zero: write for example \"10 s\"".into());
+        }
+        let event = conditional.event(&self.measurement);
+        event.check().or_else(|(field, message)| refuse(field, message))?;
+        let other = if self.path_switch != PathSwitch::Standard {
+            Some(("path_switch", "\"standard\""))
+        } else {
+            self.carry_marking_state.then_some(("carry_marking_state", "false"))
+        };
+        other.map_or(Ok(()), |(field, help)| {
+            let message = format!(
+                "the source does not know when the host of a conditional handover goes: write {help}"
+            );
+            Err((field.into(), message))
+        })
     }
 }

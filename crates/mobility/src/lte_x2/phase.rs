@@ -21,6 +21,8 @@ crate::phases! {
     HandoverCancelled "handover-cancelled",
     /// The source has sent the handover command: the handover begins.
     HandoverCommanded "handover-commanded",
+    /// The host goes to a prepared target that meets the execution condition: the handover begins.
+    HandoverExecuted "handover-executed",
     /// The host has got its answer to random access.
     AccessGranted "access-granted",
     /// The target has the host's confirmation.

@@ -2,12 +2,16 @@
 
 use super::bearer::Outlet;
 use super::enodeb::{Context, Environment, State};
+use super::message::Plan;
 use super::{Action, Cancelled, Forwarding, Kind, PathSwitch, Phase};
 use roamlab_packet::{Addr, MarkingState};
 
 impl Context {
     /// The host has reported a better neighbour.
     pub fn reported(&mut self, target: Addr, env: &mut Environment<'_>) {
+        if let Some(conditional) = &env.params.conditional {
+            return self.candidate_reported(target, conditional, env);
+        }
         match &mut self.state {
             State::Serving => self.prepare(target, env.params.path_switch == PathSwitch::Fast, true, env),
             State::Preparing { target: expected, wanted, .. } if *expected == target => *wanted = true,
@@ -24,6 +28,7 @@ impl Context {
             }
             State::Preparing { .. }
             | State::Executing { .. }
+            | State::Conditional { .. }
             | State::Prepared { .. }
             | State::Leaving { .. } => {}
         }
@@ -48,17 +53,25 @@ impl Context {
     }
 
     fn prepare(&mut self, target: Addr, early: bool, wanted: bool, env: &mut Environment<'_>) {
+        self.begin_handover(env);
+        let until = env.now + env.params.timers.reloc_prep;
+        self.state = State::Preparing { target, until, early, wanted };
+        let plan = if early { Plan::SwitchEarly } else { Plan::Command };
+        env.send(target, self.id, Kind::HandoverRequest { plan });
+    }
+
+    /// A handover from here has an identification of its own.
+    pub fn begin_handover(&mut self, env: &Environment<'_>) {
         // End markers of handovers before this one lead to here, or are stale.
         self.bearer.since(self.id);
         self.id = self.id.newer(env.now);
-        let until = env.now + env.params.timers.reloc_prep;
-        self.state = State::Preparing { target, until, early, wanted };
-        env.send(target, self.id, Kind::HandoverRequest { early });
     }
 
     /// The target's acknowledgement.
     pub fn target_is_ready(&mut self, from: Addr, env: &mut Environment<'_>) {
-        let State::Preparing { target, early, wanted, .. } = self.state else { return };
+        let State::Preparing { target, early, wanted, .. } = self.state else {
+            return self.candidate_is_ready(from, env);
+        };
         if from != target {
             return;
         }
@@ -78,6 +91,8 @@ impl Context {
         if matches!(self.state, State::Preparing { target, .. } if target == from) {
             env.note(Phase::HandoverRejected);
             self.state = State::Serving;
+        } else {
+            self.candidate_refuses(from, env);
         }
     }
 
@@ -103,7 +118,7 @@ impl Context {
         }
     }
 
-    fn forward_to(&mut self, target: Addr, env: &mut Environment<'_>) {
+    pub fn forward_to(&mut self, target: Addr, env: &mut Environment<'_>) {
         if env.params.forwarding != Forwarding::None && self.bearer.outlet() != Outlet::Tunnel(target) {
             env.note(Phase::ForwardingStarted);
             self.bearer.forward(target, env.now, env.params, env.out);
@@ -135,6 +150,7 @@ impl Context {
             State::Executing { .. } => {
                 self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold }
             }
+            State::Conditional { .. } => self.candidates_time_out(env),
             State::Serving | State::Prepared { .. } | State::Leaving { .. } => {}
         }
     }
@@ -169,6 +185,7 @@ impl Context {
             return true;
         }
         env.note(Phase::SourceReleased);
+        self.cancel_candidates(Some(from), env);
         if env.params.forwarding == Forwarding::None {
             self.bearer.end(env.out);
             return false;
@@ -184,10 +201,13 @@ impl Context {
         if let State::Prepared { until, granted, .. } = &mut self.state {
             (*until, *granted) = (env.now + env.params.timers.joining, None);
         }
-        if !matches!(self.state, State::Serving | State::Preparing { .. } | State::Ready { .. }) {
-            return;
+        let forget_at = env.now + env.params.timers.reloc_overall;
+        match &mut self.state {
+            State::Serving | State::Preparing { .. } | State::Ready { .. } => {}
+            State::Conditional { until, .. } => *until = forget_at.min(*until),
+            State::Executing { .. } | State::Prepared { .. } | State::Leaving { .. } => return,
         }
-        self.forget_at = Some(env.now + env.params.timers.reloc_overall);
+        self.forget_at = Some(forget_at);
         if env.params.forwarding != Forwarding::None {
             self.bearer.hold(env.out);
         }

@@ -1,6 +1,7 @@
 //! The target base station's part: expect the host, admit it, request the path switch; or return its packets.
 
 use super::enodeb::{Context, Environment, State};
+use super::message::Plan;
 use super::{Action, Cancelled, Forwarding, Kind, Phase};
 use roamlab_packet::Addr;
 
@@ -15,7 +16,7 @@ impl Context {
 
     /// The host is here.
     pub fn confirmed(&mut self, env: &mut Environment<'_>) {
-        let State::Prepared { source, .. } = self.state else { return };
+        let State::Prepared { source, plan, .. } = self.state else { return };
         env.note(Phase::HandoverConfirmed);
         self.state = State::Serving;
         if let Some(state) = self.marking.take() {
@@ -23,22 +24,27 @@ impl Context {
         }
         self.bearer.attach(env.now, env.params, env.out);
         self.switch_path(env.address, Some(source), env);
+        if plan == Plan::Condition {
+            env.send(source, self.id, Kind::HandoverSuccess);
+        }
     }
 
     /// The source keeps the host; whether the context stays. A host that has begun random access has heard the command
     /// all the same, and one that re-establishes its connection here has lost the source: they do not go back.
     pub fn cancelled(&mut self, from: Addr, env: &mut Environment<'_>) -> bool {
-        let State::Prepared { source, early, granted: None, .. } = self.state else { return true };
+        let State::Prepared { source, plan, granted: None, .. } = self.state else { return true };
         if source != from || self.resuming.is_some() {
             return true;
         }
-        if env.params.cancelled == Cancelled::Drop || env.params.forwarding == Forwarding::None {
+        let drops = env.params.cancelled == Cancelled::Drop || env.params.forwarding == Forwarding::None;
+        // A candidate has no packets: the source forwards only to the one that the host has come to.
+        if drops || plan == Plan::Condition {
             self.bearer.end(env.out);
             return false;
         }
         self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold };
         self.bearer.forward(source, env.now, env.params, env.out);
-        if !early {
+        if plan != Plan::SwitchEarly {
             // Nothing comes but what the source has forwarded.
             self.bearer.ends_with_inflow(self.id, env.out);
         }
@@ -51,6 +57,10 @@ impl Context {
             State::Prepared { .. } => self.confirmed(env),
             State::Serving | State::Preparing { .. } => self.bearer.attach(env.now, env.params, env.out),
             State::Ready { .. } | State::Executing { .. } => self.take_back(env),
+            State::Conditional { .. } => {
+                self.cancel_candidates(None, env);
+                self.bearer.attach(env.now, env.params, env.out);
+            }
             State::Leaving { .. } => {}
         }
     }

@@ -15,7 +15,9 @@ crate::transitions! {
     "requesting" | "time" | "no connection setup" | "service-request" | "same";
     "requesting" | "connection-setup" | "of the last request" | "" | "connected";
     "connected" | "measurement-control" | "of its base station" | "measure, measurement-control-complete" | "same";
-    "connected" | "neighbour better" | "" | "measurement-report" | "same";
+    "connected" | "neighbour better" | "reported" | "measurement-report" | "same";
+    "connected" | "conditional-reconfiguration" | "not older, with other candidates" | "measure" | "same";
+    "connected" | "neighbour better" | "a candidate meets the execution condition; starts T304" | "enter" | "detached";
     "connected" | "handover-command" | "newer; starts T304" | "enter" | "detached";
     "detached" | "link up" | "at the target" | "random-access-preamble" | "accessing";
     "accessing" | "time" | "no response" | "random-access-preamble" | "same";
@@ -46,7 +48,7 @@ pub struct UserEquipment {
     previous: Addr,
 }
 
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 enum State {
     /// Without a link; `retry`: searches again then.
     Idle {
@@ -58,6 +60,7 @@ enum State {
     },
     Connected {
         base_station: Addr,
+        candidates: Candidates,
     },
     Detached {
         target: Addr,
@@ -76,6 +79,20 @@ enum State {
         t301: Time,
     },
 }
+
+/// The targets to which the host may go by itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Candidates {
+    /// Of the handover for which they are prepared.
+    id: Identification,
+    base_stations: Vec<Addr>,
+}
+
+/// The condition under which the host reports a neighbour.
+const REPORT: &str = "report";
+
+/// The condition under which it goes to a candidate.
+const EXECUTE: &str = "execute";
 
 impl UserEquipment {
     /// A user equipment without a link.
@@ -144,7 +161,7 @@ impl UserEquipment {
 
     fn connect(&mut self, base_station: Addr, phase: Phase, out: &mut Vec<Action>) {
         self.previous = base_station;
-        self.state = State::Connected { base_station };
+        self.state = State::Connected { base_station, candidates: Candidates::default() };
         self.note(phase, out);
     }
 
@@ -156,26 +173,66 @@ impl UserEquipment {
     }
 
     fn measure(&self, out: &mut Vec<Action>) {
-        let report = Condition { name: "report", candidates: None, event: self.params.measurement };
-        out.push(Action::Measure { conditions: vec![report] });
+        let report = Condition { name: REPORT, candidates: None, event: self.params.measurement };
+        let conditions = std::iter::once(report).chain(self.execution(&[])).collect();
+        out.push(Action::Measure { conditions });
+    }
+
+    /// The condition under which the host goes to one of these; nothing if it is commanded.
+    fn execution(&self, candidates: &[Addr]) -> Option<Condition> {
+        let event = self.params.conditional.as_ref()?.event(&self.params.measurement);
+        Some(Condition { name: EXECUTE, candidates: Some(candidates.to_vec()), event })
+    }
+
+    fn reconfigure(&mut self, new: Candidates, out: &mut Vec<Action>) {
+        let State::Connected { candidates, .. } = &mut self.state else { return };
+        if new.id > self.id && new.id >= candidates.id && *candidates != new {
+            *candidates = new.clone();
+            let conditions = self.execution(&new.base_stations).into_iter().collect();
+            out.push(Action::Measure { conditions });
+        }
+    }
+
+    /// Leaves for the target of a handover.
+    fn detach(&mut self, target: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        self.id = id;
+        self.state = State::Detached { target, t304: now + self.params.timers.t304 };
+        out.push(Action::Enter { base_station: target, after: self.params.detach_time });
+    }
+
+    /// A neighbour meets a condition.
+    fn neighbour_better(&mut self, target: Addr, condition: &str, now: Time, out: &mut Vec<Action>) {
+        let State::Connected { base_station, candidates } = &self.state else { return };
+        let (base_station, id) = (*base_station, candidates.id);
+        if condition == EXECUTE && candidates.base_stations.contains(&target) {
+            self.note(Phase::HandoverExecuted, out);
+            self.detach(target, id, now, out);
+        } else if condition == REPORT && target != base_station {
+            self.note(Phase::NeighbourReported, out);
+            self.send(base_station, Kind::MeasurementReport { target }, out);
+        }
     }
 
     fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
         let current = message.id == self.id;
-        match (self.state, message.kind) {
+        match (self.state.clone(), message.kind) {
             (State::Requesting { base_station, .. }, Kind::ConnectionSetup) if current => {
                 self.connect(base_station, Phase::ServiceRestored, out);
             }
-            (State::Connected { base_station }, Kind::MeasurementControl) if from == base_station => {
+            (State::Connected { base_station, .. }, Kind::MeasurementControl) if from == base_station => {
                 self.measure(out);
                 self.send(base_station, Kind::MeasurementControlComplete, out);
             }
-            (State::Connected { base_station }, Kind::HandoverCommand { target })
+            (State::Connected { base_station, .. }, Kind::HandoverCommand { target })
                 if from == base_station && message.id > self.id =>
             {
-                self.id = message.id;
-                self.state = State::Detached { target, t304: now + self.params.timers.t304 };
-                out.push(Action::Enter { base_station: target, after: self.params.detach_time });
+                self.detach(target, message.id, now, out);
+            }
+            (
+                State::Connected { base_station, .. },
+                Kind::ConditionalReconfiguration { candidates: base_stations },
+            ) if from == base_station => {
+                self.reconfigure(Candidates { id: message.id, base_stations }, out);
             }
             (State::Accessing { target, .. }, Kind::RandomAccessResponse) if from == target && current => {
                 self.connect(target, Phase::AccessGranted, out);
@@ -183,7 +240,7 @@ impl UserEquipment {
                 self.report_status(target, out);
                 self.measure(out);
             }
-            (State::Connected { base_station }, Kind::RandomAccessResponse)
+            (State::Connected { base_station, .. }, Kind::RandomAccessResponse)
                 if from == base_station && current =>
             {
                 self.send(base_station, Kind::HandoverConfirm, out);
@@ -196,7 +253,9 @@ impl UserEquipment {
                 self.report_status(base_station, out);
                 self.measure(out);
             }
-            (State::Connected { base_station }, Kind::Reestablishment) if from == base_station && current => {
+            (State::Connected { base_station, .. }, Kind::Reestablishment)
+                if from == base_station && current =>
+            {
                 self.send(base_station, Kind::ReestablishmentComplete, out);
             }
             (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject)
@@ -237,7 +296,7 @@ impl UserEquipment {
     }
 
     fn layer_2(&mut self, trigger: L2Trigger, now: Time, out: &mut Vec<Action>) {
-        match (trigger, self.state) {
+        match (trigger, &self.state) {
             (L2Trigger::LinkUp { base_station }, _) => self.link_up(base_station, now, out),
             (L2Trigger::CellFound { base_station }, _) => self.cell_found(base_station, now, out),
             (L2Trigger::Received { to, packets: received }, _) => {
@@ -249,11 +308,8 @@ impl UserEquipment {
                 State::Detached { .. } | State::Selecting { .. } | State::Idle { .. },
             ) => {}
             (L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure, _) => self.select(now, out),
-            (L2Trigger::NeighbourBetter { base_station: target, .. }, State::Connected { base_station })
-                if target != base_station =>
-            {
-                self.note(Phase::NeighbourReported, out);
-                self.send(base_station, Kind::MeasurementReport { target }, out);
+            (L2Trigger::NeighbourBetter { base_station, condition }, _) => {
+                self.neighbour_better(base_station, condition, now, out);
             }
             _ => {}
         }

@@ -1,26 +1,12 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
-use super::{AccessRouter, Kind, Mandm, MobileHost, Params, Phase, Router, Sizes};
-use crate::blocks::{AccessTree, check_times, gateway};
-use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
+use super::{AccessRouter, Kind, Mandm, MobileHost, Params, Phase, Router};
+use crate::blocks::{AccessTree, check_times, check_tree, gateway};
+use crate::{Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 
 impl Protocol for Params {
-    type Role = Mandm;
-    type Kind = Kind;
-    type Phase = Phase;
-
-    const EXAMPLE: &'static str = "{ kind = \"mandm\", trigger = { by = \"source\" } }";
-    const TITLE: &'static str = "M&M";
-    const COMMANDS_HOSTS: bool = false;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
+    crate::protocol!(Mandm, "M&M", "{ kind = \"mandm\", trigger = { by = \"source\" } }");
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
@@ -30,10 +16,7 @@ impl Protocol for Params {
         self.tree.check("tree")?;
         let times = [("retransmit", self.retransmit), ("retransmit_limit", self.retransmit_limit)];
         check_times("", times)?;
-        match gateway(topology)? {
-            Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
-            None => Ok(()),
-        }
+        check_tree(topology)
     }
 
     fn broadcast_interval(&self) -> Option<Duration> {
@@ -49,11 +32,12 @@ impl Protocol for Params {
         for (name, parent) in tree.nodes() {
             let (at, parent) = (topology.address(name), parent.map(|parent| topology.address(parent)));
             if let Some((cell, parent)) = topology.cells.iter().find(|cell| cell.name == name).zip(parent) {
-                let phase =
-                    stream(&format!("{}/beacon", cell.name)).uniform_duration(self.detection.beacon_interval);
-                let role = AccessRouter::new((at, parent), sets.of(at), phase, self).into();
-                let buffering = self.buffer.buffering();
-                installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+                let phase = self.detection.phase(&cell.name, stream);
+                installed.place_with(
+                    at,
+                    AccessRouter::new((at, parent), sets.of(at), phase, self),
+                    self.buffer.buffering(),
+                );
             } else {
                 installed.place(at, Router::new(parent, self));
             }

@@ -30,10 +30,17 @@ struct Binding {
     identification: Identification,
     /// Who told, and who is asked for more.
     home_agent: Addr,
-    watch_at: Time,
-    watched: bool,
-    next_request: Time,
+    watch: Watch,
     expires: Time,
+}
+
+/// Whether packets to the host show that its binding is still of use.
+#[derive(Copy, Clone, Debug)]
+enum Watch {
+    /// Not before this time.
+    From(Time),
+    /// A packet asks the home agent for more, not before this time.
+    Packets { next_request: Time },
 }
 
 impl Correspondent {
@@ -59,21 +66,19 @@ impl Correspondent {
             out.push(Action::Note { host, phase: Phase::CorrespondentInformed });
         }
         out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(care_of), watch: false });
-        let watch_at = now + lifetime.saturating_sub(self.params.binding_request_margin);
-        let expires = now + lifetime;
-        let next_request = Time::ZERO;
-        let binding =
-            Binding { care_of, identification, home_agent, watch_at, watched: false, next_request, expires };
+        let watch = Watch::From(now + lifetime.saturating_sub(self.params.binding_request_margin));
+        let binding = Binding { care_of, identification, home_agent, watch, expires: now + lifetime };
         self.bindings.insert(host, binding);
     }
 
     fn packet_sent(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         let Some(binding) = self.bindings.get_mut(&host) else { return };
-        if !binding.watched || now < binding.next_request {
-            return;
+        if let Watch::Packets { next_request } = &mut binding.watch
+            && *next_request <= now
+        {
+            *next_request = now + self.params.warning_interval;
+            send(binding.home_agent, (host, binding.identification, Kind::BindingRequest), out);
         }
-        binding.next_request = now + self.params.warning_interval;
-        send(binding.home_agent, (host, binding.identification, Kind::BindingRequest), out);
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
@@ -82,8 +87,8 @@ impl Correspondent {
                 out.push(Action::ClearRoute { host, from: None });
                 return false;
             }
-            if !binding.watched && binding.watch_at <= now {
-                binding.watched = true;
+            if matches!(binding.watch, Watch::From(at) if at <= now) {
+                binding.watch = Watch::Packets { next_request: Time::ZERO };
                 let via = Via::Tunnel(binding.care_of);
                 out.push(Action::SetRoute { host, from: None, via, watch: true });
             }
@@ -94,10 +99,10 @@ impl Correspondent {
 
 impl Role for Correspondent {
     fn state(&self, host: Addr) -> StateName {
-        match self.bindings.get(&host) {
+        match self.bindings.get(&host).map(|binding| binding.watch) {
             None => StateName::None,
-            Some(binding) if binding.watched => StateName::Expiring,
-            Some(_) => StateName::Bound,
+            Some(Watch::From(_)) => StateName::Bound,
+            Some(Watch::Packets { .. }) => StateName::Expiring,
         }
     }
 
@@ -126,7 +131,10 @@ impl Agent for Correspondent {
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let next = |binding: &Binding| if binding.watched { binding.expires } else { binding.watch_at };
+        let next = |binding: &Binding| match binding.watch {
+            Watch::From(at) => at,
+            Watch::Packets { .. } => binding.expires,
+        };
         self.bindings.values().map(next).for_each(each);
     }
 }

@@ -2,29 +2,15 @@
 
 use super::{
     BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Kind, MobileHost, MobileIp, Params,
-    Phase, RoTrigger, Sizes,
+    Phase, RoTrigger,
 };
-use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology};
+use crate::{Buffering, Installation, Keeps, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Protocol for Params {
-    type Role = MobileIp;
-    type Kind = Kind;
-    type Phase = Phase;
-
-    const EXAMPLE: &'static str = "{ kind = \"mobile-ip\", route_optimisation = true }";
-    const TITLE: &'static str = "Mobile IP";
-    const COMMANDS_HOSTS: bool = false;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
+    crate::protocol!(MobileIp, "Mobile IP", "{ kind = \"mobile-ip\", route_optimisation = true }");
 
     fn mark(&self) -> Option<Dscp> {
         Some(self.buffer.mark)

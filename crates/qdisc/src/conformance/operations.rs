@@ -19,6 +19,8 @@ const OTHERS: &[&str] = &[
     "kind = 'head-drop'\nlimit_bytes = '6 kB'\nspare_forwarded = true\nforwarded_at_full = 'push-out'",
     "kind = 'red'\nlimit = '30 pkt'\nmin_threshold = '2 pkt'\nmax_threshold = '8 pkt'\nqueue_weight = 0.1",
     "kind = 'red'\nrules = 'ns2'\nlimit = '30 pkt'\nmark_ecn = true\nqueue_weight = 0.05",
+    "kind = 'linux-red'\nlimit = '20 kB'\nmean_packet = '500 B'\nmax_p = 0.5\nmark_ecn = true",
+    "kind = 'linux-red'\nlimit = '40 kB'\nburst = '5 pkt'\nmax_p = 0.3\nmark_ecn = true\nno_drop = true\nhard_drop = true",
     "kind = 'mred'\nlimit = '30 pkt'\nmin_threshold = '2 pkt'\nmax_threshold = '8 pkt'\nqueue_weight = 0.1",
     "kind = 'blue'\nlimit = '9 pkt'\nd1 = 0.1\nd2 = 0.02\nmark_ecn = true\nidle_mode = 'continuous'",
     "kind = 'mblue'\nlimit = '9 pkt'\nthreshold = '4 pkt'\nd1 = 0.1\nforwarded_at_full = 'push-out'",

@@ -128,7 +128,7 @@ impl Parameters for Params {
         let sized = by_link && (self.min_threshold.0 == 0 || self.max_threshold.0 == 0);
         if self.min_threshold >= self.max_threshold && !sized {
             let message = format!(
-                "max_threshold ({}) lies above min_threshold ({}): write two or three times the latter",
+                "max_threshold ({}) is not above min_threshold ({}): write two or three times the latter",
                 self.max_threshold, self.min_threshold
             );
             return Err(("max_threshold", message));

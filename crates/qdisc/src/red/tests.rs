@@ -3,6 +3,7 @@
 use super::*;
 use crate::Parameters;
 use crate::conformance::{Bench, PLAIN, check, packet};
+use roamlab_engine::Bytes;
 use roamlab_engine::{Duration, Packets, Rate, Time};
 use roamlab_packet::Ecn;
 

@@ -3,7 +3,7 @@
 //!
 //! RTP header: RFC 3550 §5.1, 12 B.
 
-use crate::{Application, Offer, Timed, Unit, UnitKind, draw_start};
+use crate::{Application, Offer, Unit, UnitKind, draw_start};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,10 +104,7 @@ pub struct Paced<S> {
     begun: Option<Unit>,
 }
 
-impl<S: Source> Application for Paced<S>
-where
-    S::Params: Timed,
-{
+impl<S: Source> Application for Paced<S> {
     type Params = S::Params;
 
     fn new(params: &S::Params, rng: &mut Rng) -> Paced<S> {
@@ -172,19 +169,10 @@ macro_rules! stream {
             }
         }
 
-        impl $crate::Timed for $params {
-            fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
-                (&mut self.start, &mut self.stop)
-            }
-
-            fn start(&self) -> Duration {
-                self.start
-            }
-
+        impl $crate::Checked for $params {
             fn validate(&self) -> Result<(), (&'static str, String)> {
                 self.check()?;
-                self.packets.validate()?;
-                $crate::check_stop(self.start, self.stop)
+                self.packets.validate()
             }
         }
     };

@@ -93,4 +93,30 @@ mod tests {
         assert_eq!(validation.deadline(), at(3122));
         assert!(!validation.has_failed(at(3121)) && validation.has_failed(at(3122)));
     }
+
+    #[test]
+    fn each_datagram_counts_until_the_address_is_validated() {
+        let pto = Duration::from_millis(100);
+        let mut validation = Validation::new(1200, (pto, pto), at(0));
+        (0..3).for_each(|_| validation.sent(1200));
+        assert!(!validation.permits(1), "3 x 1200 B have gone");
+        validation.received(1);
+        assert!(validation.permits(3) && !validation.permits(4));
+    }
+
+    #[test]
+    fn a_challenge_repeats_after_the_timeout_of_a_new_path() {
+        // §8.2.1: no more often than packets of a handshake, whatever the present path's timeout is.
+        let (pto, new_pto) = (Duration::from_millis(20), Duration::from_millis(1024));
+        let mut validation = Validation::new(1200, (pto, new_pto), at(0));
+        assert!(validation.take_challenge(at(0)));
+        assert!(!validation.take_challenge(at(1023)) && validation.take_challenge(at(1024)));
+    }
+
+    #[test]
+    fn a_longer_present_timeout_gives_the_address_more_time() {
+        let (pto, new_pto) = (Duration::from_millis(2000), Duration::from_millis(1024));
+        let validation = Validation::new(1200, (pto, new_pto), at(0));
+        assert!(!validation.has_failed(at(5999)) && validation.has_failed(at(6000)));
+    }
 }

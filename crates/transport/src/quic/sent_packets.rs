@@ -178,7 +178,7 @@ impl SentPackets {
                 let Record { segment, stamp, .. } = *record;
                 let sent = stamp.sent;
                 newest = Some(stamp);
-                self.delivery.deliver();
+                self.delivery.deliver(1);
                 acknowledged.packets.push(Packet { number, segment, sent });
                 if number == largest && number >= self.sampled_from {
                     acknowledged.latest_rtt = Some(now.since(sent));

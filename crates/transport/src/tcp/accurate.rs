@@ -152,7 +152,13 @@ impl Accurate {
                 self.on_syn_ack(header, ecn);
                 None
             }
-            Agreed::Accurate if !syn => {
+            Agreed::Accurate if syn => {
+                // It was sent again, and its ACK tells in which ECN field it arrived; CE counts once (§3.2.2.1, §3.2.2.2).
+                self.syn_ack = Some(ecn);
+                self.arrived = self.arrived.max(FIRST_COUNT + u32::from(ecn == Ecn::Ce));
+                None
+            }
+            Agreed::Accurate => {
                 self.arrived += u32::from(ecn == Ecn::Ce);
                 self.latest = self.on_ack(header, acked, segment);
                 // §3.2.2.4: a cleared field reports nothing.

@@ -90,9 +90,9 @@ impl DeliverySampler {
         self.app_limited_until = self.delivered + in_flight.max(1);
     }
 
-    /// One more segment is delivered.
-    pub fn deliver(&mut self) {
-        self.delivered += 1;
+    /// So many more segments are delivered.
+    pub fn deliver(&mut self, segments: u32) {
+        self.delivered += segments;
     }
 
     /// Segments delivered so far.

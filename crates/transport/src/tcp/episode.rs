@@ -15,14 +15,33 @@ pub(super) struct Episode {
     pub timeout: bool,
     /// F-RTO: new ACKs since the timeout.
     pub new_acks: u32,
+    /// D-SACK: no ACK had reported anything when the retransmission was sent.
+    pub unheard: bool,
+}
+
+/// A segment that was sent again.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct SentAgain {
+    pub times: u32,
+    /// A report says that it had arrived before.
+    pub reported: bool,
 }
 
 /// Watches a sender for retransmissions that were not needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpuriousWatch {
     pub(super) episode: Option<Episode>,
-    /// D-SACK: how often segments were sent again in the episode without a report that they had arrived before.
-    pub(super) unreported: BTreeMap<u32, u32>,
+    /// In a box, a flow that goes by no reports is not larger for them.
+    pub(super) reports: Option<Box<Reports>>,
+}
+
+/// What D-SACK reports.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reports {
+    /// The segments that were sent again in the episode.
+    pub again: BTreeMap<u32, SentAgain>,
+    /// The network duplicates segments, so reports mean nothing.
+    pub duplicates: bool,
 }
 
 impl SpuriousWatch {
@@ -34,7 +53,7 @@ impl SpuriousWatch {
     /// A segment goes out again.
     pub fn sent_again(&mut self, seq: u32, detection: SpuriousDetection) {
         if self.episode.is_some() && detection == SpuriousDetection::DSack {
-            *self.unreported.entry(seq).or_default() += 1;
+            self.reports.get_or_insert_default().again.entry(seq).or_default().times += 1;
         }
     }
 }

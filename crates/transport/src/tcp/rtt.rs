@@ -39,6 +39,8 @@ pub(crate) struct RttEstimator {
     in_stamps: bool,
     /// The RTO; every ACK asks for it, and few change it.
     rto: Duration,
+    /// There was a measurement since [`await_sample`](Self::await_sample).
+    has_sample: bool,
 }
 
 /// When what is echoed was sent, as far as whole milliseconds of timestamps say that (`tcp_rtt_tsopt_us`).
@@ -83,6 +85,7 @@ impl RttEstimator {
             base_rto: params.initial_rto,
             backoff: 1,
             rto: Duration::ZERO,
+            has_sample: false,
         };
         estimator.update_rto();
         estimator
@@ -119,7 +122,18 @@ impl RttEstimator {
         if self.whole_ticks {
             self.base_rto = self.tick * self.base_rto.as_nanos().div_ceil(self.tick.as_nanos().max(1)); // `__tcp_set_rto`
         }
+        self.has_sample = true;
         self.update_rto();
+    }
+
+    /// From now on [`has_sample`](Self::has_sample) says whether there was a measurement.
+    pub fn await_sample(&mut self) {
+        self.has_sample = false;
+    }
+
+    /// Whether there was a measurement since a tail loss probe.
+    pub fn has_sample(&self) -> bool {
+        self.has_sample
     }
 
     /// The SYN had to be sent again, and has been acknowledged: the RTO of the data is 3 s at least.

@@ -164,9 +164,9 @@ impl SentSegments {
 
     /// Removes `count` records from the front, where [nothing was reported](Self::is_plain). The newest of them.
     fn take(&mut self, count: u32) -> Option<Record> {
-        let mut newest = None;
-        for _ in 0..count {
-            self.delivery.deliver();
+        self.delivery.deliver(count);
+        let mut newest = if count > 0 { self.records.pop_front().flatten() } else { None };
+        for _ in 1..count {
             newest = newer(newest, self.records.pop_front().flatten());
         }
         newest
@@ -179,7 +179,7 @@ impl SentSegments {
             let mut seq = self.reported.first_missing(start.max(self.una));
             while seq < end.min(self.una + self.records.len() as u32) {
                 self.reported.insert(seq);
-                self.delivery.deliver();
+                self.delivery.deliver(1);
                 let record = &mut self.records[(seq - self.una) as usize];
                 if let Some(record) = record {
                     self.waiting -= u32::from(std::mem::take(&mut record.lost));

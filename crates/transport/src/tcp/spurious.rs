@@ -16,13 +16,17 @@ impl SpuriousWatch {
         if detection == SpuriousDetection::DSack && same_window {
             return; // one more cut of the same episode
         }
-        self.unreported.clear();
+        if let Some(reports) = &mut self.reports {
+            reports.again.clear();
+        }
+        let duplicates = self.reports.as_ref().is_some_and(|reports| reports.duplicates);
         // RFC 5682 §2.1 step 1: F-RTO watches the first timeout of a window only.
         let repeated = state.una < state.recovery_point || state.rtt.backoff() > 1;
         self.episode = match detection {
             // The recovery `rack` has Linux's.
             SpuriousDetection::None | SpuriousDetection::Linux => None,
-            SpuriousDetection::Eifel | SpuriousDetection::DSack => Some(()),
+            SpuriousDetection::Eifel => Some(()),
+            SpuriousDetection::DSack => (!duplicates).then_some(()),
             SpuriousDetection::FRto => (timeout && !repeated).then_some(()),
         }
         .map(|()| {
@@ -30,7 +34,7 @@ impl SpuriousWatch {
                 f64::from(state.flight_size()).max(state.window.ssthresh().min(f64::from(u32::MAX)));
             let known = state.window.ssthresh() < f64::from(u32::MAX);
             let pipe_prev = if known { pipe_prev } else { f64::from(state.flight_size()) };
-            Episode { pipe_prev, at: now, timeout, new_acks: 0 }
+            Episode { pipe_prev, at: now, timeout, new_acks: 0, unheard: state.dup_acks == 0 }
         });
     }
 
@@ -51,7 +55,7 @@ impl SpuriousWatch {
             SpuriousDetection::FRto => self.frto_dup_ack(state, episode),
             SpuriousDetection::Eifel => {}
             SpuriousDetection::DSack => {
-                if self.all_reported(header) {
+                if self.all_reported(header, episode.unheard.then_some(header.ack - acked)) {
                     self.episode = None;
                     revert(state, &episode, acked, now);
                 }
@@ -59,15 +63,21 @@ impl SpuriousWatch {
         }
     }
 
-    /// RFC 3708 §3: whether this ACK is the last to report that what was sent again had arrived before.
-    fn all_reported(&mut self, header: &TcpHeader) -> bool {
+    /// RFC 3708 §3: whether this ACK is the last to report that what was sent again had arrived before. `unheard`: SND.UNA
+    /// before it, if no ACK had reported anything.
+    ///
+    /// ASSUMPTION: only the reports that arrive while a cut may be taken back show that the network duplicates segments (A.4).
+    fn all_reported(&mut self, header: &TcpHeader, unheard: Option<u32>) -> bool {
         let Some(FirstBlock { start: seq, repeats: true, .. }) = FirstBlock::of(header) else { return false };
-        let Some(count) = self.unreported.get_mut(&seq) else { return false };
-        *count -= 1;
-        if *count == 0 {
-            self.unreported.remove(&seq);
-        }
-        self.unreported.is_empty()
+        let reports = self.reports.get_or_insert_default();
+        let again = reports.again.get_mut(&seq);
+        reports.duplicates |= again.is_none(); // (A.4)
+        let Some(again) = again.filter(|again| again.times == 1 && unheard != Some(seq)) else {
+            self.episode = None; // (A.1), (A.3), (A.4)
+            return false;
+        };
+        again.reported = true; // (A.2)
+        reports.again.values().all(|again| again.reported) // (B)
     }
 
     fn frto_new_ack(&mut self, state: &mut SendState, mut episode: Episode, ack: u32, acked: u32, now: Time) {

@@ -2,6 +2,7 @@
 
 mod carried;
 mod causes;
+mod conditional;
 mod lab;
 mod races;
 mod reached;

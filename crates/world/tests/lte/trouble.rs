@@ -102,7 +102,7 @@ pub fn nothing_wrong(problems: &[String]) {
 }
 
 /// Every message of an undisturbed run, from the first connection on, as the trouble that loses it.
-fn messages(lab: &Lab) -> Vec<Trouble> {
+pub fn messages(lab: &Lab) -> Vec<Trouble> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let record = lab.run();
     let troubles = record.signals.iter().map(|signal| {

@@ -6,8 +6,8 @@ use crate::lab::{
     ms, predicted, transitions, up,
 };
 use crate::lte_x2::{
-    Cancelled, ENodeB, Forwarding, Input, Kind, LteX2, Message, Mme, Params, PathSwitch, ServingGateway,
-    UserEquipment,
+    Cancelled, Conditional, ENodeB, Forwarding, Input, Kind, LteX2, Message, Mme, Params, PathSwitch, Plan,
+    ServingGateway, UserEquipment,
 };
 use crate::{Agent, Direction, L2Trigger};
 use roamlab_engine::{Duration, Time};
@@ -25,6 +25,9 @@ lab::cases! {
     user_equipment_without_a_cell,
     enodeb_that_takes_hosts_back,
     mme_of_a_host_elsewhere,
+    conditional_user_equipment,
+    conditional_source,
+    conditional_target,
 }
 
 const OTHER: Addr = Addr::new(1, 2);
@@ -55,7 +58,11 @@ fn detail(message: &Message) -> String {
         Kind::PathSwitchRequest { base_station } | Kind::ModifyBearerRequest { base_station } => {
             format!(": {}", name(*base_station))
         }
-        Kind::HandoverRequest { early: true } => ", early".into(),
+        Kind::HandoverRequest { plan: Plan::SwitchEarly } => ", early".into(),
+        Kind::HandoverRequest { plan: Plan::Condition } => ", conditional".into(),
+        Kind::ConditionalReconfiguration { candidates } => {
+            format!(": {}", candidates.iter().map(|target| name(*target)).collect::<Vec<_>>().join(" or "))
+        }
         Kind::SnStatusTransfer { marking: Some(state) } => format!(": {state:?}"),
         _ => String::new(),
     };
@@ -134,7 +141,7 @@ fn reestablish() -> Input {
 
 /// What a base station may hear or learn at any time. The newest handover is number 900.
 fn events() -> Vec<(&'static str, Time, Input)> {
-    let request = |from, millis, early| hear(from, millis, Kind::HandoverRequest { early });
+    let request = |from, millis| hear(from, millis, Kind::HandoverRequest { plan: Plan::Command });
     vec![
         ("host arrived", NOW, arrived()),
         ("host gone", NOW, gone()),
@@ -148,8 +155,8 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("request ack 900", NOW, hear(THERE, 900, Kind::HandoverRequestAck)),
         ("request ack 800: late", NOW, hear(THERE, 800, Kind::HandoverRequestAck)),
         ("preparation failure 900", NOW, hear(THERE, 900, Kind::HandoverPreparationFailure)),
-        ("handover request 990", NOW, request(THERE, 990, false)),
-        ("handover request 900 again", NOW, request(THERE, 900, false)),
+        ("handover request 990", NOW, request(THERE, 990)),
+        ("handover request 900 again", NOW, request(THERE, 900)),
         ("handover cancel 900", NOW, hear(THERE, 900, Kind::HandoverCancel)),
         ("handover cancel 800: late", NOW, hear(THERE, 800, Kind::HandoverCancel)),
         ("SN status transfer", NOW, hear(THERE, 900, Kind::SnStatusTransfer { marking: None })),
@@ -210,7 +217,7 @@ fn enodeb_as_source() -> String {
 }
 
 fn enodeb_as_target() -> String {
-    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Command }))];
     let arrived = and(&prepared, &[(930, arrived())]);
     let accessed = and(&arrived, &[(935, hear(HOST, 900, Kind::RandomAccessPreamble))]);
     let confirmed = and(&accessed, &[(945, hear(HOST, 900, Kind::HandoverConfirm))]);
@@ -241,7 +248,7 @@ fn enodeb_that_carries_the_marking_state() -> String {
     let ready = and(&serving(), &[(900, predicted(THERE)), acknowledged]);
     let state = |millis| Some(MarkingState::Delay(Duration::from_millis(millis)));
     let status = |clock, millis| hear(THERE, clock, Kind::SnStatusTransfer { marking: state(millis) });
-    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Command }))];
     let told = and(&prepared, &[(915, status(900, 7))]);
     let here = and(&told, &[(930, arrived())]);
     let resuming = and(&here, &[(935, reestablish())]);
@@ -280,7 +287,7 @@ fn enodeb_with_an_early_path_switch() -> String {
     let drained = and(&left, &[(935, Input::Trigger(L2Trigger::Drained { host: HOST }))]);
     let commanded = and(&left, &[(950, report(THERE))]);
     let gone = and(&ready, &[(930, gone())]);
-    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: true }))];
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::SwitchEarly }))];
     let cancelled = and(&prepared, &[(950, hear(THERE, 900, Kind::HandoverCancel))]);
     let states: [Setup<'_, Message>; 9] = [
         ("predicted: request sent", &preparing),
@@ -299,7 +306,7 @@ fn enodeb_with_an_early_path_switch() -> String {
 fn enodeb_that_forwards_nothing_or_out_of_order_or_admits_no_host() -> String {
     let executing =
         and(&serving(), &[(900, report(THERE)), (910, hear(THERE, 900, Kind::HandoverRequestAck))]);
-    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Command }))];
     let confirmed = and(&prepared, &[(930, arrived()), (945, hear(HOST, 900, Kind::HandoverConfirm))]);
     let states: [Setup<'_, Message>; 3] =
         [("command sent", &executing), ("prepared", &prepared), ("confirmed", &confirmed)];
@@ -318,7 +325,7 @@ fn enodeb_that_forwards_nothing_or_out_of_order_or_admits_no_host() -> String {
     let mut full = base_station(Params { admission_limit: Some(1), ..Params::default() });
     let mut out = Vec::new();
     for host in [OTHER, HOST] {
-        let message = Message::about(host, id(900), Kind::HandoverRequest { early: false });
+        let message = Message::about(host, id(900), Kind::HandoverRequest { plan: Plan::Command });
         full.on(Input::Message { from: THERE, message }, NOW, &mut out);
     }
     assert_eq!((full.state(OTHER), full.state(HOST)), ("prepared", "none"));
@@ -430,4 +437,94 @@ fn mme_of_a_host_elsewhere() -> String {
     ];
     let inputs = [("response 900", NOW, hear(GATEWAY, 900, Kind::ModifyBearerResponse))];
     table(&Mme::new(GATEWAY, &Params::default()).into(), &[("service request of third", &setup)], &inputs)
+}
+
+fn conditional() -> Params {
+    Params { conditional: Some(Conditional { candidates: 2, ..Conditional::default() }), ..Params::default() }
+}
+
+fn candidates(millis: u64, candidates: &[Addr]) -> Input {
+    hear(HERE, millis, Kind::ConditionalReconfiguration { candidates: candidates.to_vec() })
+}
+
+fn conditional_user_equipment() -> String {
+    let better =
+        |condition, base_station| Input::Trigger(L2Trigger::NeighbourBetter { condition, base_station });
+    let connected = [(1, up(HERE)), (20, hear(HERE, 1, Kind::ConnectionSetup))];
+    let one = and(&connected, &[(900, candidates(895, &[THERE]))]);
+    let two = and(&one, &[(910, candidates(895, &[THERE, ELSEWHERE]))]);
+    let gone = and(&two, &[(920, better("execute", ELSEWHERE))]);
+    let accessing = and(&gone, &[(950, up(ELSEWHERE))]);
+    let failed = and(&two, &[(920, Input::Trigger(L2Trigger::RadioLinkFailure))]);
+    let states: [Setup<'_, Message>; 6] = [
+        ("no candidate", &connected),
+        ("one candidate", &one),
+        ("two candidates", &two),
+        ("gone to the second", &gone),
+        ("link up there", &accessing),
+        ("link failed", &failed),
+    ];
+    let inputs = [
+        ("report: third", NOW, better("report", ELSEWHERE)),
+        ("execute: third", NOW, better("execute", ELSEWHERE)),
+        ("execute: here", NOW, better("execute", HERE)),
+        ("candidate 895: there", NOW, candidates(895, &[THERE])),
+        ("candidates 895: both", NOW, candidates(895, &[THERE, ELSEWHERE])),
+        ("candidates 800: late", NOW, candidates(800, &[ELSEWHERE])),
+        ("candidates 990: none", NOW, candidates(990, &[])),
+        ("random access response 895", NOW, hear(ELSEWHERE, 895, Kind::RandomAccessResponse)),
+    ];
+    table(&UserEquipment::new(HOST, &conditional()).into(), &states, &inputs)
+}
+
+fn conditional_source() -> String {
+    let ack = |from| hear(from, 900, Kind::HandoverRequestAck);
+    let asked = and(&serving(), &[(900, report(THERE))]);
+    let two = and(&asked, &[(910, ack(THERE)), (920, report(ELSEWHERE)), (930, ack(ELSEWHERE))]);
+    let gone_from_two = and(&two, &[(940, gone())]);
+    let forwarding = and(&gone_from_two, &[(980, hear(ELSEWHERE, 900, Kind::HandoverSuccess))]);
+    let back = and(&gone_from_two, &[(950, arrived()), (960, reestablish())]);
+    let states: [Setup<'_, Message>; 6] = [
+        ("serving", &serving()),
+        ("one asked", &asked),
+        ("two prepared", &two),
+        ("the host is gone", &gone_from_two),
+        ("success reported", &forwarding),
+        ("the host is back", &back),
+    ];
+    let inputs = [
+        ("report of there", NOW, report(THERE)),
+        ("report of third", NOW, report(ELSEWHERE)),
+        ("report of a fourth", NOW, report(MME)),
+        ("request ack 900 of there", NOW, ack(THERE)),
+        ("preparation failure 900", NOW, hear(THERE, 900, Kind::HandoverPreparationFailure)),
+        ("host gone", NOW, gone()),
+        ("success 900 of third", NOW, hear(ELSEWHERE, 900, Kind::HandoverSuccess)),
+        ("success 800: late", NOW, hear(ELSEWHERE, 800, Kind::HandoverSuccess)),
+        ("end marker 900 of the gateway", NOW, hear(GATEWAY, 900, Kind::EndMarker)),
+        ("UE context release 900", NOW, hear(ELSEWHERE, 900, Kind::ContextRelease)),
+        ("re-establishment complete 5", NOW, hear(HOST, 5, Kind::ReestablishmentComplete)),
+        ("time: T_X2RELOCoverall", ms(950), Input::Deadline),
+        ("time: validity", ms(9_900), Input::Deadline),
+    ];
+    let mut text = String::new();
+    for forwarding in [Forwarding::Lossless, Forwarding::None] {
+        let params = Params { forwarding, ..conditional() };
+        text += &format!("{forwarding:?}\n{}", table(&base_station(params), &states, &inputs));
+    }
+    text
+}
+
+/// A target keeps a candidate for its validity and the joining timer.
+fn conditional_target() -> String {
+    let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { plan: Plan::Condition }))];
+    let accessed = and(&prepared, &[(930, arrived()), (935, hear(HOST, 900, Kind::RandomAccessPreamble))]);
+    let states: [Setup<'_, Message>; 2] = [("prepared", &prepared), ("random access begun", &accessed)];
+    let inputs = [
+        ("handover cancel 900", NOW, hear(THERE, 900, Kind::HandoverCancel)),
+        ("confirm 900", NOW, hear(HOST, 900, Kind::HandoverConfirm)),
+        ("time: joining timer", ms(3_000), Input::Deadline),
+        ("time: and the validity", ms(11_900), Input::Deadline),
+    ];
+    table(&base_station(conditional()), &states, &inputs)
 }

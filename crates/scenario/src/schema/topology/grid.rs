@@ -25,14 +25,6 @@ pub struct Params {
 impl Shape for Params {
     const CELLS_AT: At = At::All;
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn cells(&self) -> Option<&CellsSpec> {
-        self.cells.as_ref()
-    }
-
     fn kinds(&self) -> Vec<(String, &BackhaulSpec)> {
         vec![("link".into(), &self.link)]
     }

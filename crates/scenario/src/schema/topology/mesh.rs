@@ -42,14 +42,6 @@ impl Params {
 impl Shape for Params {
     const CELLS_AT: At = At::Leaves;
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn cells(&self) -> Option<&CellsSpec> {
-        self.cells.as_ref()
-    }
-
     fn kinds(&self) -> Vec<(String, &BackhaulSpec)> {
         let mut kinds = kinds(&self.link);
         kinds.extend(self.cross_link.as_ref().map(|link| ("cross_link".to_owned(), link)));

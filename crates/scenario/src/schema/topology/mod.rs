@@ -25,12 +25,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// The parameters of a family.
 pub trait Shape {
-    /// The topology's name: the first part of all its names.
-    fn name(&self) -> &str;
-
-    /// Its cells.
-    fn cells(&self) -> Option<&CellsSpec>;
-
     /// Its kinds of link, each with its field.
     fn kinds(&self) -> Vec<(String, &BackhaulSpec)>;
 
@@ -152,14 +146,14 @@ macro_rules! topologies {
             /// The first part of all its names.
             pub fn name(&self) -> &str {
                 match self {
-                    $(TopologySpec::$type(params) => params.name(),)+
+                    $(TopologySpec::$type(params) => &params.name,)+
                 }
             }
 
             /// Its cells.
             pub fn cells(&self) -> Option<&CellsSpec> {
                 match self {
-                    $(TopologySpec::$type(params) => params.cells(),)+
+                    $(TopologySpec::$type(params) => params.cells.as_ref(),)+
                 }
             }
 

@@ -35,14 +35,6 @@ impl Params {
 impl Shape for Params {
     const CELLS_AT: At = At::Leaves;
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn cells(&self) -> Option<&CellsSpec> {
-        self.cells.as_ref()
-    }
-
     fn kinds(&self) -> Vec<(String, &BackhaulSpec)> {
         kinds(&self.link)
     }

@@ -147,6 +147,21 @@ pub(crate) struct Bbr {
     epoch: AckEpoch,
     /// Payload of a segment in bytes.
     segment: u32,
+    /// What the gains, the pacing rate and the target were computed from last.
+    model: Option<Model>,
+    /// Window to grow to, in segments.
+    target: f64,
+}
+
+/// All that the gains, the pacing rate and the target follow from when the pipe is full.
+#[derive(Copy, Clone, PartialEq, Debug)]
+struct Model {
+    mode: Mode,
+    cycle_index: usize,
+    polices: bool,
+    rate: f64,
+    min_rtt: Option<Duration>,
+    excess: u32,
 }
 
 impl Bbr {
@@ -181,6 +196,8 @@ impl Bbr {
             excess_rounds: 0,
             epoch: AckEpoch::default(),
             segment: 1,
+            model: None,
+            target: 0.0,
         }
     }
 }
@@ -246,8 +263,7 @@ impl Algorithm for Bbr {
         self.check_full(ack);
         self.check_drain(window, ack);
         self.update_min_rtt(window, ack);
-        self.update_gains();
-        self.set_pacing_rate(window, ack);
+        self.follow_model(window, ack);
         self.set_cwnd(window, ack);
         window.limits_itself = self.mode == Mode::ProbeRtt;
     }
@@ -284,6 +300,7 @@ impl Algorithm for Bbr {
         }
         self.resumes = true;
         self.epoch = AckEpoch::beginning_at(now);
+        self.model = None;
         match self.mode {
             Mode::ProbeBw => window.pacing_rate = self.paced(self.rate(), 1.0),
             Mode::ProbeRtt => self.check_probe_rtt_end(window, now),
@@ -467,11 +484,11 @@ impl Bbr {
         }
         let is_full_length = ack.now.since(self.cycle_start) > self.min_rtt.unwrap_or_default();
         let lost = if self.params.as_linux { ack.lost } else { 0 };
-        let before = self.at_departure(ack.in_flight + ack.acked + lost, window, ack);
+        let before = || self.at_departure(ack.in_flight + ack.acked + lost, window, ack);
         let is_over = if self.pacing_gain > 1.0 {
-            is_full_length && (ack.lost > 0 || before >= self.inflight(self.pacing_gain, window))
+            is_full_length && (ack.lost > 0 || before() >= self.inflight(self.pacing_gain, window))
         } else if self.pacing_gain < 1.0 {
-            is_full_length || before <= self.inflight(1.0, window)
+            is_full_length || before() <= self.inflight(1.0, window)
         } else {
             is_full_length
         };
@@ -509,11 +526,11 @@ impl Bbr {
             self.mode = Mode::Drain;
             window.ssthresh = self.inflight(1.0, window).max(2.0);
         }
-        let in_flight = match self.params.as_linux {
+        let in_flight = || match self.params.as_linux {
             true => self.at_departure(ack.in_flight, window, ack),
             false => f64::from(ack.in_flight),
         };
-        if self.mode == Mode::Drain && in_flight <= self.inflight(1.0, window) {
+        if self.mode == Mode::Drain && in_flight() <= self.inflight(1.0, window) {
             self.enter_probe_bw(ack.now);
         }
     }
@@ -569,6 +586,25 @@ impl Bbr {
         }
     }
 
+    /// The gains, the pacing rate and the target. Most ACKs leave the model as it is, and so all three.
+    fn follow_model(&mut self, window: &mut Window, ack: &AckEvent) {
+        let model = Some(Model {
+            mode: self.mode,
+            cycle_index: self.cycle_index,
+            polices: self.policer.uses,
+            rate: self.rate(),
+            min_rtt: self.min_rtt,
+            excess: self.excess.get(),
+        });
+        if self.full && self.knows_rtt && model == self.model {
+            return;
+        }
+        self.model = model;
+        self.update_gains();
+        self.set_pacing_rate(window, ack);
+        self.target = self.target(window);
+    }
+
     fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
@@ -593,19 +629,23 @@ impl Bbr {
         window.pace(rate, self.min_rtt.unwrap_or(NOMINAL_RTT), ack.segment, least);
     }
 
+    /// The window that the model asks for.
+    fn target(&self, window: &Window) -> f64 {
+        let mut target = self.bdp(self.rate(), self.cwnd_gain);
+        if self.full {
+            let most = (self.rate() * EXCESS_TIME) as u32;
+            target += f64::from(self.excess.get().min(most));
+        }
+        self.quantized(target, window)
+    }
+
     /// `bbr_set_cwnd`.
     fn set_cwnd(&mut self, window: &mut Window, ack: &AckEvent) {
         let acked = f64::from(ack.acked);
         if ack.acked > 0 && !self.recovers(window, ack) {
-            let mut target = self.bdp(self.rate(), self.cwnd_gain);
-            if self.full {
-                let most = (self.rate() * EXCESS_TIME) as u32;
-                target += f64::from(self.excess.get().min(most));
-            }
-            let target = self.quantized(target, window);
             let cwnd = if self.full {
-                (window.cwnd + acked).min(target)
-            } else if window.cwnd < target || f64::from(self.delivered) < INITIAL_WINDOW {
+                (window.cwnd + acked).min(self.target)
+            } else if window.cwnd < self.target || f64::from(self.delivered) < INITIAL_WINDOW {
                 window.cwnd + acked
             } else {
                 window.cwnd

@@ -59,8 +59,8 @@ pub(crate) struct Window {
     limits_itself: bool,
     /// The burst that is leaving; here it takes no room of its own.
     pub leaving: Burst,
-    /// Largest cwnd in whole segments.
-    max_cwnd: u32,
+    /// Largest cwnd in segments.
+    max_cwnd: f64,
 }
 
 /// The burst that is leaving.
@@ -104,7 +104,7 @@ impl Window {
             burst: 1,
             limits_itself: false,
             leaving: Burst::default(),
-            max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
+            max_cwnd: if max_cwnd == 0 { f64::INFINITY } else { f64::from(max_cwnd) },
         }
     }
 
@@ -153,15 +153,15 @@ impl Window {
 
     /// Sets cwnd, to `max_cwnd` at most.
     fn set(&mut self, cwnd: f64) {
-        self.cwnd = cwnd.min(f64::from(self.max_cwnd));
+        self.cwnd = cwnd.min(self.max_cwnd);
     }
 
     /// Adds segments to cwnd, up to `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
     #[inline(always)]
     fn grow(&mut self, segments: f64) {
         self.cwnd += segments;
-        if self.cwnd as u32 > self.max_cwnd {
-            self.cwnd = f64::from(self.max_cwnd);
+        if self.cwnd >= self.max_cwnd + 1.0 {
+            self.cwnd = self.max_cwnd;
         }
     }
 
@@ -381,6 +381,11 @@ pub(crate) trait Algorithm {
 
     /// Whether an echo of congestion at this time does not reduce the window.
     fn ignores_echo(&self, _now: Time) -> bool {
+        false
+    }
+
+    /// Whether a loss in a window that an echo has reduced reduces it once more.
+    fn reduces_behind_echo(&self) -> bool {
         false
     }
 

@@ -9,7 +9,7 @@
 
 use crate::spec::SpecError;
 use crate::tcp::cc::reno::{MIN_SSTHRESH, Reno};
-use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, Window};
+use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, SsthreshRule, Window};
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,8 @@ pub(crate) struct Prague {
     rounds: u32,
     averaged: Time,
     reduced: Option<Time>,
+    /// What the latest echo has left of the window, until a loss is found.
+    left: Option<f64>,
     /// A loss is being repaired: the window does not grow.
     in_loss: bool,
     in_slow_start: bool,
@@ -82,6 +84,7 @@ impl Prague {
             rounds: 0,
             averaged: Time::ZERO,
             reduced: None,
+            left: None,
             in_loss: false,
             in_slow_start: true,
             reno: Reno::default(),
@@ -154,6 +157,10 @@ impl Algorithm for Prague {
         self.reduced.is_some_and(|reduced| self.is_within_virtual_rtt(reduced, now))
     }
 
+    fn reduces_behind_echo(&self) -> bool {
+        true
+    }
+
     /// §2.3.2: once in a round trip, and on a short path in a virtual one.
     fn on_feedback(&mut self, feedback: &Feedback) {
         self.alpha_before = self.alpha;
@@ -187,15 +194,18 @@ impl Algorithm for Prague {
         self.pace(window, ack);
     }
 
-    /// §2.4.2 for an echo; §2.4.1: a loss is answered as in RFC 5681.
+    /// §2.4.2 for an echo; §2.4.1: a loss is answered as in RFC 5681, where an echo of the same window has reduced together
+    /// with that.
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         self.in_slow_start = false;
         if loss.kind != Loss::Echo {
             self.in_loss = true;
-            return self.reno.on_loss(window, loss);
+            let left = self.left.take().filter(|_| loss.ssthresh == SsthreshRule::Lower).unwrap_or(1.0);
+            return self.reno.on_loss(window, &LossEvent { in_use: loss.in_use / left, ..*loss });
         }
         self.reduced = Some(loss.now);
         let left = (window.cwnd * (1.0 - self.alpha_before / 2.0)).max(MIN_SSTHRESH);
+        self.left = Some(left / window.cwnd);
         window.cut(left, left, loss);
     }
 
@@ -274,6 +284,26 @@ mod tests {
         assert_eq!(after(1.0, 20.0), (10.0, 10.0));
         assert_eq!(after(0.25, 20.0), (17.5, 17.5));
         assert_eq!(after(1.0, 3.0), (2.0, 2.0));
+    }
+
+    #[test]
+    fn a_loss_behind_an_echo_leaves_half_of_the_window_before_both() {
+        let params = tcp();
+        let (mut prague, mut window) = flow(Params::default(), 20.0);
+        prague.alpha_before = 0.2;
+        prague.on_loss(&mut window, &LossEvent::simple(Loss::Echo, 20.0, &params));
+        near(window.cwnd, 18.0);
+        let behind = |in_use| LossEvent {
+            ssthresh: SsthreshRule::Lower,
+            ..LossEvent::simple(Loss::DupAcks, in_use, &params)
+        };
+        prague.on_loss(&mut window, &behind(18.0));
+        near(window.cwnd, 10.0);
+        prague.on_loss(&mut window, &behind(10.0)); // of a retransmission
+        near(window.cwnd, 5.0);
+        prague.on_loss(&mut window, &LossEvent::simple(Loss::Echo, 5.0, &params));
+        prague.on_loss(&mut window, &LossEvent::simple(Loss::DupAcks, 20.0, &params)); // of the next window
+        near(window.cwnd, 10.0);
     }
 
     #[test]

@@ -372,6 +372,67 @@ mod tests {
         assert!(!flow.ended(), "150 ms is the shortest now");
     }
 
+    /// HyStart, whose shortest round-trip time is `base`, with nine samples of `rtt` in a round.
+    fn hystart_with(base: u64, rtt: u64) -> bool {
+        let mut flow = Flow::new(SlowStart::HyStart, 20.0);
+        flow.acks(1, base);
+        flow.acks(20, base);
+        flow.acks(9, rtt);
+        flow.ended()
+    }
+
+    #[test]
+    fn hystart_takes_more_than_4_ms_on_a_short_path() {
+        assert_eq!((hystart_with(8, 12), hystart_with(8, 13)), (false, true));
+    }
+
+    #[test]
+    fn hystart_takes_no_more_than_16_ms_on_a_long_path() {
+        assert_eq!((hystart_with(400, 416), hystart_with(400, 417)), (false, true));
+    }
+
+    #[test]
+    fn hystart_goes_on_if_one_sample_of_the_round_is_short() {
+        let mut flow = Flow::new(SlowStart::HyStart, 20.0);
+        flow.acks(21, 100);
+        flow.acks(3, 130);
+        flow.acks(1, 105);
+        flow.acks(15, 130);
+        assert!(!flow.ended());
+    }
+
+    #[test]
+    fn hystart_keeps_the_shortest_of_all_rounds() {
+        let mut flow = Flow::new(SlowStart::HyStart, 20.0);
+        flow.acks(1, 100);
+        flow.acks(20, 106);
+        flow.acks(40, 112);
+        assert!(!flow.ended(), "12 ms above 100 ms, not yet 12.5");
+        flow.acks(40, 113);
+        assert!(flow.ended(), "7 ms above the round before");
+    }
+
+    #[test]
+    fn hystart_of_a_new_path_takes_its_first_sample_as_the_shortest() {
+        let mut flow = Flow::new(SlowStart::HyStart, 20.0);
+        flow.acks(21, 100);
+        flow.watch.forget_min_rtt();
+        flow.acks(60, 150);
+        assert!(!flow.ended());
+        flow.acks(100, 170);
+        assert!(flow.ended(), "20 ms above 150 ms, 16 count");
+    }
+
+    #[test]
+    fn hystart_adds_what_aggregation_may_hold_back_to_the_train() {
+        let flow = Flow::new(SlowStart::HyStart, 200.0);
+        // 4 x 65536 B at 2 x 200 kB in 100 ms: 65.5 ms, of which 1 ms counts; at a hundred times the rate 0.655 ms.
+        let ack = AckEvent { srtt: MILLISECOND * 100, segment: 1000, ..AckEvent::default() };
+        assert_eq!(aggregation(&flow.window, &ack), MILLISECOND);
+        let fast = AckEvent { srtt: MILLISECOND, ..ack };
+        assert_eq!(aggregation(&flow.window, &fast), Duration::from_nanos(655_360));
+    }
+
     /// HyStart++ in its second round, after 10 ACKs of 100 ms.
     fn second_round() -> Flow {
         let mut flow = Flow::new(SlowStart::HyStartPlusPlus, 10.0);
@@ -437,6 +498,89 @@ mod tests {
         flow.watch.on_loss(true);
         let ack = AckEvent { acked: 2, ..AckEvent::default() };
         assert_eq!(flow.watch.growth(&mut flow.window, &ack, 1.0), 1.0);
+    }
+
+    /// HyStart++ whose first round had `base`, with eight samples of `rtt` in the second.
+    fn conservative_with(base: u64, rtt: u64) -> bool {
+        let mut flow = Flow::new(SlowStart::HyStartPlusPlus, 10.0);
+        flow.acks(1, base);
+        flow.rest_of_round(base);
+        flow.acks(8, rtt);
+        flow.in_conservative()
+    }
+
+    #[test]
+    fn plus_plus_takes_4_ms_on_a_short_path() {
+        assert_eq!((conservative_with(8, 11), conservative_with(8, 12)), (false, true));
+    }
+
+    #[test]
+    fn plus_plus_takes_16_ms_on_a_long_path() {
+        assert_eq!((conservative_with(400, 415), conservative_with(400, 416)), (false, true));
+    }
+
+    #[test]
+    fn plus_plus_has_nothing_to_compare_in_the_first_round() {
+        let mut flow = Flow::new(SlowStart::HyStartPlusPlus, 30.0);
+        let Watch::PlusPlus(watch) = &mut flow.watch else { panic!("HyStart++") };
+        watch.end = 1000;
+        flow.acks(9, 100);
+        flow.acks(9, 500);
+        assert!(!flow.in_conservative());
+    }
+
+    #[test]
+    fn plus_plus_compares_with_the_round_before_and_no_earlier_one() {
+        let mut flow = second_round();
+        flow.rest_of_round(110); // 10 ms above 100 ms: less than 12.5
+        flow.rest_of_round(120); // 10 ms above 110 ms: less than 13.75
+        assert!(!flow.in_conservative());
+        flow.acks(8, 135); // 15 ms, which are an eighth of 120 ms
+        assert!(flow.in_conservative());
+    }
+
+    #[test]
+    fn plus_plus_goes_by_the_shortest_of_a_round() {
+        let mut flow = second_round();
+        flow.acks(7, 130);
+        flow.acks(1, 112);
+        flow.acks(2, 130);
+        assert!(!flow.in_conservative());
+    }
+
+    #[test]
+    fn plus_plus_needs_eight_samples_to_resume_in_a_later_round() {
+        let mut flow = second_round();
+        flow.acks(8, 120);
+        flow.rest_of_round(120);
+        flow.acks(7, 119);
+        assert!(flow.in_conservative());
+        flow.acks(1, 119);
+        assert!(!flow.in_conservative());
+    }
+
+    #[test]
+    fn plus_plus_limits_an_ack_before_it_takes_a_quarter() {
+        let mut flow = second_round();
+        flow.acks(8, 120);
+        let ack = AckEvent { acked: 20, una: flow.una, ..AckEvent::default() };
+        assert_eq!(flow.watch.growth(&mut flow.window, &ack, 20.0), 2.0);
+    }
+
+    #[test]
+    fn plus_plus_ends_with_a_loss_in_conservative_slow_start() {
+        let mut flow = second_round();
+        flow.acks(8, 120);
+        flow.watch.on_loss(false);
+        assert!(!flow.watch.needs_samples(&flow.window));
+    }
+
+    #[test]
+    fn plus_plus_sets_ssthresh_to_the_window_at_its_end() {
+        let mut flow = second_round();
+        flow.acks(8, 120);
+        (0..5).for_each(|_| flow.rest_of_round(120));
+        assert_eq!(flow.window.ssthresh, flow.window.cwnd);
     }
 
     #[test]

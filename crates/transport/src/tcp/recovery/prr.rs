@@ -2,26 +2,51 @@
 //!
 //! A recovery does not cut cwnd immediately. Each ACK permits as many segments as bring what is in flight to ssthresh over
 //! one round trip: ssthresh / RecoverFS of what is delivered. Below ssthresh it permits what was delivered, and one more
-//! where the ACK advances and reports no further loss.
+//! where the ACK advances and reports no further loss. What is lost and what is in flight is up to the recovery.
+
+use crate::params::Reduction;
+use crate::tcp::cc::RecoveryStep;
+use crate::tcp::state::SendState;
 
 /// The counters of one recovery, in segments.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Prr {
-    /// What was in flight when the recovery began.
+    /// What may be delivered in the recovery.
     recover_fs: u32,
     delivered: u32,
     out: u32,
 }
 
 impl Prr {
-    /// A recovery begins with so many segments in flight.
-    pub fn begin(recover_fs: u32) -> Prr {
+    /// A recovery begins with an ACK that has delivered so many segments and left `held` by SACK blocks. `before` is cwnd
+    /// before the loss (§6.1).
+    pub fn begin(state: &SendState, before: f64, held: u32, delivered: u32) -> Prr {
+        Prr::of(match state.params.reduction {
+            Reduction::LinuxPrr => before as u32,
+            Reduction::Prr | Reduction::Immediate => state.flight_size() - held + delivered,
+        })
+    }
+
+    fn of(recover_fs: u32) -> Prr {
         Prr { recover_fs: recover_fs.max(1), ..Prr::default() }
+    }
+
+    /// The window of an ACK that reports `delivered` segments and leaves `in_flight` (§6.2). `safe`: SafeACK.
+    pub fn reduce(&mut self, state: &mut SendState, delivered: u32, in_flight: u32, safe: bool) {
+        if delivered > 0 {
+            let cwnd = self.on_ack(delivered, in_flight, state.window.ssthresh(), safe);
+            state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
+        }
+    }
+
+    /// The recovery is over: cwnd is ssthresh (§6.4).
+    pub fn end(state: &mut SendState) {
+        state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
     }
 
     /// An ACK reports `delivered` segments and leaves `in_flight`: cwnd in segments. `safe`: the ACK advances and
     /// reports no further loss (SafeACK).
-    pub fn on_ack(&mut self, delivered: u32, in_flight: u32, ssthresh: f64, safe: bool) -> u32 {
+    fn on_ack(&mut self, delivered: u32, in_flight: u32, ssthresh: f64, safe: bool) -> u32 {
         self.delivered += delivered;
         let permitted = if f64::from(in_flight) > ssthresh {
             let share = f64::from(self.delivered) * ssthresh / f64::from(self.recover_fs);
@@ -55,7 +80,7 @@ mod tests {
     #[test]
     fn half_of_what_is_delivered_goes_out_while_more_than_ssthresh_is_in_flight() {
         // 20 in flight, one of them lost, ssthresh 10: ceil(n * 10 / 20) after n ACKs.
-        let (mut prr, mut in_flight) = (Prr::begin(20), 19);
+        let (mut prr, mut in_flight) = (Prr::of(20), 19);
         let sent: Vec<u32> = (0..10).map(|_| permits(&mut prr, &mut in_flight, 10.0, false)).collect();
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
         assert_eq!((prr.delivered, prr.out, in_flight), (10, 5, 14));
@@ -64,7 +89,7 @@ mod tests {
     #[test]
     fn seven_tenths_of_what_is_delivered_follow_another_factor() {
         // ssthresh 7 of 10: ceil(0.7 n) = 1 2 3, then in flight is 7 and below.
-        let (mut prr, mut in_flight) = (Prr::begin(10), 10);
+        let (mut prr, mut in_flight) = (Prr::of(10), 10);
         let sent: Vec<u32> = (0..3).map(|_| permits(&mut prr, &mut in_flight, 7.0, false)).collect();
         assert_eq!((sent, in_flight), (vec![1, 1, 1], 10));
     }
@@ -72,7 +97,7 @@ mod tests {
     #[test]
     fn below_ssthresh_the_conservative_bound_permits_what_was_delivered() {
         // 10 in flight, 7 of them lost: 3 left, ssthresh 5. Each ACK permits itself, and one more if it is safe.
-        let mut prr = Prr::begin(10);
+        let mut prr = Prr::of(10);
         assert_eq!(prr.on_ack(1, 2, 5.0, false), 3, "one delivered, one permitted");
         prr.sent();
         assert_eq!(prr.on_ack(1, 2, 5.0, true), 4, "a safe ACK: one more");
@@ -84,7 +109,7 @@ mod tests {
 
     #[test]
     fn credit_that_was_not_used_remains() {
-        let mut prr = Prr::begin(10);
+        let mut prr = Prr::of(10);
         assert_eq!(prr.on_ack(1, 2, 5.0, false), 3);
         // The application had nothing: three delivered, none sent.
         assert_eq!(prr.on_ack(2, 0, 5.0, false), 3);
@@ -92,9 +117,9 @@ mod tests {
 
     #[test]
     fn the_first_ack_permits_a_retransmission_in_any_case() {
-        assert_eq!(Prr::begin(10).on_ack(0, 5, 5.0, false), 6, "at ssthresh");
-        assert_eq!(Prr::begin(10).on_ack(0, 9, 5.0, false), 10, "above it");
-        let mut later = Prr::begin(10);
+        assert_eq!(Prr::of(10).on_ack(0, 5, 5.0, false), 6, "at ssthresh");
+        assert_eq!(Prr::of(10).on_ack(0, 9, 5.0, false), 10, "above it");
+        let mut later = Prr::of(10);
         later.sent();
         assert_eq!(later.on_ack(0, 9, 5.0, false), 9, "not once something was sent");
     }

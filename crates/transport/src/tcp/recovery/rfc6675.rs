@@ -2,10 +2,13 @@
 //!
 //! Recovery begins with the threshold-th duplicate ACK, or when the scoreboard reports the loss of the first
 //! outstanding segment. Each ACK recomputes the pipe (SetPipe), and while it is below cwnd NextSeg selects the next
-//! segment. The counts of both are updated as blocks arrive, never by a search of the scoreboard.
+//! segment. The counts of both are updated as blocks arrive, never by a search of the scoreboard. `reduction` may leave
+//! the reduction of the window to PRR (RFC 9937 §5).
 
+use crate::params::Reduction;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
+use crate::tcp::recovery::prr::Prr;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
@@ -21,12 +24,16 @@ pub(crate) struct Rfc6675 {
     high_rxt: u32,
     /// RescueRxt: no rescue retransmission before a segment above it is acknowledged.
     rescue_rxt: u32,
+    /// In a recovery whose window PRR reduces.
+    prr: Option<Prr>,
     /// After a timeout: what is to be sent again lies below, without what the receiver holds.
     resend_below: u32,
 }
 
 impl LossRecovery for Rfc6675 {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        let before = self.lost_and_held(state);
+        let acked = header.ack - state.una;
         let in_recovery = self.recovering && header.ack < state.recovery_point;
         if in_recovery {
             // (B) Not covering RecoveryPoint: the timer restarts (RFC 6298 §5.3), cwnd stays.
@@ -35,16 +42,22 @@ impl LossRecovery for Rfc6675 {
             let exits = self.recovering;
             state.advance(header.ack, now);
             if exits {
-                // (A) The recovery is over; cwnd is ssthresh since it began.
+                // (A) The recovery is over; cwnd is ssthresh since it began, or by PRR from now on.
                 self.recovering = false;
+                if self.prr.take().is_some() {
+                    Prr::end(state);
+                }
                 state.record(TcpFactKind::RecoveryExit, header.ack, now);
             } else {
                 state.grow(now);
             }
         }
         let news = self.board.update(state.una, state.snd_max, &header.sacks);
-        if !self.recovering && news > 0 {
-            self.count_dup_ack(state, now); // §2: also an ACK that advances, if its blocks are news
+        let delivered = acked + self.board.count() - before.held;
+        if in_recovery {
+            self.reduce(state, delivered, !self.finds_loss(state, &before));
+        } else if news > 0 {
+            self.count_dup_ack(state, delivered, now); // §2: also an ACK that advances, if its blocks are news
         }
         state.renew_quota();
     }
@@ -53,20 +66,33 @@ impl LossRecovery for Rfc6675 {
         let news = self.board.update(state.una, state.snd_max, &header.sacks);
         state.quota = SendQuota::Nothing;
         if self.recovering {
+            self.reduce(state, news, false);
             state.renew_quota();
         } else if news > 0 {
-            self.count_dup_ack(state, now);
+            self.count_dup_ack(state, news, now);
         }
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
         self.recovering = false;
+        self.prr = None;
         self.resend_below = state.snd_max;
         // §5.1: what was reported need not be sent again. A receiver that reported `una` and does not acknowledge it
         // has thrown away what it held (RFC 2018 §8).
         if self.board.contains(state.una) {
             self.board.clear(state.una);
+        }
+    }
+
+    /// The window of the new path is not reduced.
+    fn on_new_path(&mut self) {
+        self.prr = None;
+    }
+
+    fn on_sent(&mut self, _state: &mut SendState, _seq: u32, _now: Time) {
+        if let Some(prr) = &mut self.prr {
+            prr.sent();
         }
     }
 
@@ -99,7 +125,40 @@ impl LossRecovery for Rfc6675 {
     }
 }
 
+/// What an ACK finds.
+struct Before {
+    /// Holes below are lost.
+    lost_below: u32,
+    /// Segments that the receiver holds.
+    held: u32,
+}
+
 impl Rfc6675 {
+    fn lost_and_held(&self, state: &SendState) -> Before {
+        let lost_below = self.board.lost_below(state.params.dupack_threshold);
+        Before { lost_below, held: self.board.count() }
+    }
+
+    /// Whether an ACK reports a further loss: of a segment that was not lost before, or that of a retransmission, for
+    /// which a rescue retransmission goes out (RFC 9937 §6.2).
+    fn finds_loss(&self, state: &SendState, before: &Before) -> bool {
+        let lost_below = self.board.lost_below(state.params.dupack_threshold);
+        self.board.holes(before.lost_below, lost_below) > 0 || self.rescue_is_next(state)
+    }
+
+    /// Whether nothing but rule 4 of NextSeg has a segment.
+    fn rescue_is_next(&self, state: &SendState) -> bool {
+        let hole = self.board.next_hole(self.high_rxt.max(state.una));
+        hole >= self.board.highest_end() && !state.has_new_data() && state.una > self.rescue_rxt + 1
+    }
+
+    fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
+        let pipe = self.pipe(state);
+        if let Some(prr) = &mut self.prr {
+            prr.reduce(state, delivered, pipe, safe);
+        }
+    }
+
     /// SetPipe(): holes that are not lost, and retransmissions that have not been reported.
     fn pipe(&self, state: &SendState) -> u32 {
         let threshold = state.params.dupack_threshold;
@@ -112,15 +171,21 @@ impl Rfc6675 {
         state.snd_max - lost_below.max(state.una) - above + retransmitted
     }
 
-    fn count_dup_ack(&mut self, state: &mut SendState, now: Time) {
+    fn count_dup_ack(&mut self, state: &mut SendState, delivered: u32, now: Time) {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         let lost = self.board.lost_below(threshold) > state.una; // IsLost(HighACK + 1)
         if (state.dup_acks >= threshold || lost) && state.una >= state.recovery_point {
+            let cwnd = state.window.cwnd();
             state.fast_retransmit(now); // (4.1) to (4.3)
             self.recovering = true;
-            self.high_rxt = state.una + 1;
             self.rescue_rxt = state.una; // (4.3): no premature rescue retransmission
+            if state.params.reduction != Reduction::Immediate && state.una >= state.path_from {
+                self.high_rxt = state.una; // what is in flight without the retransmission
+                self.prr = Some(Prr::begin(state, cwnd, self.board.count(), delivered));
+                self.reduce(state, delivered, false);
+            }
+            self.high_rxt = state.una + 1;
             state.renew_quota(); // (4.5)
         } else if state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;

@@ -1,7 +1,7 @@
 //! Reductions of the window: duplicate ACKs, the timer, an ECN echo, idleness.
 
 use super::{LastReduction, SendState};
-use crate::params::RecoveryKind;
+use crate::params::{RecoveryKind, Reduction};
 use crate::tcp::cc::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use crate::tcp::fact::TcpFactKind;
 use roamlab_engine::Time;
@@ -27,7 +27,8 @@ impl SendState {
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
         let recovery = self.params.recovery;
         let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
-        let already_reduced = reduced_by_echo && !self.recovered();
+        let already_reduced =
+            reduced_by_echo && !self.recovered() && !self.control.algorithm().reduces_behind_echo();
         if !already_reduced {
             self.reduce(Loss::DupAcks, false, 0.0, now);
             self.recovery_point = self.snd_max;
@@ -158,9 +159,17 @@ impl SendState {
             (true, _) => inflated.min(f64::from(self.params.window.0)),
             // RFC 5681 §3.1 eq. 4 says "no more than". Behind a loss that has cut the window, what is outstanding also
             // counts what has left the network.
-            (false, false) => flight.min(self.window.cwnd()),
+            (false, false) => flight.min(self.reduced_window()),
             (false, true) => flight,
         }
+    }
+
+    /// What the latest reduction leaves: with PRR ssthresh, to which the window is on its way (RFC 9937).
+    fn reduced_window(&self) -> f64 {
+        let (cwnd, ssthresh) = self.window.sizes();
+        let by_prr =
+            self.params.reduction != Reduction::Immediate && self.last_reduction == LastReduction::DupAcks;
+        if by_prr { cwnd.max(ssthresh) } else { cwnd }
     }
 
     /// The congestion control's event of a loss: whether ssthresh stays, and the least window that is left.

@@ -101,17 +101,17 @@ impl Flows {
     pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut impl Carrier) {
         let cx = net.cx();
         let FlowId(flow) = cx.pool[&packet].flow;
-        let side = match self.flows.get(flow as usize) {
-            Some(state) if node == state.here[1] => Side::Receiver,
-            Some(state) if node == state.here[0] => Side::Sender,
+        let (state, side) = match self.flows.get_mut(flow as usize) {
+            Some(state) if node == state.here[1] => (state, Side::Receiver),
+            Some(state) if node == state.here[0] => (state, Side::Sender),
             _ => return self.deliver_outside(node, packet, cx),
         };
-        if self.is_stale(flow, &cx.pool[&packet], cx) {
+        if state.is_stale(&packet, cx) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
         if !cx.is_tracing()
             && let Some(header) = cx.pool.bare_tcp(&packet)
-            && let Transport::Tcp { sender, receiver, .. } = &mut self.flows[flow as usize].transport
+            && let Transport::Tcp { sender, receiver, .. } = &mut state.transport
         {
             // The ends' straight path: they take the segment here if it is the expected one and nothing unusual is on.
             if side == Side::Sender {
@@ -139,28 +139,29 @@ impl Flows {
         state.timeouts.arrived(data, data.serial);
         let seq = data.seq();
         note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
-        if state.units.is_some() {
+        let state = if state.units.is_some() {
             self.unit_arrived(flow, seq, cx);
-        }
-        let state = &mut self.flows[flow as usize];
-        if ack_due && let Transport::Tcp { receiver, .. } = &state.transport {
+            &mut self.flows[flow as usize]
+        } else {
+            state
+        };
+        let Transport::Tcp { receiver, .. } = &state.transport else { return };
+        let deadline = receiver.next_deadline();
+        if ack_due {
             let (header, size) = receiver.bare_ack();
-            self.emit_bare(flow, Side::Receiver, &header, size, net);
+            state.emit_bare(flow, Side::Receiver, &header, size, net);
         }
-        let state = &mut self.flows[flow as usize];
-        if let Transport::Tcp { receiver, .. } = &state.transport {
-            let event = Event::Endpoint { flow, side: Side::Receiver };
-            set_wake(&mut state.wakes[1], receiver.next_deadline(), event, net.cx());
-        }
+        let event = Event::Endpoint { flow, side: Side::Receiver };
+        set_wake(&mut state.wakes[1], deadline, event, net.cx());
     }
 
     /// The sender has taken an acknowledgement of new data, and sends what that lets go.
     #[inline(always)]
     fn send_quota(&mut self, flow: u32, net: &mut impl Carrier) {
-        let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else { return };
+        let state = &mut self.flows[flow as usize];
+        let Transport::Tcp { sender, .. } = &mut state.transport else { return };
         let size = sender.segment_size();
         for seq in sender.take_quota() {
-            let state = &mut self.flows[flow as usize];
             let Transport::Tcp { sender, .. } = &mut state.transport else { return };
             let header = sender.bare_segment(seq, net.cx().now);
             state.stats.sent += 1;
@@ -168,12 +169,14 @@ impl Flows {
                 state.stats.retransmitted += 1;
                 net.cx().probes.causes.sent_again(FlowId(flow), seq);
             }
-            self.emit_bare(flow, Side::Sender, &header, size, net);
+            state.emit_bare(flow, Side::Sender, &header, size, net);
         }
-        if net.cx().probes.wanted.senders() {
+        let state = if net.cx().probes.wanted.senders() {
             self.record_sender(flow, net.cx().pool.last_serial(), net);
-        }
-        let state = &mut self.flows[flow as usize];
+            &mut self.flows[flow as usize]
+        } else {
+            state
+        };
         if let Transport::Tcp { sender, .. } = &mut state.transport {
             sender.forget_growth();
             sender.end_quota(net.cx().now);
@@ -277,7 +280,7 @@ impl Flows {
             let (ip, node) = (state.header(side, Ecn::NotEct), state.node(side));
             let cx = net.cx();
             let packet = cx.pool.create(Packet::make_quic(FlowId(flow), ip, size, cx.now, header));
-            self.send_first(node, side, packet, net);
+            state.send_first(node, side, packet, net);
         }
         if side == Side::Sender {
             self.record_sender(flow, last_serial, net);
@@ -323,52 +326,7 @@ impl Flows {
         let (header, node) = (state.header(side, ecn), state.node(side));
         let cx = net.cx();
         let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
-        self.send_first(node, side, packet, net);
-    }
-
-    /// The same with a segment without options.
-    #[inline(always)]
-    fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes, net: &mut impl Carrier) {
-        let state = &self.flows[flow as usize];
-        let (header, node) = (state.header(side, Ecn::NotEct), state.node(side));
-        let cx = net.cx();
-        let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
-        self.send_first(node, side, packet, net);
-    }
-
-    /// Sends a new packet from where this end of its flow is.
-    #[inline(always)]
-    pub(super) fn send_first(&mut self, node: NodeId, side: Side, packet: PacketId, net: &mut impl Carrier) {
-        if net.cx().is_watching() {
-            self.record_start(&packet, node, side, net.cx());
-        }
-        net.send(node, packet);
-    }
-
-    /// The first stops of a packet in the trace, and its first event in the record.
-    #[cold]
-    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Context) {
-        let FlowId(flow) = cx.pool[packet].flow;
-        if side == Side::Sender {
-            let now = std::mem::replace(&mut cx.now, self.flows[flow as usize].offered);
-            cx.trace(packet, Stop::AppOffer, Location::Node(node));
-            cx.now = now;
-        }
-        let made = match &cx.pool[packet] {
-            made if made.is_udp() => Stop::UdpDatagram,
-            made if made.is_quic() => Stop::QuicPollTransmit,
-            _ => Stop::TcpPollTransmit,
-        };
-        cx.trace(packet, made, Location::Node(node));
-        let packet_state = &cx.pool[packet];
-        let cause = match packet_state.is_retransmission() {
-            true => {
-                let lost = cx.probes.causes.segment_history(FlowId(flow), packet_state.seq()).loss;
-                lost.or(|| self.flows[flow as usize].cause)
-            }
-            false => CauseId::NONE,
-        };
-        cx.packet_event(PacketStep::Send, packet, Location::Node(node), (0, cause));
+        state.send_first(node, side, packet, net);
     }
 
     /// A sender has dealt with an input: takes its facts, and its variables into the record if that is wanted.
@@ -434,6 +392,59 @@ impl Flows {
     }
 }
 
+impl Flow {
+    /// Whether a packet that has come to an end of the flow is of a connection that is no more.
+    #[inline(always)]
+    fn is_stale(&self, packet: &PacketId, cx: &Context) -> bool {
+        let original = || cx.pool.original(&cx.pool[packet]);
+        self.units.as_ref().is_some_and(|units| units.stale > 0 && original() <= units.stale)
+    }
+
+    /// Makes a segment without options and sends it from this end of the flow.
+    #[inline(always)]
+    fn emit_bare(&self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes, net: &mut impl Carrier) {
+        let (header, node) = (self.header(side, Ecn::NotEct), self.node(side));
+        let cx = net.cx();
+        let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
+        self.send_first(node, side, packet, net);
+    }
+
+    /// Sends a new packet from where this end of its flow is.
+    #[inline(always)]
+    pub(super) fn send_first(&self, node: NodeId, side: Side, packet: PacketId, net: &mut impl Carrier) {
+        if net.cx().is_watching() {
+            self.record_start(&packet, node, side, net.cx());
+        }
+        net.send(node, packet);
+    }
+
+    /// The first stops of a packet in the trace, and its first event in the record.
+    #[cold]
+    fn record_start(&self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Context) {
+        let FlowId(flow) = cx.pool[packet].flow;
+        if side == Side::Sender {
+            let now = std::mem::replace(&mut cx.now, self.offered);
+            cx.trace(packet, Stop::AppOffer, Location::Node(node));
+            cx.now = now;
+        }
+        let made = match &cx.pool[packet] {
+            made if made.is_udp() => Stop::UdpDatagram,
+            made if made.is_quic() => Stop::QuicPollTransmit,
+            _ => Stop::TcpPollTransmit,
+        };
+        cx.trace(packet, made, Location::Node(node));
+        let packet_state = &cx.pool[packet];
+        let cause = match packet_state.is_retransmission() {
+            true => {
+                let lost = cx.probes.causes.segment_history(FlowId(flow), packet_state.seq()).loss;
+                lost.or(|| self.cause)
+            }
+            false => CauseId::NONE,
+        };
+        cx.packet_event(PacketStep::Send, packet, Location::Node(node), (0, cause));
+    }
+}
+
 /// One pending wake-up for each end; another is set only when it must come earlier, and the first is kept for what is due
 /// then: of a paced sender the retransmission timer. Among what happens at one time a deadline has the place of the moment
 /// when it was set, as if it had been an event from then on.
@@ -444,10 +455,16 @@ fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cont
         (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());
     }
     if deadline < wake.armed {
-        wake.later = wake.later.min(wake.armed);
-        wake.armed = deadline.max(cx.now);
-        cx.scheduler.push_once(wake.armed, wake.place, event);
+        arm_earlier(wake, deadline, event, cx);
     }
+}
+
+/// Sets a wake-up that comes before the one that is set. Most deadlines only move to later.
+#[inline(never)]
+fn arm_earlier(wake: &mut Wake, deadline: Time, event: Event, cx: &mut Context) {
+    wake.later = wake.later.min(wake.armed);
+    wake.armed = deadline.max(cx.now);
+    cx.scheduler.push_once(wake.armed, wake.place, event);
 }
 
 /// Takes a data packet that has left the network into the totals of its flow and into the record.

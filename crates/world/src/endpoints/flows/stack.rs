@@ -62,7 +62,7 @@ impl Flows {
         let cx = net.cx();
         let made = Packet::make(flow, header, size, cx.now, Body::Tcp(tcp)).written(headers.into());
         let packet = cx.pool.create(made);
-        self.send_first(node, side, packet, net);
+        self.flows[flow.0 as usize].send_first(node, side, packet, net);
     }
 
     /// A packet of a program sets out from a node.
@@ -78,7 +78,7 @@ impl Flows {
         let ip = IpHeader::new(source, destination, tos);
         let made = Packet::make(flow, ip, size, cx.now, Body::Udp(header)).written(bytes.into());
         let packet = cx.pool.create(made);
-        self.send_first(node, Side::Sender, packet, net);
+        self.flows[flow.0 as usize].send_first(node, Side::Sender, packet, net);
     }
 
     /// A packet of a program has come to the node of another one.

@@ -10,7 +10,7 @@ use crate::endpoints::flow::{Flow, Transport};
 use crate::endpoints::units::{MOST_OPEN, Open};
 use crate::event::Event;
 use roamlab_engine::Bytes;
-use roamlab_packet::{FlowId, Packet};
+use roamlab_packet::FlowId;
 use roamlab_record::UnitRow;
 use roamlab_record::ids::{NodeId, Side};
 use roamlab_traffic::{App, Came, Offer, Unit};
@@ -54,12 +54,6 @@ impl Flows {
             }
             _ => Some(offer),
         }
-    }
-
-    /// Whether a packet that has come to an end of its flow is of a connection that is no more.
-    pub(super) fn is_stale(&self, flow: u32, packet: &Packet, cx: &Context) -> bool {
-        let units = self.flows[flow as usize].units.as_ref();
-        units.is_some_and(|units| units.stale > 0 && cx.pool.original(packet) <= units.stale)
     }
 
     /// A data packet of a flow with units was delivered for the first time.

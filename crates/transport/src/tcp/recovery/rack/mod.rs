@@ -136,7 +136,9 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
-                if self.probe.is_due(state) {
+                // §7.3: whether a probe goes out or not. Linux counts from the transmission of the first segment.
+                let skips = state.flight_size() > 0 && !state.params.follows_linux();
+                if self.probe.is_due(state) || skips {
                     state.restart_timer(now);
                 }
             }
@@ -293,11 +295,7 @@ impl Rack {
             state.retransmit = self.record.next_lost(state.una);
             return;
         }
-        let flight = state.flight_size() - self.record.reported() + delivered;
-        self.prr = Prr::begin(match state.params.reduction {
-            Reduction::LinuxPrr => before as u32,
-            _ => flight.min(state.flight_size()),
-        });
+        self.prr = Prr::begin(state, before, self.record.reported(), delivered);
         self.reduce(state, delivered, false);
         if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
@@ -353,17 +351,16 @@ impl Rack {
 
     /// The window of an ACK in a recovery.
     fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
-        if state.params.reduction != Reduction::Immediate && delivered > 0 {
-            let (in_flight, ssthresh) = (self.record.in_flight(state), state.window.ssthresh());
-            let cwnd = self.prr.on_ack(delivered, in_flight, ssthresh, safe);
-            state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
+        if state.params.reduction != Reduction::Immediate {
+            let in_flight = self.record.in_flight(state);
+            self.prr.reduce(state, delivered, in_flight, safe);
         }
     }
 
     fn exit(&mut self, state: &mut SendState, now: Time) {
         if self.phase == Phase::Recovery {
             if state.params.reduction != Reduction::Immediate {
-                state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
+                Prr::end(state);
             }
             state.record(TcpFactKind::RecoveryExit, state.una, now);
         }

@@ -73,9 +73,11 @@ impl Probe {
         state.recovery_timer.start_by(state.params.wheel(), now, span);
     }
 
-    /// The time of the probe has come; whether one is to be sent. No other may be under way.
+    /// The time of the probe has come; whether one is to be sent. No other may be under way, and the RTT was measured since
+    /// the one before (§7.3; Linux does not ask for that).
     pub fn is_due(&mut self, state: &SendState) -> bool {
-        self.due = self.end.is_none() && state.flight_size() > 0;
+        let measured = state.rtt.has_sample() || state.params.follows_linux();
+        self.due = self.end.is_none() && measured && state.flight_size() > 0;
         self.due
     }
 
@@ -94,6 +96,7 @@ impl Probe {
             return false;
         }
         (self.end, self.repeats) = (Some(state.snd_max), !is_new);
+        state.rtt.await_sample();
         state.restart_timer(now);
         state.record(TcpFactKind::TailLossProbe, seq, now);
         true

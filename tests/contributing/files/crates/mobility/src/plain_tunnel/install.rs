@@ -1,26 +1,12 @@
 //! Who plays which role, and what the world is asked for.
 
-use super::{BaseStation, Gateway, Kind, MobileHost, Params, Phase, PlainTunnel, Sizes};
-use crate::{Domain, Installation, Protocol, Refusal, Topology};
+use super::{BaseStation, Gateway, Kind, MobileHost, Params, Phase, PlainTunnel};
+use crate::{Installation, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use std::collections::BTreeSet;
 
 impl Protocol for Params {
-    type Role = PlainTunnel;
-    type Kind = Kind;
-    type Phase = Phase;
-
-    const EXAMPLE: &'static str = "{ kind = \"plain-tunnel\" }";
-    const TITLE: &'static str = "the plain tunnel";
-    const COMMANDS_HOSTS: bool = false;
-
-    fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    fn sizes(&self) -> &Sizes {
-        &self.sizes
-    }
+    crate::protocol!(PlainTunnel, "the plain tunnel", "{ kind = \"plain-tunnel\" }");
 
     fn check(&self, _: &Topology) -> Result<(), Refusal> {
         if self.retransmit == Duration::ZERO {

@@ -1,0 +1,94 @@
+//! The source base station's part in a conditional handover: prepare candidates, name them to the host, and hand over when
+//! one of them has it.
+
+use super::enodeb::{Candidate, Context, Environment, Progress, State};
+use super::message::Plan;
+use super::params::Conditional;
+use super::{Forwarding, Kind, Phase};
+use roamlab_packet::Addr;
+
+impl Context {
+    /// The host has reported a neighbour. A report of a prepared one is repeated: the host may not know its candidates.
+    pub fn candidate_reported(&mut self, target: Addr, conditional: &Conditional, env: &mut Environment<'_>) {
+        if matches!(self.state, State::Serving) {
+            self.begin_handover(env);
+            let until = env.now + conditional.validity;
+            self.state = State::Conditional { candidates: Vec::new(), until };
+        }
+        let State::Conditional { candidates, .. } = &mut self.state else { return };
+        match candidates.iter().find(|known| known.target == target) {
+            Some(Candidate { progress: Progress::Prepared, .. }) => self.name_candidates(env),
+            None if candidates.len() < conditional.candidates as usize => {
+                candidates.push(Candidate { target, progress: Progress::Asked });
+                env.send(target, self.id, Kind::HandoverRequest { plan: Plan::Condition });
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// A candidate has acknowledged.
+    pub fn candidate_is_ready(&mut self, from: Addr, env: &mut Environment<'_>) {
+        let State::Conditional { candidates, .. } = &mut self.state else { return };
+        if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.target == from) {
+            candidate.progress = Progress::Prepared;
+            env.note(Phase::HandoverPrepared);
+            self.name_candidates(env);
+        }
+    }
+
+    /// A candidate does not admit the host.
+    pub fn candidate_refuses(&mut self, from: Addr, env: &mut Environment<'_>) {
+        let State::Conditional { candidates, .. } = &mut self.state else { return };
+        let before = candidates.len();
+        candidates.retain(|candidate| candidate.target != from);
+        if candidates.len() < before {
+            env.note(Phase::HandoverRejected);
+        }
+        if candidates.is_empty() {
+            self.state = State::Serving;
+        }
+    }
+
+    fn name_candidates(&self, env: &mut Environment<'_>) {
+        let State::Conditional { candidates, .. } = &self.state else { return };
+        let prepared = candidates.iter().filter(|candidate| candidate.progress == Progress::Prepared);
+        let candidates = prepared.map(|candidate| candidate.target).collect();
+        if env.present {
+            env.send(env.host, self.id, Kind::ConditionalReconfiguration { candidates });
+        }
+    }
+
+    /// The host has gone to this candidate.
+    pub fn succeeded(&mut self, from: Addr, env: &mut Environment<'_>) {
+        if !matches!(self.state, State::Conditional { .. }) || env.present {
+            return;
+        }
+        self.cancel_candidates(Some(from), env);
+        if env.params.forwarding == Forwarding::Lossless {
+            env.send(from, self.id, Kind::SnStatusTransfer { marking: None });
+        }
+        let until = env.now + env.params.timers.reloc_overall;
+        self.state = State::Executing { target: from, until, early: false };
+        self.forward_to(from, env);
+    }
+
+    /// No candidate is wanted any more, but for one that has the host.
+    pub fn cancel_candidates(&mut self, but: Option<Addr>, env: &mut Environment<'_>) {
+        let State::Conditional { candidates, .. } = &mut self.state else { return };
+        for candidate in std::mem::take(candidates) {
+            if Some(candidate.target) != but {
+                env.send(candidate.target, self.id, Kind::HandoverCancel);
+            }
+        }
+        self.state = State::Serving;
+    }
+
+    /// The host has not gone to any of them in time.
+    pub fn candidates_time_out(&mut self, env: &mut Environment<'_>) {
+        env.note(Phase::HandoverCancelled);
+        self.cancel_candidates(None, env);
+        if env.present {
+            env.send(env.host, self.id, Kind::ConditionalReconfiguration { candidates: Vec::new() });
+        }
+    }
+}
