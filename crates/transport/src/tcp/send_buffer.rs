@@ -150,7 +150,8 @@ impl SendBuffer {
     pub fn write(&mut self, place: Place) -> bool {
         while self.written < place.end {
             let (packet, begins) = (self.packet(), self.last_begins(place.nxt));
-            let room = self.waiting.back().map_or(0, |last| packet.saturating_sub(last.end.saturating_sub(begins)));
+            let room =
+                self.waiting.back().map_or(0, |last| packet.saturating_sub(last.end.saturating_sub(begins)));
             if room == 0 {
                 if self.queued(place.una) >= self.size {
                     self.full = true;
