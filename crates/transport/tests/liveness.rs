@@ -86,6 +86,15 @@ fn transfer(
     Ok(now)
 }
 
+/// The segments that an ACK permits are the first that are paced. By the next wake-up a segment may take the fast path.
+#[test]
+fn an_early_wake_up_behind_the_first_paced_segments_changes_nothing() {
+    let losses = [false, false, false, false, false, false, true, true];
+    for sender in senders() {
+        transfer(Profile::Ns2_2001, sender, true, &losses).unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 

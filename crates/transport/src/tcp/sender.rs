@@ -345,6 +345,9 @@ impl TcpSender {
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
+        if self.next_deadline().is_none_or(|deadline| deadline > now) {
+            return;
+        }
         self.state.record_growth();
         self.on_timers(now);
         self.state.record_as_needed();
