@@ -4,73 +4,32 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use vm_memory::{FileOffset, MmapRegion, VolatileMemory};
+use std::sync::Arc;
+use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
 
-/// A part of a file, as memory.
-pub struct Mapping(MmapRegion);
-
-impl Mapping {
-    /// Maps `size` bytes of the file from `offset` on.
-    pub fn new(file: OwnedFd, offset: u64, size: u64) -> io::Result<Mapping> {
-        let size = usize::try_from(size).map_err(io::Error::other)?;
-        let region = MmapRegion::from_file(FileOffset::new(File::from(file), offset), size);
-        Ok(Mapping(region.map_err(io::Error::other)?))
-    }
-
-    /// Fills `bytes` from a place on.
-    pub fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
-        self.0.get_slice(at as usize, bytes.len()).map_err(io::Error::other)?.copy_to(bytes);
-        Ok(())
-    }
-
-    /// Writes from a place on.
-    pub fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.get_slice(at as usize, bytes.len()).map_err(io::Error::other)?.copy_from(bytes);
-        Ok(())
-    }
-}
-
-/// A part of the kernel's memory.
-struct Region {
-    start: u64,
-    size: u64,
-    mapping: Mapping,
-}
-
-/// The parts of the kernel's memory that a card may use.
+/// The parts of memory that are shared.
 #[derive(Default)]
-pub struct Memory {
-    regions: Vec<Region>,
-}
+pub struct Memory(GuestMemoryMmap);
 
 impl Memory {
-    /// Takes a part: its address, its size, and where it begins in the file.
+    /// Maps a part: its address, its size, and where it begins in the file.
     pub fn add(&mut self, (start, size, offset): (u64, u64, u64), file: OwnedFd) -> io::Result<()> {
-        self.regions.push(Region { start, size, mapping: Mapping::new(file, offset, size)? });
+        let size = usize::try_from(size).map_err(io::Error::other)?;
+        let region = MmapRegion::from_file(FileOffset::new(File::from(file), offset), size);
+        let region = GuestRegionMmap::new(region.map_err(io::Error::other)?, GuestAddress(start));
+        let region = region.ok_or_else(|| io::Error::other(format!("no memory has address {start:#x}")))?;
+        self.0 = self.0.insert_region(Arc::new(region)).map_err(io::Error::other)?;
         Ok(())
-    }
-
-    fn find(&self, address: u64, length: usize) -> io::Result<(&Mapping, u64)> {
-        let holds = |region: &&Region| {
-            let from = address.checked_sub(region.start);
-            from.and_then(|from| from.checked_add(length as u64)).is_some_and(|end| end <= region.size)
-        };
-        let region = self.regions.iter().find(holds);
-        let region =
-            region.ok_or_else(|| io::Error::other(format!("address {address:#x} is not of the kernel")))?;
-        Ok((&region.mapping, address - region.start))
     }
 
     /// Fills `bytes` from an address on.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let (mapping, at) = self.find(address, bytes.len())?;
-        mapping.read(at, bytes)
+        self.0.read_slice(bytes, GuestAddress(address)).map_err(io::Error::other)
     }
 
     /// Writes from an address on.
     pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
-        let (mapping, at) = self.find(address, bytes.len())?;
-        mapping.write(at, bytes)
+        self.0.write_slice(bytes, GuestAddress(address)).map_err(io::Error::other)
     }
 
     /// A number of 16 bits.

@@ -3,7 +3,7 @@
 //! The protocol is that of `include/uapi/linux/um_timetravel.h`: messages of 16 bytes over a socket. From Linux 6.12 on
 //! a shared file replaces most of them.
 
-use crate::memory::Mapping;
+use crate::memory::Memory;
 use crate::socket::send_with_files;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::io::{self, Read, Write};
@@ -47,7 +47,7 @@ struct Message {
 pub struct TimeTravel {
     pub socket: UnixStream,
     file: OwnedFd,
-    shared: Mapping,
+    shared: Memory,
     shares: bool,
     pub is_waiting: bool,
     /// Now.
@@ -64,7 +64,8 @@ impl TimeTravel {
     pub fn new(socket: UnixStream) -> io::Result<TimeTravel> {
         let file = memfd_create("schedule", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, SHARED)?;
-        let shared = Mapping::new(file.try_clone()?, 0, SHARED)?;
+        let mut shared = Memory::default();
+        shared.add((0, SHARED, 0), file.try_clone()?)?;
         let new = TimeTravel {
             socket,
             file,
