@@ -2,9 +2,10 @@
 //!
 //! `struct tcp_info` is that of `include/uapi/linux/tcp.h`, whose fields keep their places.
 
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::FlowId;
 use roamlab_transport::{TcpFactKind, TcpVariables};
-use roamlab_world::{Counters, Report};
+use roamlab_world::{Report, TcpInfoRow};
 
 /// States of congestion control (`enum tcp_ca_state`).
 const CWR: u8 = 2;
@@ -55,11 +56,13 @@ fn read(info: &[u8]) -> Option<Reading> {
 }
 
 /// What the kernel has counted; zero where it says nothing.
-fn counters(info: &[u8]) -> Counters {
+fn counters(info: &[u8]) -> TcpInfoRow {
     let bytes = |at: usize, size: usize| info.get(at..at + size);
     let word = |at| bytes(at, 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
     let long = |at| bytes(at, 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
-    Counters {
+    TcpInfoRow {
+        time_ns: Time::ZERO,
+        flow: FlowId::CONTROL,
         unacknowledged_pkts: word(24),
         sacked_pkts: word(28),
         lost_pkts: word(32),
@@ -109,6 +112,6 @@ impl Sender {
         self.reductions += u64::from(new.state >= CWR && new.state > old.state);
         (new.variables.timeouts, new.variables.reductions) = (self.timeouts, self.reductions);
         self.last = new;
-        Some(Report { variables: new.variables, facts, counters: counters(info) })
+        Some(Report { variables: new.variables, facts, info: Some(counters(info)) })
     }
 }

@@ -5,7 +5,7 @@
 
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::wire::Segment;
-use roamlab_packet::{AccEcnOption, FlowId, SackBlocks, TcpFlags, TcpHeader};
+use roamlab_packet::{AccEcnOption, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_record::TcpInfoRow;
 use roamlab_record::ids::Side;
 use roamlab_transport::{TcpFact, TcpFactKind, TcpVariables};
@@ -24,60 +24,14 @@ pub enum Offer {
 }
 
 /// What a stack reports of a sender.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The sender's variables. The round-trip time is measured here.
     pub variables: TcpVariables,
     /// What has happened since the last report. The segments are those that the packets show.
     pub facts: Vec<TcpFactKind>,
-    /// What it has counted.
-    pub counters: Counters,
-}
-
-/// What a stack has counted of a sender: the columns of the table `tcp_info`.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-#[expect(missing_docs, reason = "the table says what they are")]
-pub struct Counters {
-    pub unacknowledged_pkts: u32,
-    pub sacked_pkts: u32,
-    pub lost_pkts: u32,
-    pub repeated_pkts: u32,
-    pub retransmitted_pkts: u32,
-    pub delivered_pkts: u32,
-    pub delivered_ce_pkts: u32,
-    pub duplicate_pkts: u32,
-    pub reorderings: u32,
-    pub unsent_bytes: u32,
-    pub pacing_bps: u64,
-    pub delivery_bps: u64,
-    pub min_rtt_ns: u64,
-    pub receiver_limited_ns: u64,
-    pub buffer_limited_ns: u64,
-}
-
-impl Counters {
-    /// The row of a flow.
-    pub(crate) fn row(self, time_ns: Time, flow: FlowId) -> TcpInfoRow {
-        TcpInfoRow {
-            time_ns,
-            flow,
-            unacknowledged_pkts: self.unacknowledged_pkts,
-            sacked_pkts: self.sacked_pkts,
-            lost_pkts: self.lost_pkts,
-            repeated_pkts: self.repeated_pkts,
-            retransmitted_pkts: self.retransmitted_pkts,
-            delivered_pkts: self.delivered_pkts,
-            delivered_ce_pkts: self.delivered_ce_pkts,
-            duplicate_pkts: self.duplicate_pkts,
-            reorderings: self.reorderings,
-            unsent_bytes: self.unsent_bytes,
-            pacing_bps: self.pacing_bps,
-            delivery_bps: self.delivery_bps,
-            min_rtt_ns: self.min_rtt_ns,
-            receiver_limited_ns: self.receiver_limited_ns,
-            buffer_limited_ns: self.buffer_limited_ns,
-        }
-    }
+    /// What it has counted. The time and the flow are written when it is taken.
+    pub info: Option<TcpInfoRow>,
 }
 
 /// Retransmissions that no report has explained yet.

@@ -8,8 +8,8 @@ use crate::endpoints::flow::Transport;
 use crate::endpoints::outside::{Datagram, Egress, Payload};
 use crate::endpoints::stack::{Offer, Report, Stack};
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, wire};
-use roamlab_record::Stop;
 use roamlab_record::ids::{Location, NodeId, Side};
+use roamlab_record::{Stop, TcpInfoRow};
 
 impl Flows {
     fn stack(&mut self, FlowId(flow): FlowId) -> Option<&mut Stack> {
@@ -30,7 +30,9 @@ impl Flows {
         let (now, latest) = (net.cx().now, net.cx().pool.last_serial());
         let Some(stack) = self.stack(flow) else { return };
         let last_serial = stack.take_report(report, now).unwrap_or(latest);
-        net.cx().probes.tcp_info(report.counters.row(now, flow));
+        if let Some(info) = report.info {
+            net.cx().probes.tcp_info(TcpInfoRow { time_ns: now, flow, ..info });
+        }
         self.record_sender(flow.0, last_serial, net);
         let explained = self.stack(flow).map(Stack::explained).unwrap_or_default();
         explained.into_iter().for_each(|seq| net.cx().probes.causes.sent_again(flow, seq));
