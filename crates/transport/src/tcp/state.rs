@@ -489,12 +489,13 @@ impl SendState {
     /// The retransmission timer, or the clock of an idle period, starts.
     #[inline(always)]
     pub fn start_timer(&mut self, now: Time, span: Duration) {
-        let span = span + self.pacing_delay(now);
-        self.timer.start_by(self.params.wheel(), now, span);
+        let wheel = self.params.wheel();
+        let span = if wheel.is_some() { span + self.pacing_delay(now) } else { span };
+        self.timer.start_by(wheel, now, span);
     }
 
     /// How much later timers expire while a paced burst waits, in whole ticks (`tcp_pacing_delay`).
-    #[inline(always)]
+    #[inline(never)]
     pub fn pacing_delay(&self, now: Time) -> Duration {
         match self.params.wheel() {
             Some(tick) if self.params.tso_deferral && self.pacing.waits() => {

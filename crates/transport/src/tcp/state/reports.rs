@@ -3,8 +3,9 @@
 use super::SendState;
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Usage, Window};
+use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Window};
 use crate::tcp::rtt::RttEstimator;
+use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
@@ -26,7 +27,7 @@ struct AckReport<'a> {
     rtt: &'a RttEstimator,
     sent_segments: &'a Option<Box<SentSegments>>,
     recovery_point: &'a u32,
-    usage: Option<Usage>,
+    buffer: &'a Option<Box<SendBuffer>>,
     params: &'a TcpParams,
 }
 
@@ -60,7 +61,7 @@ impl AckSource for AckReport<'_> {
             segment: self.params.segment.0 as u32,
             has_sack: self.params.sack_blocks > 0,
             waited: window.leaving.waited,
-            usage: self.usage,
+            usage: self.buffer.as_ref().and_then(|buffer| buffer.usage),
             found: self.sent_segments.as_ref().and_then(|sent| sent.found),
             until_burst: self.pacing.left_to_wait(self.now),
             waiting: self.sent_segments.as_ref().map_or(0, |sent| sent.waiting()),
@@ -148,7 +149,7 @@ impl SendState {
             rtt: &self.rtt,
             sent_segments: &self.sent_segments,
             recovery_point: &self.recovery_point,
-            usage: self.buffer.as_ref().and_then(|buffer| buffer.usage),
+            buffer: &self.buffer,
             params: &self.params,
         };
         (&mut self.control, &mut self.window, report)
