@@ -189,7 +189,7 @@ impl MobileHost {
         }
     }
 
-    /// The session that is kept beside a new one: the present one if it is at another anchor. Then the one before ends.
+    /// The session that is kept along with a new one: the present one, if it is at another anchor. Then the one before ends.
     fn former_of(&mut self, new: Session) -> Option<(Session, Option<Time>)> {
         let known = self.state.logged_in()?;
         let former = known.former.take();

@@ -173,7 +173,7 @@ impl Visitor {
         out.extend(via.map(|via| Action::SetRoute { host, from: None, via, watch: false }));
     }
 
-    /// What came back through the tunnel has no way of its own any more.
+    /// What came back through the tunnel has no other route left.
     pub fn end_tunnel(&self, host: Addr, out: &mut Vec<Action>) {
         if let State::Forwarding { to, .. } = self.state {
             out.push(Action::ClearRoute { host, from: Some(to) });

@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// What came back through the tunnel has no way of its own any more.
+    /// What came back through the tunnel has no other route left.
     fn end_tunnel(self, host: Addr, out: &mut Vec<Action>) {
         if let State::Forwarding { to, .. } = self {
             out.push(Action::ClearRoute { host, from: Some(to) });

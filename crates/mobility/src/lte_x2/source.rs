@@ -60,7 +60,7 @@ impl Context {
         env.send(target, self.id, Kind::HandoverRequest { plan });
     }
 
-    /// A handover from here has an identification of its own.
+    /// Each handover from here has another identification.
     pub fn begin_handover(&mut self, env: &Environment<'_>) {
         // End markers of handovers before this one lead to here, or are stale.
         self.bearer.since(self.id);

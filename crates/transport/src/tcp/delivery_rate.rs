@@ -90,7 +90,7 @@ impl DeliverySampler {
         self.app_limited_until = self.delivered + in_flight.max(1);
     }
 
-    /// So many more segments are delivered.
+    /// A number of further segments is delivered.
     pub fn deliver(&mut self, segments: u32) {
         self.delivered += segments;
     }

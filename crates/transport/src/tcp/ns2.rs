@@ -121,8 +121,8 @@ impl TcpParams {
         if self.timestamps && !self.is_ns2() { 12 } else { 0 }
     }
 
-    /// Bytes of a SYN's options besides timestamps, as Linux has them: MSS, that SACK is permitted (beside timestamps in place of
-    /// their padding), and window scale (`tcp_syn_options`). Others' SYNs have none.
+    /// Bytes of a SYN's options other than timestamps, as Linux has them (`tcp_syn_options`): MSS, SACK permitted, which takes the
+    /// place of the timestamps' padding where those are in use, and window scale. Other SYNs have none.
     pub(crate) fn syn_options(&self) -> u64 {
         let sack = if self.sack_blocks > 0 && !self.timestamps { 4 } else { 0 };
         let options = 4 + sack + if self.window_scaling { 4 } else { 0 };

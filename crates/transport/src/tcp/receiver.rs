@@ -299,11 +299,8 @@ impl TcpReceiver {
         let time = if sign { AckTime::Now } else { rules.on_data(arrival, now) };
         let time = if mark_changes { AckTime::Now } else { time };
         // An ACK that waits, or has no room for the window, goes when the segment has been read.
-        if self.reads_at_once
-            && (time != AckTime::Now || !arrival.keeps_window)
-            && let Some(tuning) = &mut self.autotuning
-        {
-            tuning.is_read();
+        if time != AckTime::Now || !arrival.keeps_window {
+            self.read_at_once();
         }
         let Some(rules) = &mut self.quick_acks else { return };
         match time {
@@ -316,13 +313,18 @@ impl TcpReceiver {
             }
             AckTime::Compressed => {}
         }
+        self.read_at_once();
+        if sign && let Some(rules) = &mut self.quick_acks {
+            rules.on_syn(now);
+        }
+    }
+
+    /// The application reads what is in order, if it does that at once.
+    fn read_at_once(&mut self) {
         if self.reads_at_once
             && let Some(tuning) = &mut self.autotuning
         {
             tuning.is_read();
-        }
-        if sign && let Some(rules) = &mut self.quick_acks {
-            rules.on_syn(now);
         }
     }
 

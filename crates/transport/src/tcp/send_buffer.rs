@@ -162,8 +162,9 @@ impl SendBuffer {
             }
             let more = room.min(place.end - self.written);
             self.written += more;
-            let last = self.waiting.back_mut().expect("it has room");
-            last.end += more;
+            if let Some(last) = self.waiting.back_mut() {
+                last.end += more;
+            }
             if more < room {
                 break;
             }

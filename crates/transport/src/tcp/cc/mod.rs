@@ -77,7 +77,8 @@ pub(crate) struct Burst {
 }
 
 impl Burst {
-    /// Whether the segment that goes out has PSH: the last one of a burst of several, or of what was written (`__tcp_transmit_skb`, `tcp_push`).
+    /// Whether the segment that goes out has PSH: the last one of a burst of several, or of what was written
+    /// (`__tcp_transmit_skb`, `tcp_push`).
     pub fn pushes(&mut self) -> bool {
         std::mem::take(&mut self.ends)
     }

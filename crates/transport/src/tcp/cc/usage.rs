@@ -19,8 +19,7 @@ impl Usage {
         nxt != self.seen
     }
 
-    /// Nothing more leaves now, with so many segments outstanding of those between `una` and `nxt`. `full`: the window is the
-    /// limit.
+    /// Nothing more leaves now. `outstanding`: segments in flight of those between `una` and `nxt`. `full`: the window is the limit.
     pub fn note(&mut self, full: bool, outstanding: u32, una: u32, nxt: u32) {
         self.seen = nxt;
         if una >= self.end || full || (!self.full && outstanding > self.most) {

@@ -27,7 +27,7 @@ fn parts(gain: f64) -> u64 {
     (gain * f64::from(1 << GAIN_SHIFT) + 0.5) as u64
 }
 
-/// So many segments in this time, in segments per second; zero for less than a microsecond.
+/// The rate of `segments` in `time`, in segments per second; zero for less than a microsecond.
 pub fn rate(segments: u32, time: Duration) -> f64 {
     (u64::from(segments) << UNIT_SHIFT).checked_div(micros(time)).map_or(0.0, per_second)
 }
@@ -38,7 +38,7 @@ pub fn product(rate: f64, rtt: Duration, gain: f64) -> f64 {
     scaled.div_ceil(1 << UNIT_SHIFT) as f64
 }
 
-/// `bbr_rate_bytes_per_sec`: what is paced of a rate, in segments of so many bytes per second.
+/// `bbr_rate_bytes_per_sec`: what is paced of a rate, in segments per second. `segment`: payload of one in bytes.
 pub fn paced(rate: f64, gain: f64, segment: u32) -> f64 {
     let bytes = (units(rate) * u64::from(segment) * parts(gain)) >> GAIN_SHIFT;
     ((u128::from(bytes) * u128::from(PACED)) >> UNIT_SHIFT) as f64 / f64::from(segment.max(1))
