@@ -5,7 +5,7 @@ use crate::child::Kernel;
 use crate::error::Error;
 use crate::machine::{Frames, Machine, Outside};
 use crate::sender::Sender;
-use roamlab_engine::{Bytes, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{FlowId, Tos, wire};
 use roamlab_scenario::Scenario;
 use roamlab_transport::LinuxSpec;
@@ -19,6 +19,9 @@ pub const MOST_FLOWS: usize = 4096;
 
 /// The ports of the first flow.
 const PORTS: [u16; 2] = [40_000, 10_000];
+
+/// How long after each multiple of `sample` a flow is read: between two ticks of the kernel, whose `HZ` is 1000 at most.
+const OFF_TICK: Duration = Duration::from_micros(500);
 
 /// Counters of the kernel that are read at the end of a run.
 const COUNTED: [&str; 12] = [
@@ -169,7 +172,7 @@ impl Ends<'_> {
             }
             let flow = &mut self.flows[number];
             if flow.next_sample.is_some_and(|next| next <= now) {
-                flow.next_sample = Some(now + flow.spec.sample);
+                flow.next_sample = Some(flow.sample_after(now));
                 self.sample(number, frames);
             }
         }
@@ -181,7 +184,7 @@ impl Ends<'_> {
         let host = flow.ends[0];
         let mut tell = |order: &Command<'_>| frames.push_back((host, command(host, number as u32, order)));
         if !std::mem::replace(&mut flow.is_open, true) {
-            flow.next_sample = Some(now + flow.spec.sample);
+            flow.next_sample = Some(flow.sample_after(now));
             tell(&Command::Connect(flow.spec, ports(number as u32), to));
         }
         tell(&match offer {
@@ -276,6 +279,12 @@ impl Ends<'_> {
 }
 
 impl Flow<'_> {
+    /// When it is read next. A timer of the kernel that expires while a reading is dealt with is late by a tick.
+    fn sample_after(&self, now: Time) -> Time {
+        let sample = self.spec.sample.as_nanos();
+        Time::from_nanos((now.as_nanos() / sample + 1).saturating_mul(sample)) + OFF_TICK
+    }
+
     /// Notes what is sent; whether it was sent before.
     fn sends_again(&mut self, seq: u32, payload: usize) -> bool {
         let end = seq.wrapping_add(payload as u32);

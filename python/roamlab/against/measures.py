@@ -44,22 +44,19 @@ class Measures:
         return cls(**{**content, "events": events})
 
 
-SAMPLE_MS = 10
-"""The kernel's window is read so often, some hundred ns after each multiple of it."""
+LAG_US = 9_500
+"""The last reading of the kernel's window before a step is so much before it: half a ms after a multiple of 10 ms."""
 
 
-def measure(run: Results, seconds: float, lag_ms: int = 0) -> Measures:
-    """The measures of a run that lasts so long; windows are those of `lag_ms` before each step.
-
-    The last reading of the kernel's window before a step is one of `SAMPLE_MS` before it.
-    """
+def measure(run: Results, seconds: float, lag_us: int = 0) -> Measures:
+    """The measures of a run that lasts so long; windows are those of `lag_us` before each step."""
     import polars as pl
 
     flows = run.flows
     cwnd, events = [], []
     for name in flows["flow"]:
         rows = run.tcp.filter(pl.col("flow") == name).select("time_ns", "event", "cwnd")
-        cwnd.append(_sampled(rows["time_ns"].to_list(), rows["cwnd"].to_list(), seconds, lag_ms))
+        cwnd.append(_sampled(rows["time_ns"].to_list(), rows["cwnd"].to_list(), seconds, lag_us))
         begun = rows.filter(pl.col("event").cast(pl.String).is_in(EVENTS))
         events.append(
             [(at // 1_000_000, str(what)) for at, what in zip(begun["time_ns"], begun["event"], strict=True)]
@@ -74,11 +71,11 @@ def measure(run: Results, seconds: float, lag_ms: int = 0) -> Measures:
     )
 
 
-def _sampled(times: list[int], values: list[float], seconds: float, lag_ms: int) -> list[float]:
+def _sampled(times: list[int], values: list[float], seconds: float, lag_us: int) -> list[float]:
     """The last value at each step; 0 before the first."""
     sampled, place, value = [], 0, 0.0
     for step in range(1, int(seconds * 1000 / STEP_MS)):
-        while place < len(times) and times[place] <= (step * STEP_MS - lag_ms) * 1_000_000:
+        while place < len(times) and times[place] <= (step * STEP_MS * 1000 - lag_us) * 1000:
             value = values[place]
             place += 1
         sampled.append(round(value, 1))

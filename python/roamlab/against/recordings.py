@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roamlab.against.cases import CONTROLS, SECONDS, Case, cases
-from roamlab.against.measures import SAMPLE_MS, Measures, measure
+from roamlab.against.measures import LAG_US, Measures, measure
 from roamlab.against.phases import first_phases
 from roamlab.base.errors import BadInput
 from roamlab.kernel import cache
@@ -49,7 +49,7 @@ def recorded(case: Case) -> Measures:
 def made(case: Case, phases: Sequence[int] = (), later_us: int = 0) -> Measures:
     """Our run of a case, with these first phases of BBR, and with a last flow that starts so much later."""
     tables = case.scenario(kernel=False, phases=phases, later_us=later_us)
-    return measure(run(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_ms=SAMPLE_MS)
+    return measure(run(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_us=LAG_US)
 
 
 def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recordings:
