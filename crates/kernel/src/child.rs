@@ -82,17 +82,26 @@ pub struct Sockets {
 /// Lines of a kernel that has ended.
 const LAST_LINES: usize = 12;
 
+/// The kernel's memory in KiB. Each flow has two threads inside, which take some 64 KiB together.
+fn memory(flows: usize) -> usize {
+    96 * 1024 + 64 * flows.saturating_sub(256)
+}
+
 /// Kernels started so far by this process.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 impl Running {
-    /// Starts a kernel with a card for each host.
-    pub fn start(kernel: &Kernel, hosts: usize, seed: u64) -> Result<(Running, Sockets), Error> {
+    /// Starts a kernel with a card for each host and memory for the flows.
+    pub fn start(
+        kernel: &Kernel,
+        (hosts, flows): (usize, usize),
+        seed: u64,
+    ) -> Result<(Running, Sockets), Error> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("roamlab-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder)?;
         let processor = SharedProcessor::take(number as usize);
-        let made = Running::start_in(&folder, kernel, hosts, seed, processor);
+        let made = Running::start_in(&folder, kernel, (hosts, flows), seed, processor);
         if made.is_err() {
             let _ = std::fs::remove_dir_all(&folder);
         }
@@ -102,7 +111,7 @@ impl Running {
     fn start_in(
         folder: &Path,
         kernel: &Kernel,
-        hosts: usize,
+        (hosts, flows): (usize, usize),
         seed: u64,
         processor: SharedProcessor,
     ) -> Result<(Running, Sockets), Error> {
@@ -113,7 +122,7 @@ impl Running {
         let mut command = Command::new(kernel.folder.join(LINUX));
         // Names are relative: the command line goes into the kernel's random numbers.
         command.current_dir(folder).args([
-            "mem=96M",
+            &format!("mem={}K", memory(flows)),
             "time-travel=ext:clock",
             &format!("initrd={INITRAMFS}"),
             "rdinit=/init",
@@ -126,6 +135,8 @@ impl Running {
             "random.trust_cpu=off",
             "panic=-1",
             "loglevel=4",
+            // A sent packet is the socket's no more once the card has it: no interrupt has to say so.
+            "virtio_net.napi_tx=0",
             &format!("hosts={hosts}"),
         ]);
         command.args((0..hosts).map(|host| format!("virtio_uml.device=c{host}:1")));

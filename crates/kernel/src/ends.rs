@@ -12,9 +12,9 @@ use roamlab_transport::LinuxSpec;
 use roamlab_world::NodeId;
 use roamlab_world::{Datagram, Offer, Payload, Replication, RunOptions, Simulation, Table};
 
-/// Most hosts and flows of one kernel (`python/roamlab/kernel/agent.c`; the command line names each card).
-pub const MOST_HOSTS: usize = 100;
-/// See [`MOST_HOSTS`].
+/// Most hosts of one kernel: User Mode Linux has 53 interrupts for cards (`NR_IRQS`, `UM_FIRST_DYN_IRQ`).
+pub const MOST_HOSTS: usize = 53;
+/// Most flows (`python/roamlab/kernel/agent.c`).
 pub const MOST_FLOWS: usize = 4096;
 
 /// The ports of the first flow.
@@ -88,7 +88,7 @@ pub fn run(
     let mut ends =
         Ends { simulation, options, hosts, flows, end, zero: None, awaited: 1, counted: Vec::new() };
     let seed = draw.seed.wrapping_mul(1 << 20).wrapping_add(draw.run);
-    let mut machine = Machine::boot(kernel, names.len(), seed, mac)?;
+    let mut machine = Machine::boot(kernel, (names.len(), ends.flows.len()), seed, mac)?;
     machine.run(&mut ends, &mut Frames::new())?; // until the process is there
     let mut frames = ends.set_up();
     ends.awaited = frames.len();

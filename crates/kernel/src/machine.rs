@@ -40,14 +40,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a kernel with this number of hosts, and returns when all of its cards are connected.
+    /// Starts a kernel with this number of hosts and of flows, and returns when all of its cards are connected.
     pub fn boot(
         kernel: &Kernel,
-        hosts: usize,
+        many: (usize, usize),
         seed: u64,
         mac: fn(usize) -> [u8; 6],
     ) -> Result<Machine, Error> {
-        let (mut child, Sockets { clock, cards: listeners }) = Running::start(kernel, hosts, seed)?;
+        let (mut child, Sockets { clock, cards: listeners }) = Running::start(kernel, many, seed)?;
         wait(&[clock.as_fd()])?;
         let mut clock = TimeTravel::new(clock.accept()?.0)?;
         let mut cards: Vec<Card> = Vec::new();

@@ -3,7 +3,11 @@
  * The simulator commands it by Ethernet frames of a type of its own, which arrive at the card of the host that they are
  * for; answers leave by the same card. So a command is carried out at the nanosecond at which its frame arrives, and an
  * answer has the time of the kernel's clock. Numbers are little-endian. A frame has 14 bytes of Ethernet header, the
- * operation (1 byte), the flow (4 bytes), and what the operation needs. */
+ * operation (1 byte), the flow (4 bytes), and what the operation needs.
+ *
+ * Each host, each writer and each reader is a thread that waits in a system call. A return to the program is what costs
+ * most in User Mode Linux: a blocking call that is not finished returns for no packet. The kernel has one processor, and
+ * a thread keeps it until it waits: no interrupt comes while the kernel runs. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,19 +16,22 @@
 #include <linux/if_packet.h>
 #include <linux/rtnetlink.h>
 #include <linux/tcp.h>
+#include <malloc.h>
 #include <net/if.h>
 #include <net/route.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,21 +51,25 @@ struct host {
 };
 
 struct flow {
-	int sender, receiver, listener;
+	int sender, listener;
+	struct sockaddr_in to;
+	/* What is left to be written, and the thread that writes it. */
 	uint64_t left;
-	unsigned host;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_t writer;
 };
 
 static struct host hosts[MOST_HOSTS];
 static struct flow flows[MOST_FLOWS];
-static unsigned current;
-static int polled;
+/* The host of this thread. */
+static __thread unsigned here;
 
 static void answer(enum answer kind, uint32_t flow, const void *data, size_t length)
 {
 	unsigned char frame[1500] = { 0 };
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = htons(ETHER_TYPE),
-				  .sll_ifindex = (int)hosts[current].card };
+				  .sll_ifindex = (int)hosts[here].card };
 
 	frame[12] = ETHER_TYPE >> 8;
 	frame[13] = ETHER_TYPE & 255;
@@ -67,7 +78,7 @@ static void answer(enum answer kind, uint32_t flow, const void *data, size_t len
 	if (length > sizeof frame - HEADER - 5)
 		length = sizeof frame - HEADER - 5;
 	memcpy(frame + HEADER + 5, data, length);
-	sendto(hosts[current].control, frame, HEADER + 5 + length, 0, (void *)&to, sizeof to);
+	sendto(hosts[here].control, frame, HEADER + 5 + length, 0, (void *)&to, sizeof to);
 }
 
 /* Says what went wrong and ends the kernel. */
@@ -80,7 +91,7 @@ static void check(int ok, const char *what)
 	snprintf(text, sizeof text, "%s: %s", what, strerror(errno));
 	printf("agent: %s\n", text);
 	fflush(stdout);
-	if (hosts[current].control > 0)
+	if (hosts[here].control > 0)
 		answer(FAILED, 0, text, strlen(text));
 	reboot(RB_POWER_OFF);
 	for (;;)
@@ -89,16 +100,22 @@ static void check(int ok, const char *what)
 
 static void enter(unsigned host)
 {
-	if (host == current)
-		return;
 	check(!setns(hosts[host].namespace, CLONE_NEWNET), "setns");
-	current = host;
+	here = host;
 }
 
-static void watch(int file, uint32_t events, uint32_t kind, uint32_t number)
+/* Starts a thread with a stack that is small, as there may be thousands. */
+static pthread_t begin(void *(*work)(void *), void *with)
 {
-	struct epoll_event e = { .events = events, .data.u64 = (uint64_t)kind << 32 | number };
-	check(!epoll_ctl(polled, EPOLL_CTL_ADD, file, &e), "epoll");
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	errno = pthread_create(&thread, &small, work, with);
+	check(!errno, "thread");
+	pthread_attr_destroy(&small);
+	return thread;
 }
 
 /* Moves a card of the first host's namespace into another one. */
@@ -138,7 +155,8 @@ static void card_up(unsigned host)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETHER_TYPE) };
 	struct ifreq r = { 0 };
-	int s = socket(AF_INET, SOCK_DGRAM, 0);
+	/* The commands of all flows come at one instant. */
+	int room = MOST_FLOWS * 4096, s = socket(AF_INET, SOCK_DGRAM, 0);
 
 	strcpy(r.ifr_name, "lo");
 	r.ifr_flags = IFF_UP;
@@ -149,22 +167,22 @@ static void card_up(unsigned host)
 	close(s);
 	hosts[host].card = if_nametoindex(r.ifr_name);
 	at.sll_ifindex = (int)hosts[host].card;
-	hosts[host].control = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETHER_TYPE));
+	hosts[host].control = socket(AF_PACKET, SOCK_RAW, htons(ETHER_TYPE));
 	check(hosts[host].control >= 0 && !bind(hosts[host].control, (void *)&at, sizeof at), "control");
-	watch(hosts[host].control, EPOLLIN, 0, host);
+	check(!setsockopt(hosts[host].control, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room), "room");
 }
 
-static void set(const char *key, const char *value)
+static void set(const char *below, const char *key, const char *value)
 {
-	char path[256] = "/proc/sys/net/";
-	size_t n = strlen(path);
+	char path[256];
+	size_t n = (size_t)snprintf(path, sizeof path, "%s", below), from = n;
 	int f;
 
 	for (; *key && n < sizeof path - 1; key++)
 		path[n++] = *key == '.' ? '/' : *key;
 	path[n] = 0;
 	f = open(path, O_WRONLY | O_TRUNC);
-	check(f >= 0 && write(f, value, strlen(value)) > 0, path + 14);
+	check(f >= 0 && write(f, value, strlen(value)) > 0, path + from);
 	close(f);
 }
 
@@ -181,7 +199,7 @@ static void set_up(unsigned host, char *data)
 		char *value = strchr(line, '=');
 		if (value) {
 			*value = 0;
-			set(line, value + 1);
+			set("/proc/sys/net/", line, value + 1);
 		}
 	}
 	snprintf(r.ifr_name, sizeof r.ifr_name, "eth%u", host);
@@ -207,7 +225,7 @@ struct connection {
 static int socket_for(const struct connection *c)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(c->local) };
-	int mss = c->mss, s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int mss = c->mss, s = socket(AF_INET, SOCK_STREAM, 0);
 
 	check(s >= 0 && !setsockopt(s, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss), "mss");
 	check(!setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, c->control, (socklen_t)strnlen(c->control, 16)), c->control);
@@ -215,36 +233,79 @@ static int socket_for(const struct connection *c)
 	return s;
 }
 
-static void start(enum command kind, uint32_t flow, unsigned host, const struct connection *c)
+/* What a program writes at a time. */
+static const char zeros[262144];
+
+static void *writes(void *of)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(c->remote), .sin_addr.s_addr = c->address };
+	struct flow *f = of;
+
+	if (connect(f->sender, (void *)&f->to, sizeof f->to))
+		return 0;
+	pthread_mutex_lock(&f->lock);
+	for (;;) {
+		uint64_t most = f->left < sizeof zeros ? f->left : sizeof zeros;
+		ssize_t n;
+
+		if (!most) {
+			pthread_cond_wait(&f->more, &f->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&f->lock);
+		n = send(f->sender, zeros, most, MSG_NOSIGNAL);
+		pthread_mutex_lock(&f->lock);
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0 && f->left != UNLIMITED)
+			f->left -= f->left < (uint64_t)n ? f->left : (uint64_t)n;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return 0;
+}
+
+/* Takes the connection of a flow and reads all that comes. The data is not copied, and the call returns for the end of
+ * the connection or after two gigabytes. */
+static void *reads(void *of)
+{
+	struct flow *f = of;
+	char nothing[1];
+	int s = accept(f->listener, 0, 0);
+
+	close(f->listener);
+	while (s >= 0 && recv(s, nothing, INT32_MAX, MSG_TRUNC | MSG_WAITALL) > 0)
+		;
+	return 0;
+}
+
+static void start(enum command kind, uint32_t flow, const struct connection *c)
+{
+	struct flow *f = &flows[flow];
 	int s = socket_for(c);
 
 	if (kind == LISTEN) {
-		flows[flow].listener = s;
+		f->listener = s;
 		check(!listen(s, 1), "listen");
-		watch(s, EPOLLIN, 1, flow);
+		begin(reads, f);
 		answer(DONE, flow, 0, 0);
 		return;
 	}
-	flows[flow].sender = s;
-	flows[flow].host = host;
-	check(!connect(s, (void *)&to, sizeof to) || errno == EINPROGRESS, "connect");
-	watch(s, EPOLLOUT | EPOLLET, 2, flow);
+	f->sender = s;
+	f->to = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(c->remote), .sin_addr.s_addr = c->address };
+	pthread_mutex_init(&f->lock, 0);
+	pthread_cond_init(&f->more, 0);
+	f->writer = begin(writes, f);
 }
 
-static char data[262144];
-
-/* Writes what is left to be written, as much as the socket's buffer takes. */
-static void fill(struct flow *f)
+/* Has more bytes written; none: no more are, not even those that the writer's call has not taken yet. */
+static void more(struct flow *f, uint64_t bytes)
 {
-	while (f->left) {
-		ssize_t n = write(f->sender, data, f->left < sizeof data ? f->left : sizeof data);
-		if (n <= 0)
-			return;
-		if (f->left != UNLIMITED)
-			f->left -= (uint64_t)n;
-	}
+	pthread_mutex_lock(&f->lock);
+	f->left = !bytes || bytes == UNLIMITED ? bytes : f->left + bytes;
+	if (bytes)
+		pthread_cond_signal(&f->more);
+	else
+		pthread_kill(f->writer, SIGUSR1);
+	pthread_mutex_unlock(&f->lock);
 }
 
 /* A counter out of /proc/net/netstat or snmp of the namespace. */
@@ -284,90 +345,87 @@ static void count(char *wanted)
 	answer(COUNTED, 0, text, n);
 }
 
-static void command(unsigned host)
+static void carry_out(char *frame)
 {
-	static char frame[1600];
-	ssize_t n;
+	char *rest = frame + HEADER + 5;
+	struct tcp_info info = { 0 };
+	socklen_t length = sizeof info;
+	uint64_t bytes;
+	uint32_t flow;
 
-	while ((n = recv(hosts[host].control, frame, sizeof frame - 1, 0)) > 0) {
-		char *rest = frame + HEADER + 5;
-		struct tcp_info info;
-		socklen_t length = sizeof info;
-		uint32_t flow;
-
-		if (n < HEADER + 5)
-			continue;
-		frame[n] = 0;
-		memcpy(&flow, frame + HEADER + 1, 4);
-		check(flow < MOST_FLOWS, "number of a flow");
-		enter(host);
-		switch (frame[HEADER]) {
-		case SET_UP:
-			set_up(host, rest);
-			break;
-		case LISTEN:
-		case CONNECT:
-			start((enum command)frame[HEADER], flow, host, (void *)rest);
-			break;
-		case WRITE: {
-			uint64_t more;
-			memcpy(&more, rest, 8);
-			flows[flow].left = more == UNLIMITED ? UNLIMITED : flows[flow].left + more;
-			fill(&flows[flow]);
-			break;
-		}
-		case STOP:
-			flows[flow].left = 0;
-			break;
-		case SAMPLE:
-			memset(&info, 0, sizeof info);
-			if (!getsockopt(flows[flow].sender, IPPROTO_TCP, TCP_INFO, &info, &length))
-				answer(SAMPLED, flow, &info, length);
-			break;
-		case COUNT:
-			count(rest);
-			break;
-		}
+	memcpy(&flow, frame + HEADER + 1, 4);
+	check(flow < MOST_FLOWS, "number of a flow");
+	switch (frame[HEADER]) {
+	case SET_UP:
+		set_up(here, rest);
+		break;
+	case LISTEN:
+	case CONNECT:
+		start((enum command)frame[HEADER], flow, (void *)rest);
+		break;
+	case WRITE:
+		memcpy(&bytes, rest, 8);
+		more(&flows[flow], bytes);
+		break;
+	case STOP:
+		more(&flows[flow], 0);
+		break;
+	case SAMPLE:
+		if (!getsockopt(flows[flow].sender, IPPROTO_TCP, TCP_INFO, &info, &length))
+			answer(SAMPLED, flow, &info, length);
+		break;
+	case COUNT:
+		count(rest);
+		break;
 	}
 }
 
-static void receive(uint32_t kind, uint32_t number)
+static void *obeys(void *host)
 {
-	switch (kind) {
-	case 0:
-		command(number);
-		break;
-	case 1: {
-		int s = accept4(flows[number].listener, 0, 0, SOCK_NONBLOCK);
-		if (s < 0)
-			break;
-		flows[number].receiver = s;
-		watch(s, EPOLLIN, 3, number);
-		break;
+	char frame[1600];
+	ssize_t n;
+
+	enter((unsigned)((struct host *)host - hosts));
+	while ((n = recv(hosts[here].control, frame, sizeof frame - 1, 0)) > 0) {
+		frame[n] = 0;
+		if (n >= HEADER + 5)
+			carry_out(frame);
 	}
-	case 2:
-		fill(&flows[number]);
-		break;
-	case 3:
-		while (recv(flows[number].receiver, data, sizeof data, MSG_TRUNC) > 0)
-			;
-	}
+	check(0, "control");
+	return 0;
+}
+
+/* Two threads for each of the most flows, each with a file or two. */
+static void allow_many(void)
+{
+	struct rlimit files = { 4 * MOST_FLOWS, 4 * MOST_FLOWS };
+
+	check(!setrlimit(RLIMIT_NOFILE, &files), "files");
+	set("/proc/sys/kernel/", "pid_max", "32768");
+	set("/proc/sys/kernel/", "threads-max", "16384");
+}
+
+static void interrupted(int signal)
+{
+	(void)signal;
 }
 
 int main(void)
 {
+	struct sigaction ends_a_call = { .sa_handler = interrupted };
 	char *number = getenv("hosts");
 	unsigned many = number ? (unsigned)atoi(number) : 0;
 
 	mount("proc", "/proc", "proc", 0, 0);
-	polled = epoll_create1(0);
+	mallopt(M_ARENA_MAX, 1);
+	sigaction(SIGUSR1, &ends_a_call, 0);
 	check(many > 0 && many <= MOST_HOSTS, "number of hosts");
+	allow_many();
 	hosts[0].namespace = open("/proc/self/ns/net", O_RDONLY);
 	for (unsigned h = 1; h < many; h++) {
 		char card[16];
 		check(!unshare(CLONE_NEWNET), "unshare");
 		hosts[h].namespace = open("/proc/self/ns/net", O_RDONLY);
-		current = h;
 		enter(0);
 		snprintf(card, sizeof card, "eth%u", h);
 		move(card, hosts[h].namespace);
@@ -377,11 +435,8 @@ int main(void)
 		card_up(h);
 	}
 	enter(0);
+	for (unsigned h = 1; h < many; h++)
+		begin(obeys, &hosts[h]);
 	answer(READY, many, 0, 0);
-	for (;;) {
-		struct epoll_event events[64];
-		int n = epoll_wait(polled, events, 64, -1);
-		for (int i = 0; i < n; i++)
-			receive((uint32_t)(events[i].data.u64 >> 32), (uint32_t)events[i].data.u64);
-	}
+	obeys(&hosts[0]);
 }
