@@ -8,6 +8,7 @@ pub mod blue;
 pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
+pub mod fq;
 pub mod fq_codel;
 pub mod head_drop;
 pub mod linux_red;
@@ -20,6 +21,7 @@ pub mod rlc;
 
 mod drop_probability;
 mod fifo;
+mod flow_hash;
 mod forwarded;
 mod rules;
 mod timed;
@@ -408,6 +410,7 @@ queue_disciplines! {
     "head-drop" => head_drop::HeadDrop,
     "rlc" => rlc::Rlc,
     "pie" => pie::Pie,
+    "fq" => fq::Fq,
     "fq-codel" => fq_codel::FqCodel,
     "dualpi2" => dualpi2::DualPi2,
 }

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from roamlab import _roamlab
 from roamlab.against import tc_red
 from roamlab.against.arrivals import LARGE, PACKETS, Arrivals, Pattern
@@ -23,7 +25,7 @@ SERVED, MARKED, DROPPED = 0, 1, 2
 
 @dataclass(frozen=True)
 class Queue:
-    """A discipline that both have."""
+    """A discipline that both have, with some parameters."""
 
     kind: str
     """Ours."""
@@ -43,8 +45,22 @@ class Queue:
     """The attribute of the limit; of a FIFO it has none."""
     by_bytes: Callable[[int], list[str]] | None = None
     """The kernel's parameters of a queue whose limit counts bytes: so many large packets."""
+    setting: str = ""
+    """What tells these parameters from others of the same discipline."""
+    code_points: tuple[int, ...] = (0,)
+    """The DSCPs of the flows in turn."""
     lead_ms: int = 0
     """The kernel's queue is made so long before time 0, so that its first update is when ours is."""
+
+    @property
+    def name(self) -> str:
+        """Ours, with the setting."""
+        return f"{self.kind}+{self.setting}" if self.setting else self.kind
+
+    def octets(self, arrivals: Arrivals) -> Any:
+        """The ToS octets of packets."""
+        code_points = np.array(self.code_points, np.uint8)
+        return arrivals.ecn | code_points[arrivals.flows % len(code_points)] << 2
 
     def options(self, limit: int | None) -> list[str]:
         """The kernel's parameters."""
@@ -96,6 +112,24 @@ QUEUES = [
         common={"quantum": "1500 B"},
         as_linux={"rules": "linux"},
         limit_attribute="2=",
+    ),
+    Queue("fq", "fq", "net/sched/sch_fq.c", 10_000, limit_attribute="1="),
+    Queue(
+        "fq",
+        "fq",
+        "net/sched/sch_fq.c",
+        100,
+        setting="bands",
+        code_points=(0, 4, 2, 46),
+        common={
+            "flow_limit": "40 pkt",
+            "quantum": "700 B",
+            "initial_quantum": "2000 B",
+            "refill_delay": "90 ms",
+            "mark_above": "30 ms",
+        },
+        netlink=("2=40", "3=700", "4=2000", "9=90000", "12=30000"),
+        limit_attribute="1=",
     ),
     Queue(
         "pie",
@@ -152,6 +186,6 @@ def arrivals_of(pattern: Pattern, packets: int) -> Arrivals:
 def our_fates(queue: Queue, pattern: Pattern, packets: int = PACKETS, *, as_linux: bool) -> Fates:
     """The fates in our queue, with the parameters that follow Linux or with the defaults."""
     arrivals = arrivals_of(pattern, packets)
-    arrays = (arrivals.times_ns, arrivals.sizes, arrivals.flows, arrivals.ecn)
+    arrays = (arrivals.times_ns, arrivals.sizes, arrivals.flows, queue.octets(arrivals))
     spec = queue.ours(arrivals.limit, as_linux=as_linux)
     return fates_of(arrivals, *_roamlab.replay_queue(spec, SEED, arrays, arrivals.rates))

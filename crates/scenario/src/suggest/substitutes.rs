@@ -81,7 +81,7 @@ const ABSENT: &[Absent] = &[
         section: "transports",
     },
     Absent {
-        words: &["fq", "sfq", "drr", "cake", "fq-pie", "fq_codel"],
+        words: &["sfq", "drr", "cake", "fq-pie", "fq_codel"],
         nearest: "fq-codel",
         how: "FQ-CoDel: a queue for each flow, served in turn; CAKE's shaper is the link's `rate`",
         section: "queues",
