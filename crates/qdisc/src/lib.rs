@@ -5,6 +5,7 @@
 //! struct that implements [`QueueDisc`], its `mod` line and its row.
 
 pub mod blue;
+pub mod cake;
 pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
@@ -413,6 +414,7 @@ queue_disciplines! {
     "fq" => fq::Fq,
     "fq-codel" => fq_codel::FqCodel,
     "dualpi2" => dualpi2::DualPi2,
+    "cake" => cake::Cake,
 }
 
 impl<'de> Deserialize<'de> for QueueSpec {

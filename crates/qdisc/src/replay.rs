@@ -107,7 +107,8 @@ impl<'a> Replay<'a> {
     }
 
     fn arrive(&mut self, arrival: &Arrival) {
-        let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), arrival.tos);
+        let (source, destination) = ends_of(arrival.flow);
+        let header = IpHeader::new(source, destination, arrival.tos);
         let body = Body::Udp(UdpHeader::default());
         let new = Packet::make(FlowId(arrival.flow), header, arrival.size, arrival.at, body);
         let packet = self.pool.create(new);
@@ -160,6 +161,11 @@ impl<'a> Replay<'a> {
             self.pool.discard(packet, reason);
         }
     }
+}
+
+/// The hosts of a flow: seven sources with two flows in turn, and three destinations with one.
+fn ends_of(flow: u32) -> (Addr, Addr) {
+    (Addr::node(1 + flow / 2 % 7), Addr::node(101 + flow % 3))
 }
 
 /// The seed of a packet's random numbers, by SplitMix64: 1 to 2^31 − 2.

@@ -60,6 +60,10 @@ static bool take(u64 *free_at)
 
 	has_numbers = false;
 	skb = queue->ops->dequeue(queue);
+	if (!skb && queue->q.qlen) {
+		fputs("the queue keeps its packets from an idle link\n", stderr);
+		exit(2);
+	}
 	if (skb)
 		*free_at = send(skb);
 	return skb;
@@ -164,6 +168,8 @@ int main(int argc, char **argv)
 
 	draw_from(number_of(U64_MAX));
 	hash_seed = (u64)(get_random_u32() * 2.328306549295728e-10 * (double)(1ull << 53));
+	if (!strcmp(argv[1], "cake"))
+		draws_seed = (u64)(get_random_u32() * 2.328306549295728e-10 * (double)(1ull << 53));
 	now_ns = origin - strtoull(argv[3], NULL, 10);
 	queue = create(argv[1], argc - 6, argv + 6);
 	for (u64 i = 0; i < packets; i++) {
@@ -176,7 +182,8 @@ int main(int argc, char **argv)
 		advance(origin + times[i]);
 		skb->number = i, skb->len = sizes[i], skb->flow = flows[i], skb->ip.tos = tos[i];
 		skb->priority = priority_of(tos[i]);
-		skb->truesize = 2304;
+		skb->truesize = draws_seed ? skb->len : 2304;
+		skb->hash = skb_get_hash(skb), skb->l4_hash = true;
 		qdisc_skb_cb(skb)->pkt_len = skb->len;
 		arrive(skb, &busy, &free_at);
 	}

@@ -45,6 +45,8 @@ class Queue:
     """The attribute of the limit; of a FIFO it has none."""
     by_bytes: Callable[[int], list[str]] | None = None
     """The kernel's parameters of a queue whose limit counts bytes: so many large packets."""
+    limit_name: str = "limit"
+    """Our parameter of the limit."""
     setting: str = ""
     """What tells these parameters from others of the same discipline."""
     code_points: tuple[int, ...] = (0,)
@@ -66,7 +68,7 @@ class Queue:
         """The kernel's parameters."""
         packets = limit or self.limit
         if self.by_bytes:
-            return self.by_bytes(packets * LARGE)
+            return [*self.by_bytes(packets * LARGE), *self.netlink]
         return [f"{self.limit_attribute}{packets}", *self.netlink]
 
     def ours(self, limit: int | None, *, as_linux: bool) -> str:
@@ -74,13 +76,19 @@ class Queue:
         own = self.common | (self.as_linux if as_linux else {})
         packets = limit or self.limit
         size = f"{packets * LARGE} B" if self.by_bytes else f"{packets} pkt"
-        return json.dumps({"kind": self.kind, "limit": size} | own)
+        return json.dumps({"kind": self.kind, self.limit_name: size} | own)
 
 
 def _linux_gain(scaled: int) -> float:
     """What the kernel's DualPI2 makes of a gain in 1/256 Hz, in units of 1/s: it rounds to 2^-32 in 64 ns."""
     most = 2**32 - 1
     return (scaled * most // 4 // 10**9) * 1e9 / 64 / most
+
+
+def _cake(limit: int, **more: Any) -> Queue:
+    """CAKE with a limit of so many large packets."""
+    memory: dict[str, Any] = {"by_bytes": lambda size: [f"10={size}"], "limit_name": "limit_bytes"}
+    return Queue("cake", "cake", "net/sched/sch_cake.c", limit, **memory, **more)
 
 
 QUEUES = [
@@ -130,6 +138,21 @@ QUEUES = [
         },
         netlink=("2=40", "3=700", "4=2000", "9=90000", "12=30000"),
         limit_attribute="1=",
+    ),
+    _cake(10_240),
+    _cake(
+        100,
+        setting="tins",
+        code_points=(0, 46, 8, 34, 48),
+        common={"tins": "diffserv4", "rtt": "30 ms", "target": "2 ms"},
+        netlink=("3=1", "7=30000", "8=2000"),
+    ),
+    _cake(
+        60,
+        setting="hosts",
+        code_points=(0, 1, 16, 26),
+        common={"tins": "diffserv8", "isolation": "dual-srchost"},
+        netlink=("3=2", "5=5"),
     ),
     Queue(
         "pie",

@@ -13,11 +13,13 @@
 typedef uint8_t u8, __u8;
 typedef int8_t s8, __s8;
 typedef uint16_t u16, __u16;
-typedef int16_t __s16;
+typedef int16_t s16, __s16;
 typedef uint32_t u32, __u32;
 typedef int32_t s32, __s32;
 typedef unsigned long long u64, __u64;
 typedef long long s64, __s64, ktime_t;
+typedef u32 __be32;
+typedef u16 __be16;
 typedef u64 psched_time_t, netdev_features_t;
 typedef int spinlock_t;
 
@@ -28,6 +30,11 @@ typedef int spinlock_t;
 #define INT_MAX INT32_MAX
 #define U32_MAX UINT32_MAX
 #define BITS_PER_LONG 64
+#define BIT(n) (1u << (n))
+#define IS_ENABLED(option) 0
+#define DIV_ROUND_UP(n, base) (((n) + (base) - 1) / (base))
+#define __ffs(x) __builtin_ctz(x)
+#define div64_u64(n, base) ((u64)(n) / (base))
 #define U64_MAX ((u64)~0ull)
 #define BITS_PER_BYTE 8
 #define HZ 1000
@@ -35,6 +42,7 @@ typedef int spinlock_t;
 #define NSEC_PER_MSEC 1000000L
 #define NSEC_PER_SEC 1000000000L
 #define USEC_PER_MSEC 1000L
+#define USEC_PER_SEC 1000000L
 #define PSCHED_NS2TICKS(x) ((x) >> 6)
 #define PSCHED_TICKS2NS(x) ((s64)(x) << 6)
 #define PSCHED_TICKS_PER_SEC PSCHED_NS2TICKS(NSEC_PER_SEC)
@@ -145,6 +153,14 @@ static inline ktime_t ktime_get(void) { return now_ns; }
 #define ktime_us_delta(later, earlier) (((later) - (earlier)) / NSEC_PER_USEC)
 static inline psched_time_t psched_get_time(void) { return PSCHED_NS2TICKS(now_ns); }
 #define ktime_add_ns(t, ns) ((t) + (ns))
+#define ktime_add_ms(t, ms) ((t) + (ms) * NSEC_PER_MSEC)
+#define ktime_sub(later, earlier) ((later) - (earlier))
+#define ktime_to_ns(t) (t)
+#define ktime_to_us(t) ((t) / NSEC_PER_USEC)
+#define ktime_before(a, b) ((a) < (b))
+#define ktime_after(a, b) ((a) > (b))
+#define ktime_compare(a, b) ((a) < (b) ? -1 : (a) > (b))
+#define KTIME_MAX INT64_MAX
 #define jiffies (now_ns / (NSEC_PER_SEC / HZ))
 #define usecs_to_jiffies(us) (((us) + 999) / 1000)
 #define jiffies_to_usecs(j) ((j) * 1000)
@@ -190,8 +206,14 @@ static u64 number_of(u64 packet)
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
 	return 1 + (z ^ z >> 31) % 2147483646ull;
 }
+/* Numbers of a queue that draws at each departure, before it is known for which packet: a hash of how many were drawn. */
+static u64 draws_seed, drawn;
+static u64 hash_of(u64 number, u64 seed);
 static u32 get_random_u32(void)
 {
+	if (draws_seed)
+		return (u32)(hash_of(++drawn, draws_seed) >> 32);
+
 	u64 next_x = (1403580 * x[1] + 810728 * (4294967087ull - x[0])) % 4294967087ull;
 	u64 next_y = (527612 * y[2] + 1370589 * (4294944443ull - y[0])) % 4294944443ull;
 
@@ -199,6 +221,7 @@ static u32 get_random_u32(void)
 	y[0] = y[1], y[1] = y[2], y[2] = next_y;
 	return (u32)(next_x > next_y ? next_x - next_y : next_x + 4294967087ull - next_y);
 }
+static inline u16 get_random_u16(void) { return (u16)(get_random_u32() >> 16); }
 static inline void get_random_bytes(void *to, int size)
 {
 	u64 number = (u64)get_random_u32() << 32;
@@ -211,12 +234,7 @@ static inline void get_random_bytes(void *to, int size)
 enum { INET_ECN_NOT_ECT, INET_ECN_ECT_1, INET_ECN_ECT_0, INET_ECN_CE, INET_ECN_MASK = 3 };
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86DD
-struct iphdr {
-	u8 tos;
-};
-struct ipv6hdr {
-	u8 tos;
-};
+#include "queues_headers.h"
 /* A packet of a router: no socket, no time of departure. */
 #define TCP_CLOSE 7
 enum { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
@@ -230,12 +248,13 @@ struct sock {
 #define skb_orphan(skb)
 #define smp_store_release(p, value) (*(p) = (value))
 struct sk_buff {
-	struct sk_buff *next;
+	struct sk_buff *next, *prev;
 	struct rb_node rbnode;
 	struct sock *sk;
 	void *dev;
 	u64 tstamp;
-	u32 len, truesize, flow, priority, number;
+	u32 len, truesize, flow, priority, number, mark, hash;
+	bool l4_hash;
 	struct iphdr ip;
 	char *end;
 	u64 cb[6];
@@ -280,13 +299,55 @@ static inline int INET_ECN_set_ce(struct sk_buff *skb)
 
 /* The hash that Roamlab's FQ-CoDel has; the seed is its first draw. */
 static u64 hash_seed;
-static u32 skb_get_hash(const struct sk_buff *skb)
+static u64 hash_of(u64 number, u64 seed)
 {
-	u64 z = (skb->flow ^ hash_seed) + 0x9e3779b97f4a7c15ull;
+	u64 z = (number ^ seed) + 0x9e3779b97f4a7c15ull;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return (u32)((z ^ z >> 31) >> 32);
+	return z ^ z >> 31;
+}
+static inline u32 skb_get_hash(const struct sk_buff *skb) { return (u32)(hash_of(skb->flow, hash_seed) >> 32); }
+
+/* The hash of a packet's source, or of its destination: the other one is 0. */
+struct flow_keys {
+	struct {
+		u32 addr_type;
+	} control;
+	struct {
+		u32 ip_proto;
+	} basic;
+	struct {
+		u32 flow_label;
+	} tags;
+	struct {
+		u32 keyid;
+	} keyid;
+	struct {
+		u32 ports;
+	} ports;
+	struct {
+		struct {
+			u32 src, dst;
+		} v4addrs;
+		struct {
+			u32 src, dst;
+		} v6addrs;
+	} addrs;
+};
+enum { FLOW_DISSECTOR_KEY_IPV4_ADDRS = 1, FLOW_DISSECTOR_KEY_IPV6_ADDRS, FLOW_DISSECTOR_F_STOP_AT_FLOW_LABEL };
+static inline void skb_flow_dissect_flow_keys(const struct sk_buff *skb, struct flow_keys *keys, int flags)
+{
+	memset(keys, 0, sizeof(*keys));
+	keys->control.addr_type = FLOW_DISSECTOR_KEY_IPV4_ADDRS;
+	keys->addrs.v4addrs.src = 1 + skb->flow / 2 % 7;
+	keys->addrs.v4addrs.dst = 101 + skb->flow % 3;
+}
+static inline u32 flow_hash_from_keys(struct flow_keys *keys)
+{
+	u64 source = keys->addrs.v4addrs.src;
+
+	return (u32)(hash_of(source ? 1ull << 32 | source : 2ull << 32 | keys->addrs.v4addrs.dst, hash_seed) >> 32);
 }
 
 /* A fate is written once, when a packet is lost or leaves. */

@@ -13,7 +13,7 @@ struct nla_policy {
 	u16 len, strict_start_type;
 	const void *range;
 };
-enum { NLA_U8 = 1, NLA_U32 };
+enum { NLA_U8 = 1, NLA_U32, NLA_U64, NLA_S32 };
 #define NLA_POLICY_MIN(kind, low) { .type = kind }
 #define NLA_POLICY_MAX(kind, high) { .type = kind }
 #define NLA_POLICY_RANGE(kind, low, high) { .type = kind }
@@ -28,6 +28,8 @@ struct nla_bitfield32 {
 #define nla_len(a) ((int)((a)->nla_len - sizeof(struct nlattr)))
 #define nla_attr_size(size) ((int)sizeof(struct nlattr) + (int)(size))
 #define nla_get_u32(a) (*(u32 *)nla_data(a))
+#define nla_get_s32(a) (*(s32 *)nla_data(a))
+#define nla_get_u64(a) (*(u64 *)nla_data(a))
 #define nla_get_u8(a) (*(u8 *)nla_data(a))
 #define nla_parse_nested_deprecated nla_parse_nested
 #define NL_SET_ERR_MSG(extack, text) fprintf(stderr, "%s\n", text)
@@ -58,6 +60,9 @@ struct gnet_stats_queue {
 #define nla_nest_cancel(skb, nest)
 #define nla_nest_end(skb, nest) 0
 #define nla_put_u32(skb, type, value) 0
+#define nla_put_s32(skb, type, value) 0
+#define nla_put_u64_64bit(skb, type, value, pad) 0
+#define NL_SET_ERR_MSG_ATTR(extack, a, text) NL_SET_ERR_MSG(extack, text)
 #define nla_put_u8(skb, type, value) 0
 #define nla_put_bitfield32(skb, type, value, selector) 0
 #define nla_put(skb, type, size, value) 0
@@ -307,7 +312,9 @@ static inline void qdisc_reset_queue(struct Qdisc *sch)
 struct qdisc_watchdog {
 	int none;
 };
+#define qdisc_watchdog_init(dog, sch)
 #define qdisc_watchdog_init_clockid(dog, sch, clock)
+#define qdisc_watchdog_schedule_ns(dog, at)
 #define qdisc_watchdog_cancel(dog)
 #define qdisc_watchdog_schedule_range_ns(dog, at, slack) abort()
 #define netdev_queue_numa_node_read(queue) 0
@@ -326,6 +333,7 @@ static struct Qdisc *made(struct Qdisc_ops *ops)
 	struct Qdisc *sch = calloc(1, sizeof(*sch) + ops->priv_size);
 
 	sch->ops = ops;
+	sch->handle = 1 << 16;
 	return sch;
 }
 #define qdisc_create_dflt(queue, ops, parent, extack) made_by_default(ops)

@@ -30,6 +30,8 @@ const OTHERS: &[&str] = &[
     "kind = 'fq-codel'\nlimit_bytes = '9 kB'\nspare_forwarded = true\nforwarded_at_full = 'push-out'",
     "kind = 'fq'\nlimit = '9 pkt'\nquantum = '300 B'\ninitial_quantum = '0 B'\nmark_above = '500 us'",
     "kind = 'fq'\nflow_limit = '3 pkt'\nquantum = '256 B'\ninitial_quantum = '600 B'\nrefill_delay = '1 ms'",
+    "kind = 'cake'\nlimit_bytes = '9 kB'\nrtt = '3 ms'\ntarget = '500 us'\ntins = 'besteffort'",
+    "kind = 'cake'\nlimit_bytes = '20 kB'\nrtt = '1 ms'\ntarget = '100 us'\ntins = 'precedence'\nisolation = 'dual-dsthost'",
     "kind = 'pie'\nlimit = '60 pkt'\ntarget = '1 ms'\nupdate_interval = '1 ms'\nmax_burst = '0 ms'\nmark_ecn = true",
     "kind = 'pie'\nrules = 'linux'\nalpha = 50.0\nbeta = 500.0\nmax_burst = '0 ms'\nderandomise = false",
     "kind = 'dualpi2'\nlimit = '60 pkt'\nalpha = 20.0\nbeta = 200.0\ntarget = '1 ms'",
