@@ -14,7 +14,7 @@ BASE = rl.load(ROOT / "examples/busy-cell.toml")
     ("field", "value", "nearest", "section"),
     [
         ("cells.bs2.queue", {"kind": "ared"}, "`red`", "queues"),
-        ("cells.bs2.queue", {"kind": "cake"}, "`fq-codel`", "queues"),
+        ("cells.bs2.queue", {"kind": "sfq"}, "`fq-codel`", "queues"),
         ("flows.download.transport.variant", "bbr2", "`bbr3`", "transports"),
         ("flows.download.transport", {"kind": "http3"}, "`quic`", "transports"),
         ("mobility", {"kind": "pmipv6"}, "`hawaii`", "mobility-protocols"),

@@ -272,6 +272,14 @@ impl PacketPool {
         Some(outer)
     }
 
+    /// Source and destination of the innermost header of a packet.
+    pub fn ends(&self, id: &PacketId) -> (Addr, Addr) {
+        let packet = &self[id];
+        let is_covered = packet.tunnels > 0;
+        let header = if is_covered { &self.sides[packet.side as usize].covered[0] } else { &packet.header };
+        (header.src, header.dst)
+    }
+
     /// The headers that a packet wears, the outermost first.
     pub fn headers(&self, id: &PacketId) -> Vec<IpHeader> {
         let packet = &self[id];

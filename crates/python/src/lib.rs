@@ -90,7 +90,7 @@ fn build_hash() -> &'static str {
     env!("ROAMLAB_BUILD_HASH")
 }
 
-/// What becomes of arrivals (arrays of times in ns, sizes in bytes, flows, ECN bits) in a queue, given as JSON, before a link
+/// What becomes of arrivals (arrays of times in ns, sizes in bytes, flows, ToS octets) in a queue, given as JSON, before a link
 /// whose rates are given by times in ns and bit/s: arrays of the times at which packets left the queue, and of 0 (served), 1
 /// (marked) or 2 (dropped).
 #[pyfunction]

@@ -8,7 +8,7 @@ use roamlab_packet::{FlowId, Tos};
 use roamlab_qdisc::replay::{Arrival, replay};
 use roamlab_qdisc::{Parameters, QueueSpec};
 
-/// Arrivals: times in ns, sizes in bytes, flows, ECN bits.
+/// Arrivals: times in ns, sizes in bytes, flows, ToS octets.
 pub type Arrivals<'py> = (
     PyReadonlyArray1<'py, u64>,
     PyReadonlyArray1<'py, u32>,
@@ -47,20 +47,20 @@ pub fn replayed<'py>(
     Ok((times.into_pyarray(py), fates.into_pyarray(py)))
 }
 
-fn checked_arrivals((times, sizes, flows, ecn): &Arrivals<'_>) -> Option<Vec<Arrival>> {
+fn checked_arrivals((times, sizes, flows, tos): &Arrivals<'_>) -> Option<Vec<Arrival>> {
     let (times, sizes) = (times.as_slice().ok()?, sizes.as_slice().ok()?);
-    let (flows, ecn) = (flows.as_slice().ok()?, ecn.as_slice().ok()?);
-    let is_one_length = [sizes.len(), flows.len(), ecn.len()].iter().all(|length| *length == times.len());
+    let (flows, tos) = (flows.as_slice().ok()?, tos.as_slice().ok()?);
+    let is_one_length = [sizes.len(), flows.len(), tos.len()].iter().all(|length| *length == times.len());
     let are_packets =
         sizes.iter().all(|size| *size > 0) && flows.iter().all(|flow| FlowId(*flow) != FlowId::CONTROL);
     if !is_one_length || !are_packets || !times.is_sorted() {
         return None;
     }
-    let arrivals = times.iter().zip(sizes).zip(flows).zip(ecn).map(|(((at, size), flow), ecn)| Arrival {
+    let arrivals = times.iter().zip(sizes).zip(flows).zip(tos).map(|(((at, size), flow), tos)| Arrival {
         at: Time::from_nanos(*at),
         size: Bytes(u64::from(*size)),
         flow: *flow,
-        ecn: Tos(*ecn).ecn(),
+        tos: Tos(*tos),
     });
     Some(arrivals.collect())
 }

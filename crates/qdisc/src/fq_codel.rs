@@ -7,6 +7,7 @@
 mod flow;
 
 use crate::codel::{Law, validate_interval};
+use crate::flow_hash::FlowHash;
 use crate::forwarded::{PushOut, exempting_params, validate_mark};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
 use flow::{Flow, Flows};
@@ -167,8 +168,7 @@ impl QueueDisc for FqCodel {
 
     /// One draw seeds the hash.
     fn new(params: &Params, mut rng: Rng) -> FqCodel {
-        let seed = (rng.uniform() * (1_u64 << 53) as f64) as u64;
-        let flows = Flows::new(params.queues, seed, params.mark);
+        let flows = Flows::new(params.queues, FlowHash::new(&mut rng), params.mark);
         let (new, old) = (VecDeque::new(), VecDeque::new());
         let (came_at_rest, sojourn) = (None, Duration::ZERO);
         FqCodel { params: params.clone(), law: params.law(), flows, new, old, came_at_rest, sojourn }

@@ -5,9 +5,11 @@
 //! struct that implements [`QueueDisc`], its `mod` line and its row.
 
 pub mod blue;
+pub mod cake;
 pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
+pub mod fq;
 pub mod fq_codel;
 pub mod head_drop;
 pub mod linux_red;
@@ -20,6 +22,7 @@ pub mod rlc;
 
 mod drop_probability;
 mod fifo;
+mod flow_hash;
 mod forwarded;
 mod rules;
 mod timed;
@@ -408,8 +411,10 @@ queue_disciplines! {
     "head-drop" => head_drop::HeadDrop,
     "rlc" => rlc::Rlc,
     "pie" => pie::Pie,
+    "fq" => fq::Fq,
     "fq-codel" => fq_codel::FqCodel,
     "dualpi2" => dualpi2::DualPi2,
+    "cake" => cake::Cake,
 }
 
 impl<'de> Deserialize<'de> for QueueSpec {

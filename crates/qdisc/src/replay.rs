@@ -16,8 +16,8 @@ pub struct Arrival {
     pub size: Bytes,
     /// Its flow.
     pub flow: u32,
-    /// Its ECN bits.
-    pub ecn: Ecn,
+    /// Its ToS octet.
+    pub tos: Tos,
 }
 
 /// What became of a packet.
@@ -107,7 +107,8 @@ impl<'a> Replay<'a> {
     }
 
     fn arrive(&mut self, arrival: &Arrival) {
-        let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos(0).with_ecn(arrival.ecn));
+        let (source, destination) = ends_of(arrival.flow);
+        let header = IpHeader::new(source, destination, arrival.tos);
         let body = Body::Udp(UdpHeader::default());
         let new = Packet::make(FlowId(arrival.flow), header, arrival.size, arrival.at, body);
         let packet = self.pool.create(new);
@@ -144,7 +145,7 @@ impl<'a> Replay<'a> {
     fn send(&mut self, packet: PacketId) {
         let number = self.number(&packet);
         let ecn = self.pool[&packet].header.tos.ecn();
-        let is_new_mark = ecn == Ecn::Ce && self.arrivals[number].ecn != Ecn::Ce;
+        let is_new_mark = ecn == Ecn::Ce && self.arrivals[number].tos.ecn() != Ecn::Ce;
         let fate = if is_new_mark { Fate::Marked } else { Fate::Served };
         self.ends[number] = End { at: self.now, fate };
         let bit_nanoseconds = u128::from(self.pool[&packet].wire_size().0) * 8_000_000_000;
@@ -162,6 +163,11 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// The hosts of a flow: seven sources with two flows in turn, and three destinations with one.
+fn ends_of(flow: u32) -> (Addr, Addr) {
+    (Addr::node(1 + flow / 2 % 7), Addr::node(101 + flow % 3))
+}
+
 /// The seed of a packet's random numbers, by SplitMix64: 1 to 2^31 − 2.
 fn number_of(seed: u64, packet: u64) -> u64 {
     let mixed = seed.wrapping_add(packet.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -177,7 +183,7 @@ mod tests {
     use roamlab_engine::Packets;
 
     fn arrival(micros: u64, ecn: Ecn) -> Arrival {
-        Arrival { at: Time::from_nanos(micros * 1000), size: Bytes(1500), flow: 1, ecn }
+        Arrival { at: Time::from_nanos(micros * 1000), size: Bytes(1500), flow: 1, tos: Tos(0).with_ecn(ecn) }
     }
 
     /// 1 ms for 1500 B until 2 ms, then 2 ms.

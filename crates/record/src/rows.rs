@@ -108,8 +108,8 @@ long_table! {
         /// waiting packets with the mark of forwarded ones (queues with a parameter `mark`: that one, others: any code
         /// point except 0); packets - forwarded is M-RED's q_size_np
         forwarded: u32,
-        /// how long the packet that left last had waited, where the discipline measures it (CoDel, FQ-CoDel, PIE, DualPI2,
-        /// rlc), or 0
+        /// how long the packet that left last had waited, where the discipline measures it (CoDel, FQ-CoDel, fq, PIE,
+        /// DualPI2, CAKE, rlc), or 0
         sojourn_ns: u64,
         /// probability of marking the next packet of DualPI2's low-latency queue (p_CL), or 0
         coupled: f64,

@@ -46,7 +46,7 @@ app = { kind = "cbr", rate = "3 Mbit/s", packet = "1000 B", start = "100 ms" }
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 
 /// Disciplines whose rows have the time in the queue, and one whose rows have not.
-const KINDS: [&str; 6] = ["codel", "pie", "fq-codel", "dualpi2", "rlc", "head-drop"];
+const KINDS: [&str; 8] = ["codel", "pie", "fq-codel", "dualpi2", "rlc", "head-drop", "fq", "cake"];
 
 fn run(queue: &str) -> Vec<Table> {
     results(&SCENARIO.replace("QUEUE", queue), DRAW)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from roamlab.against.qdiscs import Programs
 
+NAMES = [queue.name for queue in QUEUES]
+"""Of all queues that are compared."""
+
 FILE = Path(__file__).parent / "linux-6.12-queues.xz"
 """The recorded fates of the package."""
 
@@ -51,15 +54,30 @@ def kernel_fates(programs: Programs, queue: Queue, pattern: Pattern, packets: in
     return fates_of(arrivals, *programs.run(queue, arrivals, SEED))
 
 
-def record(programs: Programs, packets: int, tell: Callable[[int, int], None]) -> Recording:
-    """Run each queue of the kernel under all patterns; `tell` gets how many runs are done, and of how many."""
-    wanted = [(queue, pattern) for queue in QUEUES if programs.has(queue) for pattern in PATTERNS]
+def record(
+    programs: Programs, packets: int, tell: Callable[[int, int], None], names: list[str] | None = None
+) -> Recording:
+    """Run queues of the kernel under all patterns, all that have a source or those with these names.
+
+    `tell` gets how many runs are done, and of how many. Raises `RoamlabError` if a named one has no source.
+    """
+    queues = [queue for queue in QUEUES if programs.has(queue)] if names is None else [*map(_queue, names)]
+    wanted = [(queue, pattern) for queue in queues for pattern in PATTERNS]
     runs = {}
     for done, (queue, pattern) in enumerate(wanted):
         tell(done, len(wanted))
-        runs[queue.kind, pattern.name] = kernel_fates(programs, queue, pattern, packets)
+        runs[queue.name, pattern.name] = kernel_fates(programs, queue, pattern, packets)
+    return Recording({queue.name: programs.origin(queue) for queue in queues}, packets, runs)
+
+
+def joined(old: Recording, new: Recording) -> Recording:
+    """A recording with the queues of both, those of the new one if both have it."""
+    origins, runs = old.origins | new.origins, old.runs | new.runs
+    known = [queue.name for queue in QUEUES if queue.name in origins]
     return Recording(
-        {queue.kind: programs.origin(queue) for queue in QUEUES if programs.has(queue)}, packets, runs
+        {name: origins[name] for name in known},
+        new.packets,
+        {(name, pattern.name): runs[name, pattern.name] for name in known for pattern in PATTERNS},
     )
 
 
@@ -164,13 +182,13 @@ def repeat(programs: Programs, recording: Recording, kinds: list[str], every: in
     chosen = [(queue, pattern) for queue in queues for pattern in PATTERNS[::every]]
     for queue, pattern in chosen:
         again = kernel_fates(programs, queue, pattern, recording.packets)
-        recorded = recording.runs[queue.kind, pattern.name]
+        recorded = recording.runs[queue.name, pattern.name]
         if again.ends != recorded.ends or not np.array_equal(again.fates, recorded.fates):
             raise RoamlabError(
-                f"{queue.kind}: the kernel's queue differs from its recording under {pattern.name}"
+                f"{queue.name}: the kernel's queue differs from its recording under {pattern.name}"
             )
     return len(chosen)
 
 
-def _queue(kind: str) -> Queue:
-    return next(queue for queue in QUEUES if queue.kind == kind)
+def _queue(name: str) -> Queue:
+    return next(queue for queue in QUEUES if queue.name == name)

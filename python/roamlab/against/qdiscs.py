@@ -24,15 +24,23 @@ VERSION = "6.12"
 PROGRAM = Path(__file__).parent / "queues.c"
 
 _FIFO = "net/sched/sch_fifo.c"
+_TREES = "lib/rbtree.c"
 _HEADERS = (
     "net/codel.h",
     "net/codel_impl.h",
     "net/codel_qdisc.h",
     "net/pie.h",
     "net/red.h",
+    "linux/hash.h",
     "linux/pkt_sched.h",
+    "linux/rbtree.h",
+    "linux/rbtree_augmented.h",
+    "linux/rbtree_types.h",
 )
 """The headers of the kernel that are taken as they are. All others are empty: `queues.c` has what is used of them."""
+
+_OF_PROGRAM = ("linux/pkt_sched.h", "linux/rbtree_types.h")
+"""The headers that `queues.c` itself includes."""
 
 _INCLUDED = re.compile(r"^\s*#include <([\w/.-]+)>", re.MULTILINE)
 
@@ -40,7 +48,7 @@ _INCLUDED = re.compile(r"^\s*#include <([\w/.-]+)>", re.MULTILINE)
 def unpacked() -> Path:
     """The folder of the kernel's files in the cache; it may not exist yet."""
     release = re.sub(r"[^\w.+-]", "_", build.release(VERSION)) or "unknown"
-    return cache.root() / f"sources-{VERSION}-{release}"
+    return cache.root() / f"files-{VERSION}-{release}"
 
 
 def _unpack() -> Path:
@@ -52,6 +60,7 @@ def _unpack() -> Path:
         with tempfile.TemporaryDirectory(prefix="unpacking-", dir=folder.parent) as place:
             command = ["tar", "-xJf", str(tarball), "-C", place, "--strip-components=1", "--wildcards"]
             wanted = ["*/net/sched/sch_*.c", "*/include/net/*.h", "*/include/uapi/linux/pkt_sched.h"]
+            wanted += [f"*/{_TREES}", "*/include/linux/rbtree*.h", "*/include/linux/hash.h"]
             subprocess.run([*command, "--exclude=*/tools/*", *wanted], check=True)
             Path(place).rename(folder)
             Path(place).mkdir()
@@ -112,7 +121,7 @@ class Programs:
         program = self._made.get(queue.source) or self._compile(queue)
         count = len(arrivals.times_ns)
         words = [queue.qdisc, str(seed), str(queue.lead_ms * 1_000_000), str(count), str(len(arrivals.rates))]
-        arrays = [arrivals.times_ns, arrivals.sizes, arrivals.flows, arrivals.ecn]
+        arrays = [arrivals.times_ns, arrivals.sizes, arrivals.flows, queue.octets(arrivals)]
         arrays += [np.array(column, np.uint64) for column in zip(*arrivals.rates, strict=True)]
         data = b"".join(array.tobytes() for array in arrays)
         done = subprocess.run(
@@ -127,17 +136,19 @@ class Programs:
         )
 
     def _compile(self, queue: Queue) -> Path:
-        source, fifo = self._sources.find(queue.source), self._sources.find(_FIFO)
-        if source is None or fifo is None:
+        source, fifo, trees = map(self._sources.find, (queue.source, _FIFO, _TREES))
+        if source is None or fifo is None or trees is None:
             raise RoamlabError(
                 f"Linux {VERSION} has no {queue.source}\n  help: name a tree of Linux that has it with --tree"
             )
         headers = self._folder / "headers" / queue.source
-        self._write_headers(
-            headers, [fifo.read_text("utf-8"), source.read_text("utf-8"), "#include <linux/pkt_sched.h>"]
-        )
+        text = source.read_text("utf-8")
+        has_trees = "linux/rbtree.h" in text
+        texts = [fifo.read_text("utf-8"), text, *([trees.read_text("utf-8")] if has_trees else [])]
+        self._write_headers(headers, [*texts, *(f"#include <{name}>" for name in _OF_PROGRAM)])
         program = self._folder / f"{Path(queue.source).stem}"
         own = [] if source == fifo else [f'-DDISCIPLINE="{source}"']
+        own += [f'-DTREES="{trees}"'] if has_trees else []
         command = [
             "gcc",
             "-O2",

@@ -24,6 +24,8 @@ _DELAY = ["the last packet had waited {sojourn_ns}", "target {target}"]
 DISCIPLINES: dict[str, tuple[str, list[str]]] = {
     "codel": ("CoDel", _DELAY),
     "fq-codel": ("FQ-CoDel", _DELAY),
+    "cake": ("CAKE", _DELAY),
+    "fq": ("fq", [_DELAY[0], "marks above {mark_above}"]),
     "pie": ("PIE", ["probability {probability}", *_DELAY]),
     "dualpi2": (
         "DualPI2",

@@ -55,7 +55,8 @@ def command(
     What the kernel does is recorded. --live repeats some of it and fails if that differs from the recording; it needs
     a kernel (`roamlab kernel build`), and for queues its source package.
 
-    Queues get the same arrivals and random numbers, in twenty patterns.
+    Queues get the same arrivals and random numbers, in twenty patterns. With --record and --queue the others stay as
+    they are recorded.
     """
     if queues or queue:
         _refuse(context, ("cases", "seed"), "of TCP alone")
@@ -126,7 +127,9 @@ def _check_queues(
 
     if record is not None:
         with Programs(tree) as programs:
-            fates.write(fates.record(programs, PACKETS, _Progress()), record)
+            chosen = _kinds(queue, fates.NAMES) if queue else None
+            made = fates.record(programs, PACKETS, _Progress(), chosen)
+        fates.write(fates.joined(fates.read(recorded or fates.FILE), made) if queue else made, record)
         say(f"recorded: {record}")
         return
     found = fates.read(recorded or fates.FILE)
@@ -152,7 +155,7 @@ def _kinds(queue: str | None, known: list[str]) -> list[str]:
         return known
     if queue not in known:
         raise click.BadParameter(
-            f"{queue} is not recorded: write one of {', '.join(known)}", param_hint="--queue"
+            f"there is no {queue}: write one of {', '.join(known)}", param_hint="--queue"
         )
     return [queue]
 

@@ -3,6 +3,7 @@
 use super::{FlowId, PacketId, PacketPool};
 use crate::Matching;
 use crate::codel::Control;
+use crate::flow_hash::FlowHash;
 use crate::timed::Timed;
 use roamlab_packet::Dscp;
 
@@ -22,7 +23,7 @@ pub(super) struct Flow {
 /// All queues, and what waits in them.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
-    seed: u64,
+    hash: FlowHash,
     mark: Dscp,
     /// The place of each queue in `made`; `NONE`: it is not made.
     places: Box<[u32]>,
@@ -34,15 +35,15 @@ pub(super) struct Flows {
 const NONE: u32 = u32::MAX;
 
 impl Flows {
-    pub(super) fn new(queues: u32, seed: u64, mark: Dscp) -> Flows {
+    pub(super) fn new(queues: u32, hash: FlowHash, mark: Dscp) -> Flows {
         let places = vec![NONE; queues.max(1) as usize].into_boxed_slice();
-        Flows { seed, mark, places, made: Vec::new(), packets: 0, bytes: 0 }
+        Flows { hash, mark, places, made: Vec::new(), packets: 0, bytes: 0 }
     }
 
     /// The place of a flow's queue.
     #[inline(always)]
     pub(super) fn place_of(&mut self, flow: FlowId) -> u32 {
-        let queue = scaled(mixed(u64::from(flow.0) ^ self.seed), self.places.len());
+        let queue = scaled(self.hash.of(flow.0.into()), self.places.len());
         match self.places[queue] {
             NONE => self.make(queue),
             place => place,
@@ -99,13 +100,4 @@ impl Flows {
 #[inline(always)]
 fn scaled(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> 64) as usize
-}
-
-/// SplitMix64's output function (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
-#[inline(always)]
-fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }

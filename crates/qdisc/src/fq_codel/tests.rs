@@ -196,7 +196,7 @@ fn an_overflow_takes_at_most_a_batch() {
 #[test]
 fn the_hash_has_a_seed() {
     let place = |seed| {
-        let mut flows = Flows::new(1024, seed, roamlab_packet::Dscp::FORWARDED);
+        let mut flows = Flows::new(1024, FlowHash::with_seed(seed), roamlab_packet::Dscp::FORWARDED);
         let places: Vec<_> = (0..50).map(|flow| flows.place_of(FlowId(flow))).collect();
         (places, flows.place_of(FlowId(3)))
     };
@@ -212,7 +212,7 @@ fn the_hash_has_a_seed() {
     );
     // Two flows share a queue of two with the chance of one half, by the seed.
     let shared = (0..1000).filter(|seed| {
-        let mut flows = Flows::new(2, *seed, roamlab_packet::Dscp::FORWARDED);
+        let mut flows = Flows::new(2, FlowHash::with_seed(*seed), roamlab_packet::Dscp::FORWARDED);
         flows.place_of(FlowId(1)) == flows.place_of(FlowId(2))
     });
     let shared = shared.count();
