@@ -16,6 +16,7 @@ from roamlab.causes.stalls import Stall
 _SPECS: dict[str, dict[str, Any]] = {
     "codel": {"limit": "1000 pkt", "target": "5 ms"},
     "fq-codel": {"limit": "10240 pkt", "target": "5 ms"},
+    "fq": {"limit": "10000 pkt", "mark_above": "30 ms"},
     "pie": {"limit": "1000 pkt", "target": "15 ms"},
     "dualpi2": {"limit": "10000 pkt", "target": "15 ms"},
     "red": {"limit": "60 pkt", "min_threshold": "10 pkt", "max_threshold": "30 pkt"},
@@ -26,6 +27,7 @@ _SPECS: dict[str, dict[str, Any]] = {
 _SAID = {
     "codel": "CoDel at {}: the last packet had waited 23.46 ms, target 5 ms",
     "fq-codel": "FQ-CoDel at {}: the last packet had waited 23.46 ms, target 5 ms",
+    "fq": "fq at {}: the last packet had waited 23.46 ms, marks above 30 ms",
     "pie": "PIE at {}: probability 3.13 %, the last packet had waited 23.46 ms, target 15 ms",
     "dualpi2": "DualPI2 at {}: probability 3.13 %, of the low-latency queue 35.36 %, the last packet had waited "
     "23.46 ms, target 15 ms",

@@ -160,6 +160,7 @@ impl Congestion {
         }
         let cwnd = self.window.cwnd();
         let loss = LossEvent {
+            found: None,
             now,
             kind: if persistent { Loss::Timeout } else { Loss::DupAcks },
             in_use: cwnd,

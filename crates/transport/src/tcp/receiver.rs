@@ -421,9 +421,9 @@ impl TcpReceiver {
 
     /// Whether what is in the buffer leaves room for the window that was offered last, and whether it takes more than half.
     fn room(&self) -> [bool; 2] {
-        self.autotuning
-            .as_ref()
-            .map_or([true, false], |tuning| [tuning.keeps_window(), tuning.is_half_full()])
+        self.autotuning.as_ref().map_or([true, false], |tuning| {
+            [tuning.keeps_window(self.shift.unwrap_or(0)), tuning.is_half_full()]
+        })
     }
 
     /// What has been received, the segment `seq` as the last one, and taken by the application.

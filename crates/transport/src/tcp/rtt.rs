@@ -43,11 +43,19 @@ pub(crate) struct RttEstimator {
     has_sample: bool,
 }
 
-/// When what is echoed was sent, as far as whole milliseconds of timestamps say that (`tcp_rtt_tsopt_us`).
+/// A timestamp: whole milliseconds (TCP_TS_HZ).
+pub(super) fn stamp(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+/// The round-trip time as far as timestamps say it (`tcp_rtt_tsopt_us`).
+pub(super) fn stamps_between(sent: Time, now: Time) -> Duration {
+    Duration::from_millis(stamp(now).saturating_sub(stamp(sent)).max(1))
+}
+
+/// When what is echoed was sent, by its timestamp.
 fn in_stamps(sent: Time, now: Time) -> Time {
-    let stamp = |time: Time| time.as_nanos() / 1_000_000;
-    let span = Duration::from_millis(stamp(now).saturating_sub(stamp(sent)).max(1));
-    Time::ZERO + now.since(Time::ZERO).saturating_sub(span)
+    Time::ZERO + now.since(Time::ZERO).saturating_sub(stamps_between(sent, now))
 }
 
 #[derive(Clone, Debug)]

@@ -204,6 +204,15 @@ impl SendBuffer {
         pushed
     }
 
+    /// The packet that was sent with this segment in it ends `at` the latest, and what follows is another one
+    /// (`tcp_fragment`).
+    pub fn split(&mut self, seq: u32, at: u32) {
+        let place = self.sent.partition_point(|&end| end <= seq);
+        if self.sent.get(place).is_some_and(|&end| end > at) {
+            self.sent.insert(place, at);
+        }
+    }
+
     /// Blocks report what the receiver holds: packets of it are joined, and where a block ends a packet does
     /// (`tcp_shift_skb_data`, `tcp_match_skb_to_sack`).
     pub fn join(&mut self, una: u32, start: u32, end: u32) {
@@ -297,6 +306,20 @@ mod tests {
         assert_eq!(buffer.sent, [3, 4, 8, 9, 11], "4 to 7 are one, and end packets on both sides");
         buffer.join(1, 4, 11);
         assert_eq!(buffer.sent, [3, 4, 11]);
+    }
+
+    #[test]
+    fn a_packet_that_goes_out_again_in_part_is_two() {
+        let mut buffer = buffer(2);
+        buffer.sent = [3, 5, 9].into();
+        buffer.split(1, 2);
+        assert_eq!(buffer.sent, [2, 3, 5, 9], "one of two segments");
+        buffer.split(3, 5);
+        buffer.split(3, 6);
+        assert_eq!(buffer.sent, [2, 3, 5, 9], "all of a packet, and no more");
+        let before = buffer.queued(1);
+        buffer.split(5, 7);
+        assert_eq!((buffer.sent.clone(), buffer.queued(1) - before), ([2, 3, 5, 7, 9].into(), 832));
     }
 
     #[test]

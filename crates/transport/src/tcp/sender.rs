@@ -159,7 +159,8 @@ impl TcpSender {
         if echoes {
             state.ecn_echo(header.ack, now);
         }
-        let recorded = state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &header.sacks, now));
+        let stamp = state.stamp(now);
+        let recorded = state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &header.sacks, stamp));
         state.delivered = Some(recorded.unwrap_or_default());
         if state.is_of_old_path(header.ack) {
             state.forget_measurement();

@@ -14,10 +14,13 @@
 mod fixed;
 mod max_filter;
 mod parts;
+mod policer;
 mod window;
 
 use crate::spec::SpecError;
-use crate::tcp::cc::{AckEvent, Algorithm, Found, Loss, LossEvent, NewPath, RecoveryStep, Undo, Window};
+use crate::tcp::cc::{
+    AckEvent, Algorithm, Found, Loss, LossEvent, NewPath, RecoveryStep, SsthreshRule, Undo, Window,
+};
 use crate::tcp::delivery_rate::DeliveryRate;
 pub(super) use max_filter::{MaxFilter, TwoSlots};
 pub(super) use parts::{AckEpoch, FullPipe, MARGIN, NOMINAL_RTT, PriorWindow, mixed};
@@ -71,14 +74,7 @@ const INITIAL_WINDOW: f64 = 10.0;
 const SMALL_RATE: f64 = 1_200_000.0;
 /// Excess ACKs: rounds of a half of the filter, and the longest time that they are for.
 const EXCESS_ROUNDS: u32 = 5;
-const EXCESS_TIME: f64 = 0.1;
-/// The policer: rounds of an interval, share of losses, likeness of two rates, and rounds of its use.
-const POLICER_ROUNDS: u32 = 4;
-const POLICER_LOSS: f64 = 50.0 / 256.0;
-const POLICER_RATIO: f64 = 0.125;
-const POLICER_DIFFERENCE: f64 = 4000.0;
-const POLICER_USE: u32 = 48;
-
+const EXCESS_TIME: Duration = Duration::from_millis(100);
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Mode {
     Startup,
@@ -94,6 +90,8 @@ enum Recovery {
     /// A loss was found; the ACK that reported it is yet to be dealt with.
     Begins,
     Runs,
+    /// The retransmission timer went off.
+    Timeout,
 }
 
 /// The long-term rate, if a policer seems to set it.
@@ -129,6 +127,8 @@ pub(crate) struct Bbr {
     /// Segments delivered, and sent again, so far.
     delivered: u32,
     lost: u32,
+    /// When something was delivered last (`delivered_mstamp`).
+    delivered_at: Time,
     cycle_index: usize,
     cycle_start: Time,
     pacing_gain: f64,
@@ -181,6 +181,7 @@ impl Bbr {
             round_start: false,
             delivered: 0,
             lost: 0,
+            delivered_at: Time::ZERO,
             cycle_index: 0,
             cycle_start: Time::ZERO,
             pacing_gain: HIGH_GAIN,
@@ -250,10 +251,18 @@ impl Algorithm for Bbr {
     /// `bbr_main`.
     fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.segment = ack.segment;
-        let with_found = self.with_found(ack);
+        let found = ack.found.filter(|_| self.params.as_linux);
+        let with_found = found.map(|Found { in_flight, lost, rtt, .. }| {
+            let now = Time::ZERO + Duration::from_micros(fixed::micros(ack.now.since(Time::ZERO)));
+            AckEvent { now, in_flight, lost, rtt, ..*ack }
+        });
         let ack = with_found.as_ref().unwrap_or(ack);
-        self.lost += ack.lost;
-        let rate = ack.rate.filter(|rate| self.min_rtt.is_none_or(|shortest| rate.interval >= shortest));
+        self.lost = found.map_or(self.lost + ack.lost, |found| found.all_lost);
+        if ack.acked > 0 {
+            self.delivered_at = ack.now;
+        }
+        let shortest = found.map(|found| found.min_rtt).or(self.min_rtt);
+        let rate = ack.rate.filter(|rate| shortest.is_none_or(|shortest| rate.interval >= shortest));
         match ack.rate {
             Some(rate) => self.delivered = rate.prior_delivered + rate.delivered,
             None => self.delivered += ack.acked,
@@ -269,27 +278,38 @@ impl Algorithm for Bbr {
         window.limits_itself = self.mode == Mode::ProbeRtt;
     }
 
-    /// The window follows with the ACK at hand. An echo of congestion changes nothing.
+    /// The window follows with the ACK at hand. An echo of congestion changes nothing. To the kernel a recovery that begins with
+    /// the ACK that ends another one is the same (`prev_ca_state`), and a tail that a probe has repaired begins none.
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
-        if loss.kind != Loss::Echo {
-            self.save_cwnd(window);
+        if loss.kind == Loss::Echo {
+            return;
+        }
+        self.save_cwnd(window);
+        let goes_on = loss.kind == Loss::Tail || self.recovery == Recovery::Runs;
+        if !(self.params.as_linux && loss.found.is_some() && goes_on) {
             self.recovery = Recovery::Begins;
         }
     }
 
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
-        self.save_cwnd(window);
-        self.recovery = Recovery::Runs;
+        let found = loss.found.filter(|_| self.params.as_linux);
+        if found.is_none() || loss.ssthresh != SsthreshRule::Keep {
+            self.save_cwnd(window);
+        }
+        self.lost = found.map_or(self.lost, |found| found.all_lost);
+        self.recovery = Recovery::Timeout;
         self.full_pipe.rate = 0.0;
         self.round_start = true; // as the end of a round
-        self.sample_policer(true, false, loss.now, 0);
+        self.sample_policer(true, false, loss.now);
         window.cwnd = 1.0;
     }
 
     fn on_undo(&mut self, window: &mut Window, _undo: &Undo) {
         self.full_pipe = FullPipe::default();
         self.policer = Policer::default();
-        self.leave_recovery(window);
+        if !self.params.as_linux {
+            self.leave_recovery(window); // in Linux only what else the ACK at hand does (`bbr_undo_cwnd`)
+        }
     }
 
     /// The kernel's window after idle is that before.
@@ -328,12 +348,6 @@ impl Algorithm for Bbr {
 }
 
 impl Bbr {
-    /// The event with what Linux's loss recovery has found; `None`: it has found nothing, or does not count.
-    fn with_found(&self, ack: &AckEvent) -> Option<AckEvent> {
-        let Found { in_flight, lost } = ack.found.filter(|_| self.params.as_linux)?;
-        Some(AckEvent { in_flight, lost, ..*ack })
-    }
-
     /// The estimated rate.
     fn rate(&self) -> f64 {
         if self.policer.uses { self.policer.rate } else { self.max_rate.get() }
@@ -362,64 +376,11 @@ impl Bbr {
             self.round_start = true;
             self.conserves = false;
         }
-        self.sample_policer(ack.lost > 0, rate.app_limited, ack.now, ack.segment);
+        self.sample_policer(ack.lost > 0, rate.app_limited, ack.now);
         let measured = self.measured(rate.delivered, rate.interval);
         if !rate.app_limited || measured >= self.max_rate.get() {
             self.max_rate.update(RATE_ROUNDS, self.rounds, measured);
         }
-    }
-
-    /// `bbr_lt_bw_sampling`: is the rate that of a policer?
-    fn sample_policer(&mut self, lost: bool, app_limited: bool, now: Time, segment: u32) {
-        if self.policer.uses {
-            self.policer.rounds += u32::from(self.mode == Mode::ProbeBw && self.round_start);
-            if self.policer.rounds >= POLICER_USE {
-                self.policer = Policer::default();
-                self.enter_probe_bw(now);
-            }
-            return;
-        }
-        if !self.policer.samples {
-            if !lost {
-                return;
-            }
-            self.begin_interval(now);
-            self.policer.samples = true;
-        }
-        if app_limited {
-            self.policer = Policer::default();
-            return;
-        }
-        self.policer.rounds += u32::from(self.round_start);
-        if self.policer.rounds < POLICER_ROUNDS {
-            return;
-        }
-        if self.policer.rounds > 4 * POLICER_ROUNDS {
-            self.policer = Policer::default(); // too long
-            return;
-        }
-        let delivered = f64::from(self.delivered - self.policer.delivered);
-        let losses = f64::from(self.lost - self.policer.lost);
-        let span = now.since(self.policer.since);
-        if !lost || delivered == 0.0 || losses < POLICER_LOSS * delivered || span < Duration::from_millis(1) {
-            return;
-        }
-        let (rate, before) = (self.measured(delivered as u32, span), self.policer.rate);
-        let difference = (rate - before).abs();
-        let is_like = difference <= POLICER_RATIO * before
-            || difference * 8.0 * f64::from(segment) * MARGIN <= POLICER_DIFFERENCE;
-        if before > 0.0 && is_like {
-            self.policer = Policer { uses: true, rate: (rate + before) / 2.0, ..Policer::default() };
-        } else {
-            self.begin_interval(now);
-            self.policer.rate = rate;
-        }
-    }
-
-    fn begin_interval(&mut self, now: Time) {
-        let Policer { samples, rate, .. } = self.policer;
-        let (delivered, lost) = (self.delivered, self.lost);
-        self.policer = Policer { samples, rate, since: now, delivered, lost, ..Policer::default() };
     }
 
     /// `bbr_update_ack_aggregation`: how many more ACKs come together than the rate lets expect.
@@ -434,7 +395,8 @@ impl Bbr {
                 self.excess.advance();
             }
         }
-        let excess = self.epoch.excess(ack, self.rate());
+        let expected = self.expected(ack.now.since(self.epoch.start));
+        let excess = self.epoch.excess(ack, expected);
         self.excess.note(excess.min(window.cwnd as u32));
     }
 
@@ -443,7 +405,8 @@ impl Bbr {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let is_full_length = ack.now.since(self.cycle_start) > self.min_rtt.unwrap_or_default();
+        let at = if self.params.as_linux { self.delivered_at } else { ack.now };
+        let is_full_length = at.since(self.cycle_start) > self.min_rtt.unwrap_or_default();
         let lost = if self.params.as_linux { ack.lost } else { 0 };
         let before = || self.at_departure(ack.in_flight + ack.acked + lost, window, ack);
         let is_over = if self.pacing_gain > 1.0 {

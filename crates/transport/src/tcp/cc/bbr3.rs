@@ -197,7 +197,8 @@ impl Bbr3 {
         if ack.acked == 0 {
             return;
         }
-        let excess = f64::from(self.epoch.excess(ack, self.rate)).min(window.cwnd);
+        let expected = (self.rate * ack.now.since(self.epoch.start).as_secs_f64()) as u32;
+        let excess = f64::from(self.epoch.excess(ack, expected)).min(window.cwnd);
         let rounds = if self.full { EXCESS_ROUNDS } else { STARTUP_EXCESS_ROUNDS };
         self.excess.update(rounds, self.rounds, excess);
     }

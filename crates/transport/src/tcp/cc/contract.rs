@@ -55,6 +55,7 @@ impl Subject {
             ssthresh,
             least_cwnd: 0.0,
             most_cwnd: cwnd.max(1.0),
+            found: None,
             params,
         }
     }

@@ -111,9 +111,11 @@ impl Algorithm for Cubic {
         }
     }
 
-    fn on_other_ack(&mut self, _window: &mut Window, ack: &AckEvent) {
+    /// In Linux HyStart ends slow start in a recovery too, where the window is below ssthresh for a while (`cubictcp_acked`).
+    fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         if let Law::Linux(law) = &mut self.law {
             law.measure(ack);
+            self.watch.measure(window, ack);
         }
     }
 

@@ -7,6 +7,7 @@ mod bbr;
 mod bbr3;
 mod cubic;
 mod dctcp;
+mod found;
 mod linux;
 mod pacing;
 mod prague;
@@ -23,6 +24,7 @@ use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub(crate) use found::Found;
 pub(crate) use pacing::Pacer;
 pub(crate) use usage::Usage;
 
@@ -220,15 +222,6 @@ pub(crate) struct AckEvent {
     pub waiting: u32,
 }
 
-/// What Linux's loss recovery knows of the network when it has dealt with an ACK.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Found {
-    /// Segments in it: not delivered and not lost (`tcp_packets_in_flight`).
-    pub in_flight: u32,
-    /// Segments that this ACK has shown to be lost.
-    pub lost: u32,
-}
-
 /// What an ACK says about congestion (ECN), before anything else is done with it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Feedback {
@@ -254,6 +247,8 @@ pub(crate) trait AckSource {
 pub(crate) enum Loss {
     /// Duplicate ACKs or SACK blocks.
     DupAcks,
+    /// The ACK of a tail loss probe, which has repaired it.
+    Tail,
     /// The age of the oldest segment, at an ACK (Vegas); `again`: it had been sent again before.
     Age { again: bool },
     /// The retransmission timer.
@@ -284,6 +279,8 @@ pub(crate) struct LossEvent<'a> {
     /// Bounds of cwnd after it.
     pub least_cwnd: f64,
     pub most_cwnd: f64,
+    /// What the loss recovery knows of the network, if it is as in Linux and segments are recorded.
+    pub found: Option<Found>,
     pub params: &'a TcpParams,
 }
 
@@ -292,7 +289,7 @@ impl<'a> LossEvent<'a> {
     /// A loss without bounds.
     fn simple(kind: Loss, in_use: f64, params: &'a TcpParams) -> LossEvent<'a> {
         let (ssthresh, least_cwnd, most_cwnd) = (SsthreshRule::Set, 0.0, f64::INFINITY);
-        LossEvent { now: Time::ZERO, kind, in_use, ssthresh, least_cwnd, most_cwnd, params }
+        LossEvent { now: Time::ZERO, kind, in_use, ssthresh, least_cwnd, most_cwnd, found: None, params }
     }
 }
 

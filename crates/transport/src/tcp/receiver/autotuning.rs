@@ -11,7 +11,7 @@
 
 use super::packets::{JOINED, PACKET, Packets};
 use crate::params::TcpParams;
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 
 /// The buffer of a new connection in bytes (`tcp_rmem`, second value), and the share of data in it.
 const FIRST_BUFFER: u64 = 131_072;
@@ -19,6 +19,8 @@ const SHARE: u64 = 170;
 const SHARE_OF: u64 = 256;
 /// What is added to twice of what was taken, in segments.
 const CUSHION: u64 = 16;
+/// A smaller part of the buffer is not offered.
+const LEAST_PART: u64 = 16;
 /// Segments that the first flight is taken to have (TCP_INIT_CWND).
 const FIRST_FLIGHT: u32 = 10;
 /// The unit of timestamps (TCP_TS_HZ).
@@ -51,6 +53,11 @@ fn data_in(buffer: u64) -> u64 {
     buffer * SHARE / SHARE_OF
 }
 
+/// The time between two, by a clock of whole microseconds (`tcp_mstamp`).
+fn micros(from: Time, to: Time) -> u64 {
+    to.as_nanos() / 1000 - from.as_nanos() / 1000
+}
+
 /// The window of a receiver, in bytes of data.
 #[derive(Clone, Debug)]
 pub(super) struct Autotuning {
@@ -70,8 +77,8 @@ pub(super) struct Autotuning {
     packets: Packets,
     /// Also a segment behind a gap widens the window; without SACK its ACK would be no duplicate.
     grows_behind_gaps: bool,
-    /// The round-trip time; zero before the first.
-    rtt: Duration,
+    /// The round-trip time in eighths of a microsecond; zero before the first (`rcv_rtt_est`).
+    rtt_8: u64,
     /// The time echoed last.
     echo: Time,
     /// The end of the window that was offered at this time.
@@ -98,7 +105,7 @@ impl Autotuning {
             expected: 1,
             packets: Packets::default(),
             grows_behind_gaps: params.sack_blocks > 0,
-            rtt: Duration::ZERO,
+            rtt_8: 0,
             echo: Time::ZERO,
             timed: None,
             taken: ((offered / segment) as u32).min(FIRST_FLIGHT),
@@ -110,7 +117,7 @@ impl Autotuning {
     /// (`tcp_select_window`).
     pub fn window(&self, expected: u32, shift: u8) -> u64 {
         let taken = u64::from(expected.saturating_sub(self.expected)) * self.segment;
-        self.selected().max(self.window.saturating_sub(taken)).next_multiple_of(1 << shift)
+        self.selected(shift).max(self.window.saturating_sub(taken).next_multiple_of(1 << shift))
     }
 
     /// An ACK has offered that.
@@ -118,9 +125,15 @@ impl Autotuning {
         (self.window, self.expected) = (self.window(expected, shift), expected);
     }
 
-    /// What there is room for (`__tcp_select_window`).
-    fn selected(&self) -> u64 {
-        self.free.min(self.offered).min(self.bound())
+    /// What there is room for, in steps of `2^shift` (`__tcp_select_window`).
+    fn selected(&self, shift: u8) -> u64 {
+        let (step, bound) = (1 << shift, self.bound());
+        if !self.is_half_full() {
+            return self.free.min(self.offered).min(bound).next_multiple_of(step);
+        }
+        let free = self.free / step * step;
+        let is_small = free < bound / LEAST_PART || free < self.segment;
+        if is_small { 0 } else { free.min(self.offered).next_multiple_of(step) }
     }
 
     /// The bytes of data that the buffer has room for (`window_clamp`).
@@ -134,8 +147,8 @@ impl Autotuning {
     }
 
     /// Whether the window that was offered last need not become smaller.
-    pub fn keeps_window(&self) -> bool {
-        self.selected() >= self.window
+    pub fn keeps_window(&self, shift: u8) -> bool {
+        self.selected(shift) >= self.window
     }
 
     /// Whether more than half of the room is taken.
@@ -176,7 +189,7 @@ impl Autotuning {
     pub fn on_read(&mut self, segment: &Received) {
         let read = segment.expected - segment.unread;
         let (from, since) = self.counted;
-        if self.rtt == Duration::ZERO || segment.now.since(since) < self.rtt {
+        if self.rtt_8 == 0 || micros(since, segment.now) < self.rtt_8 / 8 {
             return;
         }
         let taken = read.saturating_sub(from).saturating_sub(segment.unread);
@@ -203,25 +216,25 @@ impl Autotuning {
             self.echo = echo;
             let stamps = stamp(segment.now).saturating_sub(stamp(echo));
             if stamps > 0 {
-                self.take_sample(Duration::from_nanos(stamps * STAMP), segment.unread == 0);
+                self.take_sample(stamps * STAMP / 1000, segment.unread == 0);
             }
         }
         if self.timed.is_some_and(|(end, _)| segment.expected < end) {
             return;
         }
         if let Some((_, at)) = self.timed {
-            self.take_sample(segment.now.since(at), false);
+            self.take_sample(micros(at, segment.now).max(1), false);
         }
         self.timed = Some((segment.expected + (self.window / self.segment) as u32, segment.now));
     }
 
     /// `tcp_rcv_rtt_update`: a shorter time counts at once, and a longer one by an eighth if it is no window's and nothing
     /// waits to be taken.
-    fn take_sample(&mut self, rtt: Duration, counts_if_longer: bool) {
-        if self.rtt == Duration::ZERO || rtt < self.rtt {
-            self.rtt = rtt;
+    fn take_sample(&mut self, micros: u64, counts_if_longer: bool) {
+        if self.rtt_8 == 0 || 8 * micros < self.rtt_8 {
+            self.rtt_8 = 8 * micros;
         } else if counts_if_longer {
-            self.rtt += (rtt - self.rtt) / 8;
+            self.rtt_8 = self.rtt_8 - self.rtt_8 / 8 + micros;
         }
     }
 }
@@ -230,7 +243,7 @@ impl Autotuning {
 mod tests {
     use super::*;
     use crate::{Profile, TcpSpec};
-    use roamlab_engine::{Bytes, Packets};
+    use roamlab_engine::{Bytes, Duration, Packets};
 
     const RTT: Duration = Duration::from_millis(100);
 
@@ -281,6 +294,20 @@ mod tests {
         assert_eq!((flow.window.bound(), flow.window.offered, flow.window.most), (87_040, 64_536, 3_145_000));
         let small = Flow::new(TcpSpec { window: Some(Packets(20)), ..TcpSpec::default() });
         assert_eq!(small.sizes(), (20, 20));
+    }
+
+    #[test]
+    fn a_window_is_in_steps_and_a_sixteenth_of_the_buffer_or_less_is_none() {
+        let mut flow = Flow::new(TcpSpec::default());
+        flow.window.advertised(1, 7);
+        // 64,536 B to a multiple of 128 B: it need not become smaller.
+        assert_eq!((flow.window.window, flow.window.keeps_window(7)), (64_640, true));
+        // Below half of 87,040 B what is free is cut to a multiple, and if that is below 5,440 B nothing is offered.
+        let mut selected = |free| {
+            flow.window.free = free;
+            flow.window.selected(7)
+        };
+        assert_eq!([43_600, 43_000, 5_568, 5_500].map(&mut selected), [43_648, 42_880, 5_504, 0]);
     }
 
     #[test]
@@ -340,7 +367,7 @@ mod tests {
             let echo = Some(Time::ZERO + (flow.now.since(Time::ZERO) - Duration::from_millis(rtt)));
             let segment = Received { unread, ..flow.received(echo) };
             flow.window.on_data(&segment);
-            flow.window.rtt
+            Duration::from_micros(flow.window.rtt_8 / 8)
         };
         let ms = Duration::from_millis;
         assert_eq!(
@@ -360,7 +387,7 @@ mod tests {
                 let segment = flow.received(None);
                 flow.window.on_data(&segment);
             }
-            flow.window.rtt
+            Duration::from_micros(flow.window.rtt_8 / 8)
         };
         assert_eq!(arrive(2, RTT), Duration::ZERO);
         assert_eq!(arrive(4, RTT), RTT, "five more than the first");

@@ -78,7 +78,7 @@ impl SendState {
     }
 
     /// Segments of a full burst.
-    fn most_in_burst(&self) -> u32 {
+    pub fn most_in_burst(&self) -> u32 {
         match self.window.is_paced() {
             true => self.window.burst(),
             false => {

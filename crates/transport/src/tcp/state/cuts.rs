@@ -47,7 +47,7 @@ impl SendState {
 
     /// The ACK of a tail loss probe reveals a loss that the probe has repaired (RFC 8985 §7.4.2): cuts the window.
     pub fn tail_loss(&mut self, now: Time) {
-        self.reduce(Loss::DupAcks, false, 0.0, now);
+        self.reduce(Loss::Tail, false, 0.0, now);
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Exited;
         self.record(TcpFactKind::TailLoss, self.una, now);
@@ -180,8 +180,7 @@ impl SendState {
         let by_flight = !self.params.ns2_cuts_window();
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
         // Linux: nor one of a flight for which the window was reduced.
-        let repaired = self.params.follows_linux() && self.una < self.recovery_point;
-        let again = by_flight && kind == Loss::Timeout && (self.timed_out == Some(self.una) || repaired);
+        let again = by_flight && kind == Loss::Timeout && !self.is_first_timeout();
         let ssthresh = match (keeps_ssthresh || again, by_flight && !self.recovered()) {
             (true, _) => SsthreshRule::Keep,
             (false, true) => SsthreshRule::Lower,
@@ -189,7 +188,9 @@ impl SendState {
         };
         let most_cwnd = if by_flight { self.window.cwnd().max(1.0) } else { f64::INFINITY };
         let params = &self.params;
-        let loss = LossEvent { now, kind, in_use: self.in_use(), ssthresh, least_cwnd, most_cwnd, params };
+        let in_use = self.in_use();
+        let found = self.sent_segments.as_ref().and_then(|sent| sent.found);
+        let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, found, params };
         let algorithm = self.control.algorithm();
         match kind {
             Loss::Timeout => algorithm.on_rto(&mut self.window, &loss),
@@ -200,11 +201,18 @@ impl SendState {
         self.limited_transmits = 0;
     }
 
+    /// Whether the retransmission timer that goes off now may lower ssthresh. In Linux also one behind progress since an
+    /// earlier timeout, though not one in a recovery (`tcp_enter_loss`).
+    pub fn is_first_timeout(&self) -> bool {
+        let repairs = self.una < self.recovery_point && self.last_reduction != LastReduction::Timeout;
+        self.timed_out != Some(self.una) && !(self.params.follows_linux() && repairs)
+    }
+
     /// The age of the oldest segment reports its loss, with `in_use` segments in use (Vegas).
     pub fn cut_by_age(&mut self, again: bool, in_use: u32, now: Time) {
         let (ssthresh, least_cwnd, most_cwnd) = (SsthreshRule::Set, 0.0, f64::INFINITY);
         let (kind, in_use, params) = (Loss::Age { again }, f64::from(in_use), &self.params);
-        let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, params };
+        let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, found: None, params };
         self.control.algorithm().on_loss(&mut self.window, &loss);
     }
 }

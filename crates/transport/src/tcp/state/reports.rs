@@ -114,6 +114,20 @@ impl SendState {
         self.report(&Delivered { segments: 0, rtt: Some(rtt) }, now);
     }
 
+    /// The round-trip time that an ACK measures, before a loss is looked for or the window reduced (`pkts_acked`). The event of the
+    /// ACK has none then. A congestion control with a record of segments has its own.
+    pub fn report_measured(&mut self, rtt: Option<Duration>, now: Time) {
+        if self.sent_segments.is_some() || !self.control.algorithm().keeps_min_rtt() {
+            return;
+        }
+        if let Some(delivered) = &mut self.delivered {
+            delivered.rtt = None;
+        }
+        if let Some(rtt) = rtt {
+            self.report_rtt(rtt, now);
+        }
+    }
+
     /// The congestion control's event of an ACK on which the window does not grow, if the ACK is yet to be reported.
     pub fn report_other_ack(&mut self, now: Time) {
         let Some(delivered) = self.delivered.take() else { return };
@@ -207,14 +221,20 @@ impl SendState {
         self.snd_max.saturating_sub(u32::from(self.params.has_syn()))
     }
 
+    /// What the record of segments takes for the time: in Linux whole microseconds (`tcp_mstamp`).
+    pub fn stamp(&self, now: Time) -> Time {
+        if self.params.tso_deferral { Time::from_nanos(now.as_nanos() / 1000 * 1000) } else { now }
+    }
+
     /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
     /// repeated segment of a probe.
     pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
         let outstanding = self.flight_size();
         let is_probe = std::mem::take(&mut self.probes_tail);
         let lost = retransmission && !is_probe;
+        let stamp = self.stamp(now);
         if let Some(sent) = &mut self.sent_segments
-            && let Some(lost) = sent.sent(seq, retransmission, lost, outstanding, now)
+            && let Some(lost) = sent.sent(seq, retransmission, lost, outstanding, stamp)
         {
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }

@@ -15,6 +15,21 @@ impl SendState {
         self.buffer.as_ref().is_none_or(|buffer| buffer.sent.binary_search(&seq).is_ok())
     }
 
+    /// A packet that begins here goes out again, so many segments of it (`tcp_retransmit_skb`).
+    pub fn repeat_packet(&mut self, seq: u32, segments: u32) {
+        let begins = seq == self.una || self.ends_packet(seq);
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| begins) {
+            buffer.split(seq, seq + segments);
+        }
+    }
+
+    /// The last segment goes out again as a probe, and leaves its packet (`tcp_send_loss_probe`).
+    pub fn repeat_last(&mut self, seq: u32) {
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| seq > self.una) {
+            buffer.split(seq - 1, seq);
+        }
+    }
+
     /// Segments that leave together at most if the window permits `quota`, and whether all that is written is among them.
     pub(super) fn next_packet(&self, quota: u32) -> (u32, bool) {
         let data = self.written().saturating_sub(self.nxt);
@@ -110,7 +125,7 @@ impl SendState {
             && !repairs
             && let Some(sent) = &mut self.sent_segments
         {
-            sent.note_app_limited(in_flight);
+            sent.note_app_limited(in_flight + 1); // until more than that is delivered (`tcp_rate_gen`)
         }
         self.buffer.as_mut().is_some_and(|buffer| buffer.write(place))
     }

@@ -1,6 +1,6 @@
 //! The kernel's arithmetic: rates in segments per 2^24 microseconds, gains in 1/256, and what is left of a division is cut off.
 
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, Time};
 
 /// A rate of one (BW_UNIT).
 const UNIT_SHIFT: u32 = 24;
@@ -10,8 +10,15 @@ const GAIN_SHIFT: u32 = 8;
 /// What of the rate is paced, in millionths (`bbr_pacing_margin_percent`).
 const PACED: u64 = 990_000;
 
-fn micros(time: Duration) -> u64 {
+/// Whole microseconds.
+pub fn micros(time: Duration) -> u64 {
     time.as_nanos() / 1000
+}
+
+/// The time between two, whole milliseconds of the clock.
+pub fn millis(from: Time, to: Time) -> Duration {
+    let millis = |time: Time| time.as_nanos() / 1_000_000;
+    Duration::from_millis(millis(to).saturating_sub(millis(from)))
 }
 
 /// Whole units of a rate in segments per second.
@@ -36,6 +43,16 @@ pub fn rate(segments: u32, time: Duration) -> f64 {
 pub fn product(rate: f64, rtt: Duration, gain: f64) -> f64 {
     let scaled = (units(rate) * micros(rtt) * parts(gain)) >> GAIN_SHIFT;
     scaled.div_ceil(1 << UNIT_SHIFT) as f64
+}
+
+/// The mean of two rates.
+pub fn mean(one: f64, other: f64) -> f64 {
+    per_second((units(one) + units(other)) >> 1)
+}
+
+/// Whole segments that are delivered in this time.
+pub fn delivered(rate: f64, time: Duration) -> u32 {
+    ((units(rate) * micros(time)) >> UNIT_SHIFT) as u32
 }
 
 /// `bbr_rate_bytes_per_sec`: what is paced of a rate, in segments per second. `segment`: payload of one in bytes.

@@ -51,9 +51,9 @@ impl AckEpoch {
         AckEpoch { start, acked: 0 }
     }
 
-    /// An ACK arrived: segments acknowledged in the epoch beyond those of the rate. Without such the epoch begins anew.
-    pub fn excess(&mut self, ack: &AckEvent, rate: f64) -> u32 {
-        let mut expected = (rate * ack.now.since(self.start).as_secs_f64()) as u32;
+    /// An ACK arrived: segments acknowledged in the epoch beyond those that the rate lets expect. Without such the epoch begins
+    /// anew.
+    pub fn excess(&mut self, ack: &AckEvent, mut expected: u32) -> u32 {
         if self.acked <= expected || self.acked + ack.acked >= EPOCH {
             (*self, expected) = (AckEpoch::beginning_at(ack.now), 0);
         }

@@ -200,16 +200,17 @@ fn excess_acks_widen_the_window() {
 #[test]
 fn two_like_intervals_with_losses_are_a_policer() {
     let (mut bbr, _) = model();
+    bbr.segment = 1000;
     let mut now = Time::from_nanos(1);
     let mut interval = |bbr: &mut Bbr, delivered: u32, lost: u32, rounds: u32| {
         bbr.round_start = true;
         for _ in 1..rounds {
-            bbr.sample_policer(false, false, now, 1000);
+            bbr.sample_policer(false, false, now);
         }
         now += Duration::from_secs(1);
         bbr.delivered += delivered;
         bbr.lost += lost;
-        bbr.sample_policer(true, false, now, 1000);
+        bbr.sample_policer(true, false, now);
         (bbr.policer.uses, bbr.policer.rate)
     };
     assert_eq!(interval(&mut bbr, 0, 1, 1), (false, 0.0), "the first loss begins");
@@ -221,10 +222,10 @@ fn two_like_intervals_with_losses_are_a_policer() {
     bbr.update_gains();
     assert_eq!(bbr.pacing_gain, 1.0);
     for _ in 0..47 {
-        bbr.sample_policer(false, false, now, 1000);
+        bbr.sample_policer(false, false, now);
     }
     assert!(bbr.policer.uses);
-    bbr.sample_policer(false, false, now, 1000);
+    bbr.sample_policer(false, false, now);
     assert!(!bbr.policer.uses, "after 48 rounds");
 }
 
@@ -508,14 +509,113 @@ fn in_linux_it_begins_when_the_syn_is_acknowledged() {
 
 #[test]
 fn in_linux_what_is_found_lost_is_in_flight_no_more_and_the_next_burst_is_waited_for() {
-    let (mut bbr, window) = model();
+    let (mut bbr, mut window) = model();
     bbr.params.as_linux = true;
-    let seen =
-        bbr.with_found(&AckEvent { found: Some(Found { in_flight: 40, lost: 3 }), ..ack(2, 55) }).unwrap();
-    assert_eq!((seen.in_flight, seen.lost), (40, 3));
+    // Three are lost of a window of 50, and 40 + 2 are in flight.
+    window.cwnd = 50.0;
+    lose(&mut bbr, &mut window, Loss::DupAcks);
+    let seen = AckEvent { found: Some(found(40, 3)), recovering: true, ..ack(2, 55) };
+    bbr.on_other_ack(&mut window, &seen);
+    assert_eq!((window.cwnd, bbr.lost), (42.0, 3));
     // 4 ms at 1250 segments per second: five leave. The burst of two counts while the rate is raised.
     let waits = AckEvent { until_burst: MILLISECOND * 4, ..seen };
     assert_eq!(bbr.at_departure(40, &window, &waits), 35.0);
     bbr.pacing_gain = 1.25;
     assert_eq!(bbr.at_departure(40, &window, &waits), 37.0);
+}
+
+/// What Linux's loss recovery knows: so many segments in flight, and lost by the ACK at hand.
+fn found(in_flight: u32, lost: u32) -> Found {
+    Found { in_flight, lost, all_lost: lost, rtt: None, min_rtt: MILLISECOND * 40 }
+}
+
+fn lose(bbr: &mut Bbr, window: &mut Window, kind: Loss) {
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    bbr.on_loss(window, &LossEvent { found: Some(found(0, 0)), ..LossEvent::simple(kind, 100.0, &params) });
+}
+
+#[test]
+fn in_linux_a_recovery_that_begins_where_another_ends_is_the_same() {
+    let (mut bbr, mut window) = model();
+    bbr.params.as_linux = true;
+    let seen =
+        |in_flight, lost| AckEvent { found: Some(found(in_flight, lost)), recovering: true, ..ack(1, 90) };
+    lose(&mut bbr, &mut window, Loss::DupAcks);
+    bbr.on_other_ack(&mut window, &seen(60, 1));
+    assert_eq!((window.cwnd, bbr.recovery, bbr.conserves), (61.0, Recovery::Runs, true));
+    // The ACK ends it and has found another loss. `prev_ca_state` is TCP_CA_Recovery: nothing is conserved, none restored.
+    bbr.conserves = false;
+    lose(&mut bbr, &mut window, Loss::DupAcks);
+    bbr.on_other_ack(&mut window, &seen(20, 2));
+    assert_eq!((window.cwnd, bbr.recovery, bbr.conserves), (60.0, Recovery::Runs, false), "61 - 2 + 1");
+    // Behind a timeout it is another one.
+    bbr.recovery = Recovery::Timeout;
+    lose(&mut bbr, &mut window, Loss::DupAcks);
+    bbr.on_other_ack(&mut window, &seen(20, 0));
+    assert_eq!((window.cwnd, bbr.conserves), (21.0, true));
+}
+
+#[test]
+fn in_linux_a_repaired_tail_begins_no_recovery() {
+    let (mut bbr, mut window) = model();
+    bbr.params.as_linux = true;
+    lose(&mut bbr, &mut window, Loss::Tail);
+    assert_eq!((bbr.recovery, bbr.prior.restored(0.0)), (Recovery::None, 100.0));
+    bbr.params.as_linux = false;
+    lose(&mut bbr, &mut window, Loss::Tail);
+    assert_eq!(bbr.recovery, Recovery::Begins);
+}
+
+#[test]
+fn in_linux_an_undone_cut_ends_with_the_ack_whose_excess_is_the_window_of_the_cut() {
+    let (mut bbr, mut window) = model();
+    bbr.params.as_linux = true;
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    bbr.on_rto(
+        &mut window,
+        &LossEvent { found: Some(found(0, 64)), ..LossEvent::simple(Loss::Timeout, 100.0, &params) },
+    );
+    assert_eq!((window.cwnd, bbr.lost), (1.0, 64));
+    bbr.on_undo(&mut window, &Undo { pipe_prev: 100.0, cwnd: 100.0 });
+    assert_eq!(window.cwnd, 1.0, "`bbr_undo_cwnd`");
+    let rate =
+        DeliveryRate { delivered: 15, interval: MILLISECOND * 200, prior_delivered: 990, ..rate_of_none() };
+    bbr.on_other_ack(&mut window, &AckEvent { found: Some(found(50, 0)), rate: Some(rate), ..ack(15, 50) });
+    assert_eq!(bbr.excess.get(), 1);
+    // 2 · 50 + 1 + 3 · 2, even: 108; from the 100 of before and 15 acknowledged.
+    assert_eq!(window.cwnd, 108.0);
+}
+
+fn rate_of_none() -> DeliveryRate {
+    let (interval, app_limited) = (Duration::ZERO, false);
+    DeliveryRate { delivered: 0, interval, prior_delivered: 0, app_limited, in_flight: 0, lost: 0 }
+}
+
+#[test]
+fn in_linux_a_rate_is_of_no_shorter_time_than_the_round_trip_that_its_own_ack_measures() {
+    let (mut bbr, mut window) = model();
+    bbr.params.as_linux = true;
+    let rate =
+        DeliveryRate { delivered: 60, interval: MILLISECOND * 39, prior_delivered: 990, ..rate_of_none() };
+    let ack = |least: u64| {
+        let found = Found { min_rtt: MILLISECOND * least, rtt: Some(MILLISECOND * least), ..found(50, 0) };
+        AckEvent { found: Some(found), rate: Some(rate), ..ack(2, 50) }
+    };
+    bbr.on_other_ack(&mut window, &ack(40));
+    assert_eq!(bbr.max_rate.get(), 1250.0);
+    bbr.on_other_ack(&mut window, &ack(39));
+    near(bbr.max_rate.get(), 60.0 / 0.039, 0.06);
+}
+
+#[test]
+fn in_linux_an_interval_of_the_policer_is_whole_milliseconds_between_deliveries() {
+    let (mut bbr, _) = model();
+    bbr.params.as_linux = true;
+    let at = |micros| Time::ZERO + Duration::from_micros(micros);
+    bbr.delivered_at = at(1_900);
+    bbr.sample_policer(true, false, at(9_000));
+    (bbr.delivered_at, bbr.delivered, bbr.lost, bbr.round_start) = (at(101_100), 1_100, 50, true);
+    (0..3).for_each(|_| bbr.sample_policer(false, false, at(101_200)));
+    bbr.sample_policer(true, false, at(300_000));
+    near(bbr.policer.rate, 1000.0, 0.06); // 100 segments in 101 ms less 1
 }

@@ -2,13 +2,14 @@
 
 use super::{Bbr, EXCESS_TIME, INITIAL_WINDOW, LEAST_CWND, Mode, Recovery, fixed};
 use crate::tcp::cc::{AckEvent, Window};
+use roamlab_engine::Duration;
 
 impl Bbr {
     /// Segments of `in_flight` that are in flight when the next burst leaves (`bbr_packets_in_net_at_edt`).
     pub(super) fn at_departure(&self, in_flight: u32, window: &Window, ack: &AckEvent) -> f64 {
         let burst = if self.pacing_gain > 1.0 { window.burst } else { 0 };
-        let delivered = if self.params.as_linux { self.rate() * ack.until_burst.as_secs_f64() } else { 0.0 };
-        f64::from((in_flight + burst).saturating_sub(delivered as u32))
+        let delivered = if self.params.as_linux { fixed::delivered(self.rate(), ack.until_burst) } else { 0 };
+        f64::from((in_flight + burst).saturating_sub(delivered))
     }
 
     pub(super) fn save_cwnd(&mut self, window: &Window) {
@@ -20,6 +21,14 @@ impl Bbr {
         if self.recovery != Recovery::None {
             (self.recovery, self.conserves) = (Recovery::None, false);
             window.set(self.prior.restored(window.cwnd));
+        }
+    }
+
+    /// Whole segments that are delivered in this time at the estimated rate.
+    pub(super) fn expected(&self, time: Duration) -> u32 {
+        match self.params.as_linux {
+            true => fixed::delivered(self.rate(), time),
+            false => (self.rate() * time.as_secs_f64()) as u32,
         }
     }
 
@@ -48,7 +57,7 @@ impl Bbr {
     pub(super) fn target(&self, window: &Window) -> f64 {
         let mut target = self.bdp(self.rate(), self.cwnd_gain);
         if self.full {
-            let most = (self.rate() * EXCESS_TIME) as u32;
+            let most = self.expected(EXCESS_TIME);
             target += f64::from(self.excess.get().min(most));
         }
         self.quantized(target, window)
@@ -85,7 +94,7 @@ impl Bbr {
                 self.round_end = self.delivered;
                 window.cwnd = outstanding;
             }
-            Recovery::Runs if !ack.recovering => self.leave_recovery(window),
+            Recovery::Runs | Recovery::Timeout if !ack.recovering => self.leave_recovery(window),
             _ => {}
         }
         if self.conserves {

@@ -435,3 +435,21 @@ fn the_window_is_that_of_the_closed_form_within_a_segment() {
     }
     assert!(worst < 1.0, "off by {worst} segments");
 }
+
+#[test]
+fn in_linux_hystart_ends_slow_start_in_a_recovery_that_has_reduced_the_window_below_ssthresh() {
+    let mut flow = Flow::new(true, 34.0);
+    flow.cubic = Cubic::new(&Params { as_linux: true, ..Params::default() });
+    flow.window.ssthresh = 35.0;
+    let mut measure = |una: u32, millis: u64| {
+        flow.now += Duration::from_millis(5);
+        let (now, nxt, rtt) = (flow.now, una + 50, Some(Duration::from_millis(millis)));
+        let ack = AckEvent { now, una, nxt, rtt, srtt: flow.rtt, segment: 1448, ..AckEvent::default() };
+        flow.cubic.on_other_ack(&mut flow.window, &ack);
+        flow.window.sizes()
+    };
+    measure(100, 20);
+    // The next round: above 24 ms in nine samples (HYSTART_MIN_SAMPLES 8).
+    assert_eq!((0..8).map(|_| measure(151, 60)).last(), Some((34.0, 35.0)));
+    assert_eq!(measure(151, 60), (34.0, 34.0));
+}

@@ -58,6 +58,8 @@ pub(crate) struct Rack {
     undo: Box<Undo>,
     /// F-RTO: what goes out on this ACK is new data.
     new_first: bool,
+    /// The retransmission timer runs from now on for the segment that goes out next.
+    timed: bool,
 }
 
 impl LossRecovery for Rack {
@@ -73,6 +75,9 @@ impl LossRecovery for Rack {
         }
         if state.params.follows_linux() {
             state.note_segments(news.delivered);
+            if self.phase != Phase::Open {
+                state.report_measured(news.rtt(true, state.echo, now), now);
+            }
         }
         self.on_ack(state, header, &news, true, now);
     }
@@ -81,6 +86,9 @@ impl LossRecovery for Rack {
         state.dup_acks += 1;
         let news = self.record.on_ack(state, header, now);
         self.measure_reported(state, &news, now);
+        if state.params.follows_linux() {
+            state.report_measured(news.rtt(false, None, now), now);
+        }
         self.on_ack(state, header, &news, false, now);
     }
 
@@ -95,10 +103,18 @@ impl LossRecovery for Rack {
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let in_recovery = self.window.length(true, self.record.min_rtt(), state.rtt.srtt());
         let lateness = if state.params.follows_linux() { Duration::ZERO } else { in_recovery };
+        let before = self.record.under_way();
+        // §6.3: the first segment is lost, and every one whose time is over.
+        self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
+        self.note_found(state, 0, None);
         // A timeout in a recovery is one more cut of the same episode.
         let repeated = state.rtt.backoff() > 1;
-        if self.phase == Phase::Open || state.una >= state.recovery_point {
-            self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
+        let is_over = state.una >= state.recovery_point;
+        let reduces = state.params.follows_linux() && state.is_first_timeout();
+        if self.phase == Phase::Open || is_over || reduces {
+            let by_linux = state.params.follows_linux();
+            let under_way = if by_linux { self.record.under_way() } else { before };
+            self.undo.begin(state, under_way + self.probe.repeats_under_way());
         }
         self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
         self.new_first = false;
@@ -107,9 +123,8 @@ impl LossRecovery for Rack {
         (state.nxt, state.retransmit) = (state.snd_max, Some(state.una));
         state.recovery_timer.stop();
         self.phase = Phase::Timeout;
+        self.timed = true;
         self.probe = Probe::default();
-        // §6.3: the first segment is lost, and every one whose time is over.
-        self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
         let in_flight = self.record.in_flight(state);
         state.recovery_step(RecoveryStep::SlowStart(f64::from(in_flight) + 1.0));
     }
@@ -147,6 +162,7 @@ impl LossRecovery for Rack {
                 if marks.count > 0 && self.phase != Phase::Recovery {
                     self.begin(state, 1, now);
                 }
+                self.time_from_head(state, now);
                 state.renew_quota();
             }
         }
@@ -163,6 +179,12 @@ impl LossRecovery for Rack {
         }
         if is_new {
             state.continue_burst(now);
+            // Behind a burst that is paced what is lost goes first (`tcp_tsq_write`).
+            self.new_first &= !(state.params.follows_linux() && state.pacing.waits());
+        }
+        let timed = std::mem::take(&mut self.timed) || is_probe;
+        if !is_new && !timed && seq == state.una && !self.waits_for_reordering(state) {
+            self.time_from_head(state, now);
         }
         if self.probe.sent(state, seq, is_new, now) {
             return; // the retransmission timer runs now
@@ -192,7 +214,14 @@ impl LossRecovery for Rack {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        if let Some(seq) = self.probe.take_due(state).or_else(|| state.retransmit.take()) {
+        if let Some(seq) = self.probe.take_due(state) {
+            if seq + 1 == state.snd_max {
+                state.repeat_last(seq);
+            }
+            return Some(seq);
+        }
+        if let Some(seq) = state.retransmit.take() {
+            state.repeat_packet(seq, 1);
             return Some(seq);
         }
         let room = state.usable_window().saturating_sub(self.record.in_flight(state));
@@ -203,6 +232,9 @@ impl LossRecovery for Rack {
         let lost = if repairs { self.record.next_lost(state.una) } else { None };
         if lost.is_none() && self.phase != Phase::Open && state.params.tso_deferral {
             state.begin_burst_of(room);
+        }
+        if let Some(seq) = lost {
+            state.repeat_packet(seq, room.min(state.most_in_burst()));
         }
         let seq = lost.or_else(|| state.next_new())?;
         state.use_quota();
@@ -232,6 +264,22 @@ impl LossRecovery for Rack {
 }
 
 impl Rack {
+    /// Whether the timer of the reordering window runs.
+    fn waits_for_reordering(&self, state: &SendState) -> bool {
+        self.waits_for == Wait::Reordering && state.recovery_timer.runs()
+    }
+
+    /// In Linux the retransmission timer counts from the latest transmission of the first segment where that is sent again
+    /// (`tcp_xmit_retransmit_queue`), or another timer ran instead (`tcp_rearm_rto`).
+    fn time_from_head(&self, state: &mut SendState, now: Time) {
+        if state.params.follows_linux()
+            && let Some(head) = self.record.head_sent()
+        {
+            let left = (head + state.rtt.rto()).since(now);
+            state.start_timer(now, left.max(Duration::from_micros(1)));
+        }
+    }
+
     /// An ACK of any kind has been entered in the record; `advances`: it expects more than the one before.
     fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, news: &News, advances: bool, now: Time) {
         if let Some(end) = news.repeated_end {
@@ -243,6 +291,7 @@ impl Rack {
         }
         self.window.reordering_seen |= news.reordered;
         self.undo.note(news);
+        let other_timer = state.recovery_timer.runs();
         if self.probe.reveals_loss(header, news, advances) {
             state.tail_loss(now);
         }
@@ -258,12 +307,8 @@ impl Rack {
         }
         let looks = news.advances_rack || undone;
         let marks = if looks { self.detect(state, now) } else { Marks::default() };
-        if state.params.tso_deferral
-            && let Some(in_flight) = state.sent_segments.is_some().then(|| self.record.in_flight(state))
-            && let Some(sent) = &mut state.sent_segments
-        {
-            sent.found = Some(Found { in_flight, lost: marks.count });
-        }
+        let rtt = news.rtt(advances, state.echo, now);
+        self.note_found(state, marks.count, rtt);
         let finds_loss = match self.phase {
             Phase::Open => self.record.has_lost(state.una),
             Phase::Recovery => false,
@@ -276,13 +321,28 @@ impl Rack {
         } else if advances && (!exits || state.params.follows_linux()) {
             state.grow(now);
         }
+        if advances && other_timer && self.phase != Phase::Open && !self.waits_for_reordering(state) {
+            self.time_from_head(state, now);
+        }
         self.arm_probe(state, None, now);
         state.renew_quota();
+    }
+
+    /// Notes for a congestion control that records segments what is known of the network now.
+    fn note_found(&self, state: &mut SendState, lost: u32, rtt: Option<Duration>) {
+        if state.params.tso_deferral && state.sent_segments.is_some() {
+            let in_flight = self.record.in_flight(state);
+            let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
+            if let Some(sent) = &mut state.sent_segments {
+                sent.found = Some(Found { in_flight, lost, all_lost, rtt, min_rtt });
+            }
+        }
     }
 
     /// A recovery begins with an ACK that reports `delivered` segments.
     fn begin(&mut self, state: &mut SendState, delivered: u32, now: Time) {
         let before = state.window.cwnd();
+        self.forget_repeats();
         self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
         state.fast_retransmit(now);
         state.retransmit = None; // the record has what is lost
@@ -366,6 +426,13 @@ impl Rack {
         }
         self.phase = Phase::Open;
         self.window.on_exit();
+        self.forget_repeats();
+    }
+
+    fn forget_repeats(&mut self) {
+        if !self.record.has_repeats() {
+            self.undo.forget_repeats();
+        }
     }
 
     /// Marks what is lost, and waits for what may only be late.
@@ -392,7 +459,7 @@ impl Rack {
     /// §7.2: a probe is due some time after the last segment or ACK, if nothing is being repaired.
     #[inline(always)]
     fn arm_probe(&mut self, state: &mut SendState, head_sent: Option<Time>, now: Time) {
-        if self.waits_for == Wait::Reordering && state.recovery_timer.runs() {
+        if self.waits_for_reordering(state) {
             return;
         }
         let repairs = self.phase != Phase::Open || self.record.reported() > 0;

@@ -1,6 +1,7 @@
 //! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
 
 use super::min_rtt::WindowedMin;
+use crate::tcp::rtt::stamps_between;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::spurious::FirstBlock;
 use crate::tcp::state::SendState;
@@ -24,8 +25,22 @@ pub(super) struct News {
     pub advances_rack: bool,
     /// One above the segment that the ACK reports to have arrived twice (D-SACK).
     pub repeated_end: Option<u32>,
-    /// When the first of the segments went out that its blocks report and that were sent once.
+    /// When the first and the last of the segments went out that its blocks report and that were sent once.
     pub reported_sent: Option<Time>,
+    pub last_reported_sent: Option<Time>,
+    /// When the last of the segments went out that the ACK itself acknowledges, not reported before, and sent once.
+    pub last_acknowledged_sent: Option<Time>,
+}
+
+impl News {
+    /// The round-trip time of the last segment reported, in whole microseconds (`tcp_ack_update_rtt`). If the ACK acknowledges
+    /// one that was sent again, what it echoes says it in milliseconds.
+    pub fn rtt(&self, advances: bool, echo: Option<Time>, now: Time) -> Option<Duration> {
+        let acknowledged = self.last_acknowledged_sent.filter(|_| !self.acknowledges_repeat);
+        let since = |sent: Time| Duration::from_micros(now.as_nanos() / 1000 - sent.as_nanos() / 1000);
+        let by_record = self.last_reported_sent.or(acknowledged).map(since);
+        by_record.or_else(|| echo.filter(|_| advances).map(|echo| stamps_between(echo, now)))
+    }
 }
 
 /// What a search for losses found.
@@ -71,6 +86,8 @@ pub(super) struct Record {
     rtt: Duration,
     /// RACK.min_RTT.
     min_rtt: WindowedMin,
+    /// Segments marked so far, each time that they are.
+    marked: u32,
 }
 
 impl Record {
@@ -124,6 +141,11 @@ impl Record {
         self.min_rtt = WindowedMin::default();
     }
 
+    /// Segments found to be lost so far; one that is lost repeatedly counts each time.
+    pub fn marked(&self) -> u32 {
+        self.marked
+    }
+
     /// Segments above the acknowledged ones that the receiver holds.
     pub fn reported(&self) -> u32 {
         self.board.count()
@@ -132,6 +154,11 @@ impl Record {
     /// Segments sent again and not known to be lost.
     pub fn under_way(&self) -> u32 {
         self.live
+    }
+
+    /// Whether a segment that was sent again is under way, or the first one was (`tcp_any_retrans_done`).
+    pub fn has_repeats(&self) -> bool {
+        self.live > 0 || self.repeats.contains_key(&self.base)
     }
 
     /// A timeout was not needed: nothing is lost.
@@ -165,7 +192,9 @@ impl Record {
             }
             let mut seq = self.board.next_hole(start);
             while seq < end {
-                news.reported_sent = news.reported_sent.or_else(|| self.sent_once(seq));
+                let sent = self.sent_once(seq);
+                news.reported_sent = news.reported_sent.or(sent);
+                news.last_reported_sent = sent.or(news.last_reported_sent);
                 self.deliver(seq, fack, state, &mut news, now);
                 seq = self.board.next_hole(seq + 1);
             }
@@ -174,8 +203,14 @@ impl Record {
         for seq in self.base..ack {
             news.acknowledges_repeat |= self.repeats.contains_key(&seq);
             if !self.board.contains(seq) {
+                news.last_acknowledged_sent = self.sent_once(seq).or(news.last_acknowledged_sent);
                 self.deliver(seq, fack, state, &mut news, now);
             }
+        }
+        if state.params.follows_linux()
+            && let Some(rtt) = news.rtt(header.ack > state.una, state.echo, now)
+        {
+            self.min_rtt.note(rtt, now);
         }
         let gone = (ack - self.base) as usize;
         self.sent.drain(..gone.min(self.sent.len()));
@@ -213,7 +248,9 @@ impl Record {
             // §6.2 step 3; the ACK of a segment sent once is a measurement.
             news.reordered |= seq + 1 < fack;
             news.original |= seq < state.recovery_point;
-            self.min_rtt.note(rtt, now);
+            if !state.params.follows_linux() {
+                self.min_rtt.note(rtt, now);
+            }
         } else {
             // §6.2 step 2: it may be the ACK of the transmission before.
             let echoes_earlier = state.echo.is_some_and(|echo| echo < sent);
@@ -270,6 +307,7 @@ impl Record {
         if let Some(&(sent, _)) = overtaken.checked_sub(1).and_then(|last| self.queue.get(last)) {
             marks.wait = marks.wait.max(Some(wait(sent)));
         }
+        self.marked += marks.count - marks.again;
         marks
     }
 
@@ -277,6 +315,7 @@ impl Record {
         if let Some(repeat) = self.repeats.get_mut(&seq).filter(|repeat| repeat.is_live) {
             repeat.is_live = false;
             self.live -= 1;
+            self.marked += 1;
             self.lost_again.insert(seq);
         }
     }
@@ -290,7 +329,9 @@ impl Record {
         }
         let limit = self.rtt + lateness;
         let over = self.sent.partition_point(|&sent| now.since(sent) >= limit) as u32 + self.base;
+        let before = self.over_below.max(una);
         self.over_below = self.over_below.max(over).max(una + 1).min(snd_max);
+        self.marked += self.board.holes(before, self.over_below);
         while let Some(&(sent, seq)) = self.queue.front() {
             if now.since(sent) < limit {
                 break;
@@ -345,5 +386,27 @@ impl Record {
             self.repeated_below = next + 1;
         }
         Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn a_round_trip_is_of_the_last_segment_sent_once_and_of_timestamps_behind_one_sent_again() {
+        let (now, echo) = (at(50_900), Some(at(9_950)));
+        let micros = |micros| Some(Duration::from_micros(micros));
+        let plain = News { last_acknowledged_sent: Some(at(10_100)), ..News::default() };
+        assert_eq!(plain.rtt(true, echo, now), micros(40_800));
+        let again = News { acknowledges_repeat: true, ..plain };
+        assert_eq!(again.rtt(true, echo, now), micros(41_000), "of 50 and 9");
+        assert_eq!(again.rtt(false, echo, now), None, "a duplicate ACK echoes what it did before");
+        let reported = News { last_reported_sent: Some(at(20_000)), ..again };
+        assert_eq!(reported.rtt(true, echo, now), micros(30_900));
     }
 }

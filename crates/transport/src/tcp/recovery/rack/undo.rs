@@ -7,6 +7,7 @@
 use super::record::News;
 use crate::tcp::cc::Undo as UndoEvent;
 use crate::tcp::fact::TcpFactKind;
+use crate::tcp::rtt::stamp;
 use crate::tcp::state::SendState;
 use roamlab_engine::Time;
 
@@ -44,6 +45,13 @@ impl Undo {
         self.prior = (!state.ece).then_some((cwnd, ssthresh.max(cwnd * 0.75)));
         self.marker = Some(state.una);
         self.unreported = (under_way > 0).then_some(under_way);
+        if !state.params.follows_linux() {
+            self.repeated_at = None;
+        }
+    }
+
+    /// Nothing that was sent again is outstanding, where a recovery begins or ends (`tcp_retrans_stamp_cleanup`).
+    pub fn forget_repeats(&mut self) {
         self.repeated_at = None;
     }
 
@@ -66,10 +74,13 @@ impl Undo {
         self.marker.is_some() && self.unreported == Some(0)
     }
 
-    /// Whether the ACK at hand answers an original transmission, by the time that it echoes.
+    /// Whether the ACK at hand answers an original transmission, by the time that it echoes. To Linux that is whole
+    /// milliseconds, and if nothing was sent again yet any ACK does (`tcp_packet_delayed`).
     pub fn answers_original(&self, state: &SendState) -> bool {
-        let echo = state.echo.zip(self.repeated_at);
-        self.marker.is_some() && echo.is_some_and(|(echo, repeated)| echo < repeated)
+        let by_linux = state.params.follows_linux();
+        let unit = |time: Time| if by_linux { stamp(time) } else { time.as_nanos() };
+        let is_earlier = |repeated| state.echo.is_some_and(|echo| unit(echo) < unit(repeated));
+        self.marker.is_some() && self.repeated_at.map_or(by_linux, is_earlier)
     }
 
     /// Whether the episode may be undone.
@@ -103,8 +114,51 @@ impl Undo {
             let event = UndoEvent { pipe_prev: ssthresh.max(now_ssthresh), cwnd: cwnd.max(now_cwnd) };
             state.control.algorithm().on_undo(&mut state.window, &event);
         }
-        *self = Undo::default();
+        *self = Undo { repeated_at: self.repeated_at, ..Undo::default() };
         state.recovery_point = state.una.saturating_sub(1); // a loss may be found at once
         state.record(TcpFactKind::Spurious, state.una, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+    use roamlab_engine::Duration;
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    /// Whether an ACK that echoes this time answers an original, before and after a retransmission at 5.8 ms.
+    fn answers(profile: Profile, echo: u64) -> [bool; 2] {
+        let params = TcpSpec::default().resolve(profile).unwrap();
+        let mut state = SendState::new(params.into(), Duration::ZERO);
+        state.echo = Some(at(echo));
+        let mut undo = Undo::default();
+        undo.begin(&state, 0);
+        let before = undo.answers_original(&state);
+        undo.sent_again(at(5_800));
+        [before, undo.answers_original(&state)]
+    }
+
+    #[test]
+    fn to_linux_times_are_milliseconds_and_nothing_sent_again_is_nothing_lost() {
+        assert_eq!(answers(Profile::Linux6, 4_999), [true, true]);
+        assert_eq!(answers(Profile::Linux6, 5_200), [true, false]);
+        assert_eq!(answers(Profile::Rfc, 5_200), [false, true]);
+    }
+
+    #[test]
+    fn in_linux_the_first_retransmission_is_that_of_an_earlier_recovery_until_it_is_forgotten() {
+        let state =
+            |profile| SendState::new(TcpSpec::default().resolve(profile).unwrap().into(), Duration::ZERO);
+        let kept = |profile| {
+            let mut undo = Undo::default();
+            undo.sent_again(at(5_800));
+            undo.begin(&state(profile), 1);
+            undo.repeated_at
+        };
+        assert_eq!((kept(Profile::Linux6), kept(Profile::Rfc)), (Some(at(5_800)), None));
     }
 }

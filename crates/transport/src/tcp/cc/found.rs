@@ -1,0 +1,18 @@
+//! What the loss recovery knows that is not in an ACK.
+
+use roamlab_engine::Duration;
+
+/// What Linux's loss recovery knows of the network when it has dealt with an ACK.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    /// Segments in it: not delivered and not lost (`tcp_packets_in_flight`).
+    pub in_flight: u32,
+    /// Segments that this ACK has shown to be lost.
+    pub lost: u32,
+    /// Segments found to be lost so far, by ACKs and by timers (`lost` of `tcp_sock`).
+    pub all_lost: u32,
+    /// The round-trip time that this ACK measures (`tcp_ack_update_rtt`).
+    pub rtt: Option<Duration>,
+    /// The shortest round-trip time (`tcp_min_rtt`).
+    pub min_rtt: Duration,
+}
