@@ -18,13 +18,13 @@ pub const UNLIMITED: u64 = u64::MAX;
 pub enum Command<'a> {
     /// Give the host an address and these settings.
     SetUp { address: [u8; 4], sysctls: Vec<(&'a str, &'a str)> },
-    /// Wait for the connection of a flow.
-    Listen(&'a LinuxSpec, [u16; 2]),
-    /// Open the connection of a flow to this address.
+    /// Wait for the connections of a flow, and tell what their reader reads or do not.
+    Listen(&'a LinuxSpec, [u16; 2], bool),
+    /// Open a connection of a flow to this address, and close the one before. A local port of 0 is one that the kernel selects.
     Connect(&'a LinuxSpec, [u16; 2], [u8; 4]),
     /// Write this number of further bytes.
     Write(u64),
-    /// Write nothing more.
+    /// Write nothing more, and say how much was written.
     Stop,
     /// Read the sender's variables.
     Sample,
@@ -41,6 +41,10 @@ pub enum Answer {
     Done,
     /// `struct tcp_info` of a flow's sender.
     Sampled(u32, Vec<u8>),
+    /// So many bytes more of a flow were read.
+    Read(u32, u64),
+    /// The writer of a flow has stopped, and has written so many bytes.
+    Wrote(u32, u64),
     /// Counters with their values.
     Counted(Vec<(String, i64)>),
     /// The process has ended for this reason.
@@ -70,8 +74,10 @@ pub fn command(host: usize, flow: u32, command: &Command<'_>) -> Vec<u8> {
             frame.extend(address);
             sysctls.iter().for_each(|(key, value)| frame.extend(format!("{key}={value}\n").bytes()));
         }
-        Command::Listen(spec, ports) => connection(&mut frame, spec, *ports, [0; 4]),
-        Command::Connect(spec, ports, to) => connection(&mut frame, spec, *ports, *to),
+        Command::Listen(spec, ports, tells) => {
+            connection(&mut frame, spec, *ports, ([0; 4], u16::from(*tells)));
+        }
+        Command::Connect(spec, ports, to) => connection(&mut frame, spec, *ports, (*to, 0)),
         Command::Write(bytes) => frame.extend(bytes.to_le_bytes()),
         Command::Stop | Command::Sample => {}
         Command::Count(names) => frame.extend(names.join(" ").bytes()),
@@ -80,10 +86,10 @@ pub fn command(host: usize, flow: u32, command: &Command<'_>) -> Vec<u8> {
     frame
 }
 
-fn connection(frame: &mut Vec<u8>, spec: &LinuxSpec, [local, remote]: [u16; 2], to: [u8; 4]) {
+fn connection(frame: &mut Vec<u8>, spec: &LinuxSpec, [local, remote]: [u16; 2], (to, tells): ([u8; 4], u16)) {
     frame.extend(to);
     let mss = (spec.segment.0 + TIMESTAMPS) as u16;
-    [local, remote, mss, 0].iter().for_each(|number| frame.extend(number.to_le_bytes()));
+    [local, remote, mss, tells].iter().for_each(|number| frame.extend(number.to_le_bytes()));
     let mut name = [0u8; 16];
     let control = spec.congestion_control.name().as_bytes();
     name[..control.len()].copy_from_slice(control);
@@ -121,6 +127,8 @@ pub fn answer(frame: &[u8]) -> Option<Answer> {
             };
             Answer::Counted(text().lines().filter_map(pair).collect())
         }
+        133 => Answer::Read(u32::from_le_bytes(*flow), u64::from_le_bytes(*data.first_chunk()?)),
+        134 => Answer::Wrote(u32::from_le_bytes(*flow), u64::from_le_bytes(*data.first_chunk()?)),
         _ => Answer::Failed(text()),
     })
 }

@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::machine::{Frames, Machine, Outside};
 use crate::sender::Sender;
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{FlowId, Tos, wire};
+use roamlab_packet::wire::{self, Segment};
+use roamlab_packet::{FlowId, TcpFlags, Tos};
 use roamlab_scenario::Scenario;
 use roamlab_transport::LinuxSpec;
 use roamlab_world::NodeId;
@@ -17,8 +18,10 @@ pub const MOST_HOSTS: usize = 53;
 /// Most flows (`python/roamlab/kernel/agent.c`).
 pub const MOST_FLOWS: usize = 4096;
 
-/// The ports of the first flow.
+/// The ports of the first connection of the first flow.
 const PORTS: [u16; 2] = [40_000, 10_000];
+/// The ports from which the kernel selects those of later connections, between the two.
+const LATER: [u16; 2] = [20_000, 39_999];
 
 /// How long after each multiple of `sample` a flow is read: between two ticks of the kernel, whose `HZ` is 1000 at most.
 const OFF_TICK: Duration = Duration::from_micros(500);
@@ -51,7 +54,10 @@ struct Flow<'a> {
     sender: Sender,
     is_open: bool,
     next_sample: Option<Time>,
-    /// The number behind the last byte sent, to see what is sent again.
+    /// The flow with the requests of this one or with the answers to it: what is read of both is told.
+    partner: Option<usize>,
+    /// The sender's port, and the number behind the last byte sent, to see what is sent again.
+    port: u16,
     sent: Option<u32>,
 }
 
@@ -127,7 +133,21 @@ fn ends_of<'a>(scenario: &'a Scenario, simulation: &Simulation) -> (Vec<&'a str>
             })
         });
         let sender = Sender::new(spec.ecn);
-        flows.push(Flow { id, spec, ends, sender, is_open: false, next_sample: None, sent: None });
+        flows.push(Flow {
+            id,
+            spec,
+            ends,
+            sender,
+            is_open: false,
+            next_sample: None,
+            partner: None,
+            port: 0,
+            sent: None,
+        });
+    }
+    for place in 0..flows.len() {
+        let partner = simulation.partner(flows[place].id);
+        flows[place].partner = flows.iter().position(|one| Some(one.id) == partner);
     }
     (names, flows)
 }
@@ -139,8 +159,13 @@ impl Ends<'_> {
         for (host, node) in self.hosts.iter().enumerate() {
             let address = self.simulation.address(*node).octets();
             // As on a machine with 4 GiB or more: Linux makes them smaller where memory is.
-            let mut sysctls =
-                vec![("ipv4.tcp_rmem", "4096 131072 6291456"), ("ipv4.tcp_wmem", "4096 16384 4194304")];
+            let [first, last] = LATER;
+            let later = format!("{first} {last}");
+            let mut sysctls = vec![
+                ("ipv4.tcp_rmem", "4096 131072 6291456"),
+                ("ipv4.tcp_wmem", "4096 16384 4194304"),
+                ("ipv4.ip_local_port_range", &later),
+            ];
             for flow in self.flows.iter().filter(|flow| flow.ends.contains(&host)) {
                 sysctls.extend(flow.spec.ecn.then_some(("ipv4.tcp_ecn", "1")));
                 sysctls.extend(flow.spec.sysctls.iter().map(|(key, value)| (key.as_str(), value.as_str())));
@@ -150,7 +175,8 @@ impl Ends<'_> {
         for (number, flow) in (0..).zip(&self.flows) {
             let [local, remote] = ports(number);
             let host = flow.ends[1];
-            frames.push_back((host, command(host, number, &Command::Listen(flow.spec, [remote, local]))));
+            let listen = Command::Listen(flow.spec, [remote, local], flow.partner.is_some());
+            frames.push_back((host, command(host, number, &listen)));
         }
         frames
     }
@@ -179,19 +205,33 @@ impl Ends<'_> {
     }
 
     fn take_offer(&mut self, number: usize, offer: Offer, now: Time, frames: &mut Frames) {
-        let to = self.simulation.address(self.hosts[self.flows[number].ends[1]]).octets();
-        let flow = &mut self.flows[number];
-        let host = flow.ends[0];
-        let mut tell = |order: &Command<'_>| frames.push_back((host, command(host, number as u32, order)));
-        if !std::mem::replace(&mut flow.is_open, true) {
-            flow.next_sample = Some(flow.sample_after(now));
-            tell(&Command::Connect(flow.spec, ports(number as u32), to));
-        }
-        tell(&match offer {
+        let order = match offer {
             Offer::Unlimited => Command::Write(UNLIMITED),
             Offer::Bytes(bytes) => Command::Write(bytes),
             Offer::Stop => Command::Stop,
-        });
+            Offer::Anew if !self.flows[number].is_open => return,
+            Offer::Anew => return self.connect(number, 0, now, frames),
+        };
+        // The client opens both connections of a session, before its first request.
+        for one in [Some(number), self.flows[number].partner].into_iter().flatten() {
+            if !self.flows[one].is_open {
+                self.connect(one, ports(one as u32)[0], now, frames);
+            }
+        }
+        let host = self.flows[number].ends[0];
+        frames.push_back((host, command(host, number as u32, &order)));
+    }
+
+    fn connect(&mut self, number: usize, port: u16, now: Time, frames: &mut Frames) {
+        let flow = &mut self.flows[number];
+        let [host, other] = flow.ends;
+        let to = self.simulation.address(self.hosts[other]).octets();
+        if !std::mem::replace(&mut flow.is_open, true) {
+            flow.next_sample = Some(flow.sample_after(now));
+        }
+        flow.sender.connect_anew();
+        let connect = Command::Connect(flow.spec, [port, ports(number as u32)[1]], to);
+        frames.push_back((host, command(host, number as u32, &connect)));
     }
 
     fn sample(&self, number: usize, frames: &mut Frames) {
@@ -239,7 +279,7 @@ impl Outside for Ends<'_> {
         let size = Bytes((length + segment.payload) as u64);
         let payload = Payload::Written(bytes[..length].into());
         let datagram = Datagram { flow: flow.id, source, destination, tos: Tos(bytes[1]), size, payload };
-        let again = is_sender && segment.payload > 0 && flow.sends_again(segment.seq, segment.payload);
+        let again = is_sender && flow.sends_again(&segment);
         self.simulation.inject(here, &datagram);
         if again && !frames.iter().any(|(_, frame)| is_sample(frame, number)) {
             self.sample(number, frames);
@@ -260,6 +300,19 @@ impl Outside for Ends<'_> {
                 }
                 return Ok(());
             }
+            Answer::Read(number, bytes) => {
+                if let Some(id) = self.flows.get(number as usize).map(|flow| flow.id) {
+                    self.advance(time)?;
+                    self.simulation.read(id, bytes);
+                }
+                return Ok(());
+            }
+            Answer::Wrote(number, bytes) => {
+                if let Some(id) = self.flows.get(number as usize).map(|flow| flow.id) {
+                    self.simulation.wrote(id, bytes);
+                }
+                return Ok(());
+            }
             Answer::Counted(counted) => self.counted = counted,
             Answer::Ready | Answer::Done => {}
         }
@@ -271,8 +324,8 @@ impl Outside for Ends<'_> {
 impl Ends<'_> {
     /// The flow of a segment that a host sends, and whether it is from its sender.
     fn flow_of(&self, host: usize, [source, destination]: [u16; 2]) -> Option<(usize, bool)> {
-        let is_sender = source >= PORTS[0];
-        let number = usize::from(if is_sender { source } else { destination }.checked_sub(PORTS[0])?);
+        let is_sender = source >= LATER[0];
+        let number = usize::from(if is_sender { destination } else { source }.checked_sub(PORTS[1])?);
         let flow = self.flows.get(number)?;
         (flow.ends[usize::from(!is_sender)] == host).then_some((number, is_sender))
     }
@@ -285,9 +338,15 @@ impl Flow<'_> {
         Time::from_nanos((now.as_nanos() / sample + 1).saturating_mul(sample)) + OFF_TICK
     }
 
-    /// Notes what is sent; whether it was sent before.
-    fn sends_again(&mut self, seq: u32, payload: usize) -> bool {
-        let end = seq.wrapping_add(payload as u32);
+    /// Notes what the sender sends; whether it has sent that data before, in its present connection.
+    fn sends_again(&mut self, segment: &Segment<'_>) -> bool {
+        if segment.flags.has(TcpFlags::SYN) {
+            (self.port, self.sent) = (segment.ports[0], None);
+        }
+        if segment.payload == 0 || segment.ports[0] != self.port {
+            return false;
+        }
+        let (seq, end) = (segment.seq, segment.seq.wrapping_add(segment.payload as u32));
         let again = self.sent.is_some_and(|sent| (seq.wrapping_sub(sent) as i32) < 0);
         if !again {
             self.sent = Some(end);

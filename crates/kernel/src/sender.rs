@@ -87,6 +87,11 @@ impl Sender {
         Sender { ecn, ..Sender::default() }
     }
 
+    /// The next reading is of a new connection.
+    pub fn connect_anew(&mut self) {
+        self.last = Reading::default();
+    }
+
     /// Takes a reading. `None`: it is too short to be one.
     pub fn sampled(&mut self, info: &[u8]) -> Option<Report> {
         let mut new = read(info)?;

@@ -1,9 +1,11 @@
 //! Whole runs with a kernel. Without a built kernel they are skipped, and say so.
 #![cfg(target_os = "linux")]
 
+use roamlab_engine::Time;
 use roamlab_kernel::{Counters, Kernel, Live, run, send_with_files};
+use roamlab_packet::FlowId;
 use roamlab_scenario::Scenario;
-use roamlab_world::{Column, Replication, RunOptions, Table};
+use roamlab_world::{Column, Offer, Replication, RunOptions, Simulation, Table};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::sync::{Mutex, PoisonError};
@@ -163,6 +165,96 @@ fn flows_of_the_kernel_and_simulated_ones_share_a_run_and_a_host_keeps_its_conne
     };
     assert!(last[0] > 7_900_000_000, "{last:?}");
     assert!(made(&kernel, MOVE, 3).0 == tables, "two runs of one seed differ");
+}
+
+/// The link without its gap, and this application.
+fn application(app: &str) -> String {
+    let link = LINK.replace("changes = [{ at = \"4 s\", up = false }, { at = \"4.2 s\", up = true }]\n", "");
+    link.replace("{ kind = \"ftp\", start = \"0.1 s\" }", app)
+}
+
+/// How long each object or segment took in ms, of those that came.
+fn waits(tables: &[Table]) -> Vec<f64> {
+    let Column::U64(begun) = column(tables, "units", "time_ns") else { panic!("times") };
+    let Column::I64(ended) = column(tables, "units", "completed_ns") else { panic!("times") };
+    let both = begun.iter().zip(ended).filter(|(_, ended)| **ended >= 0);
+    both.map(|(begun, ended)| (*ended as f64 - *begun as f64) / 1e6).collect()
+}
+
+/// Small objects: a request takes 20 ms and some 1.2 ms for its segment, the answer as much; a handshake takes 40 ms.
+#[test]
+fn objects_come_when_their_last_byte_is_read_over_one_connection_and_over_one_for_each() {
+    let Some(kernel) = kernel() else { return };
+    let web = |connections: &str| {
+        application(&format!(
+            "{{ kind = \"web\", objects = 4, think = \"200 ms\", object = \"1 kB\", largest = \"1 kB\", connections = \"{connections}\" }}"
+        ))
+    };
+    for (connections, least) in [("persistent", 42.0), ("per-object", 82.0)] {
+        let (tables, _) = made(&kernel, &web(connections), 1);
+        let found = waits(&tables);
+        println!("{connections}: {} objects, {:?}", found.len(), &found[..8]);
+        assert!(found[0] > 82.0 && found[0] < 85.0, "the first one has a handshake: {}", found[0]);
+        assert!(found[1..].iter().all(|wait| *wait > least && *wait < least + 3.0), "{found:?}");
+        assert!(found.len() > 50);
+        let sent = totals(&tables, "delivered_bytes");
+        assert!(sent.iter().all(|bytes| *bytes >= 1448 * found.len() as u64), "{sent:?}");
+        assert!(made(&kernel, &web(connections), 1).0 == tables, "two runs of one seed differ");
+    }
+}
+
+#[test]
+fn a_film_a_call_and_datagrams_of_one_size_go_over_the_kernel() {
+    let Some(kernel) = kernel() else { return };
+    let (tables, _) = made(&kernel, &application("{ kind = \"dash\", segment = \"1 s\" }"), 1);
+    let found = waits(&tables);
+    assert!(found.len() > 8 && found.iter().all(|wait| *wait > 60.0 && *wait < 1000.0), "{found:?}");
+    let (tables, _) = made(&kernel, &application("{ kind = \"voip\", stop = \"7 s\" }"), 1);
+    assert_eq!((total(&tables, "delivered_pkts"), total(&tables, "delivered_bytes")), (350, 350 * 1448));
+    let cbr = "{ kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"1000 B\", packets = \"500 pkt\" }";
+    let (tables, _) = made(&kernel, &application(cbr), 1);
+    assert_eq!(total(&tables, "delivered_bytes"), 500 * 1448);
+}
+
+/// What the socket had taken at the stop arrives all the same; then it is complete.
+#[test]
+fn a_file_that_stops_is_complete_with_what_was_in_the_socket_s_buffer() {
+    let Some(kernel) = kernel() else { return };
+    let (tables, _) = made(&kernel, &application("{ kind = \"ftp\", stop = \"3 s\" }"), 1);
+    let Column::I64(completed) = column(&tables, "flows", "completed_ns") else { panic!("times") };
+    assert!(completed[0] > 3_000_000_000 && completed[0] < 7_000_000_000, "{completed:?}");
+    assert!(total(&tables, "delivered_bytes") > 3_000_000);
+}
+
+/// The simulation's side of a session over a stack: what is read of the request lets the server answer, and what is read of
+/// the answer completes the object.
+#[test]
+fn without_a_kernel_what_is_read_leads_a_session_on() {
+    let text = application(
+        "{ kind = \"web\", object = \"5 kB\", largest = \"5 kB\", connections = \"per-object\" }",
+    );
+    let scenario = Scenario::parse(&text, "web.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions::default();
+    let mut simulation = Simulation::new(&scenario, Replication { seed: 1, run: 0, trace: None }, &options);
+    let [answers, requests] = ["f", "f-requests"].map(|name| simulation.flow(name).unwrap());
+    let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+    let mut step = |millis: u64, read: Option<(FlowId, u64)>| {
+        simulation.advance_to(at(millis), &options).unwrap();
+        read.into_iter().for_each(|(flow, bytes)| simulation.read(flow, bytes));
+        simulation.advance_to(at(millis), &options).unwrap();
+        [answers, requests].map(|flow| std::iter::from_fn(|| simulation.poll_offer(flow)).collect::<Vec<_>>())
+    };
+    assert_eq!(step(0, None), [vec![Offer::Anew], vec![Offer::Anew, Offer::Bytes(1448)]]);
+    assert_eq!(step(30, Some((requests, 1447))), [vec![], vec![]], "a byte of the request is missing");
+    let [answer, none] = step(31, Some((requests, 1)));
+    assert!(none.is_empty());
+    let &[Offer::Bytes(bytes)] = &answer[..] else { panic!("{answer:?}") };
+    assert!(bytes % 1448 == 0 && bytes <= 4 * 1448);
+    step(60, Some((answers, bytes - 1)));
+    step(70, Some((answers, 1)));
+    let tables = simulation.finish(&options).unwrap();
+    let Column::I64(ended) = column(&tables, "units", "completed_ns") else { panic!("times") };
+    assert_eq!(ended[..], [70_000_000]);
 }
 
 /// Kernels of this process that still run.

@@ -629,11 +629,13 @@ fn a_build_with_or_without_quinn_says_what_it_has() {
 
 #[test]
 fn a_build_with_or_without_kernels_says_what_it_has() {
-    let [whole, large, setting, voice] = [
+    let [whole, large, setting, frames, voice, pages] = [
         ("{ kind = \"linux\" }", "kind = \"ftp\""),
         ("{ kind = \"linux\", segment = \"1460 B\" }", "kind = \"ftp\""),
         ("{ kind = \"linux\", sysctls = { \"ipv4.tcp_sack=1\" = \"0\" } }", "kind = \"ftp\""),
-        ("{ kind = \"linux\" }", "kind = \"cbr\", rate = \"64 kbit/s\", packet = \"160 B\""),
+        ("{ kind = \"linux\" }", "kind = \"conference\""),
+        ("{ kind = \"linux\" }", "kind = \"voip\""),
+        ("{ kind = \"linux\" }", "kind = \"web\""),
     ]
     .map(|(transport, app)| report_over(transport, app));
     if !cfg!(all(feature = "linux", target_os = "linux")) {
@@ -642,11 +644,11 @@ fn a_build_with_or_without_kernels_says_what_it_has() {
         assert!(report.starts_with("lab.toml:46:22: ") && report.contains("help: write kind"), "{report}");
         return;
     }
-    assert_eq!(whole, None);
-    let [large, setting, voice] = [large, setting, voice].map(Option::unwrap);
+    assert_eq!([whole, voice, pages], [None, None, None]);
+    let [large, setting, frames] = [large, setting, frames].map(Option::unwrap);
     assert!(large.contains("must be \"100 B\" to \"1448 B\"") && large.contains("segment"), "{large}");
     assert!(setting.contains("names below `net`") && setting.contains("sysctls"), "{setting}");
-    assert!(voice.contains("files alone"), "{voice}");
+    assert!(frames.contains("sent in datagrams over UDP") && frames.contains("as \"dash\""), "{frames}");
 }
 
 #[test]

@@ -43,21 +43,30 @@
 #define UNLIMITED UINT64_MAX
 
 enum command { SET_UP = 1, LISTEN, CONNECT, WRITE, STOP, SAMPLE, COUNT };
-enum answer { READY = 128, DONE, SAMPLED, COUNTED, FAILED };
+enum answer { READY = 128, DONE, SAMPLED, COUNTED, FAILED, READ, WROTE };
 
 struct host {
 	int namespace, control;
 	unsigned card;
 };
 
-struct flow {
-	int sender, listener;
+/* The sender's end of a connection: what is left to be written, what was, and the thread that writes it. */
+struct writer {
+	int socket, stops, leaves;
+	unsigned host;
+	uint32_t flow;
 	struct sockaddr_in to;
-	/* What is left to be written, and the thread that writes it. */
-	uint64_t left;
+	uint64_t left, written;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	pthread_t writer;
+	pthread_t thread;
+};
+
+struct flow {
+	struct writer *writer;
+	/* Takes the connections, on this host; whether it is told what is read of them. */
+	int listener, tells;
+	unsigned host;
 };
 
 static struct host hosts[MOST_HOSTS];
@@ -112,6 +121,7 @@ static pthread_t begin(void *(*work)(void *), void *with)
 
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 65536);
+	pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
 	errno = pthread_create(&thread, &small, work, with);
 	check(!errno, "thread");
 	pthread_attr_destroy(&small);
@@ -218,7 +228,7 @@ static void set_up(unsigned host, char *data)
 
 struct connection {
 	uint32_t address;
-	uint16_t local, remote, mss, reserved;
+	uint16_t local, remote, mss, tells;
 	char control[16];
 } __attribute__((packed));
 
@@ -236,45 +246,67 @@ static int socket_for(const struct connection *c)
 /* What a program writes at a time. */
 static const char zeros[262144];
 
-static void *writes(void *of)
+/* Writes until it is to leave the connection and has written all; or until the connection fails. */
+static void *writes(void *as)
 {
-	struct flow *f = of;
+	struct writer *w = as;
+	int is_open = !connect(w->socket, (void *)&w->to, sizeof w->to);
 
-	if (connect(f->sender, (void *)&f->to, sizeof f->to))
-		return 0;
-	pthread_mutex_lock(&f->lock);
-	for (;;) {
-		uint64_t most = f->left < sizeof zeros ? f->left : sizeof zeros;
+	here = w->host;
+	pthread_mutex_lock(&w->lock);
+	while (!w->leaves || (is_open && w->left)) {
+		uint64_t most = w->left < sizeof zeros ? w->left : sizeof zeros;
 		ssize_t n;
 
-		if (!most) {
-			pthread_cond_wait(&f->more, &f->lock);
+		if (w->stops) {
+			answer(WROTE, w->flow, &w->written, sizeof w->written);
+			w->stops = 0;
+		}
+		if (!most || !is_open) {
+			pthread_cond_wait(&w->more, &w->lock);
 			continue;
 		}
-		pthread_mutex_unlock(&f->lock);
-		n = send(f->sender, zeros, most, MSG_NOSIGNAL);
-		pthread_mutex_lock(&f->lock);
-		if (n < 0 && errno != EINTR)
-			break;
-		if (n > 0 && f->left != UNLIMITED)
-			f->left -= f->left < (uint64_t)n ? f->left : (uint64_t)n;
+		pthread_mutex_unlock(&w->lock);
+		n = send(w->socket, zeros, most, MSG_NOSIGNAL);
+		is_open = n >= 0 || errno == EINTR;
+		pthread_mutex_lock(&w->lock);
+		w->written += n > 0 ? (uint64_t)n : 0;
+		if (n > 0 && w->left != UNLIMITED)
+			w->left -= w->left < (uint64_t)n ? w->left : (uint64_t)n;
 	}
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&w->lock);
+	close(w->socket);
+	free(w);
 	return 0;
 }
 
-/* Takes the connection of a flow and reads all that comes. The data is not copied, and the call returns for the end of
- * the connection or after two gigabytes. */
+/* Takes a connection of a flow and reads all that comes. The data is not copied. If nobody is told what is read the call
+ * returns for the end of the connection or after two gigabytes. */
 static void *reads(void *of)
 {
 	struct flow *f = of;
 	char nothing[1];
+	uint64_t n;
 	int s = accept(f->listener, 0, 0);
 
-	close(f->listener);
-	while (s >= 0 && recv(s, nothing, INT32_MAX, MSG_TRUNC | MSG_WAITALL) > 0)
-		;
+	if (s < 0)
+		return 0;
+	here = f->host;
+	begin(reads, f);
+	while ((ssize_t)(n = (uint64_t)recv(s, nothing, INT32_MAX, MSG_TRUNC | (f->tells ? 0 : MSG_WAITALL))) > 0)
+		if (f->tells)
+			answer(READ, (uint32_t)(f - flows), &n, sizeof n);
+	close(s);
 	return 0;
+}
+
+/* Has the connection closed once all is written. */
+static void leave(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->leaves = 1;
+	pthread_cond_signal(&w->more);
+	pthread_mutex_unlock(&w->lock);
 }
 
 static void start(enum command kind, uint32_t flow, const struct connection *c)
@@ -284,28 +316,37 @@ static void start(enum command kind, uint32_t flow, const struct connection *c)
 
 	if (kind == LISTEN) {
 		f->listener = s;
+		f->tells = c->tells;
+		f->host = here;
 		check(!listen(s, 1), "listen");
 		begin(reads, f);
 		answer(DONE, flow, 0, 0);
 		return;
 	}
-	f->sender = s;
-	f->to = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(c->remote), .sin_addr.s_addr = c->address };
-	pthread_mutex_init(&f->lock, 0);
-	pthread_cond_init(&f->more, 0);
-	f->writer = begin(writes, f);
+	if (f->writer)
+		leave(f->writer);
+	f->writer = calloc(1, sizeof *f->writer);
+	check(!!f->writer, "memory");
+	f->writer->socket = s;
+	f->writer->host = here;
+	f->writer->flow = flow;
+	f->writer->to = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(c->remote),
+					      .sin_addr.s_addr = c->address };
+	pthread_mutex_init(&f->writer->lock, 0);
+	pthread_cond_init(&f->writer->more, 0);
+	f->writer->thread = begin(writes, f->writer);
 }
 
-/* Has more bytes written; none: no more are, not even those that the writer's call has not taken yet. */
-static void more(struct flow *f, uint64_t bytes)
+/* Has more bytes written; none: no more are, not even those that the socket has not taken yet. */
+static void more(struct writer *w, uint64_t bytes)
 {
-	pthread_mutex_lock(&f->lock);
-	f->left = !bytes || bytes == UNLIMITED ? bytes : f->left + bytes;
-	if (bytes)
-		pthread_cond_signal(&f->more);
-	else
-		pthread_kill(f->writer, SIGUSR1);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&w->lock);
+	w->left = !bytes || bytes == UNLIMITED ? bytes : w->left + bytes;
+	w->stops = !bytes;
+	pthread_cond_signal(&w->more);
+	if (w->stops)
+		pthread_kill(w->thread, SIGUSR1);
+	pthread_mutex_unlock(&w->lock);
 }
 
 /* A counter out of /proc/net/netstat or snmp of the namespace. */
@@ -365,13 +406,13 @@ static void carry_out(char *frame)
 		break;
 	case WRITE:
 		memcpy(&bytes, rest, 8);
-		more(&flows[flow], bytes);
+		more(flows[flow].writer, bytes);
 		break;
 	case STOP:
-		more(&flows[flow], 0);
+		more(flows[flow].writer, 0);
 		break;
 	case SAMPLE:
-		if (!getsockopt(flows[flow].sender, IPPROTO_TCP, TCP_INFO, &info, &length))
+		if (!getsockopt(flows[flow].writer->socket, IPPROTO_TCP, TCP_INFO, &info, &length))
 			answer(SAMPLED, flow, &info, length);
 		break;
 	case COUNT:

@@ -187,6 +187,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     /// Some lanes lose their last event, and others never have one: the order is that of an ordered map.
     #[test]
     fn lanes_may_run_empty(

@@ -28,27 +28,59 @@ crate::transitions! {
 /// FMIPv6 at a mobile host.
 #[derive(Clone, Debug)]
 pub struct MobileHost {
+    signalling: Signalling,
+    detector: Detector,
+    /// The last access router that it was at.
+    last: Option<Addr>,
+    state: State,
+}
+
+/// What the host's messages have in common.
+#[derive(Clone, Debug)]
+struct Signalling {
     address: Addr,
     anchor: Addr,
     params: Params,
-    detector: Detector,
     /// Of the last message that began something.
     id: Identification,
-    /// The last access router that it was at.
-    last: Option<Addr>,
+}
+
+/// Where the host is, and what it waits for there.
+#[derive(Clone, Debug)]
+enum State {
+    /// It has no access router.
+    Away {
+        /// The last update of its binding, if it has no acknowledge.
+        unacknowledged: Option<Identification>,
+        /// The handover that was predicted when it left.
+        expected: Option<Expected>,
+    },
+    /// It is at an access router.
+    Here(Here),
+}
+
+/// The host at an access router.
+#[derive(Clone, Debug)]
+struct Here {
+    router: Addr,
+    /// The last update of its binding.
+    id: Identification,
     binding: Binding,
+    /// An rtsolpr that waits for its answer.
     solicitation: Option<Asked>,
+    /// An fbu that waits for its answer.
     update: Option<Asked>,
+    /// A predicted handover.
     expected: Option<Expected>,
 }
 
 /// The binding at the anchor.
-#[derive(Clone, Debug, Default)]
-struct Binding {
-    id: Identification,
-    acknowledged: bool,
-    /// When the update is repeated, or refreshed.
-    timer: Option<Backoff>,
+#[derive(Copy, Clone, Debug)]
+enum Binding {
+    /// The update is repeated until it is acknowledged.
+    Updating(Backoff),
+    /// It is updated again at this time.
+    Acknowledged(Time),
 }
 
 /// A message that waits for its answer.
@@ -81,21 +113,10 @@ impl Asked {
     }
 }
 
-impl MobileHost {
-    /// A host that hears nobody.
-    pub fn new(address: Addr, anchor: Addr, params: &Params) -> MobileHost {
-        MobileHost {
-            address,
-            anchor,
-            params: params.clone(),
-            detector: Detector::new(&params.detection),
-            id: Identification::default(),
-            last: None,
-            binding: Binding::default(),
-            solicitation: None,
-            update: None,
-            expected: None,
-        }
+impl Signalling {
+    fn next_id(&mut self, now: Time) -> Identification {
+        self.id = self.id.newer(now);
+        self.id
     }
 
     fn first_timer(&self, now: Time) -> Backoff {
@@ -104,105 +125,156 @@ impl MobileHost {
 
     /// Sends what will be repeated until it is answered.
     fn ask(&mut self, to: Addr, kind: Kind, now: Time, out: &mut Vec<Action>) -> Option<Asked> {
-        self.id = self.id.newer(now);
-        let message = Message::about(self.address, self.id, kind);
+        let message = Message::about(self.address, self.next_id(now), kind);
         out.push(Action::Send { to, message: message.clone() });
         Some(Asked { to, message, timer: self.first_timer(now), left: self.params.retries })
     }
 
-    fn found(&mut self, found: Option<Found>, now: Time, out: &mut Vec<Action>) {
-        match found {
-            Some(Found::Moved(router)) => {
-                out.push(Action::Note { host: self.address, phase: Phase::UnaSent });
-                let expected = self.expected.take();
-                let prepared = expected.is_some_and(|one| one.acknowledged && one.at == router);
-                self.bind(now, out);
-                self.update = None;
-                if let Some(last) = self.last.filter(|last| *last != router && !prepared) {
-                    let kind = Kind::FastBindingUpdate { to: router, from_new_link: true };
-                    self.update = self.ask(last, kind, now, out);
-                }
-                self.last = Some(router);
-                self.solicitation = self.ask(router, Kind::RtSolPr, now, out);
-            }
-            Some(Found::Lost) => {
-                // An fback may still say that the next access router is prepared.
-                (self.binding.timer, self.solicitation, self.update) = (None, None, None);
-            }
-            None => {}
+    /// Tells the access router that the host is there, and the anchor where it is.
+    fn announce(&self, router: Addr, id: Identification, out: &mut Vec<Action>) {
+        for (to, kind) in [(router, Kind::Una), (self.anchor, Kind::BindingUpdate { care_of: router })] {
+            send(to, (self.address, id, kind), out);
         }
     }
 
     /// A new update of the binding.
-    fn bind(&mut self, now: Time, out: &mut Vec<Action>) {
-        self.id = self.id.newer(now);
-        self.binding = Binding { id: self.id, acknowledged: false, timer: Some(self.first_timer(now)) };
-        self.announce(out);
+    fn bind(&mut self, router: Addr, now: Time, out: &mut Vec<Action>) -> (Identification, Binding) {
+        let id = self.next_id(now);
+        self.announce(router, id, out);
+        (id, Binding::Updating(self.first_timer(now)))
     }
+}
 
-    fn announce(&self, out: &mut Vec<Action>) {
-        let Some(care_of) = self.detector.current() else { return };
-        for (to, kind) in [(care_of, Kind::Una), (self.anchor, Kind::BindingUpdate { care_of })] {
-            send(to, (self.address, self.binding.id, kind), out);
+impl State {
+    fn expected_mut(&mut self) -> &mut Option<Expected> {
+        match self {
+            State::Away { expected, .. } | State::Here(Here { expected, .. }) => expected,
         }
     }
+}
 
+impl Here {
     /// The access router expects the host to go to another one.
-    fn predicted(&mut self, from: Addr, to: Addr, now: Time, out: &mut Vec<Action>) {
-        let known = self.expected.as_ref().is_some_and(|expected| expected.at == to);
-        if self.detector.current() != Some(from) || from == to || known {
+    fn predicted(&mut self, to: Addr, now: Time, signalling: &mut Signalling, out: &mut Vec<Action>) {
+        if to == self.router || self.expected.as_ref().is_some_and(|expected| expected.at == to) {
             return;
         }
-        self.expected = Some(Expected { at: to, acknowledged: false, until: now + self.params.stay_timeout });
-        self.update = self.ask(from, Kind::FastBindingUpdate { to, from_new_link: false }, now, out);
+        let until = now + signalling.params.stay_timeout;
+        self.expected = Some(Expected { at: to, acknowledged: false, until });
+        let kind = Kind::FastBindingUpdate { to, from_new_link: false };
+        self.update = signalling.ask(self.router, kind, now, out);
     }
 
-    fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
-        let found = self.detector.on_time(now);
-        self.found(found, now, out);
-        if let Some(router) = self.detector.current()
-            && self.expected.take_if(|expected| expected.until <= now).is_some()
-        {
-            out.push(Action::Note { host: self.address, phase: Phase::Stayed });
-            let kind = Kind::FastBindingUpdate { to: router, from_new_link: false };
-            self.update = self.ask(router, kind, now, out);
+    fn on_time(&mut self, now: Time, signalling: &mut Signalling, out: &mut Vec<Action>) {
+        if self.expected.take_if(|expected| expected.until <= now).is_some() {
+            out.push(Action::Note { host: signalling.address, phase: Phase::Stayed });
+            let kind = Kind::FastBindingUpdate { to: self.router, from_new_link: false };
+            self.update = signalling.ask(self.router, kind, now, out);
         }
-        if let Some(timer) = self.binding.timer.filter(|timer| timer.at <= now) {
-            if self.binding.acknowledged {
-                self.bind(now, out);
-            } else {
-                self.binding.timer = Some(timer.again(now));
-                self.announce(out);
+        match self.binding {
+            Binding::Acknowledged(refresh) if refresh <= now => {
+                (self.id, self.binding) = signalling.bind(self.router, now, out);
             }
+            Binding::Updating(timer) if timer.at <= now => {
+                self.binding = Binding::Updating(timer.again(now));
+                signalling.announce(self.router, self.id, out);
+            }
+            _ => {}
         }
-        let asked = self.solicitation.as_ref().filter(|asked| asked.timer.at <= now && asked.left > 0);
-        if let Some(asked) = asked.filter(|_| self.binding.acknowledged) {
+        let is_repeated = |asked: &Asked| asked.timer.at <= now && asked.left > 0;
+        if matches!(self.binding, Binding::Acknowledged(_))
+            && self.solicitation.as_ref().is_some_and(is_repeated)
+        {
             // It has no answer where the una has been lost, and the update comes with no una any more.
-            send(asked.to, (self.address, self.binding.id, Kind::Una), out);
+            send(self.router, (signalling.address, self.id, Kind::Una), out);
         }
         self.solicitation = self.solicitation.take().and_then(|asked| asked.on_time(now, out));
         self.update = self.update.take().and_then(|asked| asked.on_time(now, out));
     }
 
+    /// Whether this is the acknowledge of the last update, and the first one.
+    fn acknowledge(&mut self, id: Identification, refresh: Time) -> bool {
+        let is_first = id == self.id && matches!(self.binding, Binding::Updating(_));
+        if is_first {
+            self.binding = Binding::Acknowledged(refresh);
+        }
+        is_first
+    }
+}
+
+impl MobileHost {
+    /// A host that hears nobody.
+    pub fn new(address: Addr, anchor: Addr, params: &Params) -> MobileHost {
+        MobileHost {
+            signalling: Signalling { address, anchor, params: params.clone(), id: Identification::default() },
+            detector: Detector::new(&params.detection),
+            last: None,
+            state: State::Away { unacknowledged: None, expected: None },
+        }
+    }
+
+    fn note(&self, phase: Phase, out: &mut Vec<Action>) {
+        out.push(Action::Note { host: self.signalling.address, phase });
+    }
+
+    fn found(&mut self, found: Option<Found>, now: Time, out: &mut Vec<Action>) {
+        match found {
+            Some(Found::Moved(router)) => self.arrive(router, now, out),
+            Some(Found::Lost) => {
+                if let State::Here(here) = &mut self.state {
+                    let is_updating = matches!(here.binding, Binding::Updating(_));
+                    let unacknowledged = is_updating.then_some(here.id);
+                    self.state = State::Away { unacknowledged, expected: here.expected.take() };
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The host is at another access router.
+    fn arrive(&mut self, router: Addr, now: Time, out: &mut Vec<Action>) {
+        self.note(Phase::UnaSent, out);
+        let expected = self.state.expected_mut().take();
+        let is_prepared = expected.is_some_and(|one| one.acknowledged && one.at == router);
+        let (id, binding) = self.signalling.bind(router, now, out);
+        let previous = self.last.replace(router).filter(|last| *last != router && !is_prepared);
+        let update = previous.and_then(|last| {
+            let kind = Kind::FastBindingUpdate { to: router, from_new_link: true };
+            self.signalling.ask(last, kind, now, out)
+        });
+        let solicitation = self.signalling.ask(router, Kind::RtSolPr, now, out);
+        self.state = State::Here(Here { router, id, binding, solicitation, update, expected: None });
+    }
+
+    fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
+        let found = self.detector.on_time(now);
+        self.found(found, now, out);
+        if let State::Here(here) = &mut self.state {
+            here.on_time(now, &mut self.signalling, out);
+        }
+    }
+
     fn heard(&mut self, from: Addr, Message { id, kind, .. }: &Message, now: Time, out: &mut Vec<Action>) {
-        match *kind {
-            Kind::PrRtAdv { expected: Some(to) } => self.predicted(from, to, now, out),
-            Kind::PrRtAdv { expected: None } => {
-                self.solicitation.take_if(|asked| asked.message.id == *id);
+        match (kind, &mut self.state) {
+            (Kind::PrRtAdv { expected: Some(to) }, State::Here(here)) if here.router == from => {
+                here.predicted(*to, now, &mut self.signalling, out);
             }
-            Kind::FastBindingAcknowledge
-                if self.update.take_if(|asked| asked.message.id == *id).is_some() =>
-            {
-                if let Some(expected) = &mut self.expected {
-                    expected.acknowledged = true;
+            (Kind::PrRtAdv { expected: None }, State::Here(here)) => {
+                here.solicitation.take_if(|asked| asked.message.id == *id);
+            }
+            (Kind::FastBindingAcknowledge, State::Here(here)) => {
+                let is_answer = here.update.take_if(|asked| asked.message.id == *id).is_some();
+                here.expected.iter_mut().filter(|_| is_answer).for_each(|one| one.acknowledged = true);
+            }
+            (Kind::BindingAcknowledge, State::Here(here)) => {
+                if here.acknowledge(*id, now + self.signalling.params.binding.refresh) {
+                    self.note(Phase::Bound, out);
                 }
             }
-            Kind::BindingAcknowledge if *id == self.binding.id && !self.binding.acknowledged => {
-                self.binding.acknowledged = true;
-                if let Some(timer) = &mut self.binding.timer {
-                    timer.at = now + self.params.binding.refresh;
+            (Kind::BindingAcknowledge, State::Away { unacknowledged, .. }) => {
+                if unacknowledged.take_if(|last| last == id).is_some() {
+                    self.note(Phase::Bound, out);
                 }
-                out.push(Action::Note { host: self.address, phase: Phase::Bound });
             }
             _ => {}
         }
@@ -211,11 +283,11 @@ impl MobileHost {
 
 impl Role for MobileHost {
     fn state(&self, _: Addr) -> StateName {
-        match (self.detector.current(), &self.expected, self.binding.acknowledged) {
-            (None, _, _) => StateName::Away,
-            (_, Some(_), _) => StateName::Predicted,
-            (_, None, true) => StateName::Attached,
-            (_, None, false) => StateName::Attaching,
+        match &self.state {
+            State::Away { .. } => StateName::Away,
+            State::Here(Here { expected: Some(_), .. }) => StateName::Predicted,
+            State::Here(Here { binding: Binding::Acknowledged(_), .. }) => StateName::Attached,
+            State::Here(Here { binding: Binding::Updating(_), .. }) => StateName::Attaching,
         }
     }
 }
@@ -241,10 +313,14 @@ impl Agent for MobileHost {
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let asked = self.solicitation.iter().chain(&self.update).map(|asked| asked.timer.at);
-        let here = self.detector.current().is_some();
-        let stays = self.expected.iter().filter(|_| here).map(|expected| expected.until);
-        let binding = self.binding.timer.map(|timer| timer.at);
-        asked.chain(stays).chain(binding).chain(self.detector.deadline()).for_each(each);
+        if let State::Here(here) = &self.state {
+            each(match here.binding {
+                Binding::Updating(timer) => timer.at,
+                Binding::Acknowledged(refresh) => refresh,
+            });
+            here.solicitation.iter().chain(&here.update).for_each(|asked| each(asked.timer.at));
+            here.expected.iter().for_each(|expected| each(expected.until));
+        }
+        self.detector.deadline().into_iter().for_each(each);
     }
 }

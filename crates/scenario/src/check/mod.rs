@@ -268,16 +268,19 @@ fn check_quinn(quinn: &QuinnSpec, flow: &FlowSpec) -> Result<(), (String, String
     check_file(&flow.app, quinn.segment())
 }
 
-/// The kernel's TCP: the build can start it, and the flow is a file.
+/// What is refused over a connection.
+const NO_DATAGRAMS: &str =
+    "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"";
+
+/// The kernel's TCP: the build can start it, and the application sends a stream.
 fn check_linux(scenario: &Scenario, linux: &LinuxSpec, flow: &FlowSpec) -> Result<(), (String, String)> {
     if !cfg!(all(feature = "linux", target_os = "linux")) {
         let message = "this build of the engine starts no kernel: write kind = \"tcp\" and the profile \"linux-6\" for our own \
                        model, or take a build for Linux with the feature `linux`";
         return Err(("transport.kind".into(), message.into()));
     }
-    if !matches!(flow.app, AppSpec::Ftp(_)) {
-        let message = "over the kernel there are files alone: write kind = \"ftp\", or the transport \"tcp\"";
-        return Err(("app.kind".into(), message.into()));
+    if flow.app.is_datagrams() {
+        return Err(("app.kind".into(), NO_DATAGRAMS.into()));
     }
     linux.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
     let mut versions = scenario.flows.iter().filter_map(|flow| Some(&flow.transport.linux()?.version));
@@ -301,8 +304,7 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
     }
     match (flow.transport.tcp(), &flow.app) {
         (_, app) if flow.transport.has_connection() && app.is_datagrams() => {
-            let message = "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"";
-            Err(("app.kind".into(), message.into()))
+            Err(("app.kind".into(), NO_DATAGRAMS.into()))
         }
         (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
             Ok(params) => check_file(&flow.app, params.segment),

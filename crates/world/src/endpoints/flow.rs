@@ -223,7 +223,7 @@ impl Transport {
             // It carries files alone, in one connection.
             #[cfg(feature = "quinn")]
             Transport::Quinn { .. } => {}
-            Transport::Stack(_) => {}
+            Transport::Stack(stack) => stack.connect_anew(),
             Transport::Udp { .. } => {}
         }
     }
@@ -441,11 +441,19 @@ impl Flow {
 
     /// When the whole of a file had been delivered.
     pub fn completed(&self) -> Option<Time> {
-        let delivered = match self.transport.segment() {
-            Some(segment) if !self.transport.counts_segments() => self.stats.delivered_bytes / segment.0,
-            _ => self.stats.delivered,
+        let bytes = self.stats.delivered_bytes;
+        let written = match &self.transport {
+            Transport::Stack(stack) => stack.written,
+            _ => None,
         };
-        let whole = matches!(self.app, App::Ftp(_)) && self.stats.total == Some(delivered);
+        let is_all = match (written, self.transport.segment()) {
+            (Some(written), _) => bytes == written,
+            (None, Some(segment)) if !self.transport.counts_segments() => {
+                self.stats.total == Some(bytes / segment.0)
+            }
+            _ => self.stats.total == Some(self.stats.delivered),
+        };
+        let whole = matches!(self.app, App::Ftp(_)) && is_all;
         self.stats.last_fresh.filter(|_| whole)
     }
 

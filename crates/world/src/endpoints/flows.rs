@@ -97,6 +97,11 @@ impl Flows {
         first.min()
     }
 
+    /// The flow in the other direction of a session of requests and answers.
+    pub fn partner(&self, flow: FlowId) -> Option<FlowId> {
+        self.flows.get(flow.0 as usize)?.units.as_ref()?.partner.map(FlowId)
+    }
+
     /// Takes an end of a flow out: it sends nothing by itself, and what comes for it comes out.
     pub fn take_out(&mut self, flow: FlowId, side: Side) {
         self.flows[flow.0 as usize].here[side.index()] = NodeId::NOWHERE;

@@ -21,6 +21,8 @@ pub enum Offer {
     Unlimited,
     /// It writes nothing more. What is in the stack's buffer is sent all the same.
     Stop,
+    /// It leaves its connection for a new one, if it has one.
+    Anew,
 }
 
 /// What a stack reports of a sender.
@@ -46,6 +48,13 @@ struct Again {
 #[derive(Clone, Debug)]
 pub struct Stack {
     segment: u32,
+    /// The sender's port, once its SYN was seen: segments with another one are of a connection that is no more.
+    port: Option<u16>,
+    /// Bytes that the receiver's application has read, and segments of them that were taken.
+    read: u64,
+    taken: u64,
+    /// What the sender's application had written when it stopped.
+    pub written: Option<u64>,
     /// Number of the first byte of data of either side, once its SYN was seen.
     first: [u32; 2],
     /// Bytes of data that were sent, and that are acknowledged.
@@ -73,6 +82,10 @@ impl Stack {
     pub fn new(segment: Bytes) -> Stack {
         Stack {
             segment: segment.0 as u32,
+            port: None,
+            read: 0,
+            taken: 0,
+            written: None,
             first: [0; 2],
             sent: 0,
             acknowledged: 0,
@@ -100,6 +113,26 @@ impl Stack {
     /// The application stops.
     pub fn stop(&mut self) {
         self.offers.push_back(Offer::Stop);
+    }
+
+    /// Both ends begin a new connection.
+    pub fn connect_anew(&mut self) {
+        let (offers, facts, variables) =
+            (std::mem::take(&mut self.offers), std::mem::take(&mut self.facts), self.variables);
+        *self = Stack { offers, facts, variables, ..Stack::new(self.segment()) };
+        self.offers.push_back(Offer::Anew);
+    }
+
+    /// Whether a segment that this end sent is of the present connection.
+    pub fn is_present(&self, side: Side, segment: &Segment<'_>) -> bool {
+        self.port == Some(segment.ports[side.index()])
+    }
+
+    /// The receiver's application has read so many bytes more; how many segments are whole by that.
+    pub fn reads(&mut self, bytes: u64) -> u64 {
+        self.read += bytes;
+        let whole = self.read / u64::from(self.segment);
+        whole - std::mem::replace(&mut self.taken, whole)
     }
 
     /// What the application does next.
@@ -145,7 +178,11 @@ impl Stack {
     /// An end sends a segment, now: its header as the simulation has it.
     pub fn sends(&mut self, side: Side, segment: &Segment<'_>, (now, last_serial): (Time, u64)) -> TcpHeader {
         let is_syn = segment.flags.has(TcpFlags::SYN);
-        if is_syn {
+        if is_syn && side == Side::Sender {
+            self.port = Some(segment.ports[0]);
+        }
+        let is_present = self.is_present(side, segment);
+        if is_syn && is_present {
             self.first[side.index()] = segment.seq.wrapping_add(1);
         }
         let (seq, ack, sacks) = match side {
@@ -156,8 +193,9 @@ impl Stack {
                 (u32::from(!is_syn), ack, sacks)
             }
         };
-        let mut retransmission = false;
-        if side == Side::Sender && segment.payload > 0 {
+        // An old connection is left once all of its data was read: it only sends it again.
+        let mut retransmission = side == Side::Sender && segment.payload > 0 && !is_present;
+        if side == Side::Sender && segment.payload > 0 && is_present {
             let bytes = self.bytes(segment);
             retransmission = bytes.start < self.sent;
             if retransmission {
@@ -262,6 +300,37 @@ mod tests {
         assert_eq!(stack.receives(50..250), 100);
         assert_eq!((stack.receives(0..300), stack.arrived.len()), (0, 1));
         assert_eq!((stack.receives(290..310), stack.has(4)), (10, true));
+    }
+
+    #[test]
+    fn segments_are_taken_once_all_of_them_is_read() {
+        let mut stack = Stack::new(Bytes(100));
+        assert_eq!([99, 1, 250, 49, 1].map(|bytes| stack.reads(bytes)), [0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_new_connection_begins_with_its_syn_and_the_old_one_s_segments_change_nothing() {
+        let mut stack = Stack::new(Bytes(1000));
+        let at = (Time::ZERO, 0);
+        let segment = |port, seq, payload, flags| Segment {
+            ports: [port, 1],
+            seq,
+            payload,
+            flags,
+            ..Segment::default()
+        };
+        stack.sends(Side::Sender, &segment(7, 99, 0, TcpFlags::SYN), at);
+        stack.sends(Side::Sender, &segment(7, 100, 1000, TcpFlags::ACK), at);
+        assert_eq!((stack.receives(0..1000), stack.reads(1000)), (1000, 1));
+        stack.connect_anew();
+        assert_eq!((stack.poll_offer(), stack.poll_offer()), (Some(Offer::Anew), None));
+        let old = segment(7, 1100, 1000, TcpFlags::ACK);
+        stack.sends(Side::Sender, &old, at);
+        assert!(!stack.is_present(Side::Sender, &old) && stack.sent == 0);
+        stack.sends(Side::Sender, &segment(8, 499, 0, TcpFlags::SYN), at);
+        let first = segment(8, 500, 1000, TcpFlags::ACK);
+        assert_eq!(stack.sends(Side::Sender, &first, at).seq, 1);
+        assert!(stack.is_present(Side::Sender, &first) && stack.sent == 1000 && stack.reads(999) == 0);
     }
 
     #[test]

@@ -82,6 +82,11 @@ impl Simulation {
         found.map(|index| FlowId(index as u32))
     }
 
+    /// The flow in the other direction of a session of requests and answers.
+    pub fn partner(&self, flow: FlowId) -> Option<FlowId> {
+        self.world.flows.partner(flow)
+    }
+
     /// Takes an end of a flow out, before the run begins: it sends nothing by itself, and what comes for it comes out.
     /// Totals of the flow are those of the end that stays.
     ///
@@ -113,6 +118,16 @@ impl Simulation {
     /// The stack outside reports of a flow's sender, now.
     pub fn report(&mut self, flow: FlowId, report: &Report) {
         self.world.flows.report(flow, report, &mut self.world.planes);
+    }
+
+    /// The application at the receiver of a flow over a stack outside has read so many bytes more, now.
+    pub fn read(&mut self, flow: FlowId, bytes: u64) {
+        self.world.flows.read(flow, bytes, &mut self.world.planes);
+    }
+
+    /// The application of a flow over a stack outside has stopped, and had written so many bytes.
+    pub fn wrote(&mut self, flow: FlowId, bytes: u64) {
+        self.world.flows.wrote(flow, bytes);
     }
 
     /// Ends the run where it is: its tables, of which those that `options` wants.

@@ -38,6 +38,22 @@ impl Flows {
         explained.into_iter().for_each(|seq| net.cx().probes.causes.sent_again(flow, seq));
     }
 
+    /// The application of a flow over a stack has stopped, and had written so many bytes.
+    pub fn wrote(&mut self, flow: FlowId, bytes: u64) {
+        if let Some(stack) = self.stack(flow) {
+            stack.written = Some(bytes);
+        }
+    }
+
+    /// The application at the receiver of a flow over a stack has read so many bytes more. Units are complete once they are read,
+    /// so the packets' own numbers do not matter.
+    pub fn read(&mut self, flow: FlowId, bytes: u64, net: &mut impl Carrier) {
+        let Some(stack) = self.stack(flow) else { return };
+        for _ in 0..stack.reads(bytes) {
+            self.unit_arrived(flow.0, 0, net.cx());
+        }
+    }
+
     /// A segment of a stack sets out from a node.
     #[cold]
     pub(super) fn inject_written(
@@ -117,13 +133,15 @@ impl Flows {
         };
         let data = cx.pool.deliver(packet);
         let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, .. } = *data;
+        let side = if node == state.dst { Side::Sender } else { Side::Receiver };
+        let is_present = stack.is_present(side, &segment);
         if node == state.dst && segment.payload > 0 {
-            let bytes = stack.bytes(&segment);
-            let (all, fresh) = (segment.payload as u64, stack.receives(bytes));
+            let all = segment.payload as u64;
+            let fresh = if is_present { stack.receives(stack.bytes(&segment)) } else { 0 };
             state.timeouts.arrived(data, original);
             let taken = (fresh > 0, if fresh > 0 { fresh } else { all });
             note_delivery(state, data, taken, cx.now, &mut cx.probes);
-        } else if node == state.src {
+        } else if node == state.src && is_present {
             stack.takes_acknowledgement(&segment, cx.now);
         }
         let payload = Payload::Written(headers);

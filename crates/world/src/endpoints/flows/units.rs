@@ -126,7 +126,8 @@ impl Flows {
     fn ask(&mut self, flow: u32, size: Bytes, net: &mut impl Carrier) {
         let state = &mut self.flows[flow as usize];
         let Some(segment) = state.transport.segment() else { return };
-        if state.here[Side::Sender.index()] == NodeId::NOWHERE {
+        let is_stack = matches!(state.transport, Transport::Stack(_));
+        if state.here[Side::Sender.index()] == NodeId::NOWHERE && !is_stack {
             return;
         }
         let now = net.cx().now;
