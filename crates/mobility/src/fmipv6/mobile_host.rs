@@ -151,6 +151,20 @@ impl State {
             State::Away { expected, .. } | State::Here(Here { expected, .. }) => expected,
         }
     }
+
+    /// Whether this is the acknowledge of the last update, and the first one. The next update is due at `refresh`.
+    fn acknowledge(&mut self, id: Identification, refresh: Time) -> bool {
+        match self {
+            State::Away { unacknowledged, .. } => unacknowledged.take_if(|last| *last == id).is_some(),
+            State::Here(here) => {
+                let is_first = id == here.id && matches!(here.binding, Binding::Updating(_));
+                if is_first {
+                    here.binding = Binding::Acknowledged(refresh);
+                }
+                is_first
+            }
+        }
+    }
 }
 
 impl Here {
@@ -190,15 +204,6 @@ impl Here {
         }
         self.solicitation = self.solicitation.take().and_then(|asked| asked.on_time(now, out));
         self.update = self.update.take().and_then(|asked| asked.on_time(now, out));
-    }
-
-    /// Whether this is the acknowledge of the last update, and the first one.
-    fn acknowledge(&mut self, id: Identification, refresh: Time) -> bool {
-        let is_first = id == self.id && matches!(self.binding, Binding::Updating(_));
-        if is_first {
-            self.binding = Binding::Acknowledged(refresh);
-        }
-        is_first
     }
 }
 
@@ -266,13 +271,10 @@ impl MobileHost {
                 let is_answer = here.update.take_if(|asked| asked.message.id == *id).is_some();
                 here.expected.iter_mut().filter(|_| is_answer).for_each(|one| one.acknowledged = true);
             }
-            (Kind::BindingAcknowledge, State::Here(here)) => {
-                if here.acknowledge(*id, now + self.signalling.params.binding.refresh) {
-                    self.note(Phase::Bound, out);
-                }
-            }
-            (Kind::BindingAcknowledge, State::Away { unacknowledged, .. }) => {
-                if unacknowledged.take_if(|last| last == id).is_some() {
+            (Kind::BindingAcknowledge, state) => {
+                let refresh = now + self.signalling.params.binding.refresh;
+                let is_first = state.acknowledge(*id, refresh);
+                if is_first {
                     self.note(Phase::Bound, out);
                 }
             }
