@@ -135,8 +135,6 @@ impl Running {
             "random.trust_cpu=off",
             "panic=-1",
             "loglevel=4",
-            // A sent packet is the socket's no more once the card has it: no interrupt has to say so.
-            "virtio_net.napi_tx=0",
             &format!("hosts={hosts}"),
         ]);
         command.args((0..hosts).map(|host| format!("virtio_uml.device=c{host}:1")));
