@@ -41,9 +41,9 @@ pub enum Answer {
     Done,
     /// `struct tcp_info` of a flow's sender.
     Sampled(u32, Vec<u8>),
-    /// So many bytes more of a flow were read.
+    /// The reader of a flow has read this number of further bytes.
     Read(u32, u64),
-    /// The writer of a flow has stopped, and has written so many bytes.
+    /// The writer of a flow has stopped; the number of bytes that it has written.
     Wrote(u32, u64),
     /// Counters with their values.
     Counted(Vec<(String, i64)>),

@@ -208,7 +208,7 @@ impl Here {
 }
 
 impl MobileHost {
-    /// A host that hears nobody.
+    /// A host without an access router.
     pub fn new(address: Addr, anchor: Addr, params: &Params) -> MobileHost {
         MobileHost {
             signalling: Signalling { address, anchor, params: params.clone(), id: Identification::default() },

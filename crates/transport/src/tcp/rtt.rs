@@ -43,6 +43,11 @@ pub(crate) struct RttEstimator {
     has_sample: bool,
 }
 
+/// The time on Linux's clock of TCP, which counts whole microseconds (`tcp_mstamp`).
+pub(super) fn whole_micros(time: Time) -> Time {
+    Time::from_nanos(time.as_nanos() / 1000 * 1000)
+}
+
 /// A timestamp: whole milliseconds (TCP_TS_HZ).
 pub(super) fn stamp(time: Time) -> u64 {
     time.as_nanos() / 1_000_000

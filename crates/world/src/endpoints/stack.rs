@@ -128,7 +128,7 @@ impl Stack {
         self.port == Some(segment.ports[side.index()])
     }
 
-    /// The receiver's application has read so many bytes more; how many segments are whole by that.
+    /// The receiver's application has read this number of further bytes; how many more segments are complete by that.
     pub fn reads(&mut self, bytes: u64) -> u64 {
         self.read += bytes;
         let whole = self.read / u64::from(self.segment);

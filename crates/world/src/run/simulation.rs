@@ -120,12 +120,12 @@ impl Simulation {
         self.world.flows.report(flow, report, &mut self.world.planes);
     }
 
-    /// The application at the receiver of a flow over a stack outside has read so many bytes more, now.
+    /// The application at the receiver of a flow over a stack outside has read this number of further bytes, now.
     pub fn read(&mut self, flow: FlowId, bytes: u64) {
         self.world.flows.read(flow, bytes, &mut self.world.planes);
     }
 
-    /// The application of a flow over a stack outside has stopped, and had written so many bytes.
+    /// The application of a flow over a stack outside has stopped after it had written this number of bytes.
     pub fn wrote(&mut self, flow: FlowId, bytes: u64) {
         self.world.flows.wrote(flow, bytes);
     }

@@ -22,6 +22,7 @@ use crate::tcp::cc::{
     AckEvent, Algorithm, Found, Loss, LossEvent, NewPath, RecoveryStep, SsthreshRule, Undo, Window,
 };
 use crate::tcp::delivery_rate::DeliveryRate;
+use crate::tcp::rtt::whole_micros;
 pub(super) use max_filter::{MaxFilter, TwoSlots};
 pub(super) use parts::{AckEpoch, FullPipe, MARGIN, NOMINAL_RTT, PriorWindow, mixed};
 use roamlab_engine::{Duration, Time};
@@ -75,6 +76,7 @@ const SMALL_RATE: f64 = 1_200_000.0;
 /// Excess ACKs: rounds of a half of the filter, and the longest time that they are for.
 const EXCESS_ROUNDS: u32 = 5;
 const EXCESS_TIME: Duration = Duration::from_millis(100);
+
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Mode {
     Startup,
@@ -252,9 +254,12 @@ impl Algorithm for Bbr {
     fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.segment = ack.segment;
         let found = ack.found.filter(|_| self.params.as_linux);
-        let with_found = found.map(|Found { in_flight, lost, rtt, .. }| {
-            let now = Time::ZERO + Duration::from_micros(fixed::micros(ack.now.since(Time::ZERO)));
-            AckEvent { now, in_flight, lost, rtt, ..*ack }
+        let with_found = found.map(|Found { in_flight, lost, rtt, .. }| AckEvent {
+            now: whole_micros(ack.now),
+            in_flight,
+            lost,
+            rtt,
+            ..*ack
         });
         let ack = with_found.as_ref().unwrap_or(ack);
         self.lost = found.map_or(self.lost + ack.lost, |found| found.all_lost);
@@ -348,6 +353,11 @@ impl Algorithm for Bbr {
 }
 
 impl Bbr {
+    /// What the phases of ProbeBW and the policer's intervals take for the time: in Linux that of the last delivery.
+    fn time_of_model(&self, now: Time) -> Time {
+        if self.params.as_linux { self.delivered_at } else { now }
+    }
+
     /// The estimated rate.
     fn rate(&self) -> f64 {
         if self.policer.uses { self.policer.rate } else { self.max_rate.get() }
@@ -405,8 +415,8 @@ impl Bbr {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let at = if self.params.as_linux { self.delivered_at } else { ack.now };
-        let is_full_length = at.since(self.cycle_start) > self.min_rtt.unwrap_or_default();
+        let is_full_length =
+            self.time_of_model(ack.now).since(self.cycle_start) > self.min_rtt.unwrap_or_default();
         let lost = if self.params.as_linux { ack.lost } else { 0 };
         let before = || self.at_departure(ack.in_flight + ack.acked + lost, window, ack);
         let is_over = if self.pacing_gain > 1.0 {

@@ -4,7 +4,7 @@ use super::SendState;
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Window};
-use crate::tcp::rtt::RttEstimator;
+use crate::tcp::rtt::{RttEstimator, whole_micros};
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use roamlab_engine::{Duration, Time};
@@ -223,7 +223,7 @@ impl SendState {
 
     /// What the record of segments takes for the time: in Linux whole microseconds (`tcp_mstamp`).
     pub fn stamp(&self, now: Time) -> Time {
-        if self.params.tso_deferral { Time::from_nanos(now.as_nanos() / 1000 * 1000) } else { now }
+        if self.params.tso_deferral { whole_micros(now) } else { now }
     }
 
     /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the

@@ -38,14 +38,14 @@ impl Flows {
         explained.into_iter().for_each(|seq| net.cx().probes.causes.sent_again(flow, seq));
     }
 
-    /// The application of a flow over a stack has stopped, and had written so many bytes.
+    /// The application of a flow over a stack has stopped after it had written this number of bytes.
     pub fn wrote(&mut self, flow: FlowId, bytes: u64) {
         if let Some(stack) = self.stack(flow) {
             stack.written = Some(bytes);
         }
     }
 
-    /// The application at the receiver of a flow over a stack has read so many bytes more. Units are complete once they are read,
+    /// The application at the receiver of a flow over a stack has read this number of further bytes. Units are complete once they are read,
     /// so the packets' own numbers do not matter.
     pub fn read(&mut self, flow: FlowId, bytes: u64, net: &mut impl Carrier) {
         let Some(stack) = self.stack(flow) else { return };

@@ -11,7 +11,7 @@ const GAIN_SHIFT: u32 = 8;
 const PACED: u64 = 990_000;
 
 /// Whole microseconds.
-pub fn micros(time: Duration) -> u64 {
+fn micros(time: Duration) -> u64 {
     time.as_nanos() / 1000
 }
 

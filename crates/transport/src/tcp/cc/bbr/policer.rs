@@ -13,7 +13,7 @@ const POLICER_USE: u32 = 48;
 impl Bbr {
     /// `bbr_lt_bw_sampling`: is the rate that of a policer?
     pub(super) fn sample_policer(&mut self, lost: bool, app_limited: bool, now: Time) {
-        let at = if self.params.as_linux { self.delivered_at } else { now };
+        let at = self.time_of_model(now);
         if self.policer.uses {
             self.policer.rounds += u32::from(self.mode == Mode::ProbeBw && self.round_start);
             if self.policer.rounds >= POLICER_USE {

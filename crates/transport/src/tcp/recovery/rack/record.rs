@@ -1,7 +1,7 @@
 //! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
 
 use super::min_rtt::WindowedMin;
-use crate::tcp::rtt::stamps_between;
+use crate::tcp::rtt::{stamps_between, whole_micros};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::spurious::FirstBlock;
 use crate::tcp::state::SendState;
@@ -37,7 +37,7 @@ impl News {
     /// one that was sent again, what it echoes says it in milliseconds.
     pub fn rtt(&self, advances: bool, echo: Option<Time>, now: Time) -> Option<Duration> {
         let acknowledged = self.last_acknowledged_sent.filter(|_| !self.acknowledges_repeat);
-        let since = |sent: Time| Duration::from_micros(now.as_nanos() / 1000 - sent.as_nanos() / 1000);
+        let since = |sent: Time| whole_micros(now).since(whole_micros(sent));
         let by_record = self.last_reported_sent.or(acknowledged).map(since);
         by_record.or_else(|| echo.filter(|_| advances).map(|echo| stamps_between(echo, now)))
     }
