@@ -12,6 +12,7 @@
 mod turns;
 
 use crate::flow_hash::FlowHash;
+use crate::lazy_table::LazyTable;
 use crate::timed::Timed;
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
@@ -89,9 +90,8 @@ pub struct Fq {
     /// Packets that came while no flow had one.
     fast: Timed,
     turns: Turns,
-    /// The place of each flow's queue in `lines`; `NONE`: it never had a packet.
-    places: Box<[u16]>,
-    lines: Vec<Timed>,
+    /// The flows' queues.
+    lines: LazyTable<Timed>,
     /// Packets and bytes in all of them, and packets of each band.
     packets: usize,
     bytes: u64,
@@ -99,8 +99,6 @@ pub struct Fq {
     /// How long the packet that left last had waited.
     sojourn: Duration,
 }
-
-const NONE: u16 = u16::MAX;
 
 /// The band of a packet: by the two bits of the ToS octet that once asked for little delay and for throughput (RFC 1349),
 /// Linux's priorities of the four combinations (`ip_tos2prio`), and their bands (`sch_default_prio2band`).
@@ -124,12 +122,8 @@ impl Fq {
 
     /// The queue of a flow.
     fn line(&mut self, flow: u16) -> &mut Timed {
-        let place = &mut self.places[usize::from(flow)];
-        if *place == NONE {
-            *place = self.lines.len() as u16;
-            self.lines.push(Timed::default());
-        }
-        &mut self.lines[usize::from(*place)]
+        let place = self.lines.place_or_make(usize::from(flow), Timed::default);
+        self.lines.at_mut(place)
     }
 
     /// Subtracts a packet that left the flows' queues.
@@ -156,8 +150,7 @@ impl QueueDisc for Fq {
             hash: FlowHash::new(&mut rng),
             fast: Timed::default(),
             turns: Turns::new(credits),
-            places: vec![NONE; NUMBERS].into_boxed_slice(),
-            lines: Vec::new(),
+            lines: LazyTable::new(NUMBERS),
             packets: 0,
             bytes: 0,
             of_band: [0; 3],
@@ -235,7 +228,7 @@ impl QueueDisc for Fq {
             return None;
         }
         let flow = self.turns.first().unwrap_or_else(|| self.turns.clone().next(0));
-        self.lines[usize::from(self.places[usize::from(flow)])].head()
+        self.lines.get(usize::from(flow))?.head()
     }
 
     fn packets(&self) -> usize {
@@ -247,7 +240,8 @@ impl QueueDisc for Fq {
     }
 
     fn gauges(&self) -> Gauges {
-        let forwarded = self.fast.forwarded() + self.lines.iter().map(|line| line.forwarded()).sum::<usize>();
+        let forwarded =
+            self.fast.forwarded() + self.lines.made().iter().map(|line| line.forwarded()).sum::<usize>();
         Gauges { sojourn: self.sojourn, forwarded, ..Gauges::default() }
     }
 }

@@ -24,6 +24,7 @@ mod drop_probability;
 mod fifo;
 mod flow_hash;
 mod forwarded;
+mod lazy_table;
 mod rules;
 mod timed;
 mod updates;

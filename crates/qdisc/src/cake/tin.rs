@@ -2,6 +2,7 @@
 
 use super::cobalt::{Cobalt, Law};
 use super::heap::FLOWS;
+use crate::lazy_table::LazyTable;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Flows or hosts of one set.
@@ -49,6 +50,22 @@ pub(super) struct Flow {
     pub bytes: u32,
 }
 
+impl Flow {
+    fn new(number: u16) -> Flow {
+        Flow {
+            number,
+            tag: 0,
+            hosts: [0; 2],
+            set: Set::None,
+            list: NEW,
+            deficit: 0,
+            cobalt: Cobalt::default(),
+            waiting: 0,
+            bytes: 0,
+        }
+    }
+}
+
 /// A host as source and as destination: its hash, and how many bulk flows it has.
 #[derive(Copy, Clone, Debug, Default)]
 struct Host {
@@ -67,8 +84,6 @@ pub(super) struct Hashes {
 /// Which of source and destination share the link by hosts.
 pub(super) type Shares = [bool; 2];
 
-const NONE: u16 = u16::MAX;
-
 /// A tin.
 #[derive(Clone, Debug)]
 pub(super) struct Tin {
@@ -80,9 +95,7 @@ pub(super) struct Tin {
     sparse: usize,
     bulk: usize,
     lists: [VecDeque<u16>; 3],
-    /// The place of each flow in `flows`.
-    places: Box<[u16]>,
-    flows: Vec<Flow>,
+    flows: LazyTable<Flow>,
     /// The hosts by their places; one that is not there has no hash and no flows.
     hosts: BTreeMap<u16, Host>,
 }
@@ -96,8 +109,7 @@ impl Tin {
             sparse: 0,
             bulk: 0,
             lists: [(); 3].map(|()| VecDeque::new()),
-            places: vec![NONE; FLOWS].into_boxed_slice(),
-            flows: Vec::new(),
+            flows: LazyTable::new(FLOWS),
             hosts: BTreeMap::new(),
         }
     }
@@ -109,43 +121,27 @@ impl Tin {
 
     /// The place in `flows` of a flow, if it ever had a packet.
     pub(super) fn place(&self, number: u16) -> Option<usize> {
-        let place = self.places[usize::from(number)];
-        (place != NONE).then_some(usize::from(place))
+        Some(self.flows.place(usize::from(number))? as usize)
     }
 
     /// The number of the flow at a place in `flows`.
     pub(super) fn number_at(&self, place: usize) -> u16 {
-        self.flows[place].number
+        self.flows.made()[place].number
     }
 
     /// A flow, if it ever had a packet.
     pub(super) fn get(&self, number: u16) -> Option<&Flow> {
-        self.flows.get(self.place(number)?)
+        self.flows.get(usize::from(number))
     }
 
     pub(super) fn get_mut(&mut self, number: u16) -> Option<&mut Flow> {
-        let place = self.place(number)?;
-        self.flows.get_mut(place)
+        self.flows.get_mut(usize::from(number))
     }
 
     /// A flow; it is made if it is not there.
     fn flow(&mut self, number: u16) -> &mut Flow {
-        let place = &mut self.places[usize::from(number)];
-        if *place == NONE {
-            *place = self.flows.len() as u16;
-            self.flows.push(Flow {
-                number,
-                tag: 0,
-                hosts: [0; 2],
-                set: Set::None,
-                list: NEW,
-                deficit: 0,
-                cobalt: Cobalt::default(),
-                waiting: 0,
-                bytes: 0,
-            });
-        }
-        &mut self.flows[usize::from(*place)]
+        let place = self.flows.place_or_make(usize::from(number), || Flow::new(number));
+        self.flows.at_mut(place)
     }
 
     fn tag_and_set(&self, number: u16) -> (u32, Set) {
@@ -245,7 +241,7 @@ impl Tin {
     }
 
     fn take_out(&mut self, number: u16) {
-        let list = &mut self.lists[self.flows[usize::from(self.places[usize::from(number)])].list];
+        let list = &mut self.lists[self.flow(number).list];
         if let Some(place) = list.iter().position(|it| *it == number) {
             list.remove(place);
         }

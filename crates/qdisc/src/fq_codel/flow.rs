@@ -1,9 +1,10 @@
-//! The queues of FQ-CoDel, each made for its first packet.
+//! The queues of FQ-CoDel.
 
 use super::{FlowId, PacketId, PacketPool};
 use crate::Matching;
 use crate::codel::Control;
 use crate::flow_hash::FlowHash;
+use crate::lazy_table::LazyTable;
 use crate::timed::Timed;
 use roamlab_packet::Dscp;
 
@@ -25,47 +26,35 @@ pub(super) struct Flow {
 pub(super) struct Flows {
     hash: FlowHash,
     mark: Dscp,
-    /// The place of each queue in `made`; `NONE`: it is not made.
-    places: Box<[u32]>,
-    made: Vec<Flow>,
+    queues: LazyTable<Flow>,
     pub packets: usize,
     pub bytes: u64,
 }
 
-const NONE: u32 = u32::MAX;
-
 impl Flows {
     pub(super) fn new(queues: u32, hash: FlowHash, mark: Dscp) -> Flows {
-        let places = vec![NONE; queues.max(1) as usize].into_boxed_slice();
-        Flows { hash, mark, places, made: Vec::new(), packets: 0, bytes: 0 }
+        let queues = LazyTable::new(queues.max(1) as usize);
+        Flows { hash, mark, queues, packets: 0, bytes: 0 }
     }
 
     /// The place of a flow's queue.
     #[inline(always)]
     pub(super) fn place_of(&mut self, flow: FlowId) -> u32 {
-        let queue = scaled(self.hash.of(flow.0.into()), self.places.len());
-        match self.places[queue] {
-            NONE => self.make(queue),
-            place => place,
-        }
-    }
-
-    #[inline(never)]
-    fn make(&mut self, queue: usize) -> u32 {
-        let (line, control) = (Timed::with_mark(self.mark), Control::default());
-        self.made.push(Flow { queue: queue as u32, line, control, deficit: 0, has_turn: false });
-        self.places[queue] = (self.made.len() - 1) as u32;
-        self.places[queue]
+        let (queue, mark) = (scaled(self.hash.of(flow.0.into()), self.queues.count()), self.mark);
+        self.queues.place_or_make(queue, || {
+            let (line, control) = (Timed::with_mark(mark), Control::default());
+            Flow { queue: queue as u32, line, control, deficit: 0, has_turn: false }
+        })
     }
 
     #[inline(always)]
     pub(super) fn get(&self, place: u32) -> &Flow {
-        &self.made[place as usize]
+        self.queues.at(place)
     }
 
     #[inline(always)]
     pub(super) fn get_mut(&mut self, place: u32) -> &mut Flow {
-        &mut self.made[place as usize]
+        self.queues.at_mut(place)
     }
 
     /// Subtracts packets that left.
@@ -78,7 +67,8 @@ impl Flows {
     /// The queue with the most bytes; with `ordinary_only` those with the mark do not count.
     pub(super) fn longest(&self, ordinary_only: bool) -> Option<u32> {
         let length = |line: &Timed| if ordinary_only { line.ordinary_bytes() } else { line.bytes() };
-        let lengths = self.made.iter().enumerate().map(|(place, flow)| (length(&flow.line).0, flow, place));
+        let lengths =
+            self.queues.made().iter().enumerate().map(|(place, flow)| (length(&flow.line).0, flow, place));
         // Of equally long ones the first, as in Linux.
         let longest = lengths.max_by_key(|(bytes, flow, _)| (*bytes, u32::MAX - flow.queue));
         longest.filter(|(bytes, ..)| *bytes > 0).map(|(.., place)| place as u32)
@@ -86,13 +76,14 @@ impl Flows {
 
     /// Takes all packets that `wanted` selects, queue by queue.
     pub(super) fn take_matching(&mut self, wanted: &Matching<'_>, pool: &mut PacketPool) -> Vec<PacketId> {
-        let lines = self.made.iter_mut().map(|flow| &mut flow.line).filter(|line| !line.is_empty());
+        let lines =
+            self.queues.made_mut().iter_mut().map(|flow| &mut flow.line).filter(|line| !line.is_empty());
         lines.flat_map(|line| line.take_matching(wanted, pool)).collect()
     }
 
     /// Waiting packets with the mark.
     pub(super) fn forwarded(&self) -> usize {
-        self.made.iter().map(|flow| flow.line.forwarded()).sum()
+        self.queues.made().iter().map(|flow| flow.line.forwarded()).sum()
     }
 }
 
