@@ -50,10 +50,10 @@ if [ "${WASM_COMPILER:-}" != debian ] && [ -d "$(rustc --print target-libdir --t
 else
   unpack
   root=$here/debian/usr
-  # The library is compiled, which only a compiler that believes to be of tomorrow does.
+  # The library is compiled, which only a compiler that takes itself for a nightly one does. It needs no backtraces.
   RUSTC=$root/bin/rustc RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH=$(echo "$root"/lib/*-linux-gnu) \
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(echo "$root"/lib/llvm-*/bin/wasm-ld) \
-    cargo "${build[@]}" -Zbuild-std=std,panic_abort --target-dir "$here/target" \
+    cargo "${build[@]}" -Zbuild-std=std,panic_abort -Zbuild-std-features= --target-dir "$here/target" \
     || failed "cargo could not compile it with Debian's compiler"
   folder=$here/target
 fi
