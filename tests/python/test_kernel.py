@@ -127,7 +127,28 @@ def test_the_first_phase_of_bbr_is_found_by_our_own_packets() -> None:
     """A run of ours with a known phase in place of the kernel's."""
     case = next(case for case in cases(20, "bbr") if case.kind == "plain")
     for phase in (0, 4):
-        assert phases.first_phases(case, phases.run_of(case, [phase])) == [phase]
+        assert phases.found_phases(case, phases.run_of(case, [(phase,)])) == [(phase,)]
+
+
+def test_the_phase_is_found_with_which_probe_bw_begins_again() -> None:
+    """Case 39 has a policer's rate for 48 rounds, from the first round of ProbeBW on."""
+    case = cases(40, "bbr")[39]
+    results = phases.run_of(case, [(5, 3)])
+    sent = phases.packets_of(results)
+    assert phases.found_phases(case, results)[0][1] == 3
+    until = [
+        phases.alike_until(sent, phases.packets_of(phases.run_of(case, [(5, later)]))) for later in (3, 4)
+    ]
+    assert until[0] == float("inf") > until[1]
+
+
+def test_the_phase_is_found_if_a_packet_before_differs() -> None:
+    case = next(case for case in cases(20, "bbr") if case.kind == "plain")
+    ours = {phase: phases.packets_of(phases.run_of(case, [(phase,)])) for phase in phases.PHASES}
+    (time, number, again), *others = ours[4]["f0", "a"]
+    sent = {**ours[4], ("f0", "a"): [(time + 10**6, number, again), *others]}
+    assert {phases.alike_until(sent, other) for other in ours.values()} == {time}
+    assert min(phases.PHASES, key=lambda phase: phases.unlike(sent, ours[phase], time)) == 4
 
 
 @needs_kernel

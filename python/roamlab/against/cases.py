@@ -23,6 +23,10 @@ SECONDS = 8
 """Duration of a run. A gap is in its middle."""
 
 
+Phases = tuple[int, ...]
+"""The phase with which ProbeBW of BBR begins in a flow, and the one with which it begins again."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A bottleneck of one link, both ways alike, behind a fast one."""
@@ -44,10 +48,10 @@ class Case:
         """How many there are."""
         return 2 if self.kind == "two-flows" else 1
 
-    def scenario(self, *, kernel: bool, phases: Sequence[int] = (), later_us: int = 0) -> dict[str, Any]:
+    def scenario(self, *, kernel: bool, phases: Sequence[Phases] = (), later_us: int = 0) -> dict[str, Any]:
         """The tables of the scenario, over the kernel or over our model.
 
-        `phases` are BBR's first ones in our flows. The last flow starts `later_us` later.
+        `phases` are those of BBR in our flows. The last flow starts `later_us` later.
         """
         if kernel:
             transport: dict[str, Any] = {"kind": "linux", "congestion_control": self.control}
@@ -66,7 +70,8 @@ class Case:
         ]
         flows[-1]["app"]["start"] = f"{1000 * starts[-1] + later_us} us"
         for flow, phase in zip(flows, phases, strict=False):
-            flow["transport"]["congestion_control"] = {"kind": "bbr", "as_linux": True, "first_phase": phase}
+            drawn = {"first_phase": phase[0], "later_phase": phase[-1]}
+            flow["transport"]["congestion_control"] = {"kind": "bbr", "as_linux": True, **drawn}
         run = {"duration": f"{SECONDS} s", "profile": "linux-6-bbr" if self.control == "bbr" else "linux-6"}
         return {"run": run, "links": [_ACCESS, self._link()], "flows": flows, "record": {"tcp": True}}
 

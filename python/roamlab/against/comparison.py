@@ -42,12 +42,12 @@ def compare(recordings: Recordings) -> list[tuple[Case, Difference]]:
 
 
 def _classified(case: Case, kernel: Measures) -> Difference:
-    found = difference(kernel, made(case, kernel.first_phases))
+    found = difference(kernel, made(case, kernel.phases))
     if found.equal:
         return found
     segment_us = 12_000 // case.rate_mbps
     shifts = [step * segment_us // LATER for step in range(1, LATER + 1)]
-    later = [difference(kernel, made(case, kernel.first_phases, later_us)) for later_us in shifts]
+    later = [difference(kernel, made(case, kernel.phases, later_us)) for later_us in shifts]
     return replace(found, spread=spread_of([found, *later]), covered=is_covered([found, *later]))
 
 

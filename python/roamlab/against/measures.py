@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from roamlab.against.cases import Phases
     from roamlab.records.results import Results
 
 STEP_MS = 100
@@ -32,6 +33,13 @@ class Measures:
     """Events that begin a repair, with their times in ms."""
     first_phases: list[int] = field(default_factory=list)
     """Of the kernel's BBR: the random phases with which ProbeBW began. Empty: they are not known."""
+    later_phases: list[int] = field(default_factory=list)
+    """The same where it began again."""
+
+    @property
+    def phases(self) -> list[Phases]:
+        """The phases of each flow."""
+        return list(zip(self.first_phases, self.later_phases or self.first_phases, strict=True))
 
     def as_json(self) -> dict[str, Any]:
         """For a file."""

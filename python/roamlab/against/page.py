@@ -46,7 +46,7 @@ def _windows(axes: Axes, recordings: Recordings, own: list[tuple[Case, Differenc
     kernel: Any = next(found for other, found in recordings.runs if other == case)
     times = [step * STEP_MS / 1000 for step in range(1, len(kernel.cwnd[0]) + 1)]
     axes.plot(times, kernel.cwnd[0], label="Linux", linewidth=2.5, alpha=0.6)
-    axes.plot(times, made(case, kernel.first_phases).cwnd[0], label="Roamlab", linewidth=1)
+    axes.plot(times, made(case, kernel.phases).cwnd[0], label="Roamlab", linewidth=1)
     axes.set(xlim=(0, SECONDS), ylim=(0, None), xlabel="time [s]", ylabel="window [segments]")
     axes.set_title(
         f"{case.kind}, {case.rate_mbps} Mbit/s, {case.delay_ms} ms: {one.goodput:+.2%}", fontsize="small"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roamlab.against.cases import CONTROLS, SECONDS, Case, cases
+from roamlab.against.cases import CONTROLS, SECONDS, Case, Phases, cases
 from roamlab.against.measures import LAG_US, Measures, measure
-from roamlab.against.phases import first_phases
+from roamlab.against.phases import found_phases
 from roamlab.base.errors import BadInput
 from roamlab.kernel import cache
 from roamlab.running.run import run
@@ -43,11 +43,14 @@ def recorded(case: Case) -> Measures:
     tables["record"]["packets"] = case.control == "bbr"
     results = run(Scenario.from_dict(tables, name=f"case {case.number}"), 1)
     found = measure(results, SECONDS)
-    return replace(found, first_phases=first_phases(case, results) if case.control == "bbr" else [])
+    phases = found_phases(case, results) if case.control == "bbr" else []
+    return replace(
+        found, first_phases=[drawn[0] for drawn in phases], later_phases=[drawn[-1] for drawn in phases]
+    )
 
 
-def made(case: Case, phases: Sequence[int] = (), later_us: int = 0) -> Measures:
-    """Our run of a case, with these first phases of BBR, and with a last flow that starts so much later."""
+def made(case: Case, phases: Sequence[Phases] = (), later_us: int = 0) -> Measures:
+    """Our run of a case, with these phases of BBR, and with a last flow that starts so much later."""
     tables = case.scenario(kernel=False, phases=phases, later_us=later_us)
     return measure(run(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_us=LAG_US)
 

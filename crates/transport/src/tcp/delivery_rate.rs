@@ -72,7 +72,7 @@ impl DeliverySampler {
             first_sent: self.first_sent,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
-            app_limited: self.delivered < self.app_limited_until,
+            app_limited: self.is_app_limited(),
             in_flight,
             lost: self.lost,
         }
@@ -88,6 +88,11 @@ impl DeliverySampler {
     /// The window permits more than the application has, with so many segments in flight.
     pub fn note_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = self.delivered + in_flight.max(1);
+    }
+
+    /// Whether the sender has too little data.
+    pub fn is_app_limited(&self) -> bool {
+        self.delivered < self.app_limited_until
     }
 
     /// A number of further segments is delivered.

@@ -6,7 +6,7 @@
 //! written fills packets of half of the receive window, at most 64 KiB. A full one that nothing waits before leaves without
 //! waiting for a whole burst (`tcp_push_one`).
 //!
-//! ASSUMPTION: the application writes as much as the buffer takes, as soon as it may.
+//! ASSUMPTION: the application always has more to write, 256 KiB in a call that waits for room inside (`CALL`).
 
 use crate::params::TcpParams;
 use crate::tcp::cc::Usage;
@@ -24,6 +24,12 @@ const LARGEST: u64 = 4 << 20;
 const LEAST_WINDOW: u32 = 10;
 /// Most bytes of a packet (GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER).
 pub(crate) const LARGEST_PACKET: u64 = 65_536 - 257;
+/// Bytes that the application writes in one call. Only at its begin Linux asks whether the application limits the flow
+/// (`tcp_rate_check_app_limited`).
+///
+/// ASSUMPTION: as the program that writes in the kernel that we compare with. One that does not wait inside makes a call each
+/// time that there is room.
+const CALL: u64 = 262_144;
 /// What the timestamps option takes of the MSS.
 const STAMPS: u64 = 12;
 
@@ -47,6 +53,15 @@ pub(crate) enum Push {
     Nothing,
 }
 
+/// A call in which the application writes.
+#[derive(Copy, Clone, Debug)]
+struct Call {
+    /// One above its last whole segment.
+    end: u32,
+    /// A part of it is written.
+    has_written: bool,
+}
+
 /// What the application has written and the buffer holds.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
@@ -55,6 +70,8 @@ pub(crate) struct SendBuffer {
     counted: u64,
     /// So many windows (`sndbuf_expand`).
     windows: u64,
+    /// The number of the first segment with data.
+    first: u32,
     /// Bytes that it takes (`sk_sndbuf`); 0 before the connection.
     pub size: u64,
     pub waiting: VecDeque<Packet>,
@@ -68,8 +85,10 @@ pub(crate) struct SendBuffer {
     /// The application waits for room (SOCK_NOSPACE).
     pub full: bool,
     pub push: Push,
-    /// The application has begun to write and is not done.
-    pub writes: bool,
+    /// The call in which the application writes.
+    call: Option<Call>,
+    /// Where the latest call ends in the stream, in bytes.
+    called: u64,
     /// How much of the window was in use when nothing more left.
     pub usage: Option<Usage>,
     /// An ACK has come since it was asked whether there is room.
@@ -96,6 +115,7 @@ impl SendBuffer {
             segment,
             counted: (segment + stamps + HEAD + SHARED_INFO).next_power_of_two() + STRUCT,
             windows,
+            first,
             size: 0,
             waiting: VecDeque::new(),
             sent: VecDeque::new(),
@@ -104,7 +124,8 @@ impl SendBuffer {
             offered: 0,
             full: false,
             push: Push::All,
-            writes: false,
+            call: None,
+            called: 0,
             usage: None,
             acknowledged: false,
         }
@@ -146,9 +167,20 @@ impl SendBuffer {
         before.map_or(nxt, |packet| packet.end)
     }
 
+    /// The application writes: whether it begins a call with that.
+    pub fn begins_call(&mut self) -> bool {
+        if self.call.is_some() {
+            return false;
+        }
+        self.called += CALL;
+        let end = self.first + u32::try_from(self.called / self.segment).unwrap_or(u32::MAX - self.first);
+        self.call = Some(Call { end: end.max(self.written + 1), has_written: false });
+        true
+    }
+
     /// The application writes until something may have to leave (`tcp_sendmsg_locked`); whether it may.
     pub fn write(&mut self, place: Place) -> bool {
-        while self.written < place.end {
+        while let Some(call) = self.call.filter(|_| self.written < place.end) {
             let (packet, begins) = (self.packet(), self.last_begins(place.nxt));
             let room =
                 self.waiting.back().map_or(0, |last| packet.saturating_sub(last.end.saturating_sub(begins)));
@@ -160,10 +192,16 @@ impl SendBuffer {
                 self.waiting.push_back(Packet { end: self.written, pushed: false });
                 continue;
             }
-            let more = room.min(place.end - self.written);
+            let more = room.min(place.end.min(call.end) - self.written);
             self.written += more;
             if let Some(last) = self.waiting.back_mut() {
                 last.end += more;
+                last.pushed &= call.has_written;
+            }
+            self.call = Some(Call { has_written: true, ..call });
+            if self.written == call.end {
+                self.end_call(self.called);
+                return true;
             }
             if more < room {
                 break;
@@ -178,9 +216,19 @@ impl SendBuffer {
                 return true;
             }
         }
-        self.mark();
-        (self.push, self.writes) = (Push::All, false);
+        if !self.full {
+            self.end_call(u64::from(self.written - self.first) * self.segment);
+        } else if self.call.is_some_and(|call| call.has_written) {
+            self.mark();
+        }
+        self.push = Push::All;
         !self.waiting.is_empty()
+    }
+
+    /// A call ends here in the stream, and what waits is pushed (`tcp_push`).
+    fn end_call(&mut self, at: u64) {
+        (self.call, self.called, self.push) = (None, at, Push::All);
+        self.mark();
     }
 
     /// `tcp_mark_push`.
@@ -250,6 +298,7 @@ mod tests {
     /// The application writes and bursts of two leave, until the window is full. The next segment.
     fn fill(buffer: &mut SendBuffer) -> u32 {
         let mut nxt = 1;
+        buffer.begins_call();
         while buffer.write(place(nxt, nxt - 1)) && !buffer.full {
             if nxt < 11 {
                 buffer.leave(nxt, 2);
@@ -284,6 +333,45 @@ mod tests {
             !buffer.full
         };
         assert_eq!([12, 13, 14].map(woken), [false, true, true]);
+    }
+
+    /// 262,144 B are 181 segments of 1448 B and 56 B.
+    #[test]
+    fn the_application_writes_256_kib_in_a_call_that_waits_for_room() {
+        let (mut buffer, mut begun) = (buffer(2), vec![]);
+        buffer.expand(400);
+        while buffer.written < 800 {
+            if buffer.begins_call() {
+                begun.push(buffer.written);
+            }
+            buffer.write(place(1, 0));
+            if buffer.full {
+                (buffer.full, buffer.size) = (false, 2 * buffer.size); // it waited for room
+            }
+        }
+        assert_eq!(begun, [1, 182, 363, 544, 725], "724.1 segments in four calls");
+    }
+
+    #[test]
+    fn what_is_pushed_while_a_call_waits_for_room_stays_so_and_what_ends_a_call_does_not() {
+        let mut buffer = buffer(2);
+        buffer.expand(10);
+        fill(&mut buffer);
+        let pushed = |buffer: &SendBuffer| buffer.waiting.front().is_some_and(|packet| packet.pushed);
+        assert!(buffer.full && pushed(&buffer));
+        (buffer.full, buffer.size) = (false, u64::MAX);
+        let first = buffer.waiting.front_mut().unwrap();
+        first.end -= 1; // there is room in it
+        buffer.written -= 1;
+        assert!(!buffer.begins_call(), "the same call");
+        buffer.write(place(11, 10));
+        assert!(pushed(&buffer));
+        buffer.end_call(0);
+        buffer.waiting.front_mut().unwrap().end -= 1;
+        buffer.written -= 1;
+        assert!(buffer.begins_call());
+        buffer.write(place(11, 10));
+        assert!(!pushed(&buffer), "another one");
     }
 
     #[test]

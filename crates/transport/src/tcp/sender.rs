@@ -261,7 +261,7 @@ impl TcpSender {
             return Some(third);
         }
         let mut next = self.next_permitted(now);
-        while next.is_none() && self.recovery.algorithm().writes(&mut self.state) {
+        while next.is_none() && self.recovery.algorithm().writes(&mut self.state, now) {
             next = self.next_permitted(now);
         }
         if next.is_none() && !self.state.waits_for_timer {

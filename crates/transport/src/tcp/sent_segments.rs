@@ -130,6 +130,11 @@ impl SentSegments {
         self.delivery.note_app_limited(in_flight);
     }
 
+    /// Whether the application limits what is sent.
+    pub fn is_app_limited(&self) -> bool {
+        self.delivery.is_app_limited()
+    }
+
     /// Whether no outstanding segment is known to be lost or to have arrived.
     pub fn is_plain(&self) -> bool {
         self.waiting == 0 && self.searched == (0, 0) && self.reported.is_bare()

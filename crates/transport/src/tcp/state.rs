@@ -312,7 +312,7 @@ impl SendState {
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
         let resumes = self.flight_size() == 0;
-        if resumes {
+        if resumes && self.reports_resumption() {
             self.control.algorithm().on_resume(&mut self.window, now.since(self.last_sent), now);
         }
         self.last_sent = now;
@@ -334,6 +334,12 @@ impl SendState {
             }
         }
         retransmission
+    }
+
+    /// To Linux's BBR only a flow resumes that the application has limited (`bbr_cwnd_event`).
+    fn reports_resumption(&self) -> bool {
+        let limited = self.sent_segments.as_ref().is_none_or(|sent| sent.is_app_limited());
+        limited || !self.params.tso_deferral
     }
 
     /// Without SACK Linux counts a duplicate ACK as a segment delivered (`tcp_remove_reno_sacks`).

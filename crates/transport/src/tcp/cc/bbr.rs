@@ -40,16 +40,19 @@ pub struct Params {
     /// in Linux.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_phase: Option<u32>,
+    /// The same when ProbeBW begins again, after ProbeRTT or the rate of a policer. Without it `first_phase`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later_phase: Option<u32>,
 }
 
 impl Params {
     pub(crate) fn check(&self) -> Result<(), SpecError> {
-        match self.first_phase {
-            Some(phase) if phase == DRAINING || phase as usize >= CYCLE.len() => {
-                Err(("first_phase", "no cycle begins with that phase; write 0, or 2 to 7".into()))
+        for (name, phase) in [("first_phase", self.first_phase), ("later_phase", self.later_phase)] {
+            if phase.is_some_and(|phase| phase == DRAINING || phase as usize >= CYCLE.len()) {
+                return Err((name, "no cycle begins with that phase; write 0, or 2 to 7".into()));
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 }
 
@@ -85,12 +88,10 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Where the loss recovery is.
+/// Where the loss recovery was at the latest ACK or timeout (`prev_ca_state`).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Recovery {
     None,
-    /// A loss was found; the ACK that reported it is yet to be dealt with.
-    Begins,
     Runs,
     /// The retransmission timer went off.
     Timeout,
@@ -133,6 +134,8 @@ pub(crate) struct Bbr {
     delivered_at: Time,
     cycle_index: usize,
     cycle_start: Time,
+    /// ProbeBW has begun once.
+    has_cycled: bool,
     pacing_gain: f64,
     cwnd_gain: f64,
     full_pipe: FullPipe,
@@ -140,6 +143,8 @@ pub(crate) struct Bbr {
     /// Restarting after idle.
     resumes: bool,
     recovery: Recovery,
+    /// A loss was found since; the ACK that reported it is yet to be dealt with.
+    begins: bool,
     conserves: bool,
     prior: PriorWindow,
     knows_rtt: bool,
@@ -186,12 +191,14 @@ impl Bbr {
             delivered_at: Time::ZERO,
             cycle_index: 0,
             cycle_start: Time::ZERO,
+            has_cycled: false,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             full_pipe: FullPipe::default(),
             full: false,
             resumes: false,
             recovery: Recovery::None,
+            begins: false,
             conserves: false,
             prior: PriorWindow::default(),
             knows_rtt: false,
@@ -292,7 +299,7 @@ impl Algorithm for Bbr {
         self.save_cwnd(window);
         let goes_on = loss.kind == Loss::Tail || self.recovery == Recovery::Runs;
         if !(self.params.as_linux && loss.found.is_some() && goes_on) {
-            self.recovery = Recovery::Begins;
+            self.begins = true;
         }
     }
 
@@ -302,7 +309,7 @@ impl Algorithm for Bbr {
             self.save_cwnd(window);
         }
         self.lost = found.map_or(self.lost, |found| found.all_lost);
-        self.recovery = Recovery::Timeout;
+        (self.recovery, self.begins) = (Recovery::Timeout, false);
         self.full_pipe.rate = 0.0;
         self.round_start = true; // as the end of a round
         self.sample_policer(true, false, loss.now);
@@ -417,8 +424,9 @@ impl Bbr {
         }
         let is_full_length =
             self.time_of_model(ack.now).since(self.cycle_start) > self.min_rtt.unwrap_or_default();
-        let lost = if self.params.as_linux { ack.lost } else { 0 };
-        let before = || self.at_departure(ack.in_flight + ack.acked + lost, window, ack);
+        let linux = ack.found.filter(|_| self.params.as_linux);
+        let in_flight = linux.map_or(ack.in_flight + ack.acked, |found| found.before);
+        let before = || self.at_departure(in_flight, window, ack);
         let is_over = if self.pacing_gain > 1.0 {
             is_full_length && (ack.lost > 0 || before() >= self.inflight(self.pacing_gain, window))
         } else if self.pacing_gain < 1.0 {
@@ -433,14 +441,15 @@ impl Bbr {
 
     fn advance_cycle(&mut self, now: Time) {
         self.cycle_index = (self.cycle_index + 1) % CYCLE.len();
-        self.cycle_start = now;
+        self.cycle_start = self.time_of_model(now);
     }
 
     /// ASSUMPTION: the kernel's random number; without `first_phase` it follows from the time at which the mode is entered, so
     /// that a run is repeatable.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
-        self.cycle_index = match self.params.first_phase {
+        let later = self.params.later_phase.filter(|_| std::mem::replace(&mut self.has_cycled, true));
+        self.cycle_index = match later.or(self.params.first_phase) {
             Some(phase) => (phase as usize + CYCLE.len() - 1) % CYCLE.len(),
             None => CYCLE.len() - 1 - (mixed(now) % FIRST_PHASES) as usize,
         };
@@ -473,8 +482,10 @@ impl Bbr {
     fn update_min_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
         let is_old = self.min_rtt.is_some() && ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
         let is_new = NewPath::take_measured(&mut self.new_path, ack);
+        let by_linux = self.params.as_linux;
+        let is_shorter = |rtt, shortest| if by_linux { rtt < shortest } else { rtt <= shortest };
         if let Some(rtt) = ack.rtt
-            && (is_old || is_new || self.min_rtt.is_none_or(|shortest| rtt <= shortest))
+            && (is_old || is_new || self.min_rtt.is_none_or(|shortest| is_shorter(rtt, shortest)))
         {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
         }

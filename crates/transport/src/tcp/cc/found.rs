@@ -7,6 +7,8 @@ use roamlab_engine::Duration;
 pub(crate) struct Found {
     /// Segments in it: not delivered and not lost (`tcp_packets_in_flight`).
     pub in_flight: u32,
+    /// The same before this ACK (`prior_in_flight`).
+    pub before: u32,
     /// Segments that this ACK has shown to be lost.
     pub lost: u32,
     /// Segments found to be lost so far, by ACKs and by timers (`lost` of `tcp_sock`).

@@ -21,6 +21,10 @@ const LARGEST_BURST: u64 = 65_536;
 const BURST_SECONDS: f64 = 1.0 / 1024.0;
 /// A round-trip time of so many microseconds halves what is added to a burst on short paths (`tcp_tso_rtt_log` 9).
 const RTT_UNIT: u64 = 512;
+/// In Linux a burst leaves behind what arrives at the same instant. A wait counts from a time that the clock gives after
+/// an ACK has arrived, and of two soft interrupts that of received packets runs before that of timers. Bursts and
+/// the ACKs of an earlier round trip often have the same distance, so both come at one instant.
+const BEHIND: Duration = Duration::from_nanos(1);
 
 impl Window {
     /// Whether segments are paced.
@@ -81,6 +85,8 @@ pub(crate) struct Pacer {
     next: Time,
     /// Until then nothing leaves.
     waits: bool,
+    /// That time has come, and what else happens at that instant is dealt with first.
+    due: bool,
     /// As in Linux to the instant: a burst that leaves later than it could makes up for it in the wait for the next one, up
     /// to half of that (`tcp_update_skb_after_send`).
     makes_up: bool,
@@ -109,7 +115,7 @@ impl Pacer {
     pub fn timer(&self) -> Timer {
         let mut timer = Timer::default();
         if self.waits {
-            timer.start(self.next, Duration::ZERO);
+            timer.start(self.next, if self.due { BEHIND } else { Duration::ZERO });
         }
         timer
     }
@@ -121,7 +127,12 @@ impl Pacer {
 
     /// The time of a deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
-        self.waits &= self.next > now; // what waits goes out next
+        if self.next > now {
+            return;
+        }
+        // What waits goes out next.
+        self.due = self.makes_up && self.waits && !self.due && self.next == now;
+        self.waits = self.due;
     }
 
     /// Whether a segment is paced that is among the first `number` with data.
@@ -160,6 +171,7 @@ impl Pacer {
         let Some(interval) = window.pacing_interval() else { return };
         let mut wait = interval * left;
         if self.makes_up {
+            wait = Duration::from_nanos((1e9 * left as f64 / window.pacing_rate) as u64); // of all bytes together
             if number < UNPACED {
                 self.next = now;
                 return;
@@ -233,7 +245,7 @@ mod tests {
         window.pace(1000.0, RTT, 1000, 2);
         let ms = |millis| Time::ZERO + Duration::from_millis(millis);
         let mut burst = |number: u32, at: u64| {
-            pacer.on_deadline(ms(at));
+            (0..2).for_each(|_| pacer.on_deadline(ms(at) + BEHIND)); // behind what else happens then
             pacer.sent(&window, number, ms(at));
             pacer.sent(&window, number + 1, ms(at));
             pacer.timer().deadline().map(|deadline| deadline.as_nanos() / 100_000)
@@ -243,6 +255,32 @@ mod tests {
         assert_eq!(burst(11, 2), Some(40));
         assert_eq!(burst(13, 5), Some(60), "a ms late");
         assert_eq!(burst(15, 20), Some(210), "14 ms late");
+    }
+
+    #[test]
+    fn a_burst_of_linux_leaves_behind_what_else_happens_at_its_instant() {
+        for makes_up in [true, false] {
+            let (mut pacer, mut window) = (Pacer::of(makes_up), window(40.0, 2.0));
+            window.pace(1000.0, RTT, 1000, 2);
+            pacer.sent(&window, 11, Time::ZERO);
+            pacer.sent(&window, 12, Time::ZERO);
+            let due = Time::ZERO + Duration::from_millis(2);
+            pacer.on_deadline(due);
+            assert_eq!(pacer.waits(), makes_up);
+            assert_eq!(pacer.timer().deadline(), makes_up.then_some(due + BEHIND));
+            pacer.on_deadline(due + BEHIND);
+            assert!(!pacer.waits());
+        }
+    }
+
+    #[test]
+    fn a_wait_of_linux_is_that_of_all_bytes_of_a_burst() {
+        let (mut pacer, mut window) = (Pacer::of(true), window(40.0, 2.0));
+        window.pace(300_000.0, RTT, 1000, 2);
+        (12..=14).for_each(|number| pacer.sent(&window, number, Time::ZERO));
+        pacer.end_burst(&window, 14, Time::ZERO);
+        // 3 / 300,000 s; three times what is cut off of 1 / 300,000 would be 9,999 ns.
+        assert_eq!(pacer.timer().deadline(), Some(Time::from_nanos(10_000)));
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) trait LossRecovery {
     }
 
     /// Nothing more leaves now: the application may write. Whether more may leave then.
-    fn writes(&mut self, _state: &mut SendState) -> bool {
+    fn writes(&mut self, _state: &mut SendState, _now: Time) -> bool {
         false
     }
 

@@ -2,6 +2,7 @@
 
 use super::SendState;
 use crate::tcp::send_buffer::{LARGEST_PACKET, Place, Push};
+use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
 impl SendState {
@@ -98,10 +99,12 @@ impl SendState {
 
     /// Nothing more leaves now, with so many segments in flight: the application may write; whether more may leave then.
     /// `repairs`: something is lost and was not sent again.
-    pub fn write(&mut self, in_flight: u32, repairs: bool) -> bool {
+    pub fn write(&mut self, in_flight: u32, repairs: bool, now: Time) -> bool {
         if self.una == 0 && self.params.has_syn() {
             return false;
         }
+        // What leaves now is in the host's own queue until its card has sent it.
+        let has_sent = self.last_sent == now && self.snd_max > 0;
         let place = self.place(in_flight);
         let Some(buffer) = &mut self.buffer else { return false };
         if buffer.size == 0 {
@@ -114,19 +117,58 @@ impl SendState {
             buffer.push = Push::All;
             return false;
         }
-        let begins = !std::mem::replace(&mut buffer.writes, true);
-        if begins && let Some(last) = buffer.waiting.back_mut() {
-            last.pushed = false;
-        }
         // `tcp_rate_check_app_limited`.
-        if begins
+        if buffer.begins_call()
             && buffer.waiting.is_empty()
             && in_flight < place.cwnd
             && !repairs
+            && !has_sent
             && let Some(sent) = &mut self.sent_segments
         {
             sent.note_app_limited(in_flight + 1); // until more than that is delivered (`tcp_rate_gen`)
         }
         self.buffer.as_mut().is_some_and(|buffer| buffer.write(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+    use roamlab_engine::Duration;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// BBR's sender, with ten segments acknowledged and nothing to send.
+    fn state(profile: Profile) -> SendState {
+        let spec: TcpSpec = serde_json::from_value(serde_json::json!({ "variant": "bbr" })).unwrap();
+        let mut state = SendState::new(spec.resolve(profile).unwrap().into(), Duration::ZERO);
+        (state.una, state.nxt, state.snd_max, state.end) = (11, 11, 11, u32::MAX);
+        state
+    }
+
+    #[test]
+    fn an_application_that_writes_limits_a_flow_whose_card_has_sent_all() {
+        let limited = |sent: u64, in_flight: u32, repairs: bool| {
+            let mut state = state(Profile::Linux6);
+            state.last_sent = at(sent);
+            state.write(in_flight, repairs, at(5));
+            state.sent_segments.unwrap().is_app_limited()
+        };
+        assert!(limited(4, 0, false));
+        assert!(!limited(5, 0, false), "it has sent something at that instant");
+        assert!(!limited(4, 1, false), "the window of one is the limit");
+        assert!(!limited(4, 0, true), "something is lost");
+    }
+
+    #[test]
+    fn to_bbr_of_linux_a_flow_resumes_that_the_application_has_limited() {
+        let mut linux = state(Profile::Linux6);
+        assert!(!linux.reports_resumption());
+        linux.sent_segments.as_mut().unwrap().note_app_limited(1);
+        assert!(linux.reports_resumption());
+        assert!(state(Profile::Rfc).reports_resumption());
     }
 }

@@ -9,12 +9,12 @@ use crate::{Profile, TcpSpec};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-fn near(found: f64, expected: f64, tolerance: f64) {
+pub(super) fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "expected {expected} within {tolerance}, found {found}");
 }
 
 /// One with a model: 1250 segments per second, 40 ms.
-fn model() -> (Bbr, Window) {
+pub(super) fn model() -> (Bbr, Window) {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
     let mut bbr = Bbr::new(&Params::default());
     bbr.max_rate.update(RATE_ROUNDS, 0, 1250.0);
@@ -27,13 +27,13 @@ fn model() -> (Bbr, Window) {
     (bbr, window)
 }
 
-fn ack(acked: u32, in_flight: u32) -> AckEvent {
+pub(super) fn ack(acked: u32, in_flight: u32) -> AckEvent {
     let now = Time::from_nanos(5_000_000_000);
     AckEvent { now, acked, in_flight, segment: 1000, srtt: MILLISECOND * 40, ..AckEvent::default() }
 }
 
 /// The window after an ACK, by the model as it is.
-fn set_cwnd(bbr: &mut Bbr, window: &mut Window, ack: &AckEvent) {
+pub(super) fn set_cwnd(bbr: &mut Bbr, window: &mut Window, ack: &AckEvent) {
     bbr.target = bbr.target(window);
     bbr.set_cwnd(window, ack);
 }
@@ -43,21 +43,6 @@ fn gains_are_those_of_the_kernel() {
     near(HIGH_GAIN, 2.0 / std::f64::consts::LN_2, 0.002); // 2.8867 for 2.8854
     near(DRAIN_GAIN * HIGH_GAIN, 1.0, 0.01);
     assert_eq!(CYCLE.iter().sum::<f64>(), 8.0);
-}
-
-#[test]
-fn the_window_is_two_products_three_bursts_and_even() {
-    let (mut bbr, mut window) = model();
-    assert_eq!(bbr.bdp(1250.0, 1.0), 50.0);
-    assert_eq!(bbr.bdp(1251.0, 1.0), 51.0, "rounded up");
-    assert_eq!(bbr.quantized(51.0, &window), 58.0, "51 + 3 · 2, even");
-    set_cwnd(&mut bbr, &mut window, &ack(20, 80));
-    assert_eq!(window.cwnd, 106.0, "2 · 50 + 3 · 2");
-    bbr.cycle_index = 0;
-    set_cwnd(&mut bbr, &mut window, &ack(1, 80));
-    assert_eq!(window.cwnd, 107.0, "a segment for one acknowledged; the target is 108");
-    bbr.min_rtt = None;
-    assert_eq!(bbr.bdp(1250.0, 2.0), 10.0, "without a round-trip time");
 }
 
 #[test]
@@ -139,23 +124,6 @@ fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
 }
 
 #[test]
-fn a_recovery_conserves_for_a_round_and_restores_the_window() {
-    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
-    let (mut bbr, mut window) = model();
-    bbr.on_loss(&mut window, &LossEvent::simple(Loss::DupAcks, 100.0, &params));
-    assert_eq!(window.cwnd, 100.0);
-    set_cwnd(&mut bbr, &mut window, &AckEvent { recovering: true, ..ack(1, 70) });
-    assert_eq!(window.cwnd, 71.0, "what is in flight and what is acknowledged");
-    set_cwnd(&mut bbr, &mut window, &AckEvent { recovering: true, lost: 1, ..ack(1, 70) });
-    assert_eq!(window.cwnd, 71.0);
-    bbr.conserves = false; // the round is over
-    set_cwnd(&mut bbr, &mut window, &AckEvent { recovering: true, ..ack(2, 70) });
-    assert_eq!(window.cwnd, 73.0, "slow start");
-    set_cwnd(&mut bbr, &mut window, &ack(1, 70));
-    assert_eq!(window.cwnd, 101.0, "that of before, and a segment");
-}
-
-#[test]
 fn a_timeout_leaves_one_segment_and_four_with_the_next_ack() {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
     let (mut bbr, mut window) = model();
@@ -195,38 +163,6 @@ fn excess_acks_widen_the_window() {
     bbr.epoch.acked = 3; // fewer than expected: a new epoch
     bbr.update_excess(&window, true, &ack(2, 60));
     assert_eq!((bbr.epoch.acked, bbr.epoch.start), (2, ack(1, 1).now));
-}
-
-#[test]
-fn two_like_intervals_with_losses_are_a_policer() {
-    let (mut bbr, _) = model();
-    bbr.segment = 1000;
-    let mut now = Time::from_nanos(1);
-    let mut interval = |bbr: &mut Bbr, delivered: u32, lost: u32, rounds: u32| {
-        bbr.round_start = true;
-        for _ in 1..rounds {
-            bbr.sample_policer(false, false, now);
-        }
-        now += Duration::from_secs(1);
-        bbr.delivered += delivered;
-        bbr.lost += lost;
-        bbr.sample_policer(true, false, now);
-        (bbr.policer.uses, bbr.policer.rate)
-    };
-    assert_eq!(interval(&mut bbr, 0, 1, 1), (false, 0.0), "the first loss begins");
-    assert_eq!(interval(&mut bbr, 500, 90, 4), (false, 0.0), "18 % are below 50/256");
-    assert_eq!(interval(&mut bbr, 500, 150, 4), (false, 500.0), "1000 segments in 2 s, 24 %");
-    assert_eq!(interval(&mut bbr, 600, 200, 4), (false, 600.0), "a fifth more");
-    assert_eq!(interval(&mut bbr, 540, 200, 4), (true, 570.0), "within an eighth");
-    assert_eq!(bbr.rate(), 570.0);
-    bbr.update_gains();
-    assert_eq!(bbr.pacing_gain, 1.0);
-    for _ in 0..47 {
-        bbr.sample_policer(false, false, now);
-    }
-    assert!(bbr.policer.uses);
-    bbr.sample_policer(false, false, now);
-    assert!(!bbr.policer.uses, "after 48 rounds");
 }
 
 fn transfer() -> Path {
@@ -525,45 +461,58 @@ fn in_linux_what_is_found_lost_is_in_flight_no_more_and_the_next_burst_is_waited
 }
 
 /// What Linux's loss recovery knows: so many segments in flight, and lost by the ACK at hand.
-fn found(in_flight: u32, lost: u32) -> Found {
-    Found { in_flight, lost, all_lost: lost, rtt: None, min_rtt: MILLISECOND * 40 }
+pub(super) fn found(in_flight: u32, lost: u32) -> Found {
+    let before = in_flight + lost;
+    Found { in_flight, before, lost, all_lost: lost, rtt: None, min_rtt: MILLISECOND * 40 }
 }
 
-fn lose(bbr: &mut Bbr, window: &mut Window, kind: Loss) {
+pub(super) fn lose(bbr: &mut Bbr, window: &mut Window, kind: Loss) {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
     bbr.on_loss(window, &LossEvent { found: Some(found(0, 0)), ..LossEvent::simple(kind, 100.0, &params) });
 }
 
 #[test]
-fn in_linux_a_recovery_that_begins_where_another_ends_is_the_same() {
-    let (mut bbr, mut window) = model();
+fn in_linux_a_phase_ends_by_what_was_in_flight_before_the_ack_and_the_next_begins_with_the_delivery() {
+    let (mut bbr, window) = model();
     bbr.params.as_linux = true;
-    let seen =
-        |in_flight, lost| AckEvent { found: Some(found(in_flight, lost)), recovering: true, ..ack(1, 90) };
-    lose(&mut bbr, &mut window, Loss::DupAcks);
-    bbr.on_other_ack(&mut window, &seen(60, 1));
-    assert_eq!((window.cwnd, bbr.recovery, bbr.conserves), (61.0, Recovery::Runs, true));
-    // The ACK ends it and has found another loss. `prev_ca_state` is TCP_CA_Recovery: nothing is conserved, none restored.
-    bbr.conserves = false;
-    lose(&mut bbr, &mut window, Loss::DupAcks);
-    bbr.on_other_ack(&mut window, &seen(20, 2));
-    assert_eq!((window.cwnd, bbr.recovery, bbr.conserves), (60.0, Recovery::Runs, false), "61 - 2 + 1");
-    // Behind a timeout it is another one.
-    bbr.recovery = Recovery::Timeout;
-    lose(&mut bbr, &mut window, Loss::DupAcks);
-    bbr.on_other_ack(&mut window, &seen(20, 0));
-    assert_eq!((window.cwnd, bbr.conserves), (21.0, true));
+    (bbr.cycle_index, bbr.cycle_start) = (1, Time::from_nanos(4_960_000_000));
+    bbr.delivered_at = Time::from_nanos(4_990_000_000);
+    bbr.update_gains();
+    // At 58 segments it ends: 51 + 6, and even. Of the five acknowledged two were lost before: they were not in flight.
+    let ends = |before| AckEvent { found: Some(Found { before, ..found(52, 0) }), ..ack(5, 52) };
+    bbr.update_cycle(&window, &ends(59));
+    assert_eq!(bbr.cycle_index, 1);
+    bbr.update_cycle(&window, &ends(55));
+    assert_eq!((bbr.cycle_index, bbr.cycle_start), (2, bbr.delivered_at));
 }
 
 #[test]
-fn in_linux_a_repaired_tail_begins_no_recovery() {
-    let (mut bbr, mut window) = model();
-    bbr.params.as_linux = true;
-    lose(&mut bbr, &mut window, Loss::Tail);
-    assert_eq!((bbr.recovery, bbr.prior.restored(0.0)), (Recovery::None, 100.0));
-    bbr.params.as_linux = false;
-    lose(&mut bbr, &mut window, Loss::Tail);
-    assert_eq!(bbr.recovery, Recovery::Begins);
+fn in_linux_a_round_trip_as_short_as_the_shortest_does_not_keep_it_longer() {
+    for (as_linux, renewed) in [(true, false), (false, true)] {
+        let (mut bbr, mut window) = model();
+        bbr.params.as_linux = as_linux;
+        bbr.update_min_rtt(&mut window, &AckEvent { rtt: Some(MILLISECOND * 40), ..ack(1, 50) });
+        assert_eq!(bbr.min_rtt_at > Time::ZERO, renewed, "{as_linux}");
+    }
+}
+
+#[test]
+fn a_later_phase_is_where_probe_bw_begins_again() {
+    let (mut bbr, _) = model();
+    let phases = |bbr: &mut Bbr| {
+        [(); 3].map(|()| {
+            bbr.enter_probe_bw(Time::ZERO);
+            bbr.cycle_index
+        })
+    };
+    bbr.params = Params { first_phase: Some(3), later_phase: Some(6), ..Params::default() };
+    assert_eq!(phases(&mut bbr), [3, 6, 6]);
+    bbr.params.later_phase = None;
+    assert_eq!(phases(&mut bbr), [3, 3, 3]);
+    for params in [(Some(1), None), (None, Some(8))] {
+        let params = Params { first_phase: params.0, later_phase: params.1, ..Params::default() };
+        assert!(params.check().is_err());
+    }
 }
 
 #[test]
@@ -605,17 +554,4 @@ fn in_linux_a_rate_is_of_no_shorter_time_than_the_round_trip_that_its_own_ack_me
     assert_eq!(bbr.max_rate.get(), 1250.0);
     bbr.on_other_ack(&mut window, &ack(39));
     near(bbr.max_rate.get(), 60.0 / 0.039, 0.06);
-}
-
-#[test]
-fn in_linux_an_interval_of_the_policer_is_whole_milliseconds_between_deliveries() {
-    let (mut bbr, _) = model();
-    bbr.params.as_linux = true;
-    let at = |micros| Time::ZERO + Duration::from_micros(micros);
-    bbr.delivered_at = at(1_900);
-    bbr.sample_policer(true, false, at(9_000));
-    (bbr.delivered_at, bbr.delivered, bbr.lost, bbr.round_start) = (at(101_100), 1_100, 50, true);
-    (0..3).for_each(|_| bbr.sample_policer(false, false, at(101_200)));
-    bbr.sample_policer(true, false, at(300_000));
-    near(bbr.policer.rate, 1000.0, 0.06); // 100 segments in 101 ms less 1
 }

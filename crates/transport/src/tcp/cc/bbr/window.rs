@@ -13,13 +13,14 @@ impl Bbr {
     }
 
     pub(super) fn save_cwnd(&mut self, window: &Window) {
-        let is_good = self.recovery == Recovery::None && self.mode != Mode::ProbeRtt;
+        let begins = self.begins && !self.params.as_linux;
+        let is_good = self.recovery == Recovery::None && !begins && self.mode != Mode::ProbeRtt;
         self.prior.save(window.cwnd, is_good);
     }
 
     pub(super) fn leave_recovery(&mut self, window: &mut Window) {
-        if self.recovery != Recovery::None {
-            (self.recovery, self.conserves) = (Recovery::None, false);
+        if self.recovery != Recovery::None || self.begins {
+            (self.recovery, self.begins, self.conserves) = (Recovery::None, false, false);
             window.set(self.prior.restored(window.cwnd));
         }
     }
@@ -87,15 +88,15 @@ impl Bbr {
         if ack.lost > 0 {
             window.cwnd = (window.cwnd - f64::from(ack.lost)).max(1.0);
         }
-        match self.recovery {
-            Recovery::Begins => {
-                self.recovery = Recovery::Runs;
-                self.conserves = true;
-                self.round_end = self.delivered;
-                window.cwnd = outstanding;
-            }
-            Recovery::Runs | Recovery::Timeout if !ack.recovering => self.leave_recovery(window),
-            _ => {}
+        // In Linux one that began and was undone between two ACKs is none.
+        let begins = std::mem::take(&mut self.begins) && (ack.recovering || !self.params.as_linux);
+        if begins {
+            self.recovery = Recovery::Runs;
+            self.conserves = true;
+            self.round_end = self.delivered;
+            window.cwnd = outstanding;
+        } else if !ack.recovering {
+            self.leave_recovery(window);
         }
         if self.conserves {
             window.set(window.cwnd.max(outstanding));
@@ -108,4 +109,90 @@ impl Bbr {
 fn rounded_up(segments: f64) -> f64 {
     let whole = f64::from(segments as u32);
     if whole < segments { whole + 1.0 } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, found, lose, model, set_cwnd};
+    use super::*;
+    use crate::tcp::cc::{Algorithm, Loss, LossEvent};
+    use crate::{Profile, TcpSpec};
+
+    #[test]
+    fn the_window_is_two_products_three_bursts_and_even() {
+        let (mut bbr, mut window) = model();
+        assert_eq!(bbr.bdp(1250.0, 1.0), 50.0);
+        assert_eq!(bbr.bdp(1251.0, 1.0), 51.0, "rounded up");
+        assert_eq!(bbr.quantized(51.0, &window), 58.0, "51 + 3 · 2, even");
+        set_cwnd(&mut bbr, &mut window, &ack(20, 80));
+        assert_eq!(window.cwnd, 106.0, "2 · 50 + 3 · 2");
+        bbr.cycle_index = 0;
+        set_cwnd(&mut bbr, &mut window, &ack(1, 80));
+        assert_eq!(window.cwnd, 107.0, "a segment for one acknowledged; the target is 108");
+        bbr.min_rtt = None;
+        assert_eq!(bbr.bdp(1250.0, 2.0), 10.0, "without a round-trip time");
+    }
+
+    #[test]
+    fn a_recovery_conserves_for_a_round_and_restores_the_window() {
+        let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+        let (mut bbr, mut window) = model();
+        bbr.on_loss(&mut window, &LossEvent::simple(Loss::DupAcks, 100.0, &params));
+        assert_eq!(window.cwnd, 100.0);
+        set_cwnd(&mut bbr, &mut window, &AckEvent { recovering: true, ..ack(1, 70) });
+        assert_eq!(window.cwnd, 71.0, "what is in flight and what is acknowledged");
+        set_cwnd(&mut bbr, &mut window, &AckEvent { recovering: true, lost: 1, ..ack(1, 70) });
+        assert_eq!(window.cwnd, 71.0);
+        bbr.conserves = false; // the round is over
+        set_cwnd(&mut bbr, &mut window, &AckEvent { recovering: true, ..ack(2, 70) });
+        assert_eq!(window.cwnd, 73.0, "slow start");
+        set_cwnd(&mut bbr, &mut window, &ack(1, 70));
+        assert_eq!(window.cwnd, 101.0, "that of before, and a segment");
+    }
+
+    #[test]
+    fn in_linux_a_recovery_that_begins_where_another_ends_is_the_same() {
+        let (mut bbr, mut window) = model();
+        bbr.params.as_linux = true;
+        let seen = |in_flight, lost| AckEvent {
+            found: Some(found(in_flight, lost)),
+            recovering: true,
+            ..ack(1, 90)
+        };
+        lose(&mut bbr, &mut window, Loss::DupAcks);
+        bbr.on_other_ack(&mut window, &seen(60, 1));
+        assert_eq!((window.cwnd, bbr.recovery, bbr.conserves), (61.0, Recovery::Runs, true));
+        // The ACK ends it and has found another loss. `prev_ca_state` is TCP_CA_Recovery: nothing is conserved, none restored.
+        bbr.conserves = false;
+        lose(&mut bbr, &mut window, Loss::DupAcks);
+        bbr.on_other_ack(&mut window, &seen(20, 2));
+        assert_eq!((window.cwnd, bbr.recovery, bbr.conserves), (60.0, Recovery::Runs, false), "61 - 2 + 1");
+        // Behind a timeout it is another one.
+        bbr.recovery = Recovery::Timeout;
+        lose(&mut bbr, &mut window, Loss::DupAcks);
+        bbr.on_other_ack(&mut window, &seen(20, 0));
+        assert_eq!((window.cwnd, bbr.conserves), (21.0, true));
+    }
+
+    #[test]
+    fn in_linux_a_recovery_that_is_undone_before_an_ack_delivers_is_none() {
+        for (as_linux, cwnd) in [(true, 101.0), (false, 51.0)] {
+            let (mut bbr, mut window) = model();
+            bbr.params.as_linux = as_linux;
+            lose(&mut bbr, &mut window, Loss::DupAcks);
+            set_cwnd(&mut bbr, &mut window, &ack(1, 50));
+            assert_eq!(window.cwnd, cwnd, "{as_linux}");
+        }
+    }
+
+    #[test]
+    fn in_linux_a_repaired_tail_begins_no_recovery() {
+        let (mut bbr, mut window) = model();
+        bbr.params.as_linux = true;
+        lose(&mut bbr, &mut window, Loss::Tail);
+        assert_eq!((bbr.recovery, bbr.prior.restored(0.0)), (Recovery::None, 100.0));
+        bbr.params.as_linux = false;
+        lose(&mut bbr, &mut window, Loss::Tail);
+        assert!(bbr.begins);
+    }
 }

@@ -58,12 +58,15 @@ pub(crate) struct Rack {
     undo: Box<Undo>,
     /// F-RTO: what goes out on this ACK is new data.
     new_first: bool,
+    /// Segments in flight before the ACK at hand.
+    before: u32,
     /// The retransmission timer runs from now on for the segment that goes out next.
     timed: bool,
 }
 
 impl LossRecovery for Rack {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        self.note_before(state);
         let news = self.record.on_ack(state, header, now);
         if news.acknowledges_repeat && state.params.follows_linux() && state.echo.is_some() {
             state.rtt.measure_in_stamps();
@@ -84,6 +87,7 @@ impl LossRecovery for Rack {
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.dup_acks += 1;
+        self.note_before(state);
         let news = self.record.on_ack(state, header, now);
         self.measure_reported(state, &news, now);
         if state.params.follows_linux() {
@@ -94,6 +98,7 @@ impl LossRecovery for Rack {
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         // Its blocks may be news all the same, also a D-SACK.
+        self.note_before(state);
         let news = self.record.on_ack(state, header, now);
         if news.delivered > 0 || news.repeated_end.is_some() {
             self.on_ack(state, header, &news, false, now);
@@ -206,11 +211,11 @@ impl LossRecovery for Rack {
         room > 0 && state.burst_waits(room, self.record.head_sent(), now)
     }
 
-    fn writes(&mut self, state: &mut SendState) -> bool {
+    fn writes(&mut self, state: &mut SendState, now: Time) -> bool {
         let repairs = self.phase != Phase::Open && self.record.waits_to_repeat(state.una);
         let in_flight = self.record.in_flight(state);
         state.note_usage(in_flight);
-        state.write(in_flight, repairs)
+        state.write(in_flight, repairs, now)
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
@@ -328,13 +333,21 @@ impl Rack {
         state.renew_quota();
     }
 
+    /// Notes for the same what is in flight before an ACK is taken in.
+    fn note_before(&mut self, state: &SendState) {
+        if state.params.tso_deferral && state.sent_segments.is_some() {
+            self.before = self.record.in_flight(state);
+        }
+    }
+
     /// Notes for a congestion control that records segments what is known of the network now.
     fn note_found(&self, state: &mut SendState, lost: u32, rtt: Option<Duration>) {
         if state.params.tso_deferral && state.sent_segments.is_some() {
             let in_flight = self.record.in_flight(state);
             let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
             if let Some(sent) = &mut state.sent_segments {
-                sent.found = Some(Found { in_flight, lost, all_lost, rtt, min_rtt });
+                let before = self.before;
+                sent.found = Some(Found { in_flight, before, lost, all_lost, rtt, min_rtt });
             }
         }
     }
