@@ -25,11 +25,16 @@ const COMPRESSION_PARTS: u64 = 20;
 /// What a timer without company takes longer (tcp_comp_sack_slack_ns).
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
+/// SACK blocks that an ACK is expected to report, however many there are (TCP_SACK_BLOCKS_EXPECTED).
+const BLOCKS_EXPECTED: usize = 2;
+
 /// What a segment means for the ACK.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum AckTime {
-    /// At once.
+    /// At once, before the application reads (`__tcp_ack_snd_check`).
     Now,
+    /// When the application has read (`tcp_cleanup_rbuf`). The timer has been set to this time before that.
+    WhenRead(Option<Duration>),
     /// After this time, unless another one is due earlier.
     After(Duration),
     /// With those of other segments behind the gap, at [`QuickAcks::held_until`].
@@ -41,9 +46,13 @@ pub(super) enum AckTime {
 pub(super) struct Arrival {
     /// It was the next one expected.
     pub in_order: bool,
-    /// It had arrived before.
+    /// It had arrived before and is in order.
     pub is_copy: bool,
-    /// It had PSH, and the application has taken it.
+    /// An ACK has covered it and what follows: it is answered and not looked at (`tcp_sequence`).
+    pub is_old: bool,
+    /// The application reads it at once.
+    pub is_read: bool,
+    /// It had PSH.
     pub pushed: bool,
     /// It widens the window.
     pub widens: bool,
@@ -58,6 +67,8 @@ pub(super) struct Arrival {
     /// The next segment expected, and what the last ACK expected.
     pub expected: u32,
     pub last_ack: u32,
+    /// The round trip that the receiver has measured, if it measures one (`rcv_rtt_est`).
+    pub round_trip: Option<Duration>,
 }
 
 /// The state of a receiver that acknowledges as Linux does.
@@ -67,9 +78,15 @@ pub(super) struct QuickAcks {
     most: u32,
     /// How many are to be (icsk_ack.quick).
     quick: u32,
-    /// The delay of a single segment; zero before the first.
+    /// An ACK would cover a segment that none has covered yet; only such a one is a quick ACK (ICSK_ACK_SCHED).
+    scheduled: bool,
+    /// The delay of a single segment, in whole ticks; zero before the first.
     ato: Duration,
+    /// The latest segment in order, or the end of the handshake before it (`lrcvtime`).
     last_data: Time,
+    /// The latest segment of any kind, whose time the timestamp of a held ACK has.
+    last_arrival: Time,
+    tick: Duration,
     /// When the SYN was answered, until the first segment behind it.
     answered: Option<Time>,
     /// The round trip of the handshake, and the RTO that follows from it.
@@ -79,6 +96,8 @@ pub(super) struct QuickAcks {
     gap_at: u32,
     at_gap: u32,
     held: u32,
+    /// The tick at which the ACK that waits is due.
+    due: Option<u64>,
     /// When the timer of delayed ACKs goes off, which ACKs do not stop (`inet_csk_clear_xmit_timer`).
     delayed_until: Time,
     /// Goes off when the held ones have to go.
@@ -90,14 +109,18 @@ impl QuickAcks {
         QuickAcks {
             most: (params.window.0 / 2).clamp(2, MOST_QUICK),
             quick: 0,
+            scheduled: false,
             ato: Duration::ZERO,
             last_data: Time::ZERO,
+            last_arrival: Time::ZERO,
+            tick: params.tick.max(Duration::from_nanos(1)),
             answered: None,
             rtt: Duration::ZERO,
             rto: params.initial_rto,
             gap_at: 0,
             at_gap: 0,
             held: 0,
+            due: None,
             delayed_until: Time::ZERO,
             held_until: Timer::default(),
         }
@@ -112,33 +135,75 @@ impl QuickAcks {
     pub fn on_handshake(&mut self, now: Time) {
         if let Some(answered) = self.answered.take() {
             self.rtt = now.since(answered);
-            self.rto = self.rtt + (self.rtt * 2).max(MOST_DELAY);
+            self.rto = self.in_ticks(self.rtt + (self.rtt * 2).max(MOST_DELAY));
+            self.last_data = now;
         }
+    }
+
+    /// A time in whole ticks, rounded up (`usecs_to_jiffies`).
+    fn in_ticks(&self, time: Duration) -> Duration {
+        self.tick * time.as_nanos().div_ceil(self.tick.as_nanos())
     }
 
     /// A segment with data arrived.
     pub fn on_data(&mut self, arrival: &Arrival, now: Time) -> AckTime {
         self.on_handshake(now);
+        self.last_arrival = now;
+        if arrival.is_old {
+            self.expect_quick();
+            return AckTime::Now;
+        }
+        self.scheduled = true;
         if arrival.is_copy {
-            (self.quick, self.ato) = (self.quick.max(self.most), LEAST_DELAY);
+            self.expect_quick();
         } else if arrival.in_order {
             self.adapt(now);
         }
-        if arrival.widens {
-            self.quick |= 1; // tcp_grow_window
-        }
-        let unacknowledged = arrival.expected.saturating_sub(arrival.last_ack);
-        let several = unacknowledged >= 2;
-        let quick = self.quick > 0;
+        self.widened(arrival.widens);
+        let several = arrival.expected.saturating_sub(arrival.last_ack) >= 2;
         if several && arrival.is_half_full {
             self.quick = 0;
         }
-        if several && arrival.keeps_window || quick || arrival.closes_gap || arrival.pushed {
+        if several && arrival.keeps_window || self.quick > 0 || arrival.closes_gap {
             return AckTime::Now;
         }
-        let time =
-            if arrival.gap { self.behind_gap(arrival.expected, now) } else { AckTime::After(self.delay()) };
-        if several { AckTime::Now } else { time } // `tcp_cleanup_rbuf`
+        let time = if arrival.gap { self.behind_gap(arrival, now) } else { self.later(now) };
+        // `tcp_cleanup_rbuf`
+        let when_read = arrival.is_read && (several || arrival.pushed && !arrival.gap);
+        match time {
+            AckTime::After(delay) if when_read => AckTime::WhenRead(Some(delay)),
+            AckTime::Compressed if when_read => AckTime::WhenRead(None),
+            other => other,
+        }
+    }
+
+    /// The ACK waits, unless another one does and has waited most of its time (`tcp_send_delayed_ack`).
+    fn later(&mut self, now: Time) -> AckTime {
+        let (delay, tick) = (self.delay(), self.tick.as_nanos());
+        let (now, ticks) = (now.as_nanos() / tick, delay.as_nanos() / tick);
+        if self.due.is_some_and(|due| due <= now + ticks / 4) {
+            return AckTime::Now;
+        }
+        self.due = Some(self.due.map_or(now + ticks, |due| due.min(now + ticks)));
+        AckTime::After(delay)
+    }
+
+    /// The next segments are acknowledged one by one (`tcp_enter_quickack_mode`).
+    fn expect_quick(&mut self) {
+        (self.quick, self.ato) = (self.quick.max(self.most), LEAST_DELAY);
+    }
+
+    /// A segment behind a gap changes the SACK block at this place of those to report, or begins one where there are so many.
+    /// Whether the held ACK goes instead of its own: the next one has no room for what that says (`tcp_sack_new_ofo_skb`).
+    pub fn flushes_for_block(&mut self, place: usize, now: Time) -> bool {
+        let flushes = self.held > 0 && place >= BLOCKS_EXPECTED;
+        self.last_arrival = if flushes { now } else { self.last_arrival };
+        flushes
+    }
+
+    /// A segment that widens the window makes the next ACK a quick one (`tcp_grow_window`).
+    pub fn widened(&mut self, widens: bool) {
+        self.quick |= u32::from(widens);
     }
 
     /// A single segment is acknowledged at this time at the latest.
@@ -148,35 +213,46 @@ impl QuickAcks {
 
     /// The delay follows the distance of segments.
     fn adapt(&mut self, now: Time) {
-        let distance = now.since(self.last_data);
+        let ticks = |time: Time| time.as_nanos() / self.tick.as_nanos();
+        let distance = self.tick * (ticks(now) - ticks(self.last_data));
         if self.ato == Duration::ZERO {
             (self.quick, self.ato) = (self.most, LEAST_DELAY);
         } else if distance <= LEAST_DELAY / 2 {
-            self.ato = self.ato / 2 + LEAST_DELAY / 2;
+            self.ato = self.half() + LEAST_DELAY / 2;
         } else if distance < self.ato {
-            self.ato = (self.ato / 2 + distance).min(self.rto);
+            self.ato = (self.half() + distance).min(self.rto).min(MOST_DELAY);
         } else if distance > self.rto {
             self.quick = self.quick.max(self.most);
         }
         self.last_data = now;
     }
 
+    /// Half of the delay in whole ticks.
+    fn half(&self) -> Duration {
+        self.tick * (self.ato.as_nanos() / self.tick.as_nanos() / 2)
+    }
+
     fn delay(&self) -> Duration {
-        let round_trip = if self.rtt == Duration::ZERO { MOST_DELAY } else { self.rtt.max(LEAST_DELAY) };
+        let rtt = self.in_ticks(self.rtt);
+        let round_trip = if rtt == Duration::ZERO { MOST_DELAY } else { rtt.max(LEAST_DELAY) };
         if self.ato > LEAST_DELAY { self.ato.min(round_trip).min(MOST_DELAY) } else { self.ato }
     }
 
-    fn behind_gap(&mut self, expected: u32, now: Time) -> AckTime {
-        if self.gap_at != expected {
-            (self.gap_at, self.at_gap) = (expected, 0);
+    fn behind_gap(&mut self, arrival: &Arrival, now: Time) -> AckTime {
+        if self.held >= MOST_COMPRESSED {
+            return AckTime::Now;
         }
-        if self.held >= MOST_COMPRESSED || self.at_gap < UNCOMPRESSED {
-            self.at_gap = (self.at_gap + 1).min(UNCOMPRESSED);
+        if self.gap_at != arrival.expected {
+            (self.gap_at, self.at_gap) = (arrival.expected, 0);
+        }
+        if self.at_gap < UNCOMPRESSED {
+            self.at_gap += 1;
             return AckTime::Now;
         }
         self.held += 1;
         if !self.held_until.runs() {
-            let delay = MOST_COMPRESSION.min(self.rtt / COMPRESSION_PARTS) + COMPRESSION_SLACK;
+            let rtt = arrival.round_trip.map_or(self.rtt, |measured| measured.min(self.rtt));
+            let delay = MOST_COMPRESSION.min(rtt / COMPRESSION_PARTS) + COMPRESSION_SLACK;
             // Also the timer of delayed ACKs ends the wait, where it runs on (`tcp_delack_timer_handler`).
             let stale = self.delayed_until.since(now);
             let ends = if stale > Duration::ZERO { delay.min(stale) } else { delay };
@@ -185,12 +261,14 @@ impl QuickAcks {
         AckTime::Compressed
     }
 
-    /// A deadline has come; whether it is that of held ACKs. If the delay of an ACK is over, the next one is longer.
-    pub fn on_deadline(&mut self, delayed: bool, now: Time) -> bool {
+    /// A deadline has come: the time that the timestamp of the held ACK has, if it is that of held ACKs. The timer of those
+    /// does not read the clock (`tcp_compressed_ack_kick`). If the delay of an ACK is over (`delayed`), the next one is longer.
+    pub fn on_deadline(&mut self, delayed: bool, now: Time) -> Option<Time> {
         if delayed {
-            self.ato = (self.ato * 2).min(self.rto);
+            self.ato = (self.ato * 2).min(self.rto).min(MOST_DELAY);
         }
-        self.held_until.expired(now)
+        let by_delay = now >= self.delayed_until && self.delayed_until > self.last_arrival;
+        self.held_until.expired(now).then_some(if by_delay { now } else { self.last_arrival })
     }
 
     /// An ACK goes out. `is_half_full`: more than half of the room is taken, which ends quick ACKs (`__tcp_select_window`).
@@ -198,8 +276,11 @@ impl QuickAcks {
         if is_half_full {
             self.quick = 0;
         }
-        self.held = 0;
+        (self.held, self.due) = (0, None);
         self.held_until.stop();
+        if !std::mem::take(&mut self.scheduled) {
+            return;
+        }
         if self.quick == 1 {
             self.ato = LEAST_DELAY;
         }

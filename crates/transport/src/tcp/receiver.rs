@@ -1,7 +1,7 @@
 //! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::params::{AckRule, Handshake, TcpParams};
-use crate::tcp::quick_acks::{AckTime, Arrival, QuickAcks};
+use crate::tcp::quick_acks::QuickAcks;
 use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
 use crate::tcp::{Receipt, Segment};
@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 mod accurate;
 mod autotuning;
+mod linux;
 mod packets;
 
 use accurate::{Accurate, Agreed};
-use autotuning::{Autotuning, Received};
+use autotuning::Autotuning;
 
 /// Bytes of one SACK block (RFC 2018 §3).
 const SACK_BLOCK_SIZE: u64 = 8;
@@ -26,7 +27,12 @@ const MIN_BUFFER: u32 = 65_536;
 /// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). Without flow control
 /// nobody reads the field, and there is none.
 fn window_shift(params: &TcpParams) -> Option<u32> {
-    let bytes = u64::from(params.window.0) * params.segment.0;
+    // Linux counts the memory of packets too (`tcp_select_initial_window`).
+    let bytes = if params.receive_autotuning {
+        Autotuning::largest_buffer(params)
+    } else {
+        u64::from(params.window.0) * params.segment.0
+    };
     let fits = |shift: &u32| bytes <= 65_535 << shift;
     match (!params.ns2_no_flow_control(), params.window_scaling) {
         (false, _) => None,
@@ -74,7 +80,9 @@ pub struct TcpReceiver {
     reports_marks: bool,
     /// The last segment was marked.
     held_mark: bool,
+    /// Most SACK blocks of an ACK, and those that are remembered.
     sack_blocks: u8,
+    kept_blocks: u8,
     repeated: Option<u32>,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
@@ -112,6 +120,7 @@ impl TcpReceiver {
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
+            kept_blocks: linux::kept_blocks(&params),
             reported: VecDeque::new(),
             params,
         };
@@ -231,12 +240,17 @@ impl TcpReceiver {
         if let Some(timestamps) = header.timestamps
             && (self.params.echo_latest
                 || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
+            && !self.only_answers(header.seq)
         {
             self.recent = Some(timestamps.value);
         }
         let mark_changes = self.note_congestion(header, ecn, now);
         let fresh = self.received.insert(header.seq);
         let advanced = self.received.advance();
+        let flushes = self.flushes_for_block(header.seq, now);
+        if flushes {
+            self.acknowledge(now);
+        }
         self.remember_block(header.seq);
         self.repeated = (self.params.dsack && !fresh).then_some(header.seq);
         self.highest_end = self.highest_end.max(header.seq + 1);
@@ -244,7 +258,7 @@ impl TcpReceiver {
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
         let in_order_segments = advanced.saturating_sub(signs);
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
-        let widens = fresh && self.tune(header, advanced, now);
+        let widens = self.tune(header, fresh, now);
         self.syn_due |= syn || (self.params.ns2_first_is_syn() && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
@@ -254,78 +268,17 @@ impl TcpReceiver {
         let is_last_copy = self.params.ns2_copy_is_in_order() && header.seq + 1 == expected;
         let in_order = header.seq == expected || is_last_copy;
         let delay = self.params.delayed_ack;
-        if self.quick_acks.is_some() {
-            let gap = self.received.base() < self.highest_end;
-            let closes_gap = fills_gap && !gap;
-            let (expected, last_ack) = (self.received.base(), self.last_ack);
-            // What is pushed is acknowledged when the application has taken it, and nothing else waits (`tcp_cleanup_rbuf`).
-            let taken = in_order && self.reads_at_once && !gap;
-            let pushed = taken && header.flags.has(TcpFlags::PSH);
-            let [keeps_window, is_half_full] = self.room();
-            let arrival = Arrival {
-                in_order,
-                is_copy: !fresh,
-                pushed,
-                widens,
-                keeps_window,
-                is_half_full,
-                gap,
-                closes_gap,
-                expected,
-                last_ack,
-            };
-            self.acknowledge_by_linux(&arrival, syn || fin, mark_changes, now);
+        if flushes {
+            self.widened(widens); // its own ACK is not due any more
+        } else if self.quick_acks.is_some() {
+            let arrival = self.arrival(header, [fresh, fills_gap, widens], expected);
+            self.acknowledge_by_linux(&arrival, advanced, [syn || fin, mark_changes], now);
         } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
             self.delayed.start(now, delay);
         } else {
             self.acknowledge(now);
         }
         Receipt { fresh, in_order_segments, out_of_order }
-    }
-
-    /// The ACK of the SYN/ACK arrived.
-    fn complete_handshake(&mut self, now: Time) {
-        if let Some(tuning) = &mut self.autotuning {
-            tuning.on_handshake(now);
-        }
-        if let Some(rules) = &mut self.quick_acks {
-            rules.on_handshake(now);
-        }
-    }
-
-    /// Linux's time of the ACK for a segment; that of a SYN or FIN, or of another mark than before, goes at once.
-    fn acknowledge_by_linux(&mut self, arrival: &Arrival, sign: bool, mark_changes: bool, now: Time) {
-        let Some(rules) = &mut self.quick_acks else { return };
-        let time = if sign { AckTime::Now } else { rules.on_data(arrival, now) };
-        let time = if mark_changes { AckTime::Now } else { time };
-        // An ACK that waits, or has no room for the window, goes when the segment has been read.
-        if time != AckTime::Now || !arrival.keeps_window {
-            self.read_at_once();
-        }
-        let Some(rules) = &mut self.quick_acks else { return };
-        match time {
-            AckTime::Now => self.acknowledge(now),
-            AckTime::After(delay) => {
-                let mut later = Timer::default();
-                later.start_by(self.params.wheel(), now, delay);
-                self.delayed = self.delayed.earlier(&later);
-                rules.delay_until(self.delayed.deadline().unwrap_or(now));
-            }
-            AckTime::Compressed => {}
-        }
-        self.read_at_once();
-        if sign && let Some(rules) = &mut self.quick_acks {
-            rules.on_syn(now);
-        }
-    }
-
-    /// The application reads what is in order, if it does that at once.
-    fn read_at_once(&mut self) {
-        if self.reads_at_once
-            && let Some(tuning) = &mut self.autotuning
-        {
-            tuning.is_read();
-        }
     }
 
     /// From now on the application takes nothing by itself; what arrives in order stays in the buffer and narrows the
@@ -339,10 +292,7 @@ impl TcpReceiver {
     /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
     pub fn read(&mut self, segments: u32, now: Time) {
         self.unread = self.unread.saturating_sub(segments);
-        let received = self.since(0, None, now);
-        if let Some(tuning) = &mut self.autotuning {
-            tuning.on_read(&received);
-        }
+        self.read_by_linux(now);
         let window = self.advertised();
         let wider = window.saturating_sub(self.last_window);
         if wider > 0 && (self.last_window == 0 || 2 * wider >= self.buffer()) {
@@ -397,40 +347,6 @@ impl TcpReceiver {
         changes
     }
 
-    /// A segment arrived for the first time and has `advanced` what is in order; whether it widens the window.
-    fn tune(&mut self, header: &TcpHeader, advanced: u32, now: Time) -> bool {
-        if self.autotuning.is_none() {
-            return false;
-        }
-        let echo = header.timestamps.map(|timestamps| timestamps.echo);
-        let mut received = self.since(header.seq, echo, now);
-        let Some(tuning) = &mut self.autotuning else { return false };
-        if header.flags.has(TcpFlags::SYN) {
-            tuning.on_handshake(now);
-        }
-        if header.payload == 0 {
-            return false;
-        }
-        let tuned = tuning.on_data(&received);
-        if self.reads_at_once && advanced > 0 {
-            received.unread = advanced.saturating_sub(tuned.first);
-            tuning.on_read(&received);
-        }
-        tuned.widens
-    }
-
-    /// Whether what is in the buffer leaves room for the window that was offered last, and whether it takes more than half.
-    fn room(&self) -> [bool; 2] {
-        self.autotuning.as_ref().map_or([true, false], |tuning| {
-            [tuning.keeps_window(self.shift.unwrap_or(0)), tuning.is_half_full()]
-        })
-    }
-
-    /// What has been received, the segment `seq` as the last one, and taken by the application.
-    fn since(&self, seq: u32, echo: Option<Time>, now: Time) -> Received {
-        Received { now, echo, seq, expected: self.received.base(), unread: self.unread }
-    }
-
     /// Segments in order that are kept at most until the application takes them.
     fn buffer(&self) -> u32 {
         self.autotuning.as_ref().map_or(self.params.window.0, |tuning| tuning.segments())
@@ -442,8 +358,7 @@ impl TcpReceiver {
         let (segment, expected) = (self.params.segment.0, self.received.base());
         let shift = self.shift.unwrap_or(0);
         let bytes = u64::from(free) * segment;
-        let bytes =
-            self.autotuning.as_ref().map_or(bytes, |tuning| bytes.min(tuning.window(expected, shift)));
+        let bytes = self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift));
         let Some(shift) = self.shift else { return (bytes / segment) as u32 };
         let bytes = bytes.min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it; Linux rounds up (`__tcp_select_window`).
@@ -480,9 +395,11 @@ impl TcpReceiver {
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
         let delayed = self.delayed.expired(now);
-        let held = self.quick_acks.as_mut().is_some_and(|rules| rules.on_deadline(delayed, now));
-        if delayed || held {
+        let held = self.quick_acks.as_mut().and_then(|rules| rules.on_deadline(delayed, now));
+        if delayed {
             self.acknowledge(now);
+        } else if let Some(stamp) = held {
+            self.acknowledge(stamp);
         }
     }
 
@@ -504,6 +421,7 @@ impl TcpReceiver {
         }
     }
 
+    /// An ACK goes out; its timestamp is `now`.
     fn acknowledge(&mut self, now: Time) {
         self.queue_bare_ack();
         self.delayed.stop();
@@ -577,7 +495,7 @@ impl TcpReceiver {
         if seq >= base {
             self.reported.push_front(seq);
         }
-        self.reported.truncate(usize::from(self.sack_blocks));
+        self.reported.truncate(usize::from(self.kept_blocks));
     }
 }
 

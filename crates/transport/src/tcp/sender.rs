@@ -184,6 +184,7 @@ impl TcpSender {
                 if window_changed {
                     state.renew_quota();
                 }
+                state.delivered = None;
                 return; // RFC 5681 §2: no duplicate ACK
             }
             self.recovery.algorithm().on_dup_ack(state, header, now);

@@ -9,9 +9,9 @@
 //! ASSUMPTION: the share of data in the memory of packets (`scaling_ratio`) is 170/256, as measured for segments of 1448 B
 //! in a kernel 6.12. It depends on the driver.
 
-use super::packets::{JOINED, PACKET, Packets};
+use super::packets::{JOINED, PACKET, Packets, in_order};
 use crate::params::TcpParams;
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 
 /// The buffer of a new connection in bytes (`tcp_rmem`, second value), and the share of data in it.
 const FIRST_BUFFER: u64 = 131_072;
@@ -26,7 +26,7 @@ const FIRST_FLIGHT: u32 = 10;
 /// The unit of timestamps (TCP_TS_HZ).
 const STAMP: u64 = 1_000_000;
 
-/// A segment with data, and what the receiver has since.
+/// A segment with data that no ACK has covered, and what the receiver has since.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Received {
     pub now: Time,
@@ -35,17 +35,10 @@ pub(super) struct Received {
     /// The segment, and the next one expected since.
     pub seq: u32,
     pub expected: u32,
-    /// Segments that the application has not taken.
+    /// Segments that the application has not taken; at the end of a read those behind the packet that was read first.
     pub unread: u32,
-}
-
-/// What a segment does.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Tuned {
-    /// It widens the window.
-    pub widens: bool,
-    /// In order: segments of the packet that is read first.
-    pub first: u32,
+    /// It had not arrived before.
+    pub fresh: bool,
 }
 
 /// So much data has room in a buffer of these bytes (`tcp_win_from_space`).
@@ -87,20 +80,23 @@ pub(super) struct Autotuning {
     taken: u32,
     /// What had been taken at this time, from which on it is counted.
     counted: (u32, Time),
+    /// In order: segments of the packet that is read first.
+    first: u32,
 }
 
 impl Autotuning {
     pub fn new(params: &TcpParams) -> Autotuning {
         let segment = params.segment.0.max(1);
         let most = u64::from(params.window.0) * segment;
+        let buffer = FIRST_BUFFER.min(Autotuning::largest_buffer(params));
         // Half of the buffer (`tcp_select_initial_window`), of which a segment is kept back (`tcp_init_buffer_space`).
         let offered = (FIRST_BUFFER / 2).saturating_sub(segment).clamp(segment.min(most), most);
         Autotuning {
             segment,
             most,
-            buffer: FIRST_BUFFER,
+            buffer,
             offered,
-            free: data_in(FIRST_BUFFER),
+            free: data_in(buffer),
             window: offered,
             expected: 1,
             packets: Packets::default(),
@@ -110,14 +106,24 @@ impl Autotuning {
             timed: None,
             taken: ((offered / segment) as u32).min(FIRST_FLIGHT),
             counted: (1, Time::ZERO),
+            first: 0,
         }
+    }
+
+    /// The largest buffer in bytes, with the memory of packets.
+    pub fn largest_buffer(params: &TcpParams) -> u64 {
+        (u64::from(params.window.0) * params.segment.0 * SHARE_OF).div_ceil(SHARE)
+    }
+
+    /// The round trip that was measured, if one was.
+    pub fn round_trip(&self) -> Option<Duration> {
+        (self.rtt_8 > 0).then(|| Duration::from_nanos(1000 * self.rtt_8 / 8))
     }
 
     /// The bytes to advertise, in steps of `2^shift`: what there is room for, and never less than before
     /// (`tcp_select_window`).
     pub fn window(&self, expected: u32, shift: u8) -> u64 {
-        let taken = u64::from(expected.saturating_sub(self.expected)) * self.segment;
-        self.selected(shift).max(self.window.saturating_sub(taken).next_multiple_of(1 << shift))
+        self.selected(shift).max(self.left(expected).next_multiple_of(1 << shift))
     }
 
     /// An ACK has offered that.
@@ -161,28 +167,63 @@ impl Autotuning {
         self.counted.1 = now;
     }
 
-    /// A segment with data arrived for the first time.
-    pub fn on_data(&mut self, segment: &Received) -> Tuned {
-        self.measure(segment);
+    /// A segment with data arrived; whether it widens the window.
+    pub fn on_data(&mut self, segment: &Received) -> bool {
         let gap = segment.seq >= segment.expected;
+        self.measure(segment, gap);
+        if !segment.fresh {
+            return false;
+        }
         // A segment in order has yet to be read. One behind a gap counts only if it has joined a packet there.
         let behind = self.packets.memory(self.segment);
         let joins = gap && self.packets.take(segment.seq);
         let behind = if joins { self.packets.memory(self.segment) } else { behind };
-        let unread = u64::from(segment.unread.max(u32::from(!gap))) * (self.segment + PACKET);
+        let unread = in_order(segment.unread.max(u32::from(!gap)), self.segment);
         let free = data_in(self.buffer.saturating_sub(unread + behind));
         let room = free.min(self.most).saturating_sub(self.offered);
         let widens = room > 0 && (!gap || self.grows_behind_gaps);
         self.offered += if widens { room.min(2 * self.segment) } else { 0 };
-        let (first, joins) = if gap { (0, 0) } else { self.packets.close(segment.expected) };
-        let joined = u64::from(joins) * (PACKET - JOINED);
-        self.free = data_in(self.buffer.saturating_sub((unread + behind).saturating_sub(joined)));
-        Tuned { widens, first }
+        if gap {
+            self.free = data_in(self.buffer.saturating_sub(unread + self.packets.memory(self.segment)));
+            return widens;
+        }
+        let (first, joins) = self.packets.close(segment.expected);
+        self.first = first;
+        // What was behind the gap waits with the segment, or has its place among what the application does not read.
+        let behind = if segment.unread == 0 {
+            behind - u64::from(joins) * (PACKET - JOINED)
+        } else {
+            self.packets.memory(self.segment)
+        };
+        self.free = data_in(self.buffer.saturating_sub(unread + behind));
+        widens
     }
 
-    /// What is in order has been read.
-    pub fn is_read(&mut self) {
-        self.free = data_in(self.buffer.saturating_sub(self.packets.memory(self.segment)));
+    /// The application has read all that is in order, of which `advanced` segments were new.
+    pub fn is_read(&mut self, read: &Received, advanced: u32) {
+        if advanced > 0 {
+            self.on_read(&Received { unread: advanced.saturating_sub(self.first), ..*read });
+        }
+        self.holds(0);
+    }
+
+    /// So many segments wait for the application.
+    pub fn holds(&mut self, unread: u32) {
+        let memory = in_order(unread, self.segment) + self.packets.memory(self.segment);
+        self.free = data_in(self.buffer.saturating_sub(memory));
+    }
+
+    /// Whether the window has become twice what is left of the offered one, so that an ACK tells it (`__tcp_cleanup_rbuf`).
+    pub fn opens(&self, expected: u32, shift: u8) -> bool {
+        let left = self.left(expected);
+        let selected = self.selected(shift);
+        2 * left <= self.bound() && selected > 0 && selected >= 2 * left
+    }
+
+    /// What is left of the window that was offered last (`tcp_receive_window`).
+    fn left(&self, expected: u32) -> u64 {
+        let taken = u64::from(expected.saturating_sub(self.expected)) * self.segment;
+        self.window.saturating_sub(taken)
     }
 
     /// The application has taken data (`tcp_rcv_space_adjust`).
@@ -209,27 +250,27 @@ impl Autotuning {
     }
 
     /// `tcp_rcv_rtt_measure_ts`, and `tcp_rcv_rtt_measure`: a window takes a round trip at least.
-    fn measure(&mut self, segment: &Received) {
+    fn measure(&mut self, segment: &Received, gap: bool) {
         let stamp = |time: Time| time.as_nanos() / STAMP;
         if let Some(echo) = segment.echo.filter(|&echo| echo != Time::ZERO && stamp(echo) != stamp(self.echo))
         {
             self.echo = echo;
             let stamps = stamp(segment.now).saturating_sub(stamp(echo));
             if stamps > 0 {
-                self.take_sample(stamps * STAMP / 1000, segment.unread == 0);
+                self.take_sample(stamps * STAMP / 1000, true);
             }
         }
-        if self.timed.is_some_and(|(end, _)| segment.expected < end) {
+        let expected = segment.seq + 1; // a gap behind it closes later
+        if gap || !segment.fresh || self.timed.is_some_and(|(end, _)| expected < end) {
             return;
         }
         if let Some((_, at)) = self.timed {
             self.take_sample(micros(at, segment.now).max(1), false);
         }
-        self.timed = Some((segment.expected + (self.window / self.segment) as u32, segment.now));
+        self.timed = Some((expected + (self.window / self.segment) as u32, segment.now));
     }
 
-    /// `tcp_rcv_rtt_update`: a shorter time counts at once, and a longer one by an eighth if it is no window's and nothing
-    /// waits to be taken.
+    /// `tcp_rcv_rtt_update`: a shorter time counts at once, and a longer one by an eighth if it is no window's.
     fn take_sample(&mut self, micros: u64, counts_if_longer: bool) {
         if self.rtt_8 == 0 || 8 * micros < self.rtt_8 {
             self.rtt_8 = 8 * micros;
@@ -265,7 +306,7 @@ mod tests {
 
         fn received(&self, echo: Option<Time>) -> Received {
             let (now, expected) = (self.now, self.expected);
-            Received { now, echo, seq: expected - 1, expected, unread: 0 }
+            Received { now, echo, seq: expected - 1, expected, unread: 0, fresh: true }
         }
 
         /// Bound and window in segments.
@@ -281,7 +322,7 @@ mod tests {
                 self.expected += 1;
                 let segment = self.received(echo);
                 self.window.on_data(&segment);
-                self.window.on_read(&segment);
+                self.window.is_read(&segment, 1);
             }
             self.sizes()
         }
@@ -347,7 +388,7 @@ mod tests {
         let first = Received { seq: 2, ..flow.received(None) };
         let mut widens = Vec::new();
         for seq in 2..22 {
-            widens.push(flow.window.on_data(&Received { seq, ..first }).widens);
+            widens.push(flow.window.on_data(&Received { seq, ..first }));
         }
         // n segments in one packet take 256 + 1472·n B, which leaves room for 86,870 - 977·n of data. Before the n-th
         // 62,536 + 2000·n are offered: there is room up to n = 8.
@@ -355,7 +396,7 @@ mod tests {
         assert!(widens[..8].iter().all(|&widens| widens));
         let variant = serde_json::from_str("\"newreno\"").unwrap();
         let mut flow = Flow::new(TcpSpec { variant, ..TcpSpec::default() });
-        assert!(!flow.window.on_data(&first).widens, "its ACK is to be a duplicate");
+        assert!(!flow.window.on_data(&first), "its ACK is to be a duplicate");
     }
 
     #[test]
@@ -372,7 +413,7 @@ mod tests {
         let ms = Duration::from_millis;
         assert_eq!(
             [rtt_after(100, 0), rtt_after(60, 1), rtt_after(140, 0), rtt_after(150, 1)],
-            [100, 60, 70, 70].map(ms)
+            [100, 60, 70, 80].map(ms)
         );
     }
 

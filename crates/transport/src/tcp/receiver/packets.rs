@@ -7,6 +7,12 @@ pub(super) const JOINED: u64 = 472;
 /// Segments that join a packet at most (MAX_SKB_FRAGS).
 const MOST_JOINED: u32 = 17;
 
+/// The memory of so many segments in order that arrived one after the other, with so many bytes of data in each.
+pub(super) fn in_order(segments: u32, segment: u64) -> u64 {
+    let packets = u64::from(segments.div_ceil(MOST_JOINED + 1));
+    u64::from(segments) * (segment + JOINED) + packets * (PACKET - JOINED)
+}
+
 /// The packets behind the first gap, from first segment to one above the last, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets(Vec<(u32, u32)>);
@@ -63,6 +69,11 @@ mod tests {
         assert_eq!((joined[0], joined[1], joined[17], joined[18]), (false, true, true, false));
         // 18 · 1448 + 728 + 17 · 472, and 1448 + 728.
         assert_eq!(packets.memory(1448), 26_064 + 728 + 8_024 + 2_176);
+    }
+
+    #[test]
+    fn what_is_not_read_is_in_packets_of_eighteen() {
+        assert_eq!([0, 1, 18, 19].map(|count| in_order(count, 1000)), [0, 1728, 26_752, 28_480]);
     }
 
     #[test]
