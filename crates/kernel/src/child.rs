@@ -79,6 +79,13 @@ pub struct Sockets {
     pub cards: Vec<UnixListener>,
 }
 
+/// How much a kernel has to hold.
+#[derive(Clone, Copy)]
+pub struct Load {
+    pub hosts: usize,
+    pub flows: usize,
+}
+
 /// Lines of a kernel that has ended.
 const LAST_LINES: usize = 12;
 
@@ -92,16 +99,12 @@ static STARTED: AtomicU32 = AtomicU32::new(0);
 
 impl Running {
     /// Starts a kernel with a card for each host and memory for the flows.
-    pub fn start(
-        kernel: &Kernel,
-        (hosts, flows): (usize, usize),
-        seed: u64,
-    ) -> Result<(Running, Sockets), Error> {
+    pub fn start(kernel: &Kernel, load: Load, seed: u64) -> Result<(Running, Sockets), Error> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("roamlab-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder)?;
         let processor = SharedProcessor::take(number as usize);
-        let made = Running::start_in(&folder, kernel, (hosts, flows), seed, processor);
+        let made = Running::start_in(&folder, kernel, load, seed, processor);
         if made.is_err() {
             let _ = std::fs::remove_dir_all(&folder);
         }
@@ -111,7 +114,7 @@ impl Running {
     fn start_in(
         folder: &Path,
         kernel: &Kernel,
-        (hosts, flows): (usize, usize),
+        Load { hosts, flows }: Load,
         seed: u64,
         processor: SharedProcessor,
     ) -> Result<(Running, Sockets), Error> {
