@@ -60,7 +60,7 @@ def main() -> None:
             raise
         cli.interrupted()
     finally:
-        # The result is there, or the failure reported: only the end of the process is left. It needs no search for garbage.
+        # The result is there, or the failure reported: the process only has to end, without a search for garbage.
         gc.freeze()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

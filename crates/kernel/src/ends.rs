@@ -15,8 +15,8 @@ use roamlab_world::{Datagram, Offer, Payload, Replication, RunOptions, Simulatio
 
 /// Most hosts of one kernel: User Mode Linux has 53 interrupts for cards (`NR_IRQS`, `UM_FIRST_DYN_IRQ`).
 pub const MOST_HOSTS: usize = 53;
-/// Most flows of one kernel. A run of 20 s with this number was measured; with 2,000 flows some kernels ended early.
-pub const MOST_FLOWS: usize = 1000;
+/// Most flows of one kernel: as many were run, over two hosts and over 50.
+pub const MOST_FLOWS: usize = 2000;
 
 /// The ports of the first connection of the first flow.
 const PORTS: [u16; 2] = [40_000, 10_000];
@@ -27,7 +27,7 @@ const LATER: [u16; 2] = [20_000, 39_999];
 const OFF_TICK: Duration = Duration::from_micros(500);
 
 /// Counters of the kernel that are read at the end of a run.
-const COUNTED: [&str; 12] = [
+const COUNTED: [&str; 13] = [
     "TCPTimeouts",
     "TCPFastRetrans",
     "TCPSlowStartRetrans",
@@ -40,6 +40,7 @@ const COUNTED: [&str; 12] = [
     "TCPLossUndo",
     "TCPFullUndo",
     "RetransSegs",
+    "TCPMemoryPressures",
 ];
 
 /// Counters of a host: its name, and names with values.
@@ -167,6 +168,8 @@ impl Ends<'_> {
                 ("ipv4.tcp_wmem", "4096 16384 4194304"),
                 ("ipv4.ip_local_port_range", &later),
             ];
+            // One limit for all hosts, which the first namespace sets.
+            sysctls.extend((host == 0).then_some(("ipv4.tcp_mem", "49152 65536 98304")));
             for flow in self.flows.iter().filter(|flow| flow.ends.contains(&host)) {
                 sysctls.extend(flow.spec.ecn.then_some(("ipv4.tcp_ecn", "1")));
                 sysctls.extend(flow.spec.sysctls.iter().map(|(key, value)| (key.as_str(), value.as_str())));
