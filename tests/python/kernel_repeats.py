@@ -1,9 +1,10 @@
 """A run over the Linux kernel, again and again: no test, but what the tests start.
 
-    python tests/python/kernel_repeats.py [RUNS]
+    python tests/python/kernel_repeats.py [RUNS [EXTENSION]]
 
 One scenario with one seed: two flows, random loss, a gap. Every second run has a busy loop for each processor.
 Prints how many runs have the tables and the capture of the first one, byte by byte. The exit code is 1 if one has not.
+EXTENSION is another build of the extension: as many runs with that one follow.
 The tables `tcp` and `variables` are what the kernel says in TCP_INFO, the capture has its headers.
 """
 
@@ -11,10 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import roamlab as rl
@@ -74,25 +78,56 @@ def marks() -> dict[str, str]:
     return found
 
 
-def repeat(runs: int) -> list[list[str]]:
-    """What differs from the first run, for each run."""
-    first = marks()
-    found: list[list[str]] = [[]]
-    for number in range(1, runs):
+def all_marks(runs: int) -> list[dict[str, str]]:
+    """The marks of each run."""
+    found = []
+    for number in range(runs):
         with busy((os.cpu_count() or 1) * (number % 2)):
-            own = marks()
-        found.append([name for name in first | own if first.get(name) != own.get(name)])
+            found.append(marks())
     return found
+
+
+def marks_with(extension: Path, runs: int) -> list[dict[str, str]]:
+    """The marks of each run with another build of the extension: another process has it in the place of ours."""
+    package = Path(rl.__file__).parent
+    with TemporaryDirectory() as folder:
+        other = Path(folder) / "roamlab"
+        other.mkdir()
+        for part in package.iterdir():
+            if not part.name.startswith("_roamlab."):
+                (other / part.name).symlink_to(part)
+        (other / "_roamlab.abi3.so").symlink_to(extension.resolve())
+        done = subprocess.run(
+            [sys.executable, __file__, str(runs), "--marks"],
+            env=os.environ | {"PYTHONPATH": folder},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    found: list[dict[str, str]] = json.loads(done.stdout)
+    return found
+
+
+def differences(found: list[dict[str, str]]) -> list[list[str]]:
+    """What differs from the first run, for each run."""
+    first = found[0]
+    return [[name for name in first | own if first.get(name) != own.get(name)] for own in found]
 
 
 def main() -> int:
     """Print the count."""
-    found = repeat(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
-    for number, names in enumerate(found):
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    found = all_marks(runs)
+    if sys.argv[2:] == ["--marks"]:
+        print(json.dumps(found))
+        return 0
+    if len(sys.argv) > 2:
+        found += marks_with(Path(sys.argv[2]), runs)
+    differing = differences(found)
+    for number, names in enumerate(differing):
         if names:
             print(f"run {number} has another {', '.join(names)}")
-    same = sum(not names for names in found)
-    print(f"{same} of {len(found)} runs are the same, {len(found) // 2} of them beside busy loops")
+    same = sum(not names for names in differing)
+    print(f"{same} of {len(found)} runs are the same, every second of them beside busy loops")
     return int(same < len(found))
 
 

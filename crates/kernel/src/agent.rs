@@ -39,16 +39,23 @@ pub enum Answer {
     Ready,
     /// A command was carried out.
     Done,
-    /// `struct tcp_info` of a flow's sender.
-    Sampled(u32, Vec<u8>),
-    /// The reader of a flow has read this number of further bytes.
-    Read(u32, u64),
-    /// The writer of a flow has stopped; the number of bytes that it has written.
-    Wrote(u32, u64),
+    /// What it says of a flow.
+    Of(u32, Said),
     /// Counters with their values.
     Counted(Vec<(String, i64)>),
     /// The process has ended for this reason.
     Failed(String),
+}
+
+/// What the process says of a flow.
+#[derive(Debug, PartialEq)]
+pub enum Said {
+    /// `struct tcp_info` of its sender.
+    Variables(Vec<u8>),
+    /// Its reader has read this number of further bytes.
+    Read(u64),
+    /// Its writer has stopped; the number of bytes that it has written.
+    Wrote(u64),
 }
 
 /// The card of the host with this number.
@@ -117,18 +124,20 @@ pub fn answer(frame: &[u8]) -> Option<Answer> {
     let (&[kind], rest) = frame.strip_prefix(&frame[..12])?.strip_prefix(&ETHER_TYPE)?.split_first_chunk()?;
     let (flow, data) = rest.split_first_chunk()?;
     let text = || String::from_utf8_lossy(data).into_owned();
+    let bytes = || Some(u64::from_le_bytes(*data.first_chunk()?));
+    let of = |said| Answer::Of(u32::from_le_bytes(*flow), said);
     Some(match kind {
         128 => Answer::Ready,
         129 => Answer::Done,
-        130 => Answer::Sampled(u32::from_le_bytes(*flow), data.to_vec()),
+        130 => of(Said::Variables(data.to_vec())),
         131 => {
             let pair = |line: &str| {
                 Some((line.split_once(' ')?.0.to_owned(), line.split_once(' ')?.1.parse().ok()?))
             };
             Answer::Counted(text().lines().filter_map(pair).collect())
         }
-        133 => Answer::Read(u32::from_le_bytes(*flow), u64::from_le_bytes(*data.first_chunk()?)),
-        134 => Answer::Wrote(u32::from_le_bytes(*flow), u64::from_le_bytes(*data.first_chunk()?)),
+        133 => of(Said::Read(bytes()?)),
+        134 => of(Said::Wrote(bytes()?)),
         _ => Answer::Failed(text()),
     })
 }

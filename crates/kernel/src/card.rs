@@ -4,7 +4,7 @@
 //! (network device).
 
 use crate::memory::Memory;
-use crate::socket::{receive_with_files, wait};
+use crate::socket::{receive_some, wait};
 use crate::time_travel::TimeTravel;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -42,8 +42,9 @@ pub const RX: usize = 0;
 pub const TX: usize = 1;
 /// The header before each frame (virtio 1.1 §5.1.6).
 const HEADER: usize = 12;
-/// The longest body of a request: regions of memory, a configuration.
+/// The longest request: regions of memory, a configuration. It has a head.
 const LONGEST: usize = 4096;
+const HEAD: usize = 12;
 
 #[derive(Default, Clone, Copy)]
 struct Ring {
@@ -65,6 +66,8 @@ pub struct Card {
     /// Where interrupts go.
     interrupts: Option<UnixStream>,
     mac: [u8; 6],
+    /// The kernel waits for an answer to each message, so that none begins behind the one that is read.
+    is_waited_for: bool,
     memory: Memory,
     rings: [Ring; 2],
 }
@@ -81,21 +84,29 @@ fn u64_at(body: &[u8], at: usize) -> io::Result<u64> {
 impl Card {
     /// A card that the kernel has just connected to.
     pub fn new(socket: UnixStream, mac: [u8; 6]) -> Card {
-        Card { socket, interrupts: None, mac, memory: Memory::default(), rings: <[Ring; 2]>::default() }
+        Card {
+            socket,
+            interrupts: None,
+            mac,
+            is_waited_for: false,
+            memory: Memory::default(),
+            rings: <[Ring; 2]>::default(),
+        }
     }
 
     /// Takes one message of the kernel and answers it, unless frames wait to be sent: `true`, and [`done`](Self::done) is
     /// the answer.
     pub fn serve(&mut self) -> io::Result<bool> {
-        let mut head = [0u8; 12];
-        let mut files = Vec::new();
-        receive_with_files(&self.socket, &mut head, &mut files)?;
-        let (number, flags, size) = (u32_at(&head, 0)?, u32_at(&head, 4)?, u32_at(&head, 8)? as usize);
-        if size > LONGEST {
-            return Err(io::ErrorKind::InvalidData.into());
+        let (mut message, mut files) = ([0u8; LONGEST], Vec::new());
+        let most = if self.is_waited_for { LONGEST } else { HEAD };
+        let mut length = receive_some(&self.socket, &mut message[..most], &mut files)?;
+        while length < HEAD || length < HEAD + u32_at(&message, 8)? as usize {
+            let rest = message.get_mut(length..).filter(|rest| !rest.is_empty());
+            length += receive_some(&self.socket, rest.ok_or(io::ErrorKind::InvalidData)?, &mut files)?;
         }
-        let mut body = vec![0u8; size];
-        receive_with_files(&self.socket, &mut body, &mut files)?;
+        let (number, flags) = (u32_at(&message, 0)?, u32_at(&message, 4)?);
+        self.is_waited_for |= flags & NEED_REPLY != 0;
+        let body = &mut message[HEAD..length];
         match number {
             request::GET_FEATURES => {
                 self.reply(number, &(F_VERSION_1 | F_PROTOCOL_FEATURES | F_MAC).to_ne_bytes())?;
@@ -109,25 +120,25 @@ impl Card {
                 body[12..].fill(0);
                 let length = body.len().min(12 + 6);
                 body[12..length].copy_from_slice(&self.mac[..length - 12]);
-                self.reply(number, &body)?;
+                self.reply(number, body)?;
             }
             request::SET_MEM_TABLE => {
                 self.memory = Memory::default();
                 for (place, file) in files.drain(..).enumerate() {
                     let at = 8 + 32 * place;
-                    let part = (u64_at(&body, at)?, u64_at(&body, at + 8)?, u64_at(&body, at + 24)?);
+                    let part = (u64_at(body, at)?, u64_at(body, at + 8)?, u64_at(body, at + 24)?);
                     self.memory.add(part, file)?;
                 }
             }
             request::SET_BACKEND_REQ_FD => self.interrupts = files.pop().map(UnixStream::from),
             request::VRING_KICK => {
-                return Ok(u32_at(&body, 0)? as usize == TX || self.done().map(|()| false)?);
+                return Ok(u32_at(body, 0)? as usize == TX || self.done().map(|()| false)?);
             }
             request::SET_VRING_NUM
             | request::SET_VRING_BASE
             | request::SET_VRING_ADDR
             | request::SET_VRING_ENABLE => {
-                self.set_ring(number, &body)?;
+                self.set_ring(number, body)?;
             }
             _ => {}
         }
@@ -237,12 +248,19 @@ impl Card {
         Ok(ring.size > 0 && self.memory.u16(ring.available)? & 1 == 0)
     }
 
-    /// Interrupts the waiting kernel: a ring has news. It asks its clock for a turn, and then says that it has heard.
+    /// Interrupts the kernel: a ring has news. A waiting kernel asks its clock for a turn. One that waits for the answer to a
+    /// kick takes the interrupt at the time of the kick, before its run continues.
     pub fn interrupt(&mut self, which: usize, clock: &mut TimeTravel) -> io::Result<()> {
         let Some(interrupts) = &mut self.interrupts else { return Ok(()) };
+        // The signal of an interrupt comes before the answer that is written after it. With a shared file nothing is asked.
+        let is_answered = clock.is_waiting || !clock.shares();
+        let flags = if is_answered { 1 | NEED_REPLY } else { 1 };
         let mut body = [0u8; 8];
         body[..4].copy_from_slice(&(which as u32).to_ne_bytes());
-        interrupts.write_all(&packed(request::BACKEND_VRING_CALL, 1 | NEED_REPLY, &body))?;
+        interrupts.write_all(&packed(request::BACKEND_VRING_CALL, flags, &body))?;
+        if !is_answered {
+            return Ok(());
+        }
         // With a shared file the kernel asks nothing before it answers.
         while !clock.shares() {
             let ready = wait(&[clock.socket.as_fd(), interrupts.as_fd()])?;

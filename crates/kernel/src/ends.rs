@@ -1,7 +1,7 @@
 //! A run: the flows over the kernel, between its hosts and the simulation.
 
-use crate::agent::{Answer, Command, UNLIMITED, command, datagram, ipv4, mac};
-use crate::child::Kernel;
+use crate::agent::{Answer, Command, Said, UNLIMITED, command, datagram, ipv4, mac};
+use crate::child::{Kernel, Load};
 use crate::error::Error;
 use crate::machine::{Frames, Machine, Outside};
 use crate::sender::Sender;
@@ -15,8 +15,8 @@ use roamlab_world::{Datagram, Offer, Payload, Replication, RunOptions, Simulatio
 
 /// Most hosts of one kernel: User Mode Linux has 53 interrupts for cards (`NR_IRQS`, `UM_FIRST_DYN_IRQ`).
 pub const MOST_HOSTS: usize = 53;
-/// Most flows of one kernel. A run of 20 s with this number was measured; with 2,000 flows some kernels ended early.
-pub const MOST_FLOWS: usize = 1000;
+/// Most flows of one kernel: as many were run, over two hosts and over 50.
+pub const MOST_FLOWS: usize = 2000;
 
 /// The ports of the first connection of the first flow.
 const PORTS: [u16; 2] = [40_000, 10_000];
@@ -27,7 +27,7 @@ const LATER: [u16; 2] = [20_000, 39_999];
 const OFF_TICK: Duration = Duration::from_micros(500);
 
 /// Counters of the kernel that are read at the end of a run.
-const COUNTED: [&str; 12] = [
+const COUNTED: [&str; 13] = [
     "TCPTimeouts",
     "TCPFastRetrans",
     "TCPSlowStartRetrans",
@@ -40,6 +40,7 @@ const COUNTED: [&str; 12] = [
     "TCPLossUndo",
     "TCPFullUndo",
     "RetransSegs",
+    "TCPMemoryPressures",
 ];
 
 /// Counters of a host: its name, and names with values.
@@ -94,7 +95,8 @@ pub fn run(
     let mut ends =
         Ends { simulation, options, hosts, flows, end, zero: None, awaited: 1, counted: Vec::new() };
     let seed = draw.seed.wrapping_mul(1 << 20).wrapping_add(draw.run);
-    let mut machine = Machine::boot(kernel, (names.len(), ends.flows.len()), seed, mac)?;
+    let load = Load { hosts: names.len(), flows: ends.flows.len() };
+    let mut machine = Machine::boot(kernel, load, seed, mac)?;
     machine.run(&mut ends, &mut Frames::new())?; // until the process is there
     let mut frames = ends.set_up();
     ends.awaited = frames.len();
@@ -166,6 +168,8 @@ impl Ends<'_> {
                 ("ipv4.tcp_wmem", "4096 16384 4194304"),
                 ("ipv4.ip_local_port_range", &later),
             ];
+            // One limit for all hosts, which the first namespace sets.
+            sysctls.extend((host == 0).then_some(("ipv4.tcp_mem", "49152 65536 98304")));
             for flow in self.flows.iter().filter(|flow| flow.ends.contains(&host)) {
                 sysctls.extend(flow.spec.ecn.then_some(("ipv4.tcp_ecn", "1")));
                 sysctls.extend(flow.spec.sysctls.iter().map(|(key, value)| (key.as_str(), value.as_str())));
@@ -198,7 +202,7 @@ impl Ends<'_> {
             }
             let flow = &mut self.flows[number];
             if flow.next_sample.is_some_and(|next| next <= now) {
-                flow.next_sample = Some(flow.sample_after(now));
+                flow.next_sample = Some(sample_after(flow.spec.sample, now));
                 self.sample(number, frames);
             }
         }
@@ -227,7 +231,7 @@ impl Ends<'_> {
         let [host, other] = flow.ends;
         let to = self.simulation.address(self.hosts[other]).octets();
         if !std::mem::replace(&mut flow.is_open, true) {
-            flow.next_sample = Some(flow.sample_after(now));
+            flow.next_sample = Some(sample_after(flow.spec.sample, now));
         }
         flow.sender.connect_anew();
         let connect = Command::Connect(flow.spec, [port, ports(number as u32)[1]], to);
@@ -291,28 +295,7 @@ impl Outside for Ends<'_> {
     fn answered(&mut self, answer: Answer, time: u64) -> Result<(), Error> {
         match answer {
             Answer::Failed(text) => return Err(Error::Refused(text)),
-            Answer::Sampled(number, info) => {
-                let Some(flow) = self.flows.get_mut(number as usize) else { return Ok(()) };
-                let (id, report) = (flow.id, flow.sender.sampled(&info));
-                if let Some(report) = report.filter(|_| self.zero.is_some()) {
-                    self.advance(time)?;
-                    self.simulation.report(id, &report);
-                }
-                return Ok(());
-            }
-            Answer::Read(number, bytes) => {
-                if let Some(id) = self.flows.get(number as usize).map(|flow| flow.id) {
-                    self.advance(time)?;
-                    self.simulation.read(id, bytes);
-                }
-                return Ok(());
-            }
-            Answer::Wrote(number, bytes) => {
-                if let Some(id) = self.flows.get(number as usize).map(|flow| flow.id) {
-                    self.simulation.wrote(id, bytes);
-                }
-                return Ok(());
-            }
+            Answer::Of(number, said) => return self.told(number as usize, said, time),
             Answer::Counted(counted) => self.counted = counted,
             Answer::Ready | Answer::Done => {}
         }
@@ -322,6 +305,26 @@ impl Outside for Ends<'_> {
 }
 
 impl Ends<'_> {
+    /// Takes what the process says of a flow.
+    fn told(&mut self, number: usize, said: Said, time: u64) -> Result<(), Error> {
+        let Some(flow) = self.flows.get_mut(number).filter(|_| self.zero.is_some()) else { return Ok(()) };
+        let id = flow.id;
+        match said {
+            Said::Wrote(bytes) => self.simulation.wrote(id, bytes),
+            Said::Read(bytes) => {
+                self.advance(time)?;
+                self.simulation.read(id, bytes);
+            }
+            Said::Variables(info) => {
+                if let Some(report) = flow.sender.sampled(&info) {
+                    self.advance(time)?;
+                    self.simulation.report(id, &report);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The flow of a segment that a host sends, and whether it is from its sender.
     fn flow_of(&self, host: usize, [source, destination]: [u16; 2]) -> Option<(usize, bool)> {
         let is_sender = source >= LATER[0];
@@ -332,12 +335,6 @@ impl Ends<'_> {
 }
 
 impl Flow<'_> {
-    /// When it is read next. A timer of the kernel that expires while a reading is dealt with is late by a tick.
-    fn sample_after(&self, now: Time) -> Time {
-        let sample = self.spec.sample.as_nanos();
-        Time::from_nanos((now.as_nanos() / sample + 1).saturating_mul(sample)) + OFF_TICK
-    }
-
     /// Notes what the sender sends; whether it has sent that data before, in its present connection.
     fn sends_again(&mut self, segment: &Segment<'_>) -> bool {
         if segment.flags.has(TcpFlags::SYN) {
@@ -355,6 +352,12 @@ impl Flow<'_> {
     }
 }
 
+/// When a flow is read next. A timer of the kernel that expires while a reading is dealt with is late by a tick.
+fn sample_after(sample: Duration, now: Time) -> Time {
+    let sample = sample.as_nanos();
+    Time::from_nanos((now.as_nanos() / sample + 1).saturating_mul(sample)) + OFF_TICK
+}
+
 fn ports(number: u32) -> [u16; 2] {
     PORTS.map(|first| first + number as u16)
 }
@@ -363,4 +366,26 @@ fn ports(number: u32) -> [u16; 2] {
 fn is_sample(frame: &[u8], number: usize) -> bool {
     let asked = command(0, number as u32, &Command::Sample);
     frame.get(6..) == asked.get(6..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_whole_milliseconds_fall_between_ticks() {
+        let micros = |time: Time| time.as_nanos() / 1000;
+        for sample in [1, 7, 10, 100] {
+            let mut last = Time::ZERO;
+            for number in 1..50 {
+                last = sample_after(Duration::from_millis(sample), last);
+                assert_eq!(micros(last), number * sample * 1000 + 500);
+            }
+        }
+        // One that begins in between, at a tick or not, is read after the next multiple.
+        for start in [10_000, 10_499, 10_500, 19_999] {
+            let first = sample_after(Duration::from_millis(10), Time::from_nanos(start * 1000));
+            assert_eq!(micros(first), 20_500);
+        }
+    }
 }

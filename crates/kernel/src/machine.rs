@@ -2,12 +2,12 @@
 //!
 //! The kernel waits, and its clock knows when it wants to run next. The earlier of that and of what is next outside happens. A
 //! frame that arrives is put into its card's ring; the card interrupts the kernel, which then runs freely until
-//! the next thing outside. A frame that it sends is taken out of the ring in the middle of its run, at its time. Interrupts
-//! for sent frames are held until the kernel waits. Each message is answered before the next is sent, so there is no race.
+//! the next thing outside. A frame that it sends is taken out of the ring in the middle of its run, at its time, and the
+//! kernel has the interrupt for it before its run continues. Each message is answered before the next is sent, so there is no race.
 
 use crate::agent::{Answer, answer};
 use crate::card::{Card, RX, TX};
-use crate::child::{Kernel, Running, Sockets};
+use crate::child::{Kernel, Load, Running, Sockets};
 use crate::error::Error;
 use crate::socket::wait;
 use crate::time_travel::TimeTravel;
@@ -33,21 +33,16 @@ pub type Frames = VecDeque<(usize, Vec<u8>)>;
 pub struct Machine {
     clock: TimeTravel,
     cards: Vec<Card>,
-    /// Interrupts to send now, once the kernel waits: card and ring.
-    interrupts: VecDeque<(usize, usize)>,
+    /// Cards whose frames have come: their interrupts are to be sent now, once the kernel waits.
+    interrupts: VecDeque<usize>,
     frames: Frames,
     child: Running,
 }
 
 impl Machine {
-    /// Starts a kernel with this number of hosts and of flows, and returns when all of its cards are connected.
-    pub fn boot(
-        kernel: &Kernel,
-        many: (usize, usize),
-        seed: u64,
-        mac: fn(usize) -> [u8; 6],
-    ) -> Result<Machine, Error> {
-        let (mut child, Sockets { clock, cards: listeners }) = Running::start(kernel, many, seed)?;
+    /// Starts a kernel and returns when all of its cards are connected.
+    pub fn boot(kernel: &Kernel, load: Load, seed: u64, mac: fn(usize) -> [u8; 6]) -> Result<Machine, Error> {
+        let (mut child, Sockets { clock, cards: listeners }) = Running::start(kernel, load, seed)?;
         wait(&[clock.as_fd()])?;
         let mut clock = TimeTravel::new(clock.accept()?.0)?;
         let mut cards: Vec<Card> = Vec::new();
@@ -97,9 +92,9 @@ impl Machine {
         loop {
             self.serve(outside)?;
             self.take_frames()?;
-            while let Some((card, ring)) = self.interrupts.pop_front() {
+            while let Some(card) = self.interrupts.pop_front() {
                 self.clock.before_interrupt()?;
-                self.cards[card].interrupt(ring, &mut self.clock)?;
+                self.cards[card].interrupt(RX, &mut self.clock)?;
                 self.clock.read_request()?;
             }
             let asked = self.clock.request.unwrap_or(u64::MAX);
@@ -124,20 +119,14 @@ impl Machine {
             let Some((host, frame)) = self.frames.pop_front() else { break };
             let card = &mut self.cards[host];
             if card.receive(&frame)? {
-                if card.wants_interrupt(RX)? {
-                    self.interrupt_later(host, RX);
+                if card.wants_interrupt(RX)? && !self.interrupts.contains(&host) {
+                    self.interrupts.push_back(host);
                 }
             } else {
                 self.frames.push_back((host, frame));
             }
         }
         Ok(())
-    }
-
-    fn interrupt_later(&mut self, card: usize, ring: usize) {
-        if !self.interrupts.contains(&(card, ring)) {
-            self.interrupts.push_back((card, ring));
-        }
     }
 
     /// Serves whatever the running kernel asks for, until it waits.
@@ -170,7 +159,7 @@ impl Machine {
             }
         }
         if any && self.cards[host].wants_interrupt(TX)? {
-            self.interrupt_later(host, TX);
+            self.cards[host].interrupt(TX, &mut self.clock)?;
         }
         // The kernel hears of what is for it before it goes on.
         let is_quiet = self.interrupts.is_empty() && self.frames.is_empty();

@@ -5,7 +5,7 @@
 //! A wait ends with a packet or with the next event of the simulation: nothing spins.
 
 use crate::error::Error;
-use crate::socket::receive_with_files;
+use crate::socket::receive_some;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{FlowId, wire};
 use roamlab_scenario::Scenario;
@@ -98,7 +98,7 @@ impl Live {
     pub fn run(self, options: &RunOptions<'_>) -> Result<(Vec<Table>, Timing), Error> {
         let Live { simulation, ends, end, socket } = self;
         let mut files = Vec::new();
-        receive_with_files(&socket, &mut [0], &mut files)?;
+        receive_some(&socket, &mut [0], &mut files)?;
         let [first, second, ended] = files.try_into().map_err(|_| Error::Stopped)?;
         let files = Files { cards: [first, second], ended };
         // As exact as the machine can; without it a wait takes 50 µs more.

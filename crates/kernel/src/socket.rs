@@ -29,25 +29,17 @@ pub fn send_with_files(socket: &UnixStream, bytes: &[u8], files: &[BorrowedFd<'_
     if sent == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-/// Fills `bytes`, and takes the files that come with them.
-pub fn receive_with_files(socket: &UnixStream, bytes: &mut [u8], files: &mut Vec<OwnedFd>) -> io::Result<()> {
-    let mut got = 0;
-    while got < bytes.len() {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
-        let into = &mut [IoSliceMut::new(&mut bytes[got..])];
-        let message = recvmsg(socket, into, &mut control, RecvFlags::CMSG_CLOEXEC)?;
-        for part in control.drain() {
-            if let RecvAncillaryMessage::ScmRights(passed) = part {
-                files.extend(passed);
-            }
-        }
-        match message.bytes {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            some => got += some,
+/// Takes what has come, as far as there is room in `bytes`, and the files that come with it. How many bytes, one at least.
+pub fn receive_some(socket: &UnixStream, bytes: &mut [u8], files: &mut Vec<OwnedFd>) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let message = recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    for part in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(passed) = part {
+            files.extend(passed);
         }
     }
-    Ok(())
+    if message.bytes == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(message.bytes) }
 }
 
 /// Waits until one of these can be read; which can.

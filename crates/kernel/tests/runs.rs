@@ -269,6 +269,22 @@ fn left_over() -> usize {
     processes.filter(|process| is_ours(process.path())).count()
 }
 
+/// A kernel with too little memory ends itself, and one with the limits of a small machine narrows the windows.
+#[test]
+fn a_thousand_flows_have_memory_and_their_tcp_is_under_no_pressure() {
+    let Some(kernel) = kernel() else { return };
+    let (link, _) = LINK.split_once("changes").unwrap();
+    let link = link.replace("8 s", "1 s").replace("10 Mbit/s", "100 Mbit/s").replace("50 pkt", "500 pkt");
+    let flow = |number: u32| {
+        format!(
+            "[[flows]]\nname = \"f{number}\"\npath = [\"a\", \"b\"]\ntransport = {{ kind = \"linux\" }}\napp = {{ kind = \"ftp\" }}\n"
+        )
+    };
+    let (tables, counters) = made(&kernel, &(link + &(0..1000).map(flow).collect::<String>()), 1);
+    assert!(totals(&tables, "delivered_bytes").iter().sum::<u64>() > 8_000_000);
+    assert_eq!(counters[0].1.last(), Some(&("TCPMemoryPressures".to_owned(), 0)));
+}
+
 /// Two things happen within one reading of the kernel's clock, while it takes no interrupts: it asks to be run later, and
 /// would panic if it were run at once.
 #[test]
