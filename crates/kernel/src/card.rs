@@ -100,9 +100,13 @@ impl Card {
         let (mut message, mut files) = ([0u8; LONGEST], Vec::new());
         let most = if self.is_waited_for { LONGEST } else { HEAD };
         let mut length = receive_some(&self.socket, &mut message[..most], &mut files)?;
-        while length < HEAD || length < HEAD + u32_at(&message, 8)? as usize {
-            let rest = message.get_mut(length..).filter(|rest| !rest.is_empty());
-            length += receive_some(&self.socket, rest.ok_or(io::ErrorKind::InvalidData)?, &mut files)?;
+        loop {
+            let whole = if length < HEAD { HEAD } else { HEAD + u32_at(&message, 8)? as usize };
+            if length >= whole {
+                break;
+            }
+            let rest = message.get_mut(length..whole).ok_or(io::ErrorKind::InvalidData)?;
+            length += receive_some(&self.socket, rest, &mut files)?;
         }
         let (number, flags) = (u32_at(&message, 0)?, u32_at(&message, 4)?);
         self.is_waited_for |= flags & NEED_REPLY != 0;
