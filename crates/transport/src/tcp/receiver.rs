@@ -41,6 +41,11 @@ fn window_shift(params: &TcpParams) -> Option<u32> {
     }
 }
 
+/// The SACK blocks that are remembered. Linux remembers one for which an ACK with timestamps has no room (TCP_NUM_SACKS).
+fn kept_blocks(params: &TcpParams) -> u8 {
+    params.sack_blocks.min(if params.timestamps && !params.follows_linux() { 3 } else { 4 }) as u8
+}
+
 /// The receiving end of a connection. What every segment in order touches stands first and together.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -120,7 +125,7 @@ impl TcpReceiver {
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
-            kept_blocks: linux::kept_blocks(&params),
+            kept_blocks: kept_blocks(&params),
             reported: VecDeque::new(),
             params,
         };

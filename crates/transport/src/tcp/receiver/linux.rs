@@ -2,22 +2,12 @@
 //! may widen the window (`tcp_data_queue`), then it is acknowledged (`__tcp_ack_snd_check`). Then the application reads, and
 //! what it has read may be acknowledged too (`tcp_cleanup_rbuf`).
 
-use crate::params::TcpParams;
 use crate::tcp::quick_acks::{AckTime, Arrival};
 use crate::tcp::receiver::TcpReceiver;
 use crate::tcp::receiver::autotuning::Received;
 use crate::tcp::timers::Timer;
 use roamlab_engine::Time;
 use roamlab_packet::{TcpFlags, TcpHeader};
-
-/// SACK blocks that Linux remembers, though an ACK may have no room for the last one (TCP_NUM_SACKS).
-const KEPT_BLOCKS: u8 = 4;
-
-/// The SACK blocks that a receiver remembers.
-pub(super) fn kept_blocks(params: &TcpParams) -> u8 {
-    let most = params.sack_blocks.min(u32::from(KEPT_BLOCKS)) as u8;
-    if params.timestamps && !params.follows_linux() { most.min(3) } else { most }
-}
 
 impl TcpReceiver {
     /// The ACK of the SYN/ACK arrived.
@@ -115,6 +105,9 @@ impl TcpReceiver {
 
     /// A segment arrived; whether it widens the window.
     pub(super) fn tune(&mut self, header: &TcpHeader, fresh: bool, now: Time) -> bool {
+        if self.autotuning.is_none() {
+            return false;
+        }
         let is_data = header.payload > 0 && !self.only_answers(header.seq);
         let echo = header.timestamps.map(|timestamps| timestamps.echo);
         let received = Received { fresh, ..self.since(header.seq, echo, now) };

@@ -115,9 +115,10 @@ impl SendState {
     }
 
     /// The round-trip time that an ACK measures, before a loss is looked for or the window reduced (`pkts_acked`). The event of the
-    /// ACK has none then. A congestion control with a record of segments has its own.
+    /// ACK has none then. A congestion control with a record of segments has its own, unless the record began after some of them.
     pub fn report_measured(&mut self, rtt: Option<Duration>, now: Time) {
-        if self.sent_segments.is_some() || !self.control.algorithm().keeps_min_rtt() {
+        let recorded = self.sent_segments.as_ref().is_some_and(|sent| sent.is_complete());
+        if recorded || !self.control.algorithm().keeps_min_rtt() {
             return;
         }
         if let Some(delivered) = &mut self.delivered {
