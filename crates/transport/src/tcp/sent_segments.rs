@@ -26,8 +26,6 @@ pub(crate) struct SentSegments {
     una: u32,
     /// `una` of the first record.
     first: u32,
-    /// Segments below went out before it.
-    known_from: u32,
     /// Losses of segments below are none of the present path.
     path_from: u32,
     /// What was delivered when they were all acknowledged: a rate over any of them is none of the present path.
@@ -55,12 +53,7 @@ impl SentSegments {
     /// Begins with these segments outstanding, of which nothing is known.
     pub fn of_unknown(una: u32, end: u32) -> SentSegments {
         let records = std::iter::repeat_n(None, (end - una) as usize).collect();
-        SentSegments { records, una, first: una, known_from: end, ..SentSegments::default() }
-    }
-
-    /// Whether it has all segments that are not acknowledged.
-    pub fn is_complete(&self) -> bool {
-        self.una >= self.known_from
+        SentSegments { records, una, first: una, ..SentSegments::default() }
     }
 
     /// A segment goes out, one of `outstanding`. `lost`: it was sent before, and that transmission is lost, of which this
@@ -263,17 +256,6 @@ mod tests {
         assert_eq!(numbers(&sent.lose(0..9, at(100))), [(7, 8, 5), (8, 9, 6)]);
         sent.on_ack(9, &SackBlocks::default(), at(110));
         assert_eq!(sent.waiting(), 0, "all have arrived after all");
-    }
-
-    #[test]
-    fn a_record_that_began_late_is_complete_when_all_before_it_is_acknowledged() {
-        let mut sent = SentSegments::of_unknown(3, 6);
-        sent.sent(6, false, false, 4, at(10));
-        let mut blocks = SackBlocks::default();
-        blocks.push(5, 6);
-        assert_eq!((sent.on_ack(4, &blocks, at(20)).rtt, sent.is_complete()), (None, false));
-        sent.on_ack(6, &SackBlocks::default(), at(30));
-        assert!(sent.is_complete() && SentSegments::default().is_complete());
     }
 
     #[test]

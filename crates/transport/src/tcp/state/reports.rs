@@ -115,10 +115,10 @@ impl SendState {
     }
 
     /// The round-trip time that an ACK measures, before a loss is looked for or the window reduced (`pkts_acked`). The event of the
-    /// ACK has none then. A congestion control with a record of segments has its own, unless the record began after some of them.
+    /// ACK has none then. A congestion control that paces has its own, of its record of all segments.
     pub fn report_measured(&mut self, rtt: Option<Duration>, now: Time) {
-        let recorded = self.sent_segments.as_ref().is_some_and(|sent| sent.is_complete());
-        if recorded || !self.control.algorithm().keeps_min_rtt() {
+        let control = self.control.algorithm();
+        if control.paces() || !control.keeps_min_rtt() {
             return;
         }
         if let Some(delivered) = &mut self.delivered {
