@@ -244,6 +244,16 @@ mod tests {
     }
 
     #[test]
+    fn the_timestamp_of_what_an_ack_has_covered_is_not_echoed() {
+        let echo = |seq: u32| {
+            let sent = later().arrives(seq, TcpFlags::ACK, 2_000_000);
+            sent[0].header.timestamps.map(|timestamps| timestamps.echo)
+        };
+        assert_eq!(echo(17), Some(at(1_970_000)), "that of 17, the first one that the last ACK covered");
+        assert_eq!(echo(18), Some(at(2_000_000)), "the last one that was acknowledged is still looked at");
+    }
+
+    #[test]
     fn a_copy_behind_a_gap_brings_no_quick_acks() {
         let mut end = later();
         (20..=23).for_each(|seq| _ = end.acks(seq, 2_000_000 + u64::from(seq)));
