@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 import kernel_repeats
 import roamlab as rl
+from conftest import ROOT
 from roamlab.against import comparison, fates, phases, qdiscs, recordings
 from roamlab.against.arrivals import PATTERNS
 from roamlab.against.cases import CONTROLS, cases
@@ -50,6 +52,16 @@ def test_a_build_s_name_follows_all_that_it_depends_on(
     (tmp_path / "agent.c").write_text("", "utf-8")
     names.add(cache.key("6.12", 1000, "a", "gcc 12"))
     assert len(names) == 5
+
+
+def test_our_application_writes_as_much_in_a_call_as_the_process_in_the_kernel() -> None:
+    ours = (ROOT / "crates/transport/src/tcp/send_buffer.rs").read_text("utf-8")
+    theirs = (cache.HERE / "agent.c").read_text("utf-8")
+    call = re.search(r"const CALL: u64 = ([\d_]+);", ours)
+    zeros = re.search(r"char zeros\[(\d+)\]", theirs)
+    assert call
+    assert zeros
+    assert int(call[1]) == int(zeros[1])
 
 
 def test_a_run_s_origin_names_the_kernel_that_its_flows_are_over(
