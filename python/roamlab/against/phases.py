@@ -85,9 +85,11 @@ def found_phases(case: Case, results: Results) -> list[Phases]:
     for flow in range(case.flows):
         phases[flow] = _closest(case, kernel, phases, flow, [(phase,) for phase in PHASES])
     for flow in range(case.flows):
-        repeated = (first := phases[flow][0], first)
-        other = (first, PHASES[PHASES.index(first) - 1])
-        if alike_until(*(_sent(case, phases, flow, drawn) for drawn in (repeated, other))) < float("inf"):
+        first = phases[flow][0]
+        other = PHASES[PHASES.index(first) - 1]
+        repeated, changed = (_sent(case, phases, flow, (first, later)) for later in (first, other))
+        begins_again = alike_until(repeated, changed) < float("inf")
+        if begins_again:
             phases[flow] = _closest(case, kernel, phases, flow, [(first, later) for later in PHASES])
     return phases
 
@@ -100,13 +102,13 @@ def _closest(case: Case, kernel: Packets, phases: list[Phases], flow: int, choic
     best = [choice for choice in choices if alike[choice] == longest]
     if len(best) == 1 or longest == float("inf"):
         return best[0]
-    name = f"f{flow}"
-    own = [
-        {end: rows for end, rows in rows_of.items() if end[0] == name} for rows_of in (kernel, *sent.values())
-    ]
-    of_choice = dict(zip(choices, own[1:], strict=True))
-    since = max(longest, min((rows[0][0] for rows in own[0].values()), default=0))
-    return min(best, key=lambda choice: unlike(own[0], of_choice[choice], since))
+    theirs = _of_flow(kernel, flow)
+    since = max(longest, min((rows[0][0] for rows in theirs.values()), default=0))
+    return min(best, key=lambda choice: unlike(theirs, _of_flow(sent[choice], flow), since))
+
+
+def _of_flow(packets: Packets, flow: int) -> Packets:
+    return {end: rows for end, rows in packets.items() if end[0] == f"f{flow}"}
 
 
 def _sent(case: Case, phases: list[Phases], flow: int, choice: Phases) -> Packets:

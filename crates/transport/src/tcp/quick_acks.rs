@@ -179,8 +179,8 @@ impl QuickAcks {
 
     /// The ACK waits, unless another one does and has waited most of its time (`tcp_send_delayed_ack`).
     fn later(&mut self, now: Time) -> AckTime {
-        let (delay, tick) = (self.delay(), self.tick.as_nanos());
-        let (now, ticks) = (now.as_nanos() / tick, delay.as_nanos() / tick);
+        let delay = self.delay();
+        let (now, ticks) = (self.ticks(now), delay.as_nanos() / self.tick.as_nanos());
         if self.due.is_some_and(|due| due <= now + ticks / 4) {
             return AckTime::Now;
         }
@@ -193,12 +193,10 @@ impl QuickAcks {
         (self.quick, self.ato) = (self.quick.max(self.most), LEAST_DELAY);
     }
 
-    /// A segment behind a gap changes the SACK block at this place of those to report, or begins one where there are so many.
-    /// Whether the held ACK goes instead of its own: the next one has no room for what that says (`tcp_sack_new_ofo_skb`).
-    pub fn flushes_for_block(&mut self, place: usize, now: Time) -> bool {
-        let flushes = self.held > 0 && place >= BLOCKS_EXPECTED;
-        self.last_arrival = if flushes { now } else { self.last_arrival };
-        flushes
+    /// Whether a segment behind a gap sends the held ACK at once, and has no ACK of its own (`tcp_sack_new_ofo_skb`). `block`
+    /// is the index of the SACK block that the segment extends, or the number of blocks if it begins another one.
+    pub fn flushes_for_block(&self, block: impl FnOnce() -> usize) -> bool {
+        self.held > 0 && block() >= BLOCKS_EXPECTED
     }
 
     /// A segment that widens the window makes the next ACK a quick one (`tcp_grow_window`).
@@ -213,18 +211,27 @@ impl QuickAcks {
 
     /// The delay follows the distance of segments.
     fn adapt(&mut self, now: Time) {
-        let ticks = |time: Time| time.as_nanos() / self.tick.as_nanos();
-        let distance = self.tick * (ticks(now) - ticks(self.last_data));
+        let distance = self.tick * (self.ticks(now) - self.ticks(self.last_data));
         if self.ato == Duration::ZERO {
             (self.quick, self.ato) = (self.most, LEAST_DELAY);
         } else if distance <= LEAST_DELAY / 2 {
             self.ato = self.half() + LEAST_DELAY / 2;
         } else if distance < self.ato {
-            self.ato = (self.half() + distance).min(self.rto).min(MOST_DELAY);
+            self.ato = self.bounded(self.half() + distance);
         } else if distance > self.rto {
             self.quick = self.quick.max(self.most);
         }
         self.last_data = now;
+    }
+
+    /// The kernel's clock at this time, in ticks (`jiffies`).
+    fn ticks(&self, time: Time) -> u64 {
+        time.as_nanos() / self.tick.as_nanos()
+    }
+
+    /// A delay, of the RTO and 200 ms at most.
+    fn bounded(&self, delay: Duration) -> Duration {
+        delay.min(self.rto).min(MOST_DELAY)
     }
 
     /// Half of the delay in whole ticks.
@@ -235,7 +242,7 @@ impl QuickAcks {
     fn delay(&self) -> Duration {
         let rtt = self.in_ticks(self.rtt);
         let round_trip = if rtt == Duration::ZERO { MOST_DELAY } else { rtt.max(LEAST_DELAY) };
-        if self.ato > LEAST_DELAY { self.ato.min(round_trip).min(MOST_DELAY) } else { self.ato }
+        if self.ato > LEAST_DELAY { self.ato.min(round_trip) } else { self.ato }
     }
 
     fn behind_gap(&mut self, arrival: &Arrival, now: Time) -> AckTime {
@@ -265,7 +272,7 @@ impl QuickAcks {
     /// does not read the clock (`tcp_compressed_ack_kick`). If the delay of an ACK is over (`delayed`), the next one is longer.
     pub fn on_deadline(&mut self, delayed: bool, now: Time) -> Option<Time> {
         if delayed {
-            self.ato = (self.ato * 2).min(self.rto).min(MOST_DELAY);
+            self.ato = self.bounded(self.ato * 2);
         }
         let by_delay = now >= self.delayed_until && self.delayed_until > self.last_arrival;
         self.held_until.expired(now).then_some(if by_delay { now } else { self.last_arrival })

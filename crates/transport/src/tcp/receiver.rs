@@ -41,11 +41,6 @@ fn window_shift(params: &TcpParams) -> Option<u32> {
     }
 }
 
-/// The SACK blocks that are remembered. Linux remembers one for which an ACK with timestamps has no room (TCP_NUM_SACKS).
-fn kept_blocks(params: &TcpParams) -> u8 {
-    params.sack_blocks.min(if params.timestamps && !params.follows_linux() { 3 } else { 4 }) as u8
-}
-
 /// The receiving end of a connection. What every segment in order touches stands first and together.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -85,9 +80,8 @@ pub struct TcpReceiver {
     reports_marks: bool,
     /// The last segment was marked.
     held_mark: bool,
-    /// Most SACK blocks of an ACK, and those that are remembered.
+    /// Most SACK blocks of an ACK.
     sack_blocks: u8,
-    kept_blocks: u8,
     repeated: Option<u32>,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
@@ -125,7 +119,6 @@ impl TcpReceiver {
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
-            kept_blocks: kept_blocks(&params),
             reported: VecDeque::new(),
             params,
         };
@@ -252,7 +245,7 @@ impl TcpReceiver {
         let mark_changes = self.note_congestion(header, ecn, now);
         let fresh = self.received.insert(header.seq);
         let advanced = self.received.advance();
-        let flushes = self.flushes_for_block(header.seq, now);
+        let flushes = self.flushes_for_block(header.seq);
         if flushes {
             self.acknowledge(now);
         }
@@ -500,7 +493,10 @@ impl TcpReceiver {
         if seq >= base {
             self.reported.push_front(seq);
         }
-        self.reported.truncate(usize::from(self.kept_blocks));
+        // Linux remembers one for which an ACK with timestamps has no room (TCP_NUM_SACKS).
+        let by_linux = self.params.follows_linux();
+        let kept = if by_linux { self.params.sack_blocks.min(4) } else { self.sack_blocks.into() };
+        self.reported.truncate(kept as usize);
     }
 }
 

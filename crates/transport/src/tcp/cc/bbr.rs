@@ -448,8 +448,9 @@ impl Bbr {
     /// that a run is repeatable.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
-        let later = self.params.later_phase.filter(|_| std::mem::replace(&mut self.has_cycled, true));
-        self.cycle_index = match later.or(self.params.first_phase) {
+        let again = std::mem::replace(&mut self.has_cycled, true);
+        let drawn = self.params.later_phase.filter(|_| again).or(self.params.first_phase);
+        self.cycle_index = match drawn {
             Some(phase) => (phase as usize + CYCLE.len() - 1) % CYCLE.len(),
             None => CYCLE.len() - 1 - (mixed(now) % FIRST_PHASES) as usize,
         };

@@ -169,17 +169,17 @@ impl Pacer {
             return;
         }
         let Some(interval) = window.pacing_interval() else { return };
-        let mut wait = interval * left;
-        if self.makes_up {
-            wait = Duration::from_nanos((1e9 * left as f64 / window.pacing_rate) as u64); // of all bytes together
-            if number < UNPACED {
-                self.next = now;
-                return;
-            }
-            wait = wait.saturating_sub(now.since(self.next).min(wait / 2));
+        if !self.makes_up {
+            (self.next, self.waits) = (now + interval * left, true);
+            return;
         }
-        let from = if self.makes_up { now.max(self.next) } else { now };
-        (self.next, self.waits) = (from + wait, true);
+        if number < UNPACED {
+            self.next = now;
+            return;
+        }
+        let wait = Duration::from_nanos((1e9 * left as f64 / window.pacing_rate) as u64); // of all bytes together
+        let wait = wait.saturating_sub(now.since(self.next).min(wait / 2));
+        (self.next, self.waits) = (now.max(self.next) + wait, true);
     }
 }
 

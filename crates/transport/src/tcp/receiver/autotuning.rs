@@ -35,7 +35,7 @@ pub(super) struct Received {
     /// The segment, and the next one expected since.
     pub seq: u32,
     pub expected: u32,
-    /// Segments that the application has not taken; at the end of a read those behind the packet that was read first.
+    /// Segments that the application has not taken.
     pub unread: u32,
     /// It had not arrived before.
     pub fresh: bool,
@@ -199,11 +199,10 @@ impl Autotuning {
         widens
     }
 
-    /// The application has read all that is in order, of which `advanced` segments were new.
-    pub fn is_read(&mut self, read: &Received, advanced: u32) {
-        if advanced > 0 {
-            self.on_read(&Received { unread: advanced.saturating_sub(self.first), ..*read });
-        }
+    /// The application has read all segments below `expected`, of which `advanced` were new. The window is adjusted when it
+    /// has read the first packet.
+    pub fn is_read(&mut self, expected: u32, advanced: u32, now: Time) {
+        self.on_read(expected, advanced.saturating_sub(self.first), now);
         self.holds(0);
     }
 
@@ -226,18 +225,18 @@ impl Autotuning {
         self.window.saturating_sub(taken)
     }
 
-    /// The application has taken data (`tcp_rcv_space_adjust`).
-    pub fn on_read(&mut self, segment: &Received) {
-        let read = segment.expected - segment.unread;
+    /// The application has read the segments below `expected` but for the last `unread` (`tcp_rcv_space_adjust`).
+    pub fn on_read(&mut self, expected: u32, unread: u32, now: Time) {
+        let read = expected - unread;
         let (from, since) = self.counted;
-        if self.rtt_8 == 0 || micros(since, segment.now) < self.rtt_8 / 8 {
+        if self.rtt_8 == 0 || micros(since, now) < self.rtt_8 / 8 {
             return;
         }
-        let taken = read.saturating_sub(from).saturating_sub(segment.unread);
+        let taken = read.saturating_sub(from).saturating_sub(unread);
         if taken > self.taken {
             self.grow(taken);
         }
-        self.counted = (read, segment.now);
+        self.counted = (read, now);
     }
 
     /// Twice of what was taken, which is a round trip old. What has grown is expected to grow as much once more.
@@ -322,7 +321,7 @@ mod tests {
                 self.expected += 1;
                 let segment = self.received(echo);
                 self.window.on_data(&segment);
-                self.window.is_read(&segment, 1);
+                self.window.is_read(self.expected, 1, self.now);
             }
             self.sizes()
         }
@@ -440,8 +439,7 @@ mod tests {
         let mut flow = Flow::new(TcpSpec::default());
         flow.now += RTT;
         flow.expected += 50;
-        let segment = flow.received(None);
-        flow.window.on_read(&segment);
+        flow.window.on_read(flow.expected, 0, flow.now);
         assert_eq!((flow.window.segments(), flow.window.counted.0), (87, 1));
     }
 }

@@ -69,8 +69,8 @@ impl TcpReceiver {
             self.acknowledge(now);
         }
         let reads = self.reads_at_once && advanced > 0;
-        if reads {
-            self.is_read(advanced, now);
+        if reads && let Some(tuning) = &mut self.autotuning {
+            tuning.is_read(self.received.base(), advanced, now);
         }
         if matches!(time, AckTime::WhenRead(_)) || reads && self.opens() {
             self.acknowledge(now);
@@ -80,20 +80,11 @@ impl TcpReceiver {
         }
     }
 
-    /// The application, which reads at once, has read what is in order.
-    fn is_read(&mut self, advanced: u32, now: Time) {
-        let read = self.since(0, None, now);
-        if let Some(tuning) = &mut self.autotuning {
-            tuning.is_read(&read, advanced);
-        }
-    }
-
-    /// The application has read something of its own accord.
+    /// The application has read some of the segments in order; `unread` of them are left.
     pub(super) fn read_by_linux(&mut self, now: Time) {
-        let read = self.since(0, None, now);
         if let Some(tuning) = &mut self.autotuning {
-            tuning.on_read(&read);
-            tuning.holds(read.unread);
+            tuning.on_read(self.received.base(), self.unread, now);
+            tuning.holds(self.unread);
         }
     }
 
@@ -105,17 +96,14 @@ impl TcpReceiver {
 
     /// A segment arrived; whether it widens the window.
     pub(super) fn tune(&mut self, header: &TcpHeader, fresh: bool, now: Time) -> bool {
-        if self.autotuning.is_none() {
-            return false;
-        }
         let is_data = header.payload > 0 && !self.only_answers(header.seq);
-        let echo = header.timestamps.map(|timestamps| timestamps.echo);
-        let received = Received { fresh, ..self.since(header.seq, echo, now) };
         let Some(tuning) = &mut self.autotuning else { return false };
         if header.flags.has(TcpFlags::SYN) {
             tuning.on_handshake(now);
         }
-        is_data && tuning.on_data(&received)
+        let echo = header.timestamps.map(|timestamps| timestamps.echo);
+        let (seq, expected, unread) = (header.seq, self.received.base(), self.unread);
+        is_data && tuning.on_data(&Received { now, echo, seq, expected, unread, fresh })
     }
 
     /// Whether what is in the buffer leaves room for the window that was offered last, and whether it takes more than half.
@@ -125,23 +113,17 @@ impl TcpReceiver {
         })
     }
 
-    /// What has been received, the segment `seq` as the last one, and taken by the application.
-    fn since(&self, seq: u32, echo: Option<Time>, now: Time) -> Received {
-        Received { now, echo, seq, expected: self.received.base(), unread: self.unread, fresh: true }
+    /// Whether a segment that arrived behind a gap sends the held ACK at once, and has no ACK of its own.
+    pub(super) fn flushes_for_block(&self, seq: u32) -> bool {
+        let block = || {
+            let run = self.received.run_start(seq)..self.received.first_missing(seq);
+            self.reported.iter().position(|other| run.contains(other)).unwrap_or(self.reported.len())
+        };
+        seq >= self.received.base()
+            && self.quick_acks.as_ref().is_some_and(|rules| rules.flushes_for_block(block))
     }
 
-    /// Whether ACKs are held back that a segment behind a gap, which has been received, sends instead of its own.
-    pub(super) fn flushes_for_block(&mut self, seq: u32, now: Time) -> bool {
-        let Some(rules) = &mut self.quick_acks else { return false };
-        if seq < self.received.base() {
-            return false;
-        }
-        let block = self.received.run_start(seq)..self.received.first_missing(seq);
-        let place = self.reported.iter().position(|other| block.contains(other));
-        rules.flushes_for_block(place.unwrap_or(self.reported.len()), now)
-    }
-
-    /// A segment that has no ACK of its own widens the window, or not.
+    /// A segment arrived that has no ACK of its own; `widens`: it widens the window.
     pub(super) fn widened(&mut self, widens: bool) {
         if let Some(rules) = &mut self.quick_acks {
             rules.widened(widens);
@@ -166,11 +148,11 @@ mod tests {
         Time::ZERO + Duration::from_micros(micros)
     }
 
-    /// A receiver of Linux behind a path of so many ms there and back.
+    /// A receiver with the profile `linux-6`.
     struct End(TcpReceiver);
 
     impl End {
-        /// It has answered a SYN at 1 s, and the handshake is complete a round trip later.
+        /// It has answered a SYN at 1 s, and the handshake is complete `rtt_ms` later.
         fn new(rtt_ms: u64, spec: TcpSpec) -> End {
             let mut end = End(TcpReceiver::new(spec.resolve(Profile::Linux6).unwrap()));
             end.arrives(0, TcpFlags::SYN, 1_000_000);

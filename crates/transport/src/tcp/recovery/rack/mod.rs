@@ -66,8 +66,7 @@ pub(crate) struct Rack {
 
 impl LossRecovery for Rack {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        self.note_before(state);
-        let news = self.record.on_ack(state, header, now);
+        let news = self.take_in(state, header, now);
         if news.acknowledges_repeat && state.params.follows_linux() && state.echo.is_some() {
             state.rtt.measure_in_stamps();
         }
@@ -87,8 +86,7 @@ impl LossRecovery for Rack {
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.dup_acks += 1;
-        self.note_before(state);
-        let news = self.record.on_ack(state, header, now);
+        let news = self.take_in(state, header, now);
         self.measure_reported(state, &news, now);
         if state.params.follows_linux() {
             state.report_measured(news.rtt(false, None, now), now);
@@ -98,8 +96,7 @@ impl LossRecovery for Rack {
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         // Its blocks may be news all the same, also a D-SACK.
-        self.note_before(state);
-        let news = self.record.on_ack(state, header, now);
+        let news = self.take_in(state, header, now);
         if news.delivered > 0 || news.repeated_end.is_some() {
             self.on_ack(state, header, &news, false, now);
         }
@@ -333,11 +330,12 @@ impl Rack {
         state.renew_quota();
     }
 
-    /// Notes for the same what is in flight before an ACK is taken in.
-    fn note_before(&mut self, state: &SendState) {
+    /// Takes an ACK in, and notes for the same what was in flight before it.
+    fn take_in(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) -> News {
         if state.params.tso_deferral && state.sent_segments.is_some() {
             self.before = self.record.in_flight(state);
         }
+        self.record.on_ack(state, header, now)
     }
 
     /// Notes for a congestion control that records segments what is known of the network now.
