@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT
 from playground import node
 from roamlab import _roamlab
-from roamlab.causes import early, suspects
+from roamlab.causes import early, suspects, words
 from roamlab.causes import explain as explaining
 from roamlab.explorer import explorer_page as explorer
 from roamlab.pages import run_page
@@ -185,6 +185,10 @@ _VARIANTS: list[tuple[str, dict[str, Any]]] = (
     + [(path.stem, {}) for path in EXAMPLES if path.parent.name == "examples"]
     + [("roaming", {"radio.scan": "passive"})]
     + [
+        # A link that is down for a while, beside the host's own move: the last wait is the timer's.
+        ("handover", {"links.0.changes": [{"at": f"{at} s", "up": at > 12} for at in (12, 19)]}),
+    ]
+    + [
         (
             "busy-cell",
             {
@@ -205,6 +209,7 @@ def test_what_is_suspected_has_one_definition() -> None:
     lines = dict(line.removeprefix("const ").split(" = ") for line in constants.script().splitlines())
     found = {name: json.loads(value.rstrip(";")) for name, value in lines.items()}
     assert (found["RANKS"], found["LOSSES"]) == (suspects.RANKS, suspects.LOSSES)
+    assert (found["STEPS"], found["REASONS"]) == (words.STEPS, words.REASONS)
     assert (found["DISCIPLINES"], found["WAITING"]) == (
         {kind: list(each) for kind, each in early.DISCIPLINES.items()},
         early.WAITING,

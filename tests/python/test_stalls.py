@@ -20,7 +20,8 @@ from roamlab.causes.explain import explain, lines
 from roamlab.causes.removal import recorded, removals
 from roamlab.causes.stalls import Stall, stalls
 from roamlab.causes.suspects import Suspect, suspects
-from roamlab.causes.trials import by_gain, trials
+from roamlab.causes.trials import Reruns, by_gain
+from roamlab.causes.trials import check as trying
 from roamlab.records.slow import slow_periods, slow_s
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
@@ -220,21 +221,21 @@ def test_a_rerun_says_what_it_gains_and_what_a_user_can_change() -> None:
         assert each.slow is not None
         assert each.slow.length_ns > 1.4e9
         assert each.named == "buffer too small"
-        assert each.trials is not None
-        kinds = [trial.kind for trial in by_gain(each.trials)]
+        assert each.check is not None
+        kinds = [trial.kind for trial in by_gain(each.check.trials)]
         assert kinds[0] == "buffer too small"
         assert "handover" in kinds, "all suspects are tried"
-        best = by_gain(each.trials)[0]
+        best = by_gain(each.check.trials)[0]
         assert best.what == "mobility.buffer.limit 62 pkt instead of 4 pkt"
-        assert best.gain_slow_s > 1.0
-        assert best.gain_goodput_bps > 1e5
+        assert best.gain.slow_s > 1.0
+        assert best.gain.goodput_bps > 1e5
         assert best.left.back_s is not None
         assert best.left.back_s < 10.5
-        (given,) = (trial for trial in each.trials if trial.kind == "handover")
+        (given,) = (trial for trial in each.check.trials if trial.kind == "handover")
         assert given.given
     shown = "\n".join(lines(told))
     assert "remedy: mobility.buffer.limit 62 pkt instead of 4 pkt" in shown
-    assert re.search(r"rate back at 10\.\d+ s, goodput \+\d+", shown)
+    assert re.search(r"rate back at 10\.\d+ s; over the whole run .*goodput \d+\.?\d* kbit/s higher", shown)
     assert re.search(r"without a gap: .*no setting changes this", shown)
 
 
@@ -259,11 +260,13 @@ def test_a_recorded_link_and_a_scheduled_gap_are_causes(drive: Results) -> None:
     )[:2]
     assert ns(3.9)[0] < outage.stall.start_ns < ns(4.1)[0]
     assert (outage.suspects[0].kind, outage.named) == ("link outage", "link outage")
-    what = [trial.what for trial in outage.trials or []]
+    assert outage.check is not None
+    assert gap.check is not None
+    what = [trial.what for trial in outage.check.trials]
     assert "a constant 10799939 bit/s at north/air instead of the recording" in what
     assert ns(8.0)[0] <= gap.stall.start_ns < ns(8.1)[0]
     assert gap.named == "handover"
-    assert any(trial.what == "changes of cells without a gap" and trial.gone for trial in gap.trials or [])
+    assert any(trial.what == "changes of cells without a gap" and trial.gone for trial in gap.check.trials)
 
 
 def test_planted_causes_are_named_and_confirmed() -> None:
@@ -282,8 +285,8 @@ def test_a_trouble_that_is_not_the_cause_is_not_called_one() -> None:
     assert {each.kind for each in told.suspects} >= {"link change", "message lost"}
     assert told.named == "link change"
     told.suspects = [each for each in told.suspects if each.kind == "message lost"]
-    told.trials = trials(results, told.stall, told.suspects)
-    assert told.trials
+    told.check = trying(Reruns(results, ["call"]), told.stall, told.suspects)
+    assert told.check.trials
     assert not told.named
     assert "no rerun took the stall away: no cause is named" in lines([told])[-1]
 
@@ -299,7 +302,8 @@ def test_random_loss_is_named_and_confirmed() -> None:
     told = explain(run(base.set("cells.bs1.loss", BURSTS), 1), "download", 1, check=True)
     assert told[0].named == "random loss"
     assert told[0].suspects[0].place == "bs1/air"
-    gone = [trial.what for trial in told[0].trials or [] if trial.gone]
+    assert told[0].check is not None
+    gone = [trial.what for trial in told[0].check.trials if trial.gone]
     both = "no random loss at {} and on the way back"
     assert gone == [both.format("bs1/air"), both.format("phone->bs1")], "the acknowledgements were lost too"
 
@@ -318,6 +322,7 @@ def test_early_drops_end_with_a_longer_queue_of_the_cell_or_of_its_host(place: s
     )
     suspect = Suspect("early drop", "early-drop", place, "", "download", 0)
     (removal,) = removals(suspect, Stall("download", 0, 1, 0, cut_off=False), FakeResults(None), scenario)  # type: ignore[arg-type]
+    assert removal.scenario is not None
     cell = removal.scenario.tables["cells"]["bs1"]
     kinds = [cell["queue"]["kind"], cell["bearers"]["hosts"]["phone"]["queue"]["kind"]]
     assert kinds == left
@@ -343,6 +348,7 @@ def test_random_loss_is_taken_from_one_direction(
     removal, both = removals(suspect, Stall("download", 0, 1, 0, cut_off=False), FakeResults(None), scenario)  # type: ignore[arg-type]
     found = []
     for each in (removal, both):
+        assert each.scenario is not None
         table: Any = each.scenario.tables
         for key in field.split("."):
             table = table[int(key) if key.isdigit() else key]
@@ -408,8 +414,8 @@ def test_a_queue_that_fills_during_a_stall_did_not_begin_it(roaming: Results, fl
     first, last = told.suspects[0], told.suspects[-1]
     assert (first.kind, first.host, last.kind) == ("handover", "walker", "queue full")
     assert last.time_ns > told.stall.start_ns + 200_000_000
-    assert told.trials is not None
-    without_gap, long_queue = told.trials
+    assert told.check is not None
+    without_gap, long_queue = told.check.trials
     assert (without_gap.gone, long_queue.helps) == (True, False)
     assert told.named == "handover"
 
