@@ -29,7 +29,7 @@ AMPLE = "100000 pkt"
 LARGEST_RTO_NS = 1_000_000_000
 """A bound of a timer that is doubled, as in interactive systems: above RFC 6298's first RTO no wait gets longer."""
 _LONG = "1 min"
-_EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
+EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
 _LIMITS = ("limit", "buffer_limit")
 
 
@@ -182,7 +182,7 @@ def _more(limit: str, packets: int) -> str:
 def _longer_timer(
     _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    yield from _in_mobility(scenario, _EXPIRIES, ("buffer", "timers"), lambda _: _LONG)
+    yield from _in_mobility(scenario, EXPIRIES, ("buffer", "timers"), lambda _: _LONG)
 
 
 def _in_mobility(

@@ -85,7 +85,7 @@ class Suspect:
         """Kind, message, place and host, each if it says something."""
         is_message = self.kind in MESSAGES
         subject = f"{self.kind}: {self.name}" if is_message and self.name else self.kind
-        whose = f" of {self.host}" if self.host else ""
+        whose = f" of {self.host}" if self.host and self.kind not in LOSSES.values() else ""
         return f"{subject}{whose}" + (f" at {self.place}" if self.place and self.place != self.host else "")
 
 

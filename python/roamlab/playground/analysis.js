@@ -564,7 +564,8 @@ function queueSpec(network, place) {
 /** A suspect: its kind, the message, the host and the place, each if it says something. */
 function named({ kind, name, host, place }) {
   const subject = MESSAGES.includes(kind) && name ? `${kind}: ${name}` : kind;
-  return `${subject}${host ? ` of ${host}` : ""}${place && place !== host ? ` at ${place}` : ""}`;
+  const whose = host && !Object.values(LOSSES).includes(kind) ? ` of ${host}` : "";
+  return `${subject}${whose}${place && place !== host ? ` at ${place}` : ""}`;
 }
 
 /** A number with so many digits and no zeros at the end. */

@@ -9,6 +9,7 @@ import json
 
 from roamlab.base.screen import say
 from roamlab.causes.early import DISCIPLINES, WAITING
+from roamlab.causes.removal import AMPLE, EXPIRIES
 from roamlab.causes.suspects import LATE, LOSSES, MESSAGES, QUEUES, RANKS, SETTLE_NS
 from roamlab.causes.words import REASONS, STEPS
 from roamlab.records.metrics import MOVES
@@ -28,6 +29,8 @@ def script() -> str:
         "QUEUES": QUEUES,
         "MESSAGES": MESSAGES,
         "MOVES": MOVES,
+        "AMPLE": AMPLE,
+        "EXPIRIES": EXPIRIES,
         "STEPS": STEPS,
         "REASONS": REASONS,
         "DISCIPLINES": DISCIPLINES,
