@@ -46,6 +46,7 @@ def generate(seed: int) -> tuple[rl.Scenario, set[str]]:
     return rl.Scenario(write(data, rng), base.name), done
 
 
+EXAMPLES = [path for path in SHIPPED if path.is_relative_to(ROOT / "examples")]
 SMALL = [path for path in SHIPPED if "papers" not in path.parts and "queues" not in path.parts]
 """Of which a run of some seconds takes less than a fifth of one."""
 LONGEST_S = 8.0

@@ -205,7 +205,9 @@ _VARIANTS: list[tuple[str, dict[str, Any]]] = (
 
 def test_what_is_suspected_has_one_definition() -> None:
     """The worker's constants are those of the Python package, and its program defines none of them."""
-    program = (ROOT / "python/roamlab/playground/analysis.js").read_text(encoding="utf-8")
+    files = [ROOT / f"python/roamlab/playground/{name}.js" for name in ("analysis", "remedies")]
+    analysis, remedies = (file.read_text(encoding="utf-8") for file in files)
+    program = analysis + remedies
     lines = dict(line.removeprefix("const ").split(" = ") for line in constants.script().splitlines())
     found = {name: json.loads(value.rstrip(";")) for name, value in lines.items()}
     assert (found["RANKS"], found["LOSSES"]) == (suspects.RANKS, suspects.LOSSES)
@@ -219,7 +221,7 @@ def test_what_is_suspected_has_one_definition() -> None:
         assert len(re.findall(rf"\b{name}\b", program)) > 0
         assert f"const {name} =" not in program
     for kind in (*suspects.RANKS, *suspects.LOSSES, *early.DISCIPLINES):
-        assert f'"{kind}":' not in program
+        assert f'"{kind}":' not in analysis
 
 
 @pytest.mark.parametrize(("name", "changes"), _VARIANTS)

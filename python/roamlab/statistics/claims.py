@@ -16,6 +16,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from roamlab.base.quantities import with_unit
 from roamlab.statistics.stats import CONFIDENCE, LEAST, holm
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
         table.add_row(
             claim.id,
             f"[{colours[claim.verdict]}]{claim.verdict}[/]",
-            f"{measure.measured.effect:.4g} {measure.unit}",
+            with_unit(f"{measure.measured.effect:.4g}", measure.unit),
             interval_text(measure.measured),
             str(measure.claimed),
             str(measure.measured.runs),

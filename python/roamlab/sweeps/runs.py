@@ -261,7 +261,7 @@ class Runs:
         if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
             found.append(
                 f"all runs of a point are equal, and one says as much as {max(self.counts)}: nothing that was measured "
-                "depends on chance; let it, for example with `start_within` in a flow's `app`"
+                "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
             )
         return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab import _roamlab
-from roamlab.base.quantities import named, number, scale
+from roamlab.base.quantities import named, number, scale, with_unit
 from roamlab.showing.page import Table
 from roamlab.showing.report import Report
 
@@ -67,12 +67,13 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
     row = stand.sort(pl.col("p_holm").fill_null(0.0), -ratio, maintain_order=True).row(0, named=True)
     factor, unit = scale([row["reference"], row["difference"]], row["unit"])
     values = (row["reference"] + row["difference"], row["reference"])
-    shown = "" if unit == "1" else f" {unit}"
-    theirs, ours = (f"{number(value / factor)}{shown}" for value in values)
+    theirs, ours = (with_unit(number(value / factor), unit) for value in values)
     ends = sorted(abs(row[column] / factor) for column in ("low", "high"))
     more = "more" if row["difference"] > 0 else "less"
     known = all(map(math.isfinite, ends)) and ends[0] != ends[1] and row["low"] * row["high"] > 0
-    spread = f", {number(ends[0])} to {number(ends[1])}{shown} {more} (95 % interval)" if known else ""
+    spread = (
+        f", {number(ends[0])} to {with_unit(number(ends[1]), unit)} {more} (95 % interval)" if known else ""
+    )
     first = (
         f"{_words(row['metric'])} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
     )
@@ -142,8 +143,8 @@ def _extremes(means: pl.DataFrame) -> str:
     if rows.is_empty():
         return f"No run defines {means['metric'][0]}."
     factor, unit = scale(rows["mean"], rows["unit"][0])
-    named = "" if unit == "1" else f" {unit}"
-    least, most = (f"{number(rows['mean'][at] / factor)}{named} at {rows['name'][at]}" for at in (0, -1))
+    shown = [with_unit(number(rows["mean"][at] / factor), unit) for at in (0, -1)]
+    least, most = (f"{value} at {rows['name'][at]}" for value, at in zip(shown, (0, -1), strict=True))
     metric = rows["metric"][0]
     return f"{metric} goes from {least} to {most}." if rows.height > 1 else f"{metric} is {least}."
 
