@@ -22,6 +22,7 @@ from roamlab.causes.stalls import Stall, stalls
 from roamlab.causes.suspects import Suspect, suspects
 from roamlab.causes.trials import Reruns, by_gain
 from roamlab.causes.trials import check as trying
+from roamlab.causes.words import STEPS, Steps
 from roamlab.records.slow import slow_periods, slow_s
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
@@ -426,6 +427,35 @@ def test_a_queue_that_is_full_when_a_stall_begins_comes_before_the_handover() ->
     assert late == ["handover", "queue full"]
 
 
+@pytest.mark.parametrize("root", ["motion", "measurement", "out-of-range", "on-air"])
+def test_a_queue_that_forwarded_packets_fill_leads_to_the_move_of_their_host(root: str) -> None:
+    """The loss of one host's packet has the move of another one as its cause: full queue first, then that handover."""
+    row = {"name": "", "place": "", "host": "", "flow": "", "seq": 0, "serial": 0}
+    causes = [
+        row | {"time_ns": _ns(0.90), "kind": root, "host": "ue-2", "cause": -1},
+        row | {"time_ns": _ns(0.90), "kind": "phase", "name": "link-down", "host": "ue-2", "cause": 0},
+        row | {"time_ns": _ns(0.94), "kind": "release", "place": "enb1", "host": "ue-2", "cause": 1},
+        row
+        | {
+            "time_ns": _ns(0.99),
+            "kind": "loss",
+            "name": "queue-overflow",
+            "place": "enb2/air",
+            "flow": "f",
+            "cause": 2,
+        },
+    ]
+    results = _hand_made(causes, [(0.99, "queue-overflow", 3)])
+    found = suspects(results, Stall("f", _ns(1.0), _ns(2.0), _ns(0.02), cut_off=False))
+    assert [(each.kind, each.host) for each in found] == [("queue full", ""), ("handover", "ue-2")]
+    assert Steps(results).told(found[0].chain, _ns(2.0)) == [
+        "because a packet of f was lost at enb2/air at 0.990 s: the queue was full",
+        "because enb1 released the packets for ue-2 at 0.940 s",
+        "because ue-2 left enb1 at 0.900 s",
+        *([] if root == "motion" else [f"because {STEPS[root].format(host='ue-2')} at 0.900 s"]),
+    ]
+
+
 def _ns(seconds: float) -> int:
     return round(seconds * 1e9)
 
@@ -439,14 +469,23 @@ def _suspected(lost_s: float) -> list[str]:
         row | {"time_ns": _ns(0.95), "kind": "phase", "name": "link-down", "host": "mh", "cause": 0},
         row | {"time_ns": _ns(lost_s), "kind": "loss", "name": "queue-overflow", "place": "bs1/air"},
     ]
-    lost = {"flow": ["f"], "time_ns": [_ns(lost_s)], "reason": ["queue-overflow"], "cause": [2]}
-    results: Any = FakeResults(
-        SimpleNamespace(network={}),
+    return [each.kind for each in suspects(_hand_made(causes, [(lost_s, "queue-overflow", 2)]), stall)]
+
+
+def _hand_made(causes: list[dict[str, Any]], lost: list[tuple[float, str, int]]) -> Any:
+    """Tables with these causes, and losses of the flow "f": time in s, reason and row of `causes`."""
+    time, reason, cause = zip(*lost, strict=True)
+    phases = [each for each in causes if each["kind"] == "phase"]
+    moves = {"time_ns": [each["time_ns"] for each in phases], "visit": 0}
+    words = {name: [each[name] for each in phases] for name in ("host",)}
+    network = {"hosts": [{"name": "ue-2", "visits": [{"cell": "enb1"}, {"cell": "enb2"}]}]}
+    return FakeResults(
+        SimpleNamespace(network=network),
         causes=pl.DataFrame(causes),
-        drops=pl.DataFrame(lost),
+        drops=pl.DataFrame({"flow": "f", "time_ns": ns(*time), "reason": reason, "cause": cause}),
         flows=pl.DataFrame({"flow": ["f"], "source": ["ch"], "destination": ["mh"]}),
+        handovers=pl.DataFrame({**moves, **words, "phase": [each["name"] for each in phases]}),
         signalling=pl.DataFrame(schema={"serial": pl.Int64, "message": pl.String, "host": pl.String}),
         deliveries=pl.DataFrame(schema={"serial": pl.Int64, "time_ns": pl.Int64}),
         tcp=pl.DataFrame(schema={"flow": pl.String, "event": pl.String, "time_ns": pl.Int64}),
     )
-    return [each.kind for each in suspects(results, stall)]

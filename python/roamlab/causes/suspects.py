@@ -189,7 +189,7 @@ class _Search:
                 self.note("packet lost", row, rest)
             elif row["kind"] in ("link-change", "link-outage"):
                 self.note(row["kind"].replace("-", " "), row, chain)
-            elif row["kind"] in MOVES and row["host"]:
+            elif row["kind"] in MOVES and (row["kind"] != "prediction" or self.came_true(row)):
                 self.note("handover", row, chain)
             else:
                 self.forced(row, chain[: depth + 1])

@@ -347,7 +347,7 @@ class Search {
       if (row.kind === "loss" && row.name in LOSSES) this.note(LOSSES[row.name], row, rest);
       else if (row.kind === "loss" && row.name === "forced-loss" && row.flow === this.stall.flow) this.note("packet lost", row, rest);
       else if (row.kind === "link-change" || row.kind === "link-outage") this.note(row.kind.replace("-", " "), row, chain);
-      else if (MOVES.includes(row.kind) && row.host) this.note("handover", row, chain);
+      else if (MOVES.includes(row.kind) && (row.kind !== "prediction" || this.cameTrue(row))) this.note("handover", row, chain);
       else this.forced(row, chain.slice(0, depth + 1));
     });
   }
