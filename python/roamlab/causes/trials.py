@@ -31,6 +31,8 @@ FURTHER = 4
 """A remedy is tried in so many runs beside the one that is explained."""
 _LAST = ("long timeout", "handover")
 """What else led to a stall explains it better: a timer only ends it, and the move is there in every run."""
+_REFUSALS = (_roamlab.ScenarioError, _roamlab.MemoryLimitError, BadInput)
+"""A changed scenario may be refused by its check, or by its size."""
 _TIMERS = ("long timeout", "spurious timeout")
 
 
@@ -249,10 +251,16 @@ def check(
     tried, left_out = _trials(reruns, stall, suspected, slow)
     judged: list[Judged] = []
     for trial in by_gain(tried):
-        if not trial.given and (trial.helps or trial.ends_wait):
+        if trial.given or not (trial.helps or trial.ends_wait):
+            continue
+        try:
             judged.append(reruns.judge(stall.flow, trial))
-            if not judged[-1].gain.is_loss:
-                break
+        except _REFUSALS as error:
+            # With other random numbers a network may be another, and too large.
+            left_out.append(Removal(f"{trial.what}, in further runs", None, refusal(error)))
+            continue
+        if not judged[-1].gain.is_loss:
+            break
     return Check(tried, left_out, judged)
 
 
@@ -276,7 +284,7 @@ def _trials(
                 continue
             try:
                 again = reruns.course(removal.scenario)
-            except (_roamlab.ScenarioError, _roamlab.MemoryLimitError, BadInput) as error:
+            except _REFUSALS as error:
                 left_out.append(Removal(removal.what, None, refusal(error)))
                 continue
             gone = not any(each.overlaps(stall) for each in again.silent(stall.flow))
