@@ -55,7 +55,8 @@ def _shown(output: str) -> str:
 def _outputs(page: Path, folder: Path, store: Path | None = None) -> list[str]:
     """Runs the blocks of a page in order, in a folder that holds nothing but the examples; what each printed.
 
-    `make` targets only have to exist, and long commands wait for `ROAMLAB_DEEP`. `store`: where runs are kept, instead of in the folder.
+    `make` targets only have to exist, and long commands wait for `ROAMLAB_DEEP`. `store`: where runs are kept, instead
+    of in the folder.
     """
     shutil.copytree(ROOT / "examples", folder / "examples")
     for name, text in _SAVED.findall(page.read_text(encoding="utf-8")):
