@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import COMMAND, ROOT, handover
+from conftest import COMMAND, ROOT, handover, of_today
 from namespaces import need_namespaces
 from playground import need_page
 from roamlab.base import output
@@ -97,7 +97,7 @@ def _options(command: object) -> set[str]:
     return {parameter.name for parameter in command.params}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", list(WRITES))
+@pytest.mark.parametrize("name", of_today(list(WRITES), 3))
 def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> None:
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
     if name == "play":
