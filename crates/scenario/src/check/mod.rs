@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 mod loss;
 mod mobility;
+mod no_effect;
 mod path_change;
 mod queues;
 mod radio;
