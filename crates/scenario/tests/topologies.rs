@@ -187,7 +187,8 @@ fn cells_that_come_by_a_rule_need_not_all_be_visited() {
             "{tree}[[hosts]]\nname = \"mh\"\nhome = \"an-0-0\"\nvisits = [{{ cell = \"{cell}\", at = \"0 s\" }}]\n"
         )
     };
-    assert_eq!(warnings(&host("an-bs-2")), [""; 0]);
+    let flow = "[[flows]]\nname = \"down\"\npath = [\"an-0-1\", \"mh\"]\napp = { kind = \"voip\" }\n[mobility]\nkind = \"mobile-ip\"\n";
+    assert_eq!(warnings(&format!("{}{flow}", host("an-bs-2"))), [""; 0]);
     let own = "[cells.own]\nrouter = \"an-0-0\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
                queue = { kind = \"droptail\" }\nbackhaul = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n";
     // One that is written by itself, and a topology with no host in any cell, have a warning each.

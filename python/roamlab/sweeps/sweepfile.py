@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tomli
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import BadInput, did_you_mean, one_line
 from roamlab.base.inputs import read_text
 from roamlab.base.screen import shown
 from roamlab.running.summary import Name, check
@@ -197,7 +197,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
         except (BadInput, _roamlab.ScenarioError) as error:
             raise source.refuse(
                 ("set", path),
-                f"the scenario refuses it: {error}",
+                f"the scenario refuses it: {one_line(error)}",
                 "a field and a value that it takes",
                 "correct it",
             ) from None

@@ -20,6 +20,7 @@ mod queues;
 mod radio;
 mod warnings;
 
+pub use no_effect::idle_plans;
 pub use warnings::warnings;
 
 /// The name of signalling among the flows of a result.

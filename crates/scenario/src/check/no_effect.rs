@@ -9,6 +9,7 @@ use roamlab_engine::{Duration, Time};
 use roamlab_mobility::MobilitySpec;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{Management, Motion, SignalSpec};
+use roamlab_traffic::AppSpec;
 use std::collections::BTreeSet;
 
 /// All such warnings.
@@ -16,6 +17,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let mut found = unused_parts(scenario);
     found.extend(unknown_hosts(scenario));
     found.extend(idle_moves(scenario));
+    found.extend(empty_files(scenario));
     found.extend(unsent_messages(scenario));
     found.extend(idle_changes(scenario));
     found.extend(news_of_no_path(scenario));
@@ -98,16 +100,6 @@ fn idle_moves(scenario: &Scenario) -> Vec<Problem> {
             let problem = Problem::at(at("visits".into()), "this host is never in a cell");
             found.push(problem.help("write for example `visits = [{ cell = \"bs1\", at = \"0 s\" }]`"));
         }
-        if let Some(dwell) = host.plan.as_ref().and_then(|plan| {
-            let itinerary = plan.itinerary();
-            itinerary.dwell.filter(|&dwell| itinerary.at + dwell >= end && itinerary.moves != Some(0))
-        }) {
-            let message = format!(
-                "the host stays in its first cell for {dwell}, and the run ends at {end}: it never moves"
-            );
-            let help = "write a shorter time, lengthen `run.duration`, or write `kind = \"stay\"`";
-            found.push(Problem::at(at("plan.dwell".into()), message).help(help));
-        }
         let stays = host.stays();
         for (number, pair) in stays.windows(2).enumerate() {
             if pair[0].cell == pair[1].cell && pair[0].until.is_none() && pair[1].at < end {
@@ -124,6 +116,36 @@ fn idle_moves(scenario: &Scenario) -> Vec<Problem> {
         found.extend(late_entry(scenario, host, at));
     }
     found
+}
+
+/// Plans whose first move comes behind the end of the run. What they generate has lost them: the written scenario has them.
+pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let written =
+        scenario.written.as_ref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let hosts = written.as_ref().and_then(|written| written.get("hosts")?.as_array());
+    let time = |plan: &serde_json::Value, name: &str| plan.get(name)?.as_str()?.parse::<Duration>().ok();
+    let warning = |(index, host): (usize, &serde_json::Value)| {
+        let plan = host.get("plan")?;
+        let dwell =
+            time(plan, "dwell").filter(|&dwell| dwell + time(plan, "at").unwrap_or_default() >= end)?;
+        let message = format!(
+            "the host stays in its first cell for {dwell}, and the run ends at {end}: it never moves"
+        );
+        let help = "write a shorter time, lengthen `run.duration`, or write `kind = \"stay\"`";
+        Some(Problem::at(format!("hosts[{index}].plan.dwell"), message).help(help))
+    };
+    hosts.into_iter().flatten().enumerate().filter_map(warning).collect()
+}
+
+/// Files that stop when they start.
+fn empty_files(scenario: &Scenario) -> Vec<Problem> {
+    let is_empty = |app: &AppSpec| matches!(app, AppSpec::Ftp(_)) && app.stop() == Some(app.start());
+    let warning = |(index, flow): (usize, &crate::schema::FlowSpec)| {
+        let message = format!("this flow stops at {}, when it starts: it sends nothing", flow.app.start());
+        Problem::at(format!("flows[{index}].app.stop"), message).help("write a later time, or leave it out")
+    };
+    scenario.flows.iter().enumerate().filter(|(_, flow)| is_empty(&flow.app)).map(warning).collect()
 }
 
 /// A visit that begins within the run, while its host is still between cells when the run ends.

@@ -97,6 +97,9 @@ impl<'a> Source<'a> {
         if let Some(kind) = wording::found_text(&error.message).and_then(|text| hint::kind(&field, text)) {
             told.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
         }
+        if told.problem.help.is_empty() && field.starts_with("cells[") {
+            told.problem.help = "write each cell as a table with its name: `[cells.bs1]`".into();
+        }
         if told.problem.help.is_empty() {
             let missing = matches!(told.part, Some(wording::Part::Missing(_)));
             told.problem.help = hint::hint(&field, missing).unwrap_or_default();

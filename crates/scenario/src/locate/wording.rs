@@ -108,15 +108,20 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
     let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "))?;
     let number = number.trim_matches('`');
     let value: f64 = number.parse().ok().filter(|value| *value >= 0.0)?;
+    let number = number.strip_suffix(".0").unwrap_or(number);
     let unit = match wanted.strip_suffix(" with its unit")? {
-        "a time" => "s",
+        "a time" => return Some(format!("\"{number} s\" or \"{number} ms\"")),
+        "a number of packets" if value >= 10_000.0 => {
+            let packets = (value / 1448.0).floor();
+            return Some(format!("\"{packets} pkt\", which is {number} B in packets of 1448 B"));
+        }
         "a rate" if value < 10_000.0 => "Mbit/s",
         "a rate" => "bit/s",
         "a size" => "B",
         "a number of packets" => "pkt",
         _ => return None,
     };
-    Some(format!("\"{} {unit}\"", number.strip_suffix(".0").unwrap_or(number)))
+    Some(format!("\"{number} {unit}\""))
 }
 
 fn plain(name: &str) -> String {

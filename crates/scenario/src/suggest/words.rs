@@ -192,6 +192,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["mobility", "mobilitymodel", "movement", "model"], among: "trajectory", answer: MOVES },
     Known { words: &["handovertime", "handoverdelay", "handoverlatency", "handofflatency", "handoffdelay", "outage", "interruption", "interruptiontime", "duration", "delay", "blackout"], among: "in_flight_at_break", answer: Name("gap") },
     Known { words: &["timetotrigger", "ttt", "hysteresis", "hys", "a3offset", "offset", "a3"], among: "in_flight_at_break", answer: A3 },
+    Known { words: &["measurement", "signal", "rssi", "rssithreshold", "bgscan", "roamingthreshold", "threshold", "trajectory", "positions"], among: "missed_beacons", answer: Text("stations of 802.11 roam by beacons here, not by signal strength: they look for another access point after `missed_beacons` beacons are lost. The nearest is to leave this out, to write in `visits` when the signal would have become too weak, and `overlap` for how long both can be heard; see docs/models/wifi-roaming.md") },
     Known { words: &["lte", "nr", "5g", "umts", "3gpp", "x2", "4g"], among: "802.11", answer: Text("LTE is a protocol, not a radio: write `mobility.kind = \"lte-x2\"` and `[radio]` with `kind = \"hard\"` and `measurement = {}`") },
     Known { words: &["mip", "mipv4", "mobileipv4", "mobileip4", "cmip"], among: "mobile-ip", answer: Name("mobile-ip") },
     Known { words: &["x2", "x2handover", "5gnr", "4g"], among: "lte-x2", answer: Name("lte-x2") },
