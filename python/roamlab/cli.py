@@ -20,7 +20,6 @@ from roamlab import commands
 from roamlab.base.screen import accept_any_text, say
 from roamlab.commands.output import BAD_INPUT, FAILED, INTERRUPTED
 
-
 _OTHER_WORDS = {
     "simulate": "run",
     "start": "run",
@@ -65,7 +64,7 @@ class _Commands(click.Group):
                 ) from None
             said = {name: (command.help or "").lower() for name, command in self.commands.items()}
             meant = [_OTHER_WORDS[word]] if word in _OTHER_WORDS else []
-            meant += [name for name, text in said.items() if word in text.partition("\n")[0].split()]
+            meant = meant or [name for name, text in said.items() if word in text.partition("\n")[0].split()]
             if not meant or "Did you mean" in error.format_message():
                 raise
             raise click.UsageError(
@@ -79,12 +78,12 @@ class _Commands(click.Group):
         if word == "version":
             from roamlab import __version__
 
-            click.echo(f"roamlab, version {__version__}")
+            say(f"roamlab, version {__version__}")
             ctx.exit()
-        if rest:
-            return super().resolve_command(ctx, [rest[0], "--help"])
-        click.echo(ctx.get_help())
-        ctx.exit()
+        if not rest:
+            say(ctx.get_help())
+            ctx.exit()
+        return super().resolve_command(ctx, [rest[0], "--help"])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

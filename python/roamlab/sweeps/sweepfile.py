@@ -180,7 +180,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
     try:
         base = load(source.path.parent / named)
     except BadInput as error:
-        raise source.refuse(("scenario",), f"{error}", _FIELDS["scenario"], "correct the path") from None
+        raise source.refuse(("scenario",), one_line(error), _FIELDS["scenario"], "correct the path") from None
     changes = _typed(source, data, "set", dict, {})
     for path in changes:
         for axis in _axes(data):
