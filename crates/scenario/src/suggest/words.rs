@@ -1,4 +1,4 @@
-//! Names that other programs (ns-2, ns-3, Linux, tc, mininet, iperf) and papers have for what a scenario can say.
+//! Names that other programs (ns-2, ns-3, Linux, tc, mininet, iperf) and papers have for the parts of a scenario.
 
 /// What users write who know another program, and what to write here.
 struct Known {
