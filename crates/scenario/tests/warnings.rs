@@ -28,14 +28,14 @@ fn what_has_no_effect_is_warned_of_by_field() {
             "mobility.ro_trigger",
             33,
         ),
-        ("binding-update", "hack", "faults[0].message", 62),
+        ("binding-update", "hack", "faults[0].message", 59),
         ("kind = \"mobile-ip\"", "kind = \"mobile-ip\"\ndomain = { hosts = [] }", "hosts[0].home", 41),
         (", until = \"0.9 s\"", "", "hosts[0].visits[1].cell", 41),
         (
             "gap = \"30 ms\"",
             "gap = \"30 ms\"\n[[links]]\nbetween = [\"ch\", \"x\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nchanges = [{ at = \"1 s\", rate = \"1 Mbit/s\" }]",
             "links[2].changes[0].rate",
-            34,
+            33,
         ),
         ("segment = \"512 B\"", "segment = \"512 B\", ecn = true", "flows[0].transport", 46),
     ];
@@ -53,7 +53,7 @@ fn what_has_no_effect_is_warned_of_by_field() {
 fn flows_that_start_before_their_host_enters_a_cell_are_warned_of() {
     let text = VALID.replacen("limit = \"60 pkt\"", "limit = \"90 pkt\"", 1).replacen(
         "cell = \"bs1\", at = \"0 s\"",
-        "cell = \"bs1\", at = \"0.9 s\"",
+        "cell = \"bs1\", at = \"0.9 s\", until = \"0.95 s\"",
         1,
     );
     let warnings = scenario(&text).warnings(&text, "lab.toml");
