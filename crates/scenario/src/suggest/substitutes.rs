@@ -19,8 +19,7 @@ struct Absent {
 pub fn help(wanted: &str, names: &[&str]) -> Option<String> {
     let (lower, word) = (wanted.to_ascii_lowercase(), plain(wanted));
     let is_word = |known: &&str| *known == lower || plain(known) == word;
-    let is_meant =
-        |row: &&Absent| row.words.iter().any(|known| is_word(known)) && names.contains(&row.nearest);
+    let is_meant = |row: &&Absent| row.words.iter().any(is_word) && names.contains(&row.nearest);
     let Absent { nearest, how, section, .. } = ABSENT.iter().find(is_meant)?;
     let how = unlinked(how);
     Some(format!("the nearest is `{nearest}`: {how} (docs/scope.md#{section})"))
