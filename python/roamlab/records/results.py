@@ -81,7 +81,18 @@ class Results(Frames):
         found = [*self.manifest.warnings, *live.warnings(self.manifest.live)]
         if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
-        return found + self._window_limited()
+        return [*found, *self._unmet(), *self._window_limited()]
+
+    def _unmet(self) -> list[str]:
+        parameters = self.manifest.parameters
+        forced = any(link.get("drops") or link.get("reverse_drops") for link in parameters.get("links", []))
+        if not forced and not parameters.get("faults"):
+            return []
+        sent = dict(self.flows.select(pl.col("flow").cast(pl.String), "sent_pkts").rows())
+        lost = self.table("drops").select(pl.col("place", "flow", "reason").cast(pl.String))
+        messages = self.signalling.select(pl.col("message", "host").cast(pl.String)).rows()
+        at = lost.filter(pl.col("reason") == "forced-loss").select("place", "flow").rows()
+        return remarks.unmet(parameters, messages, sent, at)
 
     def _window_limited(self) -> list[str]:
         recorded = {"deliveries", "tcp"} <= {*self.loaders} & {*self.manifest.outline.recorded}
