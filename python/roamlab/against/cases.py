@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,25 +29,42 @@ Phases = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Case:
-    """A bottleneck of one link, both ways alike, behind a fast one."""
+class Case(ABC):
+    """A network with one flow or two."""
 
     number: int
     control: str
     kind: str
-    rate_mbps: int
-    delay_ms: int
-    """One way."""
-    queue_pkts: int
-    gap_ms: int
-    loss: float
-    second_start_ms: int
-    """When the second flow starts, if there is one."""
+    """What happens in it."""
+
+    @property
+    @abstractmethod
+    def slowest_mbps(self) -> int:
+        """The rate of the bottleneck."""
+
+    @property
+    @abstractmethod
+    def starts_ms(self) -> list[int]:
+        """When each flow starts."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> list[str]:
+        """The sender and the receiver of the flows."""
+
+    @abstractmethod
+    def network(self) -> dict[str, Any]:
+        """The tables of the scenario that say nothing of flows."""
 
     @property
     def flows(self) -> int:
         """How many there are."""
-        return 2 if self.kind == "two-flows" else 1
+        return len(self.starts_ms)
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether nothing in our model was changed by looking at it."""
+        return True
 
     def scenario(self, *, kernel: bool, phases: Sequence[Phases] = (), later_us: int = 0) -> dict[str, Any]:
         """The tables of the scenario, over the kernel or over our model.
@@ -58,22 +76,55 @@ class Case:
         else:
             transport = {"kind": "tcp", "variant": _VARIANTS[self.control], "segment": "1448 B"}
             transport |= {"window": "2885 pkt", "timestamps": True, "receive_autotuning": True}
-        starts = [0, self.second_start_ms] if self.kind == "two-flows" else [0]
         flows: list[dict[str, Any]] = [
             {
                 "name": f"f{number}",
-                "path": ["a", "b"],
+                "path": self.ends,
                 "transport": dict(transport),
                 "app": {"kind": "ftp", "start": f"{1000 * start} us"},
             }
-            for number, start in enumerate(starts)
+            for number, start in enumerate(self.starts_ms)
         ]
-        flows[-1]["app"]["start"] = f"{1000 * starts[-1] + later_us} us"
+        flows[-1]["app"]["start"] = f"{1000 * self.starts_ms[-1] + later_us} us"
         for flow, phase in zip(flows, phases, strict=False):
             drawn = {"first_phase": phase[0], "later_phase": phase[-1]}
             flow["transport"]["congestion_control"] = {"kind": "bbr", "as_linux": True, **drawn}
         run = {"duration": f"{SECONDS} s", "profile": "linux-6-bbr" if self.control == "bbr" else "linux-6"}
-        return {"run": run, "links": [_ACCESS, self._link()], "flows": flows, "record": {"tcp": True}}
+        return {"run": run, **self.network(), "flows": flows, "record": {"tcp": True}}
+
+
+@dataclass(frozen=True)
+class OneLink(Case):
+    """A bottleneck of one link, both ways alike, behind a fast one."""
+
+    rate_mbps: int
+    delay_ms: int
+    """One way."""
+    queue_pkts: int
+    gap_ms: int
+    loss: float
+    second_start_ms: int
+    """When the second flow starts, if there is one."""
+
+    @property
+    def slowest_mbps(self) -> int:
+        return self.rate_mbps
+
+    @property
+    def starts_ms(self) -> list[int]:
+        return [0, self.second_start_ms] if self.kind == "two-flows" else [0]
+
+    @property
+    def ends(self) -> list[str]:
+        return ["a", "b"]
+
+    @property
+    def is_held_out(self) -> bool:
+        return self.number >= HELD_OUT
+
+    def network(self) -> dict[str, Any]:
+        """Two links."""
+        return {"links": [{**ACCESS, "between": ["a", "x"]}, self._link()]}
 
     def _link(self) -> dict[str, Any]:
         queue = {"kind": "droptail", "limit": f"{self.queue_pkts} pkt"}
@@ -93,23 +144,23 @@ class Case:
         return link
 
 
-_ACCESS = {"between": ["a", "x"], "rate": "10 Gbit/s", "delay": "1 us"}
-"""Without it a segment would often reach the bottleneck at the very instant at which another one leaves that, since
-ACKs give the time of both. Which of the two is first decides on losses."""
+ACCESS = {"rate": "10 Gbit/s", "delay": "1 us"}
+"""A fast link. Without it a segment would often reach the bottleneck at the very instant at which another one leaves that,
+since ACKs give the time of both. Which of the two is first decides on losses."""
 
 _VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr"}
 
 
-def cases(count: int, control: str, seed: int = 1) -> list[Case]:
+def cases(count: int, control: str, seed: int = 1) -> list[OneLink]:
     """So many cases for a congestion control. Each depends on its number and the seed alone."""
     return [_case(number, control, seed) for number in range(count)]
 
 
-def _case(number: int, control: str, seed: int) -> Case:
+def _case(number: int, control: str, seed: int) -> OneLink:
     draw = random.Random(f"{seed}/{number}")
     rate, delay = draw.choice([2, 5, 10]), draw.choice([5, 10, 20, 40, 80])
     product = rate * 1e6 * 2 * delay / 1000 / 12_000
-    return Case(
+    return OneLink(
         number=number,
         control=control,
         kind=draw.choice(KINDS),

@@ -1,6 +1,7 @@
 //! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::params::{AckRule, Handshake, TcpParams};
+use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::quick_acks::QuickAcks;
 use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
@@ -78,6 +79,8 @@ pub struct TcpReceiver {
     echoes: bool,
     /// Each change of the marks is reported.
     reports_marks: bool,
+    /// The ECN field of ACKs.
+    control_packets: ControlPackets,
     /// The last segment was marked.
     held_mark: bool,
     /// Most SACK blocks of an ACK.
@@ -114,6 +117,7 @@ impl TcpReceiver {
             fin: None,
             echoes: false,
             reports_marks: params.congestion_control.needs_ecn(),
+            control_packets: ControlPackets::of(&params),
             held_mark: false,
             repeated: None,
             recent: None,
@@ -321,6 +325,9 @@ impl TcpReceiver {
             }
         }
         if self.reports_marks {
+            if header.flags.has(TcpFlags::SYN) {
+                return false; // RFC 8257 §3.6: the mark of a SYN is ignored
+            }
             return self.report_mark(ecn == Ecn::Ce, now);
         }
         if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
@@ -470,7 +477,12 @@ impl TcpReceiver {
             ..TcpHeader::default()
         };
         let size = Bytes(self.params.ack_size.0 + option);
-        self.outgoing.push_back(Segment { header, size, ecn: Ecn::NotEct });
+        let ecn = match &self.accurate {
+            _ if header.flags.has(TcpFlags::SYN) => self.control_packets.syn,
+            Some(accurate) if accurate.agreed() == Agreed::Nothing => Ecn::NotEct,
+            _ => self.control_packets.others,
+        };
+        self.outgoing.push_back(Segment { header, size, ecn });
     }
 
     /// What an ACK says of congestion in its flags; that of a SYN (`syn`) agrees on ECN (RFC 3168 §6.1.1).

@@ -153,10 +153,12 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
-                // §7.3: whether a probe goes out or not. Linux counts from the transmission of the first segment.
-                let skips = state.flight_size() > 0 && !state.params.follows_linux();
-                if self.probe.is_due(state) || skips {
+                // §7.3: whether a probe goes out or not. Where none does, Linux counts from the transmission of the first segment.
+                let goes = self.probe.is_due(state);
+                if goes || (state.flight_size() > 0 && !state.params.follows_linux()) {
                     state.restart_timer(now);
+                } else if state.flight_size() > 0 {
+                    self.time_from_head(state, now);
                 }
             }
             Wait::Reordering => {

@@ -1,7 +1,7 @@
 //! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
 
 use super::min_rtt::WindowedMin;
-use crate::tcp::rtt::{stamps_between, whole_micros};
+use crate::tcp::rtt::{stamp, stamps_between, whole_micros};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::spurious::FirstBlock;
 use crate::tcp::state::SendState;
@@ -53,6 +53,22 @@ pub(super) struct Marks {
     pub again: u32,
     /// How long segments may still be late that others have overtaken.
     pub wait: Option<Duration>,
+}
+
+/// What of an ACK reports a segment.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum By {
+    /// The number that it expects.
+    Ack,
+    /// A SACK block.
+    Block,
+}
+
+/// Whether an ACK answers an earlier transmission than this one, by the time that it echoes (RFC 8985 §6.2 step 2). Linux
+/// compares whole milliseconds, and does so only where the ACK itself acknowledges the segment (`tcp_skb_spurious_retrans`).
+fn echoes_earlier(state: &SendState, sent: Time, by: By) -> bool {
+    let Some(echo) = state.echo else { return false };
+    if state.params.follows_linux() { by == By::Ack && stamp(echo) < stamp(sent) } else { echo < sent }
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -195,7 +211,7 @@ impl Record {
                 let sent = self.sent_once(seq);
                 news.reported_sent = news.reported_sent.or(sent);
                 news.last_reported_sent = sent.or(news.last_reported_sent);
-                self.deliver(seq, fack, state, &mut news, now);
+                self.deliver(seq, fack, By::Block, state, &mut news, now);
                 seq = self.board.next_hole(seq + 1);
             }
             self.board.insert(start, end);
@@ -204,7 +220,7 @@ impl Record {
             news.acknowledges_repeat |= self.repeats.contains_key(&seq);
             if !self.board.contains(seq) {
                 news.last_acknowledged_sent = self.sent_once(seq).or(news.last_acknowledged_sent);
-                self.deliver(seq, fack, state, &mut news, now);
+                self.deliver(seq, fack, By::Ack, state, &mut news, now);
             }
         }
         if state.params.follows_linux()
@@ -236,7 +252,7 @@ impl Record {
         self.repeats.get(&self.base).map(|repeat| repeat.at).or_else(|| self.sent.front().copied())
     }
 
-    fn deliver(&mut self, seq: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
+    fn deliver(&mut self, seq: u32, fack: u32, by: By, state: &SendState, news: &mut News, now: Time) {
         let Some(&first) = self.sent.get((seq - self.base) as usize) else { return };
         news.delivered += 1;
         let repeat = self.repeats.remove(&seq);
@@ -253,8 +269,7 @@ impl Record {
             }
         } else {
             // §6.2 step 2: it may be the ACK of the transmission before.
-            let echoes_earlier = state.echo.is_some_and(|echo| echo < sent);
-            if rtt < self.min_rtt.least() || (echoes_earlier && !state.params.follows_linux()) {
+            if rtt < self.min_rtt.least() || echoes_earlier(state, sent, by) {
                 return;
             }
         }
@@ -392,9 +407,24 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Profile, TcpSpec};
 
     fn at(micros: u64) -> Time {
         Time::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn an_ack_that_echoes_an_earlier_time_answers_an_earlier_transmission_and_a_block_only_by_the_rfc() {
+        let earlier = |profile, echo| {
+            let mut state =
+                SendState::new(TcpSpec::default().resolve(profile).unwrap().into(), Duration::ZERO);
+            state.echo = Some(at(echo));
+            [By::Ack, By::Block].map(|by| echoes_earlier(&state, at(5_800), by))
+        };
+        assert_eq!(earlier(Profile::Linux6, 4_999), [true, false]);
+        assert_eq!(earlier(Profile::Linux6, 5_200), [false, false], "the same millisecond");
+        assert_eq!(earlier(Profile::Rfc, 5_200), [true, true]);
+        assert_eq!(earlier(Profile::Rfc, 5_800), [false, false]);
     }
 
     #[test]
