@@ -10,6 +10,7 @@ mod min_rtt;
 mod probe;
 mod record;
 mod undo;
+mod unlisted;
 mod window;
 
 use crate::params::{Reduction, SpuriousDetection};
@@ -56,8 +57,10 @@ pub(crate) struct Rack {
     waits_for: Wait,
     prr: Prr,
     undo: Box<Undo>,
-    /// F-RTO: what goes out on this ACK is new data.
+    /// What goes out on this ACK is new data: F-RTO, or an ACK of an original while what was sent again is under way.
     new_first: bool,
+    /// The latest transmission known to be delivered may be another one since losses were looked for (`rack.advanced`).
+    advanced: bool,
     /// Segments in flight before the ACK at hand.
     before: u32,
     /// The retransmission timer runs from now on for the segment that goes out next.
@@ -303,14 +306,18 @@ impl Rack {
         state.window.leaving.end();
         state.acknowledge_in_buffer(header);
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
-        let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
+        let undoes = self.undoes(state);
+        let undone = undoes && self.undo_if_needless(state, news, advances, now);
+        let only_late = undoes && !undone && self.is_only_late(state, advances);
+        self.new_first |= only_late;
         let mut exits = false;
         if self.phase != Phase::Open && state.una >= state.recovery_point {
             exits = self.phase == Phase::Recovery;
             self.exit(state, now);
         }
-        let looks = news.advances_rack || undone;
-        let marks = if looks { self.detect(state, now) } else { Marks::default() };
+        self.advanced |= news.advances_rack;
+        let looks = self.advanced || (undone && !state.params.follows_linux());
+        let marks = if looks && !only_late { self.detect(state, now) } else { Marks::default() };
         let rtt = news.rtt(advances, state.echo, now);
         self.note_found(state, marks.count, rtt);
         let finds_loss = match self.phase {
@@ -415,11 +422,22 @@ impl Rack {
             _ => return false,
         };
         if !keeps_marks {
-            self.record.unmark(state.una);
+            self.record.unmark(state.una, state.params.follows_linux());
         }
         self.phase = Phase::Open;
         self.undo.revert(state, now);
         true
+    }
+
+    /// Whether an ACK in a recovery answers an original while what was sent again is under way. Linux then looks for no losses and
+    /// sends nothing again (`tcp_try_undo_partial`).
+    fn is_only_late(&self, state: &SendState, advances: bool) -> bool {
+        state.params.follows_linux()
+            && self.phase == Phase::Recovery
+            && advances
+            && state.una < state.recovery_point
+            && self.undo.answers_original(state)
+            && self.record.under_way() > 0
     }
 
     /// The window of an ACK in a recovery.
@@ -453,6 +471,7 @@ impl Rack {
         let reported = self.record.reported() >= state.params.dupack_threshold;
         let eager = self.phase != Phase::Open || reported;
         let lateness = self.window.length(eager, self.record.min_rtt(), state.rtt.srtt());
+        self.advanced = false;
         let marks = self.record.mark_overtaken(state.snd_max, lateness, now);
         if let Some(seq) = marks.first {
             state.record(TcpFactKind::RackMark, seq, now);
