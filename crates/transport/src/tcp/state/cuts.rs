@@ -205,7 +205,12 @@ impl SendState {
     /// earlier timeout, though not one in a recovery (`tcp_enter_loss`).
     pub fn is_first_timeout(&self) -> bool {
         let repairs = self.una < self.recovery_point && self.last_reduction != LastReduction::Timeout;
-        self.timed_out != Some(self.una) && !(self.params.follows_linux() && repairs)
+        !self.times_out_again() && !(self.params.follows_linux() && repairs)
+    }
+
+    /// Whether the retransmission timer has gone off before for the first outstanding segment.
+    pub fn times_out_again(&self) -> bool {
+        self.timed_out == Some(self.una)
     }
 
     /// The age of the oldest segment reports its loss, with `in_use` segments in use (Vegas).

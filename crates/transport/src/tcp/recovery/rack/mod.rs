@@ -113,11 +113,11 @@ impl LossRecovery for Rack {
         self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
         self.note_found(state, 0, None);
         // A timeout in a recovery is one more cut of the same episode.
-        let repeated = state.rtt.backoff() > 1;
+        let by_linux = state.params.follows_linux();
+        // A measurement of what blocks report ends the backoff, but not Linux's count of timeouts (`icsk_retransmits`).
+        let repeated = if by_linux { state.times_out_again() } else { state.rtt.backoff() > 1 };
         let is_over = state.una >= state.recovery_point;
-        let reduces = state.params.follows_linux() && state.is_first_timeout();
-        if self.phase == Phase::Open || is_over || reduces {
-            let by_linux = state.params.follows_linux();
+        if self.phase == Phase::Open || is_over || (by_linux && state.is_first_timeout()) {
             let under_way = if by_linux { self.record.under_way() } else { before };
             self.undo.begin(state, under_way + self.probe.repeats_under_way());
         }
