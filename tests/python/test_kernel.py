@@ -13,7 +13,8 @@ import roamlab as rl
 from conftest import ROOT
 from roamlab.against import comparison, fates, phases, qdiscs, recordings
 from roamlab.against.arrivals import PATTERNS
-from roamlab.against.cases import CONTROLS, cases
+from roamlab.against.cases import cases
+from roamlab.against.families import FAMILIES
 from roamlab.against.measures import Difference, Measures, difference
 from roamlab.kernel import build, cache
 from roamlab.records.manifest import build_of, kernels_of
@@ -87,10 +88,11 @@ def test_what_a_build_lacks_is_named_with_the_command(monkeypatch: pytest.Monkey
         build.source_of("0.0")
 
 
-def test_recordings_read_back_as_they_were_written(tmp_path: Path) -> None:
-    found = recordings.read()
-    assert {case.control for case, _ in found.runs} == set(CONTROLS)
-    assert len(found.runs) >= 60
+@pytest.mark.parametrize("family", FAMILIES)
+def test_recordings_read_back_as_they_were_written(family: str, tmp_path: Path) -> None:
+    found = recordings.read(recordings.FILES[family])
+    assert {case.control for case, _ in found.runs} == set(FAMILIES[family].controls)
+    assert len(found.runs) == FAMILIES[family].recorded * len(FAMILIES[family].controls)
     recordings.write(found, tmp_path / "again.gz")
     assert recordings.read(tmp_path / "again.gz") == found
 

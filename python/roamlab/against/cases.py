@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONTROLS = ("reno", "cubic", "bbr")
-"""Congestion controls that both have."""
+"""Congestion controls of these scenarios."""
 
 KINDS = ("plain", "drop", "buffer", "loss", "two-flows")
 """What happens on the link: nothing; a gap in which everything is lost; one in which everything is held; random loss; a
@@ -66,6 +66,11 @@ class Case(ABC):
         """Whether nothing in our model was changed by looking at it."""
         return True
 
+    @property
+    def ecn(self) -> bool:
+        """Whether the flows ask for ECN."""
+        return False
+
     def scenario(self, *, kernel: bool, phases: Sequence[Phases] = (), later_us: int = 0) -> dict[str, Any]:
         """The tables of the scenario, over the kernel or over our model.
 
@@ -76,6 +81,8 @@ class Case(ABC):
         else:
             transport = {"kind": "tcp", "variant": _VARIANTS[self.control], "segment": "1448 B"}
             transport |= {"window": "2885 pkt", "timestamps": True, "receive_autotuning": True}
+        if self.ecn:
+            transport["ecn"] = True
         flows: list[dict[str, Any]] = [
             {
                 "name": f"f{number}",
@@ -126,8 +133,12 @@ class OneLink(Case):
         """Two links."""
         return {"links": [{**ACCESS, "between": ["a", "x"]}, self._link()]}
 
+    def queue(self) -> dict[str, Any]:
+        """The queue of the bottleneck."""
+        return {"kind": "droptail", "limit": f"{self.queue_pkts} pkt"}
+
     def _link(self) -> dict[str, Any]:
-        queue = {"kind": "droptail", "limit": f"{self.queue_pkts} pkt"}
+        queue = self.queue()
         link: dict[str, Any] = {"between": ["x", "b"], "rate": f"{self.rate_mbps} Mbit/s"}
         link |= {"delay": f"{self.delay_ms} ms", "queue": queue, "reverse_queue": dict(queue)}
         at = SECONDS * 500
@@ -148,7 +159,7 @@ ACCESS = {"rate": "10 Gbit/s", "delay": "1 us"}
 """A fast link. Without it a segment would often reach the bottleneck at the very instant at which another one leaves that,
 since ACKs give the time of both. Which of the two is first decides on losses."""
 
-_VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr"}
+_VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "vegas": "vegas"}
 
 
 def cases(count: int, control: str, seed: int = 1) -> list[OneLink]:

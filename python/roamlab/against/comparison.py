@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from roamlab.against.cases import CONTROLS, Case
+from roamlab.against.cases import Case
 from roamlab.against.measures import GOODPUT_SHARE, UNKNOWN, Difference, Measures, difference
 from roamlab.against.recordings import Recordings, made
 
@@ -67,7 +67,7 @@ def summarise(compared: list[tuple[Case, Difference]]) -> list[Summary]:
     """A summary for each congestion control."""
     return [
         _summary(control, [(case, found) for case, found in compared if case.control == control])
-        for control in CONTROLS
+        for control in dict.fromkeys(case.control for case, _ in compared)
     ]
 
 
