@@ -156,6 +156,7 @@ impl TcpSender {
             let marked = marked.unwrap_or(0);
             state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
         }
+        state.end_echo_reduction(header.ack);
         if echoes {
             state.ecn_echo(header.ack, now);
         }

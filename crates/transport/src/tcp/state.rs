@@ -6,6 +6,7 @@ use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
+use crate::tcp::recovery::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
@@ -99,6 +100,8 @@ pub(crate) struct SendState {
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
     pub cwr: bool,
+    /// An echo of congestion reduces the window in proportion (Linux `TCP_CA_CWR`).
+    pub echo_reduction: Option<Prr>,
     /// The ACK at hand echoes congestion.
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
@@ -172,6 +175,7 @@ impl SendState {
             gives_up: false,
             echo: None,
             cwr: false,
+            echo_reduction: None,
             ece: false,
             ecn_backoff: false,
             fin: None,

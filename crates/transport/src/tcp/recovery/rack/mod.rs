@@ -124,6 +124,7 @@ impl LossRecovery for Rack {
         self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
         self.new_first = false;
         state.timeout(now);
+        state.echo_reduction = None;
         // As in Linux the first segment goes out whatever is in flight.
         (state.nxt, state.retransmit) = (state.snd_max, Some(state.una));
         state.recovery_timer.stop();
@@ -183,6 +184,8 @@ impl LossRecovery for Rack {
         }
         if self.phase == Phase::Recovery {
             self.prr.sent();
+        } else if let Some(prr) = &mut state.echo_reduction {
+            prr.sent();
         }
         if is_new {
             state.continue_burst(now);
@@ -254,7 +257,10 @@ impl LossRecovery for Rack {
 
     fn allows_fast_path(&self, state: &SendState) -> bool {
         // RACK's own work on an ACK in order is in `on_fast_ack`.
-        self.phase == Phase::Open && !self.probe.is_on() && self.record.is_plain(state.una)
+        self.phase == Phase::Open
+            && state.echo_reduction.is_none()
+            && !self.probe.is_on()
+            && self.record.is_plain(state.una)
     }
 
     #[inline(always)]
@@ -329,6 +335,10 @@ impl Rack {
             self.begin(state, news.delivered, now);
         } else if self.phase == Phase::Recovery {
             self.reduce(state, news.delivered, advances && marks.count == 0);
+        } else if let Some(mut prr) = state.echo_reduction.filter(|_| self.phase == Phase::Open) {
+            let in_flight = self.record.in_flight(state);
+            prr.reduce(state, news.delivered, in_flight, advances && marks.count == 0);
+            state.echo_reduction = Some(prr);
         } else if advances && (!exits || state.params.follows_linux()) {
             state.grow(now);
         }
@@ -375,7 +385,9 @@ impl Rack {
             state.retransmit = self.record.next_lost(state.una);
             return;
         }
-        self.prr = Prr::begin(state, before, self.record.reported(), delivered);
+        // What an echo has begun goes on (`tcp_enter_recovery`).
+        let goes_on = state.echo_reduction.take();
+        self.prr = goes_on.unwrap_or_else(|| Prr::begin(state, before, self.record.reported(), delivered));
         self.reduce(state, delivered, false);
         if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
