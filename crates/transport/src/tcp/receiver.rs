@@ -83,6 +83,9 @@ pub struct TcpReceiver {
     control_packets: ControlPackets,
     /// The last segment was marked.
     held_mark: bool,
+    /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
+    seen_ect: bool,
+    asks_two: bool,
     /// Most SACK blocks of an ACK.
     sack_blocks: u8,
     repeated: Option<u32>,
@@ -119,6 +122,8 @@ impl TcpReceiver {
             reports_marks: params.congestion_control.needs_ecn(),
             control_packets: ControlPackets::of(&params),
             held_mark: false,
+            seen_ect: false,
+            asks_two: false,
             repeated: None,
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
@@ -324,21 +329,29 @@ impl TcpReceiver {
                 Agreed::Classic => {}
             }
         }
+        let syn = header.flags.has(TcpFlags::SYN);
+        let tells_cwr = header.flags.has(TcpFlags::CWR) && !syn;
+        // A window that was cut may be one segment: its ACK goes at once (`tcp_ecn_accept_cwr`).
+        let at_once = tells_cwr && header.payload > 0 && self.params.follows_linux();
         if self.reports_marks {
-            if header.flags.has(TcpFlags::SYN) {
+            if syn {
                 return false; // RFC 8257 §3.6: the mark of a SYN is ignored
             }
-            return self.report_mark(ecn == Ecn::Ce, now);
+            return self.report_mark(ecn == Ecn::Ce, now) || at_once;
         }
-        if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
+        if tells_cwr {
             self.echoes = false;
         }
         let held = self.delayed.runs() && self.held_mark;
         self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
         // RFC 3168 §6.1.5: the mark of a segment outside the window is ignored.
         let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
+        let begins = ecn == Ecn::Ce && !is_old && !self.echoes;
+        let sent_again = ecn == Ecn::NotEct && self.seen_ect && !is_old;
+        self.asks_two = begins || sent_again;
+        self.seen_ect |= ecn != Ecn::NotEct && !is_old;
         self.echoes |= held || (ecn == Ecn::Ce && !is_old);
-        false
+        at_once
     }
 
     /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
