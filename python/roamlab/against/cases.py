@@ -115,18 +115,22 @@ class OneLink(Case):
 
     @property
     def slowest_mbps(self) -> int:
+        """The rate of the link."""
         return self.rate_mbps
 
     @property
     def starts_ms(self) -> list[int]:
+        """When each flow starts."""
         return [0, self.second_start_ms] if self.kind == "two-flows" else [0]
 
     @property
     def ends(self) -> list[str]:
+        """Both are fixed."""
         return ["a", "b"]
 
     @property
     def is_held_out(self) -> bool:
+        """Whether its number is one of the later ones."""
         return self.number >= HELD_OUT
 
     def network(self) -> dict[str, Any]:

@@ -30,10 +30,12 @@ class Combination(OneLink):
 
     @property
     def ecn(self) -> bool:
+        """Flows ask for ECN if the queue marks."""
         return self.marks_above_pkts is not None
 
     @property
     def is_held_out(self) -> bool:
+        """No change of our model followed from these."""
         return True
 
     def queue(self) -> dict[str, Any]:

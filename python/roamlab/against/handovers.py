@@ -35,14 +35,17 @@ class Handover(Case):
 
     @property
     def slowest_mbps(self) -> int:
+        """The rate of the slower cell."""
         return min(self.rates_mbps)
 
     @property
     def starts_ms(self) -> list[int]:
+        """One flow, from the start."""
         return [0]
 
     @property
     def ends(self) -> list[str]:
+        """The host is one of them."""
         return ["mh", "server"] if self.uploads else ["server", "mh"]
 
     def network(self) -> dict[str, Any]:

@@ -371,7 +371,7 @@ impl Rack {
 
     /// A recovery begins with an ACK that reports `delivered` segments.
     fn begin(&mut self, state: &mut SendState, delivered: u32, now: Time) {
-        let before = state.window.cwnd();
+        let (before, point) = (state.window.cwnd(), state.recovery_point);
         self.forget_repeats();
         self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
         state.fast_retransmit(now);
@@ -387,6 +387,9 @@ impl Rack {
         }
         // What an echo has begun goes on (`tcp_enter_recovery`).
         let goes_on = state.echo_reduction.take();
+        if goes_on.is_some() {
+            state.recovery_point = point;
+        }
         self.prr = goes_on.unwrap_or_else(|| Prr::begin(state, before, self.record.reported(), delivered));
         self.reduce(state, delivered, false);
         if state.params.reduction == Reduction::Immediate {
