@@ -1,7 +1,7 @@
 """Random handovers that a kernel and our model both run: a host moves once from one cell to another.
 
-The two cells have other rates and other distances from the gateway, so the new path may be shorter or longer. During the
-gap packets wait at a base station or are lost, as the protocol does it, and what the host sends waits in the host.
+The two cells have other rates and other distances from the gateway, so the new path may be shorter or longer. During
+the gap packets wait at a base station or are lost, as the protocol does it. What the host sends waits in the host.
 """
 
 from __future__ import annotations
