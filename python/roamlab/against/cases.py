@@ -160,8 +160,8 @@ class OneLink(Case):
 
 
 ACCESS = {"rate": "10 Gbit/s", "delay": "1 us"}
-"""A fast link. Without it a segment would often reach the bottleneck at the very instant at which another one leaves that,
-since ACKs give the time of both. Which of the two is first decides on losses."""
+"""A fast link. Without it a segment would often reach the bottleneck at the very instant at which another one leaves
+that, since ACKs give the time of both. Which of the two is first decides on losses."""
 
 _VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "vegas": "vegas"}
 

@@ -18,7 +18,7 @@ KINDS = {
     "dctcp": ("marks", "two-flows", "drop", "loss"),
     "vegas": ("plain", "drop", "buffer", "loss", "two-flows"),
 }
-"""What happens on the link, as in the other family, and `marks`: the queue marks instead of a drop. DCTCP always has such a queue."""
+"""What happens on the link. With `marks` the queue marks instead of a drop; DCTCP always has such a queue."""
 
 
 @dataclass(frozen=True)

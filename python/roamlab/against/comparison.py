@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from roamlab.against.cases import Case
 from roamlab.against.measures import GOODPUT_SHARE, UNKNOWN, Difference, Measures, difference
 from roamlab.against.recordings import Recordings, made
+
+if TYPE_CHECKING:
+    from roamlab.against.cases import Case
 
 LATER = 8
 """Runs that show how sensitive a scenario is. The last flow starts later in them, by eighths of the time that the

@@ -223,7 +223,7 @@ impl SendState {
     /// earlier timeout, though not one in a recovery (`tcp_enter_loss`).
     pub fn is_first_timeout(&self) -> bool {
         let repairs = self.una < self.recovery_point && self.last_reduction != LastReduction::Timeout;
-        !self.times_out_again() && !(self.params.follows_linux() && repairs)
+        !(self.times_out_again() || self.params.follows_linux() && repairs)
     }
 
     /// Whether the retransmission timer has gone off before for the first outstanding segment.
