@@ -22,13 +22,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import roamlab as rl
-from roamlab.against.cases import Case
+from roamlab.against.cases import OneLink
 from roamlab.exports import pcapng
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CASE = Case(
+CASE = OneLink(
     number=0,
     control="cubic",
     kind="two-flows",

@@ -13,7 +13,9 @@ import roamlab as rl
 from conftest import ROOT
 from roamlab.against import comparison, fates, phases, qdiscs, recordings
 from roamlab.against.arrivals import PATTERNS
-from roamlab.against.cases import CONTROLS, cases
+from roamlab.against.cases import cases
+from roamlab.against.families import FAMILIES
+from roamlab.against.handovers import PROTOCOLS, handovers
 from roamlab.against.measures import Difference, Measures, difference
 from roamlab.kernel import build, cache
 from roamlab.records.manifest import build_of, kernels_of
@@ -87,24 +89,49 @@ def test_what_a_build_lacks_is_named_with_the_command(monkeypatch: pytest.Monkey
         build.source_of("0.0")
 
 
-def test_recordings_read_back_as_they_were_written(tmp_path: Path) -> None:
-    found = recordings.read()
-    assert {case.control for case, _ in found.runs} == set(CONTROLS)
-    assert len(found.runs) >= 60
+@pytest.mark.parametrize("family", FAMILIES)
+def test_recordings_read_back_as_they_were_written(family: str, tmp_path: Path) -> None:
+    found = recordings.read(recordings.FILES[family])
+    assert {case.control for case, _ in found.runs} == set(FAMILIES[family].controls)
+    assert len(found.runs) == FAMILIES[family].recorded * len(FAMILIES[family].controls)
     recordings.write(found, tmp_path / "again.gz")
     assert recordings.read(tmp_path / "again.gz") == found
 
 
 def test_our_model_is_as_near_to_the_recorded_kernel_as_the_page_says() -> None:
     """Every second case, so that it takes seconds; the bounds are a little below what all cases have."""
-    found = recordings.read()
-    part = recordings.Recordings(found.kernel, found.seed, found.runs[::2])
+    found = recordings.read(recordings.FILES["links"])
+    part = replace(found, runs=found.runs[::2])
     for summary in comparison.summarise(comparison.compare(part)):
-        assert summary.within >= LEAST_WITHIN[summary.control] * summary.cases, summary
+        assert summary.within >= 0.9 * summary.cases, summary
 
 
-LEAST_WITHIN = {"reno": 0.9, "cubic": 0.9, "bbr": 0.9}
-"""Shares of runs with a goodput within 2 %."""
+def test_our_model_does_in_handovers_as_the_recorded_kernel() -> None:
+    """Every second one. Both goodput and timeouts are equal in all but one of each control."""
+    found = recordings.read(recordings.FILES["handovers"])
+    part = replace(found, runs=found.runs[::2])
+    for summary in comparison.summarise(comparison.compare(part)):
+        assert summary.equal >= summary.cases - 1, summary
+
+
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_our_model_answers_marks_as_the_recorded_kernel(control: str) -> None:
+    found = recordings.read(recordings.FILES["combinations"])
+    marked = [row for row in found.runs if row[0].control == control and row[0].ecn]
+    assert len(marked) >= 8
+    (summary,) = comparison.summarise(comparison.compare(replace(found, runs=marked)))
+    assert summary.equal >= summary.cases - 1, summary
+
+
+def test_handovers_are_of_every_protocol_with_gaps_and_uploads() -> None:
+    drawn = handovers(60, "cubic")
+    assert {case.kind for case in drawn} == set(PROTOCOLS)
+    assert min(case.gap_ms for case in drawn) == 20
+    assert max(case.gap_ms for case in drawn) == 900
+    assert 5 < sum(case.uploads for case in drawn) < 20
+    for case in drawn[:4]:
+        run = rl.run(rl.Scenario.from_dict(case.scenario(kernel=False), name="c"), 1)
+        assert run.handovers["visit"].max() == 1
 
 
 def test_a_difference_is_put_down_to_the_first_event_that_differs() -> None:
@@ -181,12 +208,13 @@ def test_a_kernel_s_counters_are_a_table() -> None:
 
 @needs_kernel
 def test_the_kernel_does_what_is_recorded_of_it() -> None:
-    found = recordings.read()
     built = cache.built(recordings.VERSION)
-    if built is None or built.name != found.kernel:
-        pytest.skip(f"another kernel is built, not {found.kernel}")
-    for case, measures in found.runs[::60]:
-        assert recordings.recorded(case) == measures
+    for file in recordings.FILES.values():
+        found = recordings.read(file)
+        if built is None or built.name != found.kernel:
+            pytest.skip(f"another kernel is built, not {found.kernel}")
+        for case, measures in found.runs[::60]:
+            assert recordings.recorded(case) == measures
 
 
 @needs_kernel

@@ -1,6 +1,7 @@
 //! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::params::{AckRule, Handshake, TcpParams};
+use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::quick_acks::QuickAcks;
 use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
@@ -78,8 +79,13 @@ pub struct TcpReceiver {
     echoes: bool,
     /// Each change of the marks is reported.
     reports_marks: bool,
+    /// The ECN field of ACKs.
+    control_packets: ControlPackets,
     /// The last segment was marked.
     held_mark: bool,
+    /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
+    seen_ect: bool,
+    asks_two: bool,
     /// Most SACK blocks of an ACK.
     sack_blocks: u8,
     repeated: Option<u32>,
@@ -114,7 +120,10 @@ impl TcpReceiver {
             fin: None,
             echoes: false,
             reports_marks: params.congestion_control.needs_ecn(),
+            control_packets: ControlPackets::of(&params),
             held_mark: false,
+            seen_ect: false,
+            asks_two: false,
             repeated: None,
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
@@ -320,18 +329,29 @@ impl TcpReceiver {
                 Agreed::Classic => {}
             }
         }
+        let syn = header.flags.has(TcpFlags::SYN);
+        let tells_cwr = header.flags.has(TcpFlags::CWR) && !syn;
+        // A window that was cut may be one segment: its ACK goes at once (`tcp_ecn_accept_cwr`).
+        let at_once = tells_cwr && header.payload > 0 && self.params.follows_linux();
         if self.reports_marks {
-            return self.report_mark(ecn == Ecn::Ce, now);
+            if syn {
+                return false; // RFC 8257 §3.6: the mark of a SYN is ignored
+            }
+            return self.report_mark(ecn == Ecn::Ce, now) || at_once;
         }
-        if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
+        if tells_cwr {
             self.echoes = false;
         }
         let held = self.delayed.runs() && self.held_mark;
         self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
         // RFC 3168 §6.1.5: the mark of a segment outside the window is ignored.
         let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
+        let begins = ecn == Ecn::Ce && !is_old && !self.echoes;
+        let sent_again = ecn == Ecn::NotEct && self.seen_ect && !is_old;
+        self.asks_two = begins || sent_again;
+        self.seen_ect |= ecn != Ecn::NotEct && !is_old;
         self.echoes |= held || (ecn == Ecn::Ce && !is_old);
-        false
+        at_once
     }
 
     /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
@@ -470,7 +490,12 @@ impl TcpReceiver {
             ..TcpHeader::default()
         };
         let size = Bytes(self.params.ack_size.0 + option);
-        self.outgoing.push_back(Segment { header, size, ecn: Ecn::NotEct });
+        let ecn = match &self.accurate {
+            _ if header.flags.has(TcpFlags::SYN) => self.control_packets.syn,
+            Some(accurate) if accurate.agreed() == Agreed::Nothing => Ecn::NotEct,
+            _ => self.control_packets.others,
+        };
+        self.outgoing.push_back(Segment { header, size, ecn });
     }
 
     /// What an ACK says of congestion in its flags; that of a SYN (`syn`) agrees on ECN (RFC 3168 §6.1.1).

@@ -156,6 +156,7 @@ impl TcpSender {
             let marked = marked.unwrap_or(0);
             state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
         }
+        state.end_echo_reduction(header.ack);
         if echoes {
             state.ecn_echo(header.ack, now);
         }
@@ -305,10 +306,9 @@ impl TcpSender {
             header.accecn = accurate.first_option();
         }
         let size = Bytes(size.0 + header.accecn.padded_size());
-        // RFC 3168 §6.1.1, §6.1.5: no SYN and no retransmission is ECN-capable.
         let capable =
             ecn && header.payload > 0 && !offers && (!retransmission || params.ns2_ecn_on_retransmissions());
-        let ecn = if capable { self.state.codepoint() } else { Ecn::NotEct };
+        let ecn = if capable { self.state.codepoint() } else { self.state.codepoint_of_others(syn) };
         Some(Segment { header, size, ecn })
     }
 
@@ -334,7 +334,7 @@ impl TcpSender {
         let bare = self.bare_header(now);
         let header = TcpHeader { seq: self.state.nxt, flags: bare.flags.with_ace(ace), accecn, ..bare };
         let size = Bytes(self.bare_size().0 + accecn.padded_size());
-        Some(Segment { header, size, ecn: Ecn::NotEct })
+        Some(Segment { header, size, ecn: self.state.codepoint_of_others(false) })
     }
 
     /// When the sender has to be woken.
@@ -391,7 +391,7 @@ impl TcpSender {
         // answers what it cannot accept with an ACK all the same (RFC 9293 §3.10.7.4).
         let seq = if probe { self.state.una.saturating_sub(1) } else { self.state.nxt };
         let header = TcpHeader { seq, ..self.bare_header(now) };
-        Some(Segment { header, size: self.bare_size(), ecn: Ecn::NotEct })
+        Some(Segment { header, size: self.bare_size(), ecn: self.state.codepoint_of_others(false) })
     }
 
     fn bare_header(&self, now: Time) -> TcpHeader {

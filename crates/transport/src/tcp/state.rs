@@ -3,8 +3,10 @@
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{CongestionControl, Pacer, Window};
+use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
+use crate::tcp::recovery::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
@@ -98,6 +100,8 @@ pub(crate) struct SendState {
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
     pub cwr: bool,
+    /// An echo of congestion reduces the window in proportion (Linux `TCP_CA_CWR`).
+    pub echo_reduction: Option<Prr>,
     /// The ACK at hand echoes congestion.
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
@@ -118,6 +122,8 @@ pub(crate) struct SendState {
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,
+    /// The ECN field of what is not new data.
+    pub control_packets: ControlPackets,
     /// What accurate ECN knows, if it is offered.
     pub accurate: Option<Box<Accurate>>,
     /// A record of each segment outstanding, if the congestion control asks for it.
@@ -139,6 +145,7 @@ impl SendState {
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
         let window = Window::new(cwnd, &params);
         let mut control = CongestionControl::new(&params.congestion_control);
+        let control_packets = ControlPackets::of(&params);
         let buffers = params.send_autotuning && params.tso_deferral;
         let windows = control.algorithm().windows_in_buffer();
         SendState {
@@ -168,6 +175,7 @@ impl SendState {
             gives_up: false,
             echo: None,
             cwr: false,
+            echo_reduction: None,
             ece: false,
             ecn_backoff: false,
             fin: None,
@@ -178,7 +186,8 @@ impl SendState {
             probes_tail: false,
             control,
             delivered: None,
-            accurate: params.accecn.then(|| Box::new(Accurate::default())),
+            control_packets,
+            accurate: params.accecn.then(|| Box::new(Accurate::new(control_packets.syn))),
             lost: 0,
             pacing: Pacer::of(params.tso_deferral),
             spurious: SpuriousWatch::default(),

@@ -593,6 +593,7 @@ impl CongestionControlSpec {
             CongestionControlSpec::Cubic(params) => params.as_linux = true,
             CongestionControlSpec::Reno(params) => params.as_linux = true,
             CongestionControlSpec::Bbr(params) => params.as_linux = true,
+            CongestionControlSpec::Dctcp(params) => params.as_linux = true,
             _ => {}
         }
         self

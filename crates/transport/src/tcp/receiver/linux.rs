@@ -39,6 +39,7 @@ impl TcpReceiver {
             widens,
             keeps_window,
             is_half_full,
+            asks_two: self.asks_two,
             gap,
             closes_gap: fills_gap && !gap,
             expected: self.received.base(),
