@@ -276,6 +276,46 @@ def test_segments_follow_each_other_byte_by_byte() -> None:
     assert [packet.data[33] for packet in packets[:2]] == [2, 0x12], "SYN; SYN and ACK"
 
 
+def option_kinds(data: bytes) -> list[int]:
+    """The kinds of the options of a TCP segment without a tunnel, but for padding (RFC 9293 §3.1)."""
+    rest, kinds = data[40 : 20 + (data[32] >> 4) * 4], []
+    while rest:
+        if rest[0] != 1:
+            kinds.append(rest[0])
+        rest = rest[1 if rest[0] == 1 else rest[1] :]
+    return kinds
+
+
+@pytest.mark.parametrize(
+    ("used", "kinds"),
+    [
+        ("window_scaling = false", [2, 4]),
+        ("window_scaling = true", [2, 4, 3]),
+        ("window_scaling = true, timestamps = true", [2, 3, 4, 8]),
+        ("window_scaling = false, sack_blocks = 0, dsack = false, recovery = 'newreno'", [2]),
+    ],
+)
+def test_a_syn_offers_what_is_used_and_its_window_is_not_scaled(used: str, kinds: list[int]) -> None:
+    """RFC 9293 §3.7.1, RFC 2018 §2, RFC 7323 §2.2 and §3.2: MSS 2, SACK permitted 4, window scale 3, timestamps 8."""
+    text = PLAIN.replace(
+        'variant = "newreno", window = "20 pkt"', f'variant = "sack", window = "700 pkt", {used}'
+    )
+    text = text.replace(
+        'delay = "10 ms"', 'delay = "10 ms"\nqueue = { kind = "droptail", limit = "1000 pkt" }'
+    )
+    text = text.replace('segment = "1000 B"', 'segment = "1000 B", initial_window = "200 pkt"')
+    text = text.replace('"10 Mbit/s"', '"100 Mbit/s"')
+    results = rl.run(rl.Scenario(text, "syn.toml"))
+    packets = read(pcapng.write(results, [], ["a->b", "b->a"])[0])[2]
+    syns = [packet for packet in packets if packet.data[33] & 2]
+    assert [packet.data[33] for packet in syns] == [2, 0x12]
+    assert [option_kinds(packet.data) for packet in syns] == [kinds, kinds]
+    assert struct.unpack_from(">H", syns[1].data, 34) == (65_000,)
+    first_ack = next(packet for packet in packets if packet.interface == 1 and packet not in syns)
+    flight = [packet for packet in packets if packet.interface == 0 and packet.time_ns < first_ack.time_ns]
+    assert sum(packet.length > 1000 for packet in flight) == 65
+
+
 def test_sack_blocks_name_what_came_and_marks_are_shown(moved: Results) -> None:
     _, _, packets = read(pcapng.write(moved, ["mh"], [])[0])
     begin, marked, blocks_seen = set(), set(), 0
