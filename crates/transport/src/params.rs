@@ -212,7 +212,7 @@ macro_rules! tcp_knobs {
             ack_size: Bytes,
             /// How the connection begins (ns-2 `syn_` and `delay_growth_`).
             handshake: Handshake,
-            /// Initial window (ns-2 `windowInit_`; RFC 6928 §2). One segment if the SYN was lost.
+            /// Initial window (ns-2 `windowInit_`; RFC 6928 §2). One segment if the SYN was sent three times.
             initial_window: Packets,
             /// Initial ssthresh (ns-2: `window_`; RFC 5681: arbitrarily high).
             initial_ssthresh: Packets,

@@ -41,6 +41,8 @@ rules! {
     ns2_idle_is_timeout;
     /// When the application has stopped, the last segment sent is not sent again.
     ns2_forgets_last;
+    /// The timeout of a SYN is one of data: it cuts ssthresh, and the initial window if `bugfix_ss_` is on.
+    ns2_syn_is_a_segment;
     /// Without a SYN, segment 0 offers ECN, and the first ACK of new data agrees.
     ns2_offers_ecn_on_data;
     /// Retransmissions are ECN-capable (against RFC 3168 §6.1.5).

@@ -372,12 +372,17 @@ impl TcpReceiver {
 
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
+        self.advertised_by(self.shift)
+    }
+
+    /// The same with a shift of so many bits in the field.
+    fn advertised_by(&self, shift: Option<u8>) -> u32 {
         let free = self.buffer().saturating_sub(self.unread);
         let (segment, expected) = (self.params.segment.0, self.received.base());
-        let shift = self.shift.unwrap_or(0);
         let bytes = u64::from(free) * segment;
-        let bytes = self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift));
-        let Some(shift) = self.shift else { return (bytes / segment) as u32 };
+        let bytes =
+            self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift.unwrap_or(0)));
+        let Some(shift) = shift else { return (bytes / segment) as u32 };
         let bytes = bytes.min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it; Linux rounds up (`__tcp_select_window`).
         let bytes = if self.params.follows_linux() { bytes.next_multiple_of(1 << shift) } else { bytes };
@@ -389,9 +394,9 @@ impl TcpReceiver {
         &self.params
     }
 
-    /// The window scale that it advertises with; 0: none.
-    pub fn window_shift(&self) -> u32 {
-        u32::from(self.shift.unwrap_or(0))
+    /// The window scale that its SYN offers (RFC 7323 §2.2), if it offers one.
+    pub fn window_shift(&self) -> Option<u8> {
+        self.shift.filter(|_| self.params.window_scaling)
     }
 
     /// The next ACK to send; call until `None`.
@@ -463,8 +468,9 @@ impl TcpReceiver {
         option += stamps;
         let syn_due = std::mem::take(&mut self.syn_due);
         let three_way = self.params.handshake == Handshake::ThreeWay;
-        option += if syn_due && three_way { self.params.syn_options() } else { 0 };
-        let syn = if syn_due && three_way { TcpFlags::SYN } else { TcpFlags::default() };
+        let is_syn_ack = syn_due && three_way;
+        option += if is_syn_ack { self.params.syn_options() } else { 0 };
+        let syn = if is_syn_ack { TcpFlags::SYN } else { TcpFlags::default() };
         let mut flags = TcpFlags::ACK.with(syn).with(self.echo(syn_due));
         let accecn = match &mut self.accurate {
             Some(accurate) if syn_due => accurate.on_syn_ack(),
@@ -475,8 +481,10 @@ impl TcpReceiver {
         if self.closed() && three_way {
             flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
         }
-        self.last_window = self.advertised();
-        let (expected, shift) = (self.received.base(), self.shift.unwrap_or(0));
+        // RFC 7323 §2.2: the window of a SYN is never scaled.
+        let shift = if is_syn_ack { self.shift.map(|_| 0) } else { self.shift };
+        self.last_window = self.advertised_by(shift);
+        let (expected, shift) = (self.received.base(), shift.unwrap_or(0));
         if let Some(tuning) = &mut self.autotuning {
             tuning.advertised(expected, shift);
         }

@@ -485,6 +485,11 @@ impl SendState {
         self.persist.start_by(self.params.wheel(), now, interval);
     }
 
+    /// Whether all that was sent is a SYN. To ns-2 that is a segment like any other.
+    pub fn awaits_syn_ack(&self) -> bool {
+        self.una == 0 && self.params.has_syn() && !self.params.ns2_syn_is_a_segment()
+    }
+
     /// Whether an ACK answers a SYN that is a segment.
     pub fn answers_syn(&self, ack: u32) -> bool {
         ack == 1 && self.params.ns2_segment_0_is_syn()

@@ -108,26 +108,38 @@ impl SendState {
         if std::mem::take(&mut self.gives_up) {
             return self.go_back(now);
         }
+        if self.awaits_syn_ack() {
+            return self.syn_timeout(now);
+        }
         self.watch(true, now);
         let reduced_by_echo =
             self.last_reduction == LastReduction::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
         let already_reduced = self.params.ns2_echo_keeps_ssthresh() && reduced_by_echo;
-        // RFC 5681 §3.1: after the loss of a SYN. In Linux after that of two (`tcp_init_transfer`), and what a lost SYN reduces is
-        // forgotten with the connection (`tcp_init_metrics`).
-        let of_linux = self.una == 0 && self.params.has_syn() && self.params.follows_linux();
-        if self.una == 0 && self.params.lost_first_reduces() && !(of_linux && self.timeouts == 0) {
+        if self.una == 0 && self.params.lost_first_reduces() {
             self.initial_window = 1.0;
         }
         let idle = self.flight_size() == 0;
         self.timeouts += u32::from(!idle);
-        if !of_linux {
-            self.reduce(Loss::Timeout, already_reduced, 0.0, now);
-        }
+        self.reduce(Loss::Timeout, already_reduced, 0.0, now);
         self.timed_out = Some(self.una);
         self.rtt.back_off();
         self.go_back(now);
         let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
         self.record(kind, self.una, now);
+    }
+
+    /// No answer to the SYN has arrived: it is sent again. No data was lost, so ssthresh stays, and the first loss of data is found
+    /// as usual (Linux: `tcp_init_metrics`). The second one leaves an initial window of one segment (RFC 6928 §2; `tcp_init_transfer`).
+    fn syn_timeout(&mut self, now: Time) {
+        if self.timeouts > 0 {
+            self.initial_window = 1.0;
+        }
+        self.timeouts += 1;
+        self.rtt.back_off();
+        self.restart_timer(now);
+        self.nxt = self.una;
+        self.renew_quota();
+        self.record(TcpFactKind::Timeout, self.una, now);
     }
 
     /// What is outstanding is to be sent again, from the first segment on.
