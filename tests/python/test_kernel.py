@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import lzma
 import os
 import re
 import signal
@@ -10,6 +13,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,8 +24,12 @@ from roamlab.against import comparison, fates, phases, qdiscs, recordings
 from roamlab.against.arrivals import PATTERNS
 from roamlab.against.cases import CONTROLS, cases
 from roamlab.against.measures import Difference, Measures, difference
+from roamlab.base.errors import BadInput
 from roamlab.kernel import build, cache
 from roamlab.records.manifest import build_of, kernels_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 needs_kernel = pytest.mark.skipif(
     cache.built(recordings.VERSION) is None, reason="no kernel: `roamlab kernel build` builds one"
@@ -383,3 +391,29 @@ def test_many_flows_with_a_setting_run() -> None:
     tables["flows"] = [{**first, "name": f"f{number}", "transport": transport} for number in range(95)]
     run = rl.run(rl.Scenario.from_dict(tables, name="case.toml"), 1)
     assert run.flows.height == 95
+
+
+@pytest.mark.parametrize("read", [recordings.read, fates.read])
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    path = tmp_path / "recorded"
+    origin = json.dumps({"kernel": "6.12", "seed": 1, "cases": {"reno": 10**9}})
+    texts = [
+        b"",
+        b"[]",
+        b"{}",
+        b"7",
+        b"\xff",
+        b"[" * 100_000,
+        origin.encode(),
+        b'{"packets": "a", "runs": [1]}',
+    ]
+    contents = [b"", b"text", *(pack(text) for text in texts for pack in (gzip.compress, lzma.compress))]
+    contents.append(gzip.compress(origin.encode() + b"\n{}")[:-9])
+    for content in contents:
+        path.write_bytes(content)
+        with pytest.raises(BadInput, match="it cannot be read"):
+            read(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(BadInput, match="not a regular file"):
+        read(path)

@@ -235,3 +235,20 @@ def test_a_link_in_the_place_of_a_run_is_not_written_through(scenario: Scenario,
     assert [(path.name, path.read_text()) for path in outside.iterdir()] == [
         ("manifest.json", "do not lose me")
     ]
+
+
+@pytest.mark.parametrize("indent", [None, 0, 1, 2, "\t"])
+def test_a_manifest_of_any_indent_is_read(written: Path, indent: int | str | None) -> None:
+    before = open_run(written).manifest
+    manifest = written / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()), indent=indent))
+    found = open_run(written).manifest
+    assert found.parameters == before.parameters
+    assert found.outline == before.outline
+
+
+def test_a_manifest_that_is_a_pipe_is_not_waited_for(written: Path) -> None:
+    (written / "manifest.json").unlink()
+    os.mkfifo(written / "manifest.json")
+    with pytest.raises(BadInput, match="not a regular file"):
+        open_run(written)

@@ -262,14 +262,14 @@ impl Drop for Running {
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a kernel that is a file of the test")]
-mod tests {
+pub mod tests {
     use super::*;
 
     /// A kernel that is a program of the shell.
-    fn fake(name: &str, program: &str) -> (Folder, Kernel) {
+    pub fn fake(program: &str) -> (impl Drop, Kernel) {
         use std::os::unix::fs::PermissionsExt;
         let place = Folder::new(&std::env::temp_dir(), STARTED.fetch_add(1, Ordering::Relaxed)).unwrap();
-        let folder = place.path.join(name);
+        let folder = place.path.join("built");
         std::fs::create_dir(&folder).unwrap();
         for file in [INITRAMFS, SHIM, LINUX] {
             std::fs::write(folder.join(file), "").unwrap();
@@ -278,28 +278,6 @@ mod tests {
         std::fs::write(folder.join(LINUX), format!("#!/bin/sh\n{program}\n")).unwrap();
         std::fs::set_permissions(folder.join(LINUX), PermissionsExt::from_mode(0o755)).unwrap();
         (place, Kernel { folder })
-    }
-
-    fn boot(program: &str, is_wanted: &dyn Fn() -> bool) -> Error {
-        let (_place, kernel) = fake("built", program);
-        let booted =
-            crate::machine::Machine::boot(&kernel, Load { hosts: 2, flows: 1 }, 1, |_| [0; 6], is_wanted);
-        booted.err().unwrap()
-    }
-
-    #[test]
-    fn a_kernel_that_ends_in_its_boot_is_reported_at_once_with_its_console() {
-        let error = boot("echo Kernel panic: no memory; exit 7", &|| true).to_string();
-        assert!(error.contains("it has ended (exit status: 7)"), "{error}");
-        assert!(error.contains("Kernel panic: no memory"), "{error}");
-    }
-
-    #[test]
-    fn a_kernel_that_hangs_in_its_boot_is_left_when_the_run_is_not_wanted_any_more() {
-        let left = std::cell::Cell::new(3);
-        let error = boot("exec sleep 100", &|| left.replace(left.get() - 1) > 0);
-        assert!(matches!(error, Error::Unwanted), "{error}");
-        assert_eq!(left.get(), -1);
     }
 
     #[test]

@@ -212,3 +212,29 @@ impl Machine {
         Ok(self.cards[host].done()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boot(program: &str, is_wanted: &dyn Fn() -> bool) -> Error {
+        let (_place, kernel) = crate::child::tests::fake(program);
+        let booted = Machine::boot(&kernel, Load { hosts: 2, flows: 1 }, 1, |_| [0; 6], is_wanted);
+        booted.err().unwrap()
+    }
+
+    #[test]
+    fn a_kernel_that_ends_in_its_boot_is_reported_at_once_with_its_console() {
+        let error = boot("echo Kernel panic: no memory; exit 7", &|| true).to_string();
+        assert!(error.contains("it has ended (exit status: 7)"), "{error}");
+        assert!(error.contains("Kernel panic: no memory"), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_that_hangs_in_its_boot_is_left_when_the_run_is_not_wanted_any_more() {
+        let left = std::cell::Cell::new(3);
+        let error = boot("exec sleep 100", &|| left.replace(left.get() - 1) > 0);
+        assert!(matches!(error, Error::Unwanted), "{error}");
+        assert_eq!(left.get(), -1);
+    }
+}

@@ -8,11 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from roamlab.base.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from io import BufferedReader
     from pathlib import Path
 
@@ -84,3 +86,15 @@ def _decode(raw: bytes, path: Path, expected: str) -> str:
             expected=expected,
             remedy="save the file in UTF-8",
         ) from None
+
+
+@contextmanager
+def read_as(path: Path, expected: str, remedy: str) -> Iterator[None]:
+    """Whatever goes wrong while a file is taken apart says that it is not what is `expected`. Raises `BadInput`."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:  # noqa: BLE001 (a file may hold anything)
+        problem = f"it cannot be read ({type(error).__name__}: {str(error)[:200]})"
+        raise BadInput(path, problem, expected=expected, remedy=remedy) from None

@@ -62,7 +62,8 @@ def warnings(live: dict[str, Any]) -> list[str]:
     if 1000 * late_events > events:
         return [
             "not comparable with other runs: the simulation was slower than the clock,"
-            f" {late_events:,} of its {events:,} events happened more than 1 ms late; simulate fewer or slower flows beside the program"
+            f" {late_events:,} of its {events:,} events happened more than 1 ms late;"
+            " simulate fewer or slower flows beside the program"
         ]
     p999 = _time(late["p999_ns"])
     return [f"not comparable with other runs: the lateness of its packets has a p99.9 of {p999}, above 1 ms"]

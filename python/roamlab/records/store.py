@@ -157,10 +157,13 @@ def _begin(field: str) -> str:
 
 
 def _line(content: bytes, field: str) -> str:
-    """The JSON of a field in a manifest's file; empty if it has not a line of its own, as in one that was edited."""
-    begin = f"\n{_begin(field)}".encode()
-    _, found, rest = content.partition(begin)
-    return rest.partition(b"\n")[0].removesuffix(b",").decode() if found else ""
+    """The JSON object of a field in a manifest's file; empty if it has no line of its own, as in one that was edited.
+
+    Nor has it one in a file with an indent of one space, or with the field twice.
+    """
+    _, *found = content.split(f"\n{_begin(field)}".encode())
+    line = found[0].partition(b"\n")[0].removesuffix(b",").decode() if len(found) == 1 else ""
+    return line if line.startswith("{") and line.endswith("}") else ""
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
