@@ -14,6 +14,7 @@ from roamlab.against.families import FAMILIES
 from roamlab.against.measures import LAG_US, Measures, measure
 from roamlab.against.phases import found_phases
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import MAX_BYTES, open_regular, read_as
 from roamlab.kernel import cache
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
@@ -94,18 +95,25 @@ def write(recordings: Recordings, path: Path) -> None:
 
 
 def read(path: Path) -> Recordings:
-    """Read recordings."""
-    head, *lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    origin = json.loads(head)
-    family = FAMILIES[origin["family"]]
-    drawn = {
-        (case.control, case.number): case
-        for control, count in origin["cases"].items()
-        for case in family.make(count, control, origin["seed"])
-    }
-    runs = []
-    for line in lines:
-        content = json.loads(line)
-        case = drawn[content.pop("control"), content.pop("number")]
-        runs.append((case, Measures.from_json(content)))
-    return Recordings(origin["kernel"], origin["family"], origin["seed"], runs)
+    """Read recordings. Raises `BadInput` for any other file."""
+    with read_as(
+        path, "recordings of a kernel", "record them with `roamlab check-against linux --live --record`"
+    ):
+        with open_regular(path) as file, gzip.open(file) as unpacked:
+            content = unpacked.read(MAX_BYTES)
+        head, *lines = content.decode().splitlines()
+        origin = json.loads(head)
+        if sum(origin["cases"].values()) != len(lines):
+            raise ValueError(f"{len(lines)} runs, not those of {origin['cases']}")
+        family = FAMILIES[origin["family"]]
+        drawn = {
+            (case.control, case.number): case
+            for control, count in origin["cases"].items()
+            for case in family.make(count, control, origin["seed"])
+        }
+        runs = []
+        for line in lines:
+            found = json.loads(line)
+            case = drawn[found.pop("control"), found.pop("number")]
+            runs.append((case, Measures.from_json(found)))
+        return Recordings(str(origin["kernel"]), str(origin["family"]), origin["seed"], runs)

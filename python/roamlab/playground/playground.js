@@ -61,9 +61,10 @@ class Playground {
     }
   }
 
-  /** Opens what the address holds, or else the first scenario. */
+  /** Opens what the address holds, or else the first scenario; nothing if the address holds one that cannot be read. */
   async begin() {
-    this.open((await this.linked(location.hash)) ?? this.states[0]);
+    const state = await this.linked(location.hash);
+    if (state || !/[#&]s=/.test(location.hash)) this.open(state ?? this.states[0]);
   }
 
   /** The scenario in an address, `#s=` and the scenario or `#q=` and the id of one of the page's, with the place of a case;
