@@ -424,7 +424,7 @@ def test_many_flows_with_a_setting_run() -> None:
 @pytest.mark.parametrize("read", [recordings.read, fates.read])
 def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, read: Callable[[Path], object]) -> None:
     path = tmp_path / "recorded"
-    origin = json.dumps({"kernel": "6.12", "seed": 1, "cases": {"reno": 10**9}})
+    origin = json.dumps({"kernel": "6.12", "family": "links", "seed": 1, "cases": {"reno": 10**9}})
     texts = [
         b"",
         b"[]",

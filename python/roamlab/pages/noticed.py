@@ -62,8 +62,13 @@ def _call(results: Results, flow: str) -> tuple[str, float] | None:
     heard = experience.voice(results, flow, VOICE_OFFSET_S)
     if math.isnan(heard.r):
         return None
+    if math.isnan(heard.delay_s):
+        return f"MOS {heard.mos:.2f}; nothing of the call arrived", 0.0
     delay = f"{1e3 * heard.delay_s:.0f} ms from mouth to ear"
-    return f"MOS {heard.mos:.2f} (R {heard.r:.0f}); {heard.loss:.2%} lost or late; {delay}", 0.0
+    return (
+        f"MOS {heard.mos:.2f} (R {heard.r:.0f}); {heard.lost:.2%} lost, {heard.late:.2%} late; {delay}",
+        0.0,
+    )
 
 
 def _pages(results: Results, flow: str) -> tuple[str, float] | None:

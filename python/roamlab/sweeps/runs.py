@@ -15,7 +15,7 @@ from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
 from roamlab.running.summary import Name, bounds, inapplicable, unit
-from roamlab.statistics.stats import clipped, holm, p_value, student
+from roamlab.statistics.stats import clipped, differences, holm, p_value, student
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import AS_IN_BASE, pairs
 
@@ -213,7 +213,7 @@ class Runs:
                     if not (math.isnan(after) or math.isnan(before))
                 ]
                 if both:
-                    differences = [after - before for after, before in both]
+                    apart = differences([after for after, _ in both], [before for _, before in both])
                     rows.append(
                         (
                             point,
@@ -222,8 +222,8 @@ class Runs:
                             metric,
                             unit(metric),
                             student([before for _, before in both]).effect,
-                            *_of(interval(differences), least - most, most - least),
-                            test(differences),
+                            *_of(interval(apart), least - most, most - least),
+                            test(apart),
                         )
                     )
         columns = (
@@ -257,6 +257,7 @@ class Runs:
                     or "see docs/metrics.md for what it needs"
                 )
                 found.append(f"metric {metric}: no run defines it; {reason}")
+        found += self._left_out()
         spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
         if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
             found.append(
@@ -264,6 +265,19 @@ class Runs:
                 "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
             )
         return found
+
+    def _left_out(self) -> list[str]:
+        """Which metrics only some runs of a point define: their means are of these, which may be the better ones."""
+        undefined = pl.col("value").is_nan().sum().alias("undefined")
+        counts = self.kept.group_by("point", "metric", maintain_order=True).agg(
+            undefined, pl.len().alias("runs")
+        )
+        some = counts.filter((pl.col("undefined") > 0) & (pl.col("undefined") < pl.col("runs")))
+        return [
+            f"metric {metric}: {rows['undefined'].sum()} of {rows['runs'].sum()} runs do not define it, and means leave "
+            "them out; docs/metrics.md says when"
+            for (metric,), rows in some.group_by("metric", maintain_order=True)
+        ]
 
     def _matching(self, metrics: Sequence[str]) -> list[str]:
         found: list[str] = []

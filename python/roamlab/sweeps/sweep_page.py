@@ -12,6 +12,7 @@ from roamlab import _roamlab
 from roamlab.base.quantities import named, number, scale, with_unit
 from roamlab.showing.page import Table
 from roamlab.showing.report import Report
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,9 +86,14 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
 
 
 def tells(row: Mapping[str, Any]) -> bool:
-    """Whether a difference is significant after Holm's correction, or not 0 and the same in all of several runs."""
+    """Whether a difference is significant after Holm's correction, or not 0 and the same in all of several runs.
+
+    Fewer than `LEAST` runs do not show their spread, and tell nothing.
+    """
     p: float | None = row["p_holm"]
-    return p < _LEAST_P if p is not None else row["runs"] > 1 and row["difference"] != 0.0
+    if row["runs"] < LEAST:
+        return False
+    return p < _LEAST_P if p is not None else bool(row["difference"] != 0.0)
 
 
 def p_text(row: Mapping[str, Any]) -> str:
