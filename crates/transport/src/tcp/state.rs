@@ -113,7 +113,7 @@ pub(crate) struct SendState {
     pub retransmit: Option<u32>,
     /// Segments below went out on a path that is no more; 0: there is no such path.
     pub path_from: u32,
-    /// Segments sent again since the congestion control had an event of an ACK.
+    /// Segments that ACKs have shown to be lost since the congestion control had an event of an ACK, if segments are recorded.
     lost: u32,
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
@@ -321,7 +321,6 @@ impl SendState {
             self.start_timer(now, self.rtt.rto());
         }
         if retransmission {
-            self.lost += u32::from(seq >= self.path_from);
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
             if !self.params.ns2_ticks() && self.timed == Some(seq) {
