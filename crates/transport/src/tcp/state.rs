@@ -111,6 +111,8 @@ pub(crate) struct SendState {
     timed_out: Option<u32>,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
+    /// The retransmission timer has expired for this segment, which has not gone out since.
+    expired: Option<u32>,
     /// Segments below went out on a path that is no more; 0: there is no such path.
     pub path_from: u32,
     /// Segments that ACKs have shown to be lost since the congestion control had an event of an ACK, if segments are recorded.
@@ -175,6 +177,7 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
+            expired: None,
             probes_tail: false,
             control,
             delivered: None,
@@ -256,9 +259,26 @@ impl SendState {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
 
+    /// Whether a segment may have to be sent again before anything else.
+    pub fn has_retransmission(&self) -> bool {
+        self.retransmit.is_some() || self.expired.is_some()
+    }
+
+    /// The segment to send again before anything else. Behind a timeout that is the first one outstanding (RFC 6298 §5.4),
+    /// whatever ACKs arrive while pacing holds it.
+    pub fn next_retransmission(&mut self) -> Option<u32> {
+        let is_due = self.expired.take() == Some(self.una) && self.una == self.nxt && self.una < self.end;
+        if !is_due {
+            return self.retransmit.take().filter(|&seq| seq >= self.una);
+        }
+        self.use_quota();
+        self.nxt += 1;
+        Some(self.una)
+    }
+
     /// The next segment in the order: retransmission, then what the quota allows.
     pub fn next_segment(&mut self) -> Option<u32> {
-        if let Some(seq) = self.retransmit.take() {
+        if let Some(seq) = self.next_retransmission() {
             return Some(seq);
         }
         let (limit, quota) = match self.quota {
