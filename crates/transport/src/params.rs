@@ -561,7 +561,8 @@ impl TcpParams {
     /// Linux 6 with its default settings.
     fn linux_6(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let base = TcpParams::rfc(variant, window, segment);
-        let is_rack = base.recovery == RecoveryKind::Rfc6675;
+        // The congestion controls of the kernel have no recovery of their own, Vegas neither.
+        let is_rack = matches!(base.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Vegas);
         TcpParams {
             profile,
             recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },

@@ -77,6 +77,10 @@ rules! {
     ns2_vegas_counts_dupacks;
     /// Vegas: times of a range that passes the end of the ring are not cleared.
     ns2_vegas_leaves_ring;
+    /// Vegas: a retransmission that ACKs have caused doubles the RTO (against RFC 6298 §5.5).
+    ns2_vegas_backs_off;
+    /// Vegas: duplicate ACKs inflate cwnd itself, which the next cut then takes a part of.
+    ns2_vegas_inflates_cwnd;
     /// Vegas: a segment that was never sent counts as overdue.
     ns2_vegas_repeats_unsent;
 }

@@ -105,17 +105,17 @@ impl TcpSender {
         }
         self.state.record_growth();
         self.on_any_segment(header, ecn, now);
-        self.report_lost(now);
+        self.report_lost(true, now);
         self.state.pace();
         self.state.record_as_needed();
         self.note_fast_path();
     }
 
-    /// What the loss recovery has found to be lost.
-    fn report_lost(&mut self, now: Time) {
+    /// What the loss recovery has found to be lost, by an ACK or by a timer.
+    fn report_lost(&mut self, by_ack: bool, now: Time) {
         if self.state.sent_segments.is_some() {
             let lost = self.recovery.algorithm().lost(&self.state);
-            self.state.report_lost(lost, now);
+            self.state.report_lost(lost, by_ack, now);
         }
     }
 
@@ -193,6 +193,8 @@ impl TcpSender {
         let mut spurious = std::mem::take(&mut state.spurious);
         spurious.on_ack(state, header, acked, now);
         state.spurious = spurious;
+        self.report_lost(true, now); // before the event of the ACK, which counts them
+        let state = &mut self.state;
         state.report_other_ack(now);
         if state.waits_for_timer {
             state.restart_timer(now);
@@ -222,7 +224,7 @@ impl TcpSender {
             PathPolicy::CountLost if lost > 0 => {
                 self.state.gives_up = true;
                 self.recovery.algorithm().give_up(&mut self.state, now);
-                self.report_lost(now); // to the old congestion control
+                self.report_lost(false, now); // to the old congestion control
                 self.state.begin_path(now);
                 self.state.end_old_path(); // all goes out anew
             }
@@ -364,7 +366,7 @@ impl TcpSender {
         }
         if self.state.recovery_timer.expired(now) {
             self.recovery.algorithm().on_timer(&mut self.state, now);
-            self.report_lost(now);
+            self.report_lost(false, now);
         }
         if !self.state.timer.expired(now) {
             return;
@@ -373,7 +375,7 @@ impl TcpSender {
             self.state.renew_quota();
         } else if self.state.flight_size() > 0 {
             self.recovery.algorithm().on_timeout(&mut self.state, now);
-            self.report_lost(now);
+            self.report_lost(false, now);
         } else if !self.state.params.ns2_timer_runs_idle() {
             self.state.restart_after_idle(now);
         } else if self.state.params.slow_start_restart {

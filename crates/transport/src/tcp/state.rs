@@ -115,9 +115,11 @@ pub(crate) struct SendState {
     timed_out: Option<u32>,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
+    /// The retransmission timer has expired for this segment, which has not gone out since.
+    expired: Option<u32>,
     /// Segments below went out on a path that is no more; 0: there is no such path.
     pub path_from: u32,
-    /// Segments sent again since the congestion control had an event of an ACK.
+    /// Segments that ACKs have shown to be lost since the congestion control had an event of an ACK, if segments are recorded.
     lost: u32,
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
@@ -183,6 +185,7 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
+            expired: None,
             probes_tail: false,
             control,
             delivered: None,
@@ -265,9 +268,26 @@ impl SendState {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
 
+    /// Whether a segment may have to be sent again before anything else.
+    pub fn has_retransmission(&self) -> bool {
+        self.retransmit.is_some() || self.expired.is_some()
+    }
+
+    /// The segment to send again before anything else. Behind a timeout that is the first one outstanding (RFC 6298 §5.4),
+    /// whatever ACKs arrive while pacing holds it.
+    pub fn next_retransmission(&mut self) -> Option<u32> {
+        let is_due = self.expired.take() == Some(self.una) && self.una == self.nxt && self.una < self.end;
+        if !is_due {
+            return self.retransmit.take().filter(|&seq| seq >= self.una);
+        }
+        self.use_quota();
+        self.nxt += 1;
+        Some(self.una)
+    }
+
     /// The next segment in the order: retransmission, then what the quota allows.
     pub fn next_segment(&mut self) -> Option<u32> {
-        if let Some(seq) = self.retransmit.take() {
+        if let Some(seq) = self.next_retransmission() {
             return Some(seq);
         }
         let (limit, quota) = match self.quota {
@@ -330,7 +350,6 @@ impl SendState {
             self.start_timer(now, self.rtt.rto());
         }
         if retransmission {
-            self.lost += u32::from(seq >= self.path_from);
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
             if !self.params.ns2_ticks() && self.timed == Some(seq) {

@@ -100,9 +100,8 @@ impl Algorithm for Vegas {
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         let Loss::Age { again } = loss.kind else {
-            Reno::default().on_loss(window, loss);
-            window.cwnd = MIN_CWND.min(loss.most_cwnd);
-            return;
+            // What other recoveries find, and echoes: as Reno, and as Vegas in Linux.
+            return Reno::default().on_loss(window, loss);
         };
         let in_use = loss.in_use as u32;
         let left = match in_use {
@@ -115,6 +114,7 @@ impl Algorithm for Vegas {
 
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
         self.on_loss(window, loss);
+        window.cwnd = MIN_CWND.min(loss.most_cwnd);
     }
 }
 

@@ -74,7 +74,7 @@ impl LossRecovery for Fack {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        if let Some(seq) = state.retransmit.take() {
+        if let Some(seq) = state.next_retransmission() {
             return Some(seq);
         }
         let beyond = matches!(state.quota, SendQuota::LimitedTransmit | SendQuota::Beyond(_));

@@ -124,6 +124,7 @@ impl SendState {
         self.timed_out = Some(self.una);
         self.rtt.back_off();
         self.go_back(now);
+        self.expired = (!idle).then_some(self.una);
         let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
         self.record(kind, self.una, now);
     }
