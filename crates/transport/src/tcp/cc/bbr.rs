@@ -296,8 +296,8 @@ impl Algorithm for Bbr {
             return;
         }
         self.save_cwnd(window);
-        let goes_on = loss.kind == Loss::Tail || self.recovery == Recovery::Runs;
-        if !(self.params.as_linux && loss.found.is_some() && goes_on) {
+        let is_repaired = loss.kind == Loss::Tail && self.params.as_linux && loss.found.is_some();
+        if self.recovery != Recovery::Runs && !is_repaired {
             self.begins = true;
         }
     }
