@@ -86,6 +86,7 @@ quick:
 deep: mutate mutants crash planted links
 	$(MAKE) fuzz SECONDS=100
 	$(BIN)/python tests/python/generated.py 1000
+	$(BIN)/python tests/python/truth.py 5000
 	MAKEFLAGS= cargo build --quiet --locked -p roamlab-python --lib
 	$(BIN)/python tests/python/kernel_repeats.py 20 target/debug/lib_roamlab.so
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
