@@ -87,6 +87,7 @@ deep: mutate mutants crash planted links
 	$(MAKE) fuzz SECONDS=100
 	$(BIN)/python tests/python/generated.py 1000
 	ROAMLAB_REMEDIES=200 $(BIN)/pytest tests/python/test_remedies.py
+	$(BIN)/python tests/python/truth.py 5000
 	MAKEFLAGS= cargo build --quiet --locked -p roamlab-python --lib
 	$(BIN)/python tests/python/kernel_repeats.py 20 target/debug/lib_roamlab.so
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle

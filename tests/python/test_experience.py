@@ -127,7 +127,11 @@ def test_a_page_is_loaded_with_its_last_object() -> None:
     late = UNITS | {"time_ns": ns(1.0, 1.5, 9.0, 9.2, 9.5)}
     found = _record({"kind": "web", "objects": 2}, units=late)
     assert experience.mean_page_load_s(found, "a") == pytest.approx(1.25)
-    none = _record({"kind": "web", "objects": 2}, units={name: values[:0] for name, values in UNITS.items()})
+    no_units = pl.DataFrame(UNITS, schema_overrides={"flow": pl.Enum(["a"])}).clear()
+    none = _record(
+        {"kind": "web", "objects": 2},
+        units=no_units.with_columns(kind=pl.Series([], dtype=pl.Enum(["object"]))),
+    )
     assert math.isnan(experience.mean_page_load_s(none, "a"))
 
 
@@ -140,7 +144,15 @@ def _call(delays: list[float], sent_pkts: int) -> Any:
         "sent_ns": ns(*sent),
         "time_ns": ns(*(at + delay for at, delay in zip(sent, delays, strict=True))),
     }
-    frame = pl.DataFrame(deliveries, schema_overrides={"flow": pl.Enum(["a"])})
+    frame = pl.DataFrame(
+        deliveries,
+        schema_overrides={
+            "flow": pl.Enum(["a"]),
+            "fresh": pl.Boolean,
+            "sent_ns": pl.Int64,
+            "time_ns": pl.Int64,
+        },
+    )
     return _record(
         {"kind": "voip", "codec": "g711"}, deliveries=frame, flows={"flow": ["a"], "sent_pkts": [sent_pkts]}
     )

@@ -39,6 +39,12 @@ FLOWS = {
 }
 
 
+NO_DROPS = pl.DataFrame(
+    schema={"flow": pl.Enum(["a", "b"]), "reason": pl.Enum(["queue-overflow"])}
+    | dict.fromkeys(("seq", "sent_ns", "time_ns"), pl.Int64)
+)
+
+
 def test_goodput_counts_first_deliveries_in_the_span() -> None:
     # Of a's packets of 500 B, those at 1 s and 2 s are in [1, 3) for the first time: 2 · 8 · 500 / 2 = 4000.
     deliveries = {
@@ -111,8 +117,8 @@ def test_reordering_extent_is_that_of_rfc_4737() -> None:
 
 
 def test_copies_are_no_reordering() -> None:
-    # Segments 1 to 4, the first three sent at one time, each with a copy that has a serial number of its own. Of 1 and 2
-    # the copy comes first; the other copies come last. The first copies are in order.
+    # Segments 1 to 4, the first three sent at one time and copied; a copy has another serial number. Of 1 and 2 the
+    # copy comes first; the other copies come last. The first copies are in order.
     came = [(1, 11), (2, 12), (3, 3), (4, 7), (1, 1), (2, 2), (3, 13)]
     sent = {1: 5, 2: 5, 3: 5, 4: 6}
     deliveries = {
@@ -168,12 +174,7 @@ def test_a_flow_is_disrupted_at_each_handover_of_its_host() -> None:
 
 def test_a_flow_with_nothing_to_send_is_not_disrupted() -> None:
     handovers = {"host": ["mh"], "phase": ["link-down"], "time_ns": ns(6)}
-    nothing = {"flow": [], "seq": [], "sent_ns": [], "time_ns": [], "reason": []}
-    empty = pl.DataFrame(
-        nothing,
-        schema={"flow": pl.Enum(["a", "b"]), "reason": pl.Enum(["queue-overflow"])}
-        | {name: pl.Int64 for name in ("seq", "sent_ns", "time_ns")},
-    )
+    empty = NO_DROPS
 
     def found(
         app: dict[str, Any], completed: float, sent: list[float], came: list[float], lost: Any = empty

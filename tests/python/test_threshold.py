@@ -75,7 +75,8 @@ def test_a_threshold_that_the_budget_leaves_open_says_so(monkeypatch: pytest.Mon
 
 def test_a_budget_that_cannot_decide_is_refused_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
     # With k looks at 16 values at most each bound is wrong with 0.025 / 16 k. All of n runs meet: the lower bound is
-    # (0.025 / 16 k)^(1/n), and at least 0.9 from n = ln(0.025 / 16 k) / ln 0.9 on. 77 runs have 4 looks (16, 32, 64, 77).
+    # (0.025 / 16 k)^(1/n), and at least 0.9 from n = ln(0.025 / 16 k) / ln 0.9 on. 75 runs have 4
+    # looks: 16, 32, 64, 75.
     coin = Coin(1, lambda _: 1.0)
     needed = math.ceil(math.log(0.025 / (16 * 4)) / math.log(0.9))
     assert needed == 75

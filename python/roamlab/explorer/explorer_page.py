@@ -17,7 +17,7 @@ from roamlab.base.screen import escape
 from roamlab.causes import explain as explaining
 from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page
-from roamlab.records.experience import table_of
+from roamlab.records.metrics import table_of
 from roamlab.scenarios.profiles import profile
 from roamlab.showing.chart import chart, stays
 from roamlab.showing.page import policy

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from roamlab.records import experience
+from roamlab.records.metrics import application
 
 if TYPE_CHECKING:
     from roamlab.records.metrics import Values
@@ -31,7 +32,7 @@ def noticed(results: Results) -> list[Noticed]:
     """Of each film, video, call and page flow what its user notices."""
     found = []
     for name in map(str, results.flows["flow"]):
-        kind = experience.application(results, name).get("kind", "")
+        kind = application(results, name).get("kind", "")
         told = _TOLD[kind](results, name) if kind in _TOLD else None
         if told is not None:
             found.append(Noticed(name, kind, *told))

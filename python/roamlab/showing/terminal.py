@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def shown(flows: pl.DataFrame) -> pl.DataFrame:
-    """The table `flows` with the column of lost data: what is next to the delivered packets counts no acknowledgements."""
+    """The table `flows` with a column of lost data packets, which counts no acknowledgements."""
     lost = pl.col("dropped_pkts") - pl.col("dropped_ack_pkts")
     return flows.select(lost.alias("lost_data_pkts"), pl.exclude("lost_data_pkts"))
 

@@ -254,7 +254,7 @@ class Runs:
             if kept and not defined & set(kept):
                 reason = (
                     inapplicable(metric, self.plan.base.expanded().get("flows", []))
-                    or "see docs/metrics.md for what it needs"
+                    or _NEEDS.get(Name.of(metric).what, "see docs/metrics.md for what it needs")
                 )
                 found.append(f"metric {metric}: no run defines it; {reason}")
         found += self._left_out()
@@ -267,15 +267,15 @@ class Runs:
         return found
 
     def _left_out(self) -> list[str]:
-        """Which metrics only some runs of a point define: their means are of these, which may be the better ones."""
+        """Metrics that only some runs of a point define: their means are of these, perhaps the better ones."""
         undefined = pl.col("value").is_nan().sum().alias("undefined")
         counts = self.kept.group_by("point", "metric", maintain_order=True).agg(
             undefined, pl.len().alias("runs")
         )
         some = counts.filter((pl.col("undefined") > 0) & (pl.col("undefined") < pl.col("runs")))
         return [
-            f"metric {metric}: {rows['undefined'].sum()} of {rows['runs'].sum()} runs do not define it, and means leave "
-            "them out; docs/metrics.md says when"
+            f"metric {metric}: {rows['undefined'].sum()} of {rows['runs'].sum()} runs do not define it, and means "
+            "leave them out; docs/metrics.md says when"
             for (metric,), rows in some.group_by("metric", maintain_order=True)
         ]
 
@@ -288,6 +288,10 @@ class Runs:
             else:
                 found += [other for other in self.metrics if name.covers(Name.of(other))]
         return list(dict.fromkeys(found))
+
+
+_NEEDS = {"disruption_s": "it needs a handover while the flow has something to send"}
+"""What metrics need that the application of a flow does not say."""
 
 
 def _column(axis: str) -> str:
