@@ -114,9 +114,10 @@ def command(
         return
     if mode == "claims":
         console().print(*claims.terminal_tables(found.claims))
-        say(claims.remarks(found.claims, found.robustness))
+        if failing := [f"{claim.id}: {claim.failing}" for claim in found.claims if claim.failing]:
+            say("\n".join(failing))
         say(f"{claims.tally(found.claims)}.")
-        say(found.searched)
+        say("Under which other interpretations of the paper each claim holds: see the report.")
     else:
         say(told)
     say(f"report: {page}")
