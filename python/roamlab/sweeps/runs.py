@@ -136,7 +136,7 @@ class Runs:
         """
         from roamlab.sweeps.drawing import means_over_axis
 
-        return means_over_axis(metric, self.means(metric), self.points)
+        return means_over_axis(metric, self.means(metric), self.points, self.kept)
 
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)
@@ -242,7 +242,10 @@ class Runs:
         frame = pl.DataFrame(rows, schema=_schema(columns), orient="row")
         adjusted = iter(holm(frame["p"].drop_nulls().to_list()))
         p_holm = [None if p is None else next(adjusted) for p in frame["p"]]
-        return frame.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64))
+        # Polars prints the first and the last four of many columns.
+        first, last = ("name", "metric", "reference", "difference"), ("low", "high", "runs", "p_holm")
+        found = frame.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64))
+        return found.select(*first, pl.exclude(*first, *last), *last)
 
     @property
     def warnings(self) -> list[str]:
