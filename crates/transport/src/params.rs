@@ -95,6 +95,16 @@ pub enum RecoveryKind {
     Rack,
 }
 
+impl RecoveryKind {
+    /// Whether it needs SACK blocks.
+    pub(crate) fn goes_by_sack(self) -> bool {
+        !matches!(
+            self,
+            RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
+        )
+    }
+}
+
 /// How a recovery of [`RecoveryKind::Rack`] or [`RecoveryKind::Rfc6675`] reduces the window; others cut it immediately.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -562,7 +572,8 @@ impl TcpParams {
     fn linux_6(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let base = TcpParams::rfc(variant, window, segment);
         // The congestion controls of the kernel have no recovery of their own, Vegas neither.
-        let is_rack = matches!(base.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Vegas);
+        let is_rack =
+            matches!(base.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Rack | RecoveryKind::Vegas);
         TcpParams {
             profile,
             recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },

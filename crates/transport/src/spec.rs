@@ -82,6 +82,10 @@ impl TcpSpec {
             params.spurious_detection = self.spurious_detection.unwrap_or(detection);
         } else {
             params.reduction = self.reduction.unwrap_or(Reduction::Immediate);
+            if params.recovery.goes_by_sack() && params.sack_blocks == 0 {
+                params.sack_blocks = self.sack_blocks.unwrap_or(if params.is_ns2() { 3 } else { 4 });
+                params.dsack = self.dsack.unwrap_or(!params.is_ns2());
+            }
         }
         check(&params)?;
         if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
@@ -104,11 +108,7 @@ fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
     };
     // A recovery without SACK repairs a segment per round trip, or waits for the timer: behind Startup, which loses a
     // product of segments, that is minutes, and the rate of ten round trips is forgotten.
-    let by_sack = !matches!(
-        params.recovery,
-        RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
-    );
-    if by_sack {
+    if params.recovery.goes_by_sack() {
         return Ok(());
     }
     let text = format!(
@@ -203,10 +203,7 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion: write \"immediate\", or one of them as `recovery`";
         return Err(("reduction", text.into()));
     }
-    let needs_sack = !matches!(
-        params.recovery,
-        RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
-    );
+    let needs_sack = params.recovery.goes_by_sack();
     if params.sack_blocks > 4 || (needs_sack && params.sack_blocks == 0) {
         return Err((
             "sack_blocks",
@@ -303,6 +300,18 @@ mod tests {
                 assert_eq!(spec.resolve(Profile::Rfc).map(|params| params.recovery), Ok(recovery));
             }
         }
+    }
+
+    #[test]
+    fn a_recovery_by_sack_brings_its_blocks() {
+        let blocks = |recovery, profile| {
+            let spec =
+                TcpSpec { recovery: Some(recovery), variant: Some(Variant::Reno), ..TcpSpec::default() };
+            spec.resolve(profile).map(|params| (params.sack_blocks, params.dsack))
+        };
+        assert_eq!(blocks(RecoveryKind::Rfc6675, Profile::Rfc), Ok((4, true)));
+        assert_eq!(blocks(RecoveryKind::Pipe, Profile::Ns2_2009), Ok((3, false)));
+        assert_eq!(blocks(RecoveryKind::NewReno, Profile::Rfc), Ok((0, false)));
     }
 
     #[test]

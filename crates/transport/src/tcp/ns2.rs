@@ -87,7 +87,7 @@ rules! {
 
 impl TcpParams {
     #[inline(always)]
-    fn is_ns2(&self) -> bool {
+    pub(crate) fn is_ns2(&self) -> bool {
         matches!(self.profile, Profile::Ns2_2001 | Profile::Ns2_2003 | Profile::Ns2_2009)
     }
 

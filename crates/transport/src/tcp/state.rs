@@ -101,7 +101,7 @@ pub(crate) struct SendState {
     /// The next new segment tells the receiver that the window was cut (CWR).
     pub cwr: bool,
     /// An echo of congestion reduces the window in proportion (Linux `TCP_CA_CWR`).
-    pub echo_reduction: Option<Prr>,
+    pub echo_reduction: Option<Box<Prr>>,
     /// The ACK at hand echoes congestion.
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).

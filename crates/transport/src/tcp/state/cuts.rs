@@ -81,7 +81,7 @@ impl SendState {
         let silences = ack >= self.snd_max && !self.params.slow_start_restart && !opens;
         let before = self.window.cwnd();
         self.reduce(Loss::Echo, false, if silences { 1.0 } else { 0.0 }, now);
-        self.echo_reduction = self.reduces_echoes_in_proportion().then(|| Prr::of_echo(before));
+        self.echo_reduction = self.reduces_echoes_in_proportion().then(|| Box::new(Prr::of_echo(before)));
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Ecn;
         self.record(TcpFactKind::EcnReduction, ack, now);

@@ -335,10 +335,12 @@ impl Rack {
             self.begin(state, news.delivered, now);
         } else if self.phase == Phase::Recovery {
             self.reduce(state, news.delivered, advances && marks.count == 0);
-        } else if let Some(mut prr) = state.echo_reduction.filter(|_| self.phase == Phase::Open) {
+        } else if let Some(mut prr) =
+            state.echo_reduction.as_deref().copied().filter(|_| self.phase == Phase::Open)
+        {
             let in_flight = self.record.in_flight(state);
             prr.reduce(state, news.delivered, in_flight, advances && marks.count == 0);
-            state.echo_reduction = Some(prr);
+            state.echo_reduction = Some(Box::new(prr));
         } else if advances && (!exits || state.params.follows_linux()) {
             state.grow(now);
         }
@@ -390,7 +392,8 @@ impl Rack {
         if goes_on.is_some() {
             state.recovery_point = point;
         }
-        self.prr = goes_on.unwrap_or_else(|| Prr::begin(state, before, self.record.reported(), delivered));
+        self.prr =
+            goes_on.map_or_else(|| Prr::begin(state, before, self.record.reported(), delivered), |prr| *prr);
         self.reduce(state, delivered, false);
         if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
