@@ -255,9 +255,8 @@ class Runs:
         for metric in self.plan.measurement.metrics:
             kept = self._matching([metric])
             if kept and not defined & set(kept):
-                reason = (
-                    inapplicable(metric, self.plan.base.expanded().get("flows", []))
-                    or _NEEDS.get(Name.of(metric).what, "see docs/metrics.md for what it needs")
+                reason = inapplicable(metric, self.plan.base.expanded().get("flows", [])) or _NEEDS.get(
+                    Name.of(metric).what, "see docs/metrics.md for what it needs"
                 )
                 found.append(f"metric {metric}: no run defines it; {reason}")
         found += self._left_out()

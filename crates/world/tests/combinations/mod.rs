@@ -62,7 +62,7 @@ fn broken(draw: &Draw) -> Vec<String> {
             broken.push(text);
         }
     };
-    let behind = (2.0f64).max((2.0 * draw.product().max(2.0).log2() + 4.0) * rtt);
+    let behind = (2.0f64).max((2.0 * libm::log2(draw.product().max(2.0)) + 4.0) * rtt);
     if draw.row.transport == "tcp" {
         let ends = seen.sends.windows(2).map(|pair| (pair[0], pair[1])).filter(|pair| pair.1 > START + 1.0);
         for (last, next) in ends {
@@ -109,7 +109,7 @@ fn published(draw: &Draw) -> f64 {
     let (p, rtt) = (draw.loss, draw.rtt);
     // Mathis et al. 1997; RFC 9438 §5.1 figure, with the Reno-friendly region below it.
     let reno = 1.22 / p.sqrt();
-    let cubic = 1.054 * (rtt / p).powf(0.75);
+    let cubic = 1.054 * libm::pow(rtt / p, 0.75);
     let window = match draw.row.control {
         "bbr" | "bbr3" => f64::INFINITY, // Cardwell et al. 2016, figure 8; BBRv3: below its threshold of 2 %
         "cubic" => cubic.max(reno),
@@ -118,6 +118,7 @@ fn published(draw: &Draw) -> f64 {
     (window / draw.product()).min(1.0 - p)
 }
 
+#[expect(clippy::disallowed_methods, reason = "how many draws are tried is no input of a run")]
 fn draws() -> u64 {
     std::env::var("ROAMLAB_COMBINATIONS").map_or(DRAWS, |count| count.parse().unwrap())
 }

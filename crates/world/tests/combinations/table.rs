@@ -92,7 +92,7 @@ impl Draw {
         };
         let (marks, pacing) = (row.by_marks || tcp && below(4) == 0, tcp && below(4) == 0);
         let kind = below(4);
-        let mut between = |least: f64, most: f64| least * (most / least).powf(rng.uniform());
+        let mut between = |least: f64, most: f64| least * libm::pow(most / least, rng.uniform());
         // Not more than 10 Mbit/s, so that a run is short.
         let (packets, rtt) = (between(6.0, 160.0), between(0.01, 0.2));
         let rate = (packets * WIRE * 8.0 / rtt).clamp(4e5, 1e7).round();
