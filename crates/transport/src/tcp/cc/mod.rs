@@ -601,6 +601,7 @@ impl CongestionControlSpec {
             CongestionControlSpec::Cubic(params) => params.as_linux = true,
             CongestionControlSpec::Reno(params) => params.as_linux = true,
             CongestionControlSpec::Bbr(params) => params.as_linux = true,
+            CongestionControlSpec::Vegas(params) => *params = vegas::Params::of_linux(),
             _ => {}
         }
         self

@@ -95,6 +95,9 @@ impl LossRecovery for Fack {
             self.mark_retransmitted(state, hole);
             return Some(hole);
         }
+        if self.recovering {
+            state.nxt = state.nxt.max(self.board.highest_end()); // where F-RTO has gone back
+        }
         state.next_new()
     }
 }
@@ -136,7 +139,7 @@ impl Fack {
 
     fn mark_retransmitted(&mut self, state: &SendState, seq: u32) {
         self.retransmitted_below = seq + 1;
-        self.retransmissions.push_back((seq, state.nxt));
+        self.retransmissions.push_back((seq, state.snd_max));
     }
 
     fn take_blocks(&mut self, state: &SendState, header: &TcpHeader) {
@@ -147,7 +150,7 @@ impl Fack {
         self.board.update(state.una, state.snd_max, &header.sacks);
         self.trim = (self.trim - f64::from(self.board.highest_end() - fack) / 2.0).max(0.0);
         while let Some(&(seq, next)) = self.retransmissions.front() {
-            if self.board.contains(seq) {
+            if seq < state.una || self.board.contains(seq) {
                 self.retransmissions.pop_front();
                 continue;
             }
