@@ -36,6 +36,7 @@ pub struct Row {
 
 const TAHOE: &str = "each loss begins slow start from one segment, which sends again what the receiver holds";
 
+const MEAN: &str = "the mean round-trip time of a round takes its own bursts and delayed ACKs for a queue; Linux takes the shortest";
 const VEGAS: &str = "slow start ends at the first sign of a queue, and then a round trip adds a segment";
 
 const fn tcp(control: &'static str, recoveries: &'static [&'static str]) -> Row {
@@ -85,7 +86,7 @@ impl Draw {
     pub fn new(number: u64) -> Draw {
         let mut rng = Rng::named(1, number, "combinations");
         let mut below = |end: usize| (rng.uniform() * end as f64) as usize;
-        let row = ROWS[below(ROWS.len())];
+        let mut row = ROWS[below(ROWS.len())];
         let tcp = row.transport == "tcp";
         let linux = tcp && row.recoveries.contains(&"rack") && below(3) == 0;
         let recovery = match (tcp, linux) {
@@ -112,6 +113,9 @@ impl Draw {
             }
         }
         let profile = if linux { "linux-6" } else { "rfc" };
+        if row.control == "vegas" && !linux {
+            row.law = Law::TimerOnly(MEAN);
+        }
         Draw { row, recovery, profile, marks, pacing, rate, rtt, queue, loss, gaps }
     }
 

@@ -38,7 +38,8 @@ impl LossRecovery for Fack {
         }
         self.board.clear(header.ack);
         self.retransmissions.clear();
-        self.retransmitted_below = header.ack;
+        let repairs = self.repairs_a_timeout(state) && header.ack < state.recovery_point;
+        self.retransmitted_below = header.ack.max(if repairs { self.retransmitted_below } else { 0 });
         self.ignores_sacks = false;
         self.trim = 0.0;
         state.advance(header.ack, now);
@@ -110,6 +111,8 @@ impl Fack {
             if !self.ignores_sacks {
                 state.renew_quota();
             }
+        } else if self.repairs_a_timeout(state) {
+            state.renew_quota(); // slow start, whose holes are sent again without a recovery
         } else if !self.ignores_sacks
             && self.board.highest_end() > state.una.saturating_add(state.params.dupack_threshold)
         {
@@ -129,6 +132,11 @@ impl Fack {
         } else if state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
         }
+    }
+
+    /// Whether what was outstanding at a timeout is being sent again.
+    fn repairs_a_timeout(&self, state: &SendState) -> bool {
+        state.last_reduction == LastReduction::Timeout && !state.recovered() && !self.ignores_sacks
     }
 
     /// awnd: what was sent above fack, and the retransmissions not reported.
