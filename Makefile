@@ -92,6 +92,7 @@ deep: mutate mutants crash planted links
 	$(BIN)/python tests/python/kernel_repeats.py 20 target/debug/lib_roamlab.so
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
+	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) lte::races
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs

@@ -10,7 +10,7 @@ mod table;
 
 use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
-use table::{Draw, Law, SEGMENT, START, WIRE};
+use table::{Draw, Law, START, WIRE};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 /// Draws of `make test`; `ROAMLAB_COMBINATIONS` has another number.
@@ -62,7 +62,7 @@ fn broken(draw: &Draw) -> Vec<String> {
             broken.push(text);
         }
     };
-    let behind = (2.0f64).max((2.0 * libm::log2(draw.product().max(2.0)) + 4.0) * rtt);
+    let behind = draw.takes();
     if draw.row.transport == "tcp" {
         let ends = seen.sends.windows(2).map(|pair| (pair[0], pair[1])).filter(|pair| pair.1 > START + 1.0);
         for (last, next) in ends {
@@ -72,23 +72,23 @@ fn broken(draw: &Draw) -> Vec<String> {
             holds(next - last <= timer + 2.0 * rtt, text);
         }
     }
-    if draw.row.law != Law::All {
+    if let Law::TimerOnly(_) | Law::Open(_) = draw.row.law {
         return broken;
     }
     let is_disturbed = |from: f64, until: f64| {
         draw.gaps.iter().any(|gap| gap.0 < until && gap.1 > from)
             || seen.timeouts.iter().any(|timeout| from < timeout.0 && timeout.0 < until)
     };
-    if draw.loss == 0.0 && draw.gaps.is_empty() {
-        let start = START + behind.max(4.0);
+    let start = START + behind.max(4.0);
+    if draw.loss == 0.0 && draw.gaps.is_empty() && start + 20.0 * rtt < end {
         let share = seen.share(draw, start, end);
         holds(share >= 0.85, format!("{share:.3} of the path behind {start:.2} s"));
     }
-    if draw.loss > 0.0 {
-        let law = published(draw) * SEGMENT / SEGMENT;
+    if draw.loss > 0.0 && START + behind + 5.0 < end {
+        let law = published(draw);
         let share = seen.share(draw, START + behind, end);
         holds(share >= law / 3.0, format!("{share:.3} of the path, the law is {law:.3}"));
-    } else {
+    } else if draw.loss == 0.0 {
         for &(at, _) in &seen.timeouts {
             // A timeout in a gap is followed by others; the path has to be open for a round trip before it.
             let (from, until) = (at + behind, at + behind + (4.0 * rtt).max(0.5));

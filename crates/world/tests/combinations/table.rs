@@ -3,8 +3,7 @@
 use roamlab_engine::Rng;
 use std::fmt::Write;
 
-/// Bytes of a segment, and on the wire.
-pub const SEGMENT: f64 = 1448.0;
+/// Bytes of a segment on the wire.
 pub const WIRE: f64 = 1488.0;
 /// How long a run is, and when a flow begins, in seconds.
 pub const DURATION: f64 = 24.0;
@@ -15,6 +14,8 @@ pub const START: f64 = 0.1;
 pub enum Law {
     /// All laws.
     All,
+    /// Its window grows by a segment in a round trip: it has a product of round trips instead. Why.
+    Linear(&'static str),
     /// Its authors' algorithm cannot fulfil the laws of the window: only the timer's law. Why.
     TimerOnly(&'static str),
     /// No law yet: what is known to be wrong.
@@ -35,6 +36,9 @@ pub struct Row {
 
 const TAHOE: &str = "each loss begins slow start from one segment, which sends again what the receiver holds";
 
+const MEAN: &str = "the mean round-trip time of a round takes its own bursts and delayed ACKs for a queue; Linux takes the shortest";
+const VEGAS: &str = "slow start ends at the first sign of a queue, and then a round trip adds a segment";
+
 const fn tcp(control: &'static str, recoveries: &'static [&'static str]) -> Row {
     Row { transport: "tcp", control, recoveries, by_marks: false, law: Law::All }
 }
@@ -48,7 +52,7 @@ pub const ROWS: &[Row] = &[
     Row { law: Law::TimerOnly(TAHOE), ..tcp("reno", &["tahoe"]) },
     tcp("reno", &["reno", "newreno", "rfc6675", "fack", "rack"]),
     tcp("cubic", &["newreno", "rfc6675", "rack"]),
-    tcp("vegas", &["vegas", "rfc6675", "rack"]),
+    Row { law: Law::Linear(VEGAS), ..tcp("vegas", &["vegas", "rfc6675", "rack"]) },
     tcp("bbr", &["rfc6675", "rack"]),
     tcp("bbr3", &["rfc6675", "rack"]),
     Row { by_marks: true, ..tcp("dctcp", &["rfc6675", "rack"]) },
@@ -82,7 +86,7 @@ impl Draw {
     pub fn new(number: u64) -> Draw {
         let mut rng = Rng::named(1, number, "combinations");
         let mut below = |end: usize| (rng.uniform() * end as f64) as usize;
-        let row = ROWS[below(ROWS.len())];
+        let mut row = ROWS[below(ROWS.len())];
         let tcp = row.transport == "tcp";
         let linux = tcp && row.recoveries.contains(&"rack") && below(3) == 0;
         let recovery = match (tcp, linux) {
@@ -109,6 +113,9 @@ impl Draw {
             }
         }
         let profile = if linux { "linux-6" } else { "rfc" };
+        if row.control == "vegas" && !linux {
+            row.law = Law::TimerOnly(MEAN);
+        }
         Draw { row, recovery, profile, marks, pacing, rate, rtt, queue, loss, gaps }
     }
 
@@ -120,6 +127,22 @@ impl Draw {
     /// The longest round-trip time: that with a full queue.
     pub fn longest_rtt(&self) -> f64 {
         self.rtt + (self.queue + 2.0) * WIRE * 8.0 / self.rate
+    }
+
+    /// How long a sender may take behind its start or a timeout, in seconds.
+    pub fn takes(&self) -> f64 {
+        let (rtt, product) = (self.longest_rtt(), self.product().max(2.0));
+        let mut rounds = 2.0 * libm::log2(product) + 4.0;
+        if let Law::Linear(_) = self.row.law {
+            rounds += product;
+        }
+        let mut least = 2.0;
+        if self.marks && self.profile == "rfc" && !self.row.by_marks {
+            // RFC 3168 §6.1.2, §6.1.5: an echo goes on until a new segment carries CWR, no repair does, and the window does not
+            // grow on an echo. So a segment of the flight is repaired in a round trip, and its ACK is delayed.
+            least += (2.0 * self.product() + self.queue) * (self.rtt + 0.1);
+        }
+        (rounds * rtt).max(least)
     }
 
     /// The scenario.
@@ -150,12 +173,20 @@ impl Draw {
         let transport = match self.row.transport {
             "quic" => format!("kind = \"quic\", congestion_control = \"{control}\""),
             _ => {
-                let mut fields =
-                    format!("kind = \"tcp\", congestion_control = \"{control}\", recovery = \"{recovery}\"");
+                let rfc = self.profile == "rfc";
                 let without_sack = ["tahoe", "reno", "newreno", "vegas"].contains(&recovery);
-                let variant = if without_sack { "reno" } else { "sack" };
-                write!(fields, ", variant = \"{variant}\", segment = \"1448 B\", window = \"4000 pkt\"")
-                    .unwrap();
+                // A variant of Linux has its congestion control as in the kernel.
+                let variant = match control {
+                    _ if rfc && without_sack => "reno",
+                    _ if rfc || control == "reno" => "sack",
+                    _ => control,
+                };
+                let mut fields =
+                    format!("kind = \"tcp\", variant = \"{variant}\", recovery = \"{recovery}\"");
+                if rfc {
+                    write!(fields, ", congestion_control = \"{control}\"").unwrap();
+                }
+                fields += ", segment = \"1448 B\", window = \"4000 pkt\"";
                 if self.marks {
                     fields += ", ecn = true";
                 }
