@@ -29,7 +29,7 @@ impl Queue {
 
     /// What the discipline has dropped is lost.
     fn settle(&mut self, id: LinkId, cx: &mut Context) {
-        if !self.moved.is_empty() {
+        if !self.moved.is_empty() && !cx.dropped.is_empty() {
             // The packets that are lost had a share in filling the queue.
             let before = self.moved.clone();
             let lost: Vec<Addr> = moved_hosts(cx.dropped.iter().map(|(packet, _)| packet), cx);
