@@ -80,7 +80,7 @@ def test_a_page_says_whether_a_picture_stood_still_and_how_a_call_sounded(tmp_pa
     assert re.search(
         r"film video the picture stood still once, for [\d.]+ s in all: 8\.\d+ to 14", found.text
     )
-    assert re.search(r"call voip MOS \d\.\d\d \(R \d+\); [\d.]+% lost or late", found.text)
+    assert re.search(r"call voip MOS \d\.\d\d \(R \d+\); [\d.]+% lost, [\d.]+% late", found.text)
 
 
 def test_many_flows_and_handovers_are_shown_in_part_and_listed_whole(tmp_path: Path) -> None:

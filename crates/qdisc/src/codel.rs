@@ -97,7 +97,6 @@ impl Law {
 pub(crate) struct Control {
     /// When the target will have been exceeded for an interval; `None`: the last packet was below it.
     first_above: Option<Time>,
-    /// When the next packet is due; zero before the first drop.
     drop_next: Time,
     count: u32,
     last_count: u32,
@@ -212,9 +211,7 @@ impl Control {
     fn begin(&mut self, law: &Law, now: Time) {
         self.dropping = true;
         let since_last_begin = self.count.wrapping_sub(self.last_count);
-        // Overflows count too: without a drop by the law there is no period to go on from. In Linux the clock is far from 0.
-        let has_dropped = self.drop_next > Time::ZERO;
-        let is_recent = has_dropped && now < self.drop_next + law.interval * 16;
+        let is_recent = now < self.drop_next + law.interval * 16;
         if since_last_begin > 1 && is_recent {
             self.count = since_last_begin;
             self.improve_root();
