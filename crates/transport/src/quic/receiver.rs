@@ -122,8 +122,16 @@ impl QuicReceiver {
         self.announcement = self.announcement.filter(|_| header.path != self.path);
         let (number, end) = (header.number, self.numbers.end());
         if header.payload == 0 {
-            self.numbers.insert(number);
-            self.response_due |= header.path_challenge;
+            if self.numbers.insert(number) && number >= end {
+                self.largest_at = now;
+            }
+            // ASSUMPTION: an address that this end has left is gone, so a challenge to it has no answer. Its packet is
+            // acknowledged, as data to that address is.
+            if header.path_challenge && header.path == self.path {
+                self.response_due = true;
+            } else if header.path_challenge {
+                self.delayed.get_or_insert(now + self.spec.max_ack_delay);
+            }
             return Receipt { fresh: true, in_order_segments: 0, out_of_order: false };
         }
         let out_of_order = header.segment < self.highest_end;
@@ -186,7 +194,7 @@ impl QuicReceiver {
         }
         let header = self.header(ack, false, asks || announces);
         let header = QuicHeader { path_response: responds, ..header };
-        let size = Bytes(wire::IP_UDP + wire::control_payload(&header, self.spec.connection_id));
+        let size = Bytes(wire::IP_UDP + wire::answer_payload(&header, self.spec.connection_id));
         Some(QuicPacket { header, size })
     }
 
