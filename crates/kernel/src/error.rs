@@ -20,10 +20,7 @@ pub enum Error {
     Kernel(#[from] std::io::Error),
     /// The same, with what the kernel has said last.
     #[error("the kernel: {0}\n{1}")]
-    Ended(String, String),
-    /// The run is not wanted any more.
-    #[error("the run was stopped")]
-    Unwanted,
+    Ended(std::io::Error, String),
 }
 
 impl From<rustix::io::Errno> for Error {

@@ -3,7 +3,6 @@
 mod applications;
 mod branch;
 mod causes;
-mod combinations;
 mod dcf;
 mod determinism;
 mod domains;

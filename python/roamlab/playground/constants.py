@@ -9,10 +9,7 @@ import json
 
 from roamlab.base.screen import say
 from roamlab.causes.early import DISCIPLINES, WAITING
-from roamlab.causes.removal import AMPLE, EXPIRIES
-from roamlab.causes.suspects import LATE, LOSSES, MESSAGES, QUEUES, RANKS, SETTLE_NS
-from roamlab.causes.words import REASONS, STEPS
-from roamlab.records.metrics import MOVES
+from roamlab.causes.suspects import LATE, LOSSES, QUEUES, RANKS, SETTLE_NS
 from roamlab.records.slow import BEFORE, FLOOR_NS, LEAST_PKTS
 
 
@@ -27,12 +24,6 @@ def script() -> str:
         "LATE": LATE,
         "LOSSES": LOSSES,
         "QUEUES": QUEUES,
-        "MESSAGES": MESSAGES,
-        "MOVES": MOVES,
-        "AMPLE": AMPLE,
-        "EXPIRIES": EXPIRIES,
-        "STEPS": STEPS,
-        "REASONS": REASONS,
         "DISCIPLINES": DISCIPLINES,
         "WAITING": WAITING,
     }

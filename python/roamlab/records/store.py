@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
-from roamlab.base.inputs import open_regular
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.records.manifest import Manifest
 from roamlab.records.pieces import Pieces
@@ -105,13 +104,6 @@ class Store:
         try:
             draft.rename(final)
         except OSError:
-            if final.is_symlink():
-                raise BadInput(
-                    final,
-                    "a symbolic link is in the place of the run's folder",
-                    expected="a run folder or nothing",
-                    remedy="move it away, or name another folder with --out",
-                ) from None
             if not final.is_dir():
                 raise
             # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
@@ -134,7 +126,7 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
         path = folder / f"{table}.parquet"
         _check(path, digests[table])
         try:
-            with open_regular(path) as file:  # Polars takes a path for a pattern
+            with path.open("rb") as file:  # Polars takes a path for a pattern
                 return pl.read_parquet(file)
         except pl.exceptions.PolarsError as error:
             raise _broken(path, f"not a Parquet file ({error})") from None
@@ -157,13 +149,10 @@ def _begin(field: str) -> str:
 
 
 def _line(content: bytes, field: str) -> str:
-    """The JSON object of a field in a manifest's file; empty if it has no line of its own, as in one that was edited.
-
-    Nor has it one in a file with an indent of one space, or with the field twice.
-    """
-    _, *found = content.split(f"\n{_begin(field)}".encode())
-    line = found[0].partition(b"\n")[0].removesuffix(b",").decode() if len(found) == 1 else ""
-    return line if line.startswith("{") and line.endswith("}") else ""
+    """The JSON of a field in a manifest's file; empty if it has not a line of its own, as in one that was edited."""
+    begin = f"\n{_begin(field)}".encode()
+    _, found, rest = content.partition(begin)
+    return rest.partition(b"\n")[0].removesuffix(b",").decode() if found else ""
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -173,7 +162,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _digest(path: Path) -> str:
-    with open_regular(path) as file:
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -204,8 +193,7 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             remedy="name one that `roamlab run` printed; if this is one that lost the file, move it away and run again",
         )
     try:
-        with open_regular(path) as file:
-            written = file.read()
+        written = path.read_bytes()
         content: Any = json.loads(written)
     except OSError as error:
         raise _broken(path, str(error.strerror)) from None

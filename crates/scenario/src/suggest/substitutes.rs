@@ -1,8 +1,6 @@
 //! Models that do not exist, each with the nearest substitute. Refusals of names give it, and `docs/scope.md` lists the
 //! same.
 
-use super::words::plain;
-
 /// Something that users look for and Roamlab does not have.
 struct Absent {
     /// What people write for it.
@@ -17,9 +15,8 @@ struct Absent {
 
 /// The help for a name that is not among `names`, if something there is nearest to it.
 pub fn help(wanted: &str, names: &[&str]) -> Option<String> {
-    let (lower, word) = (wanted.to_ascii_lowercase(), plain(wanted));
-    let is_word = |known: &&str| *known == lower || plain(known) == word;
-    let is_meant = |row: &&Absent| row.words.iter().any(is_word) && names.contains(&row.nearest);
+    let wanted = wanted.to_ascii_lowercase();
+    let is_meant = |row: &&Absent| row.words.contains(&wanted.as_str()) && names.contains(&row.nearest);
     let Absent { nearest, how, section, .. } = ABSENT.iter().find(is_meant)?;
     let how = unlinked(how);
     Some(format!("the nearest is `{nearest}`: {how} (docs/scope.md#{section})"))
@@ -59,7 +56,7 @@ const ABSENT: &[Absent] = &[
         section: "transports",
     },
     Absent {
-        words: &["bbr2", "bbrv2"],
+        words: &["bbr2"],
         nearest: "bbr3",
         how: "BBR version 3, which corrects version 2 and replaces it; version 1 is `bbr`",
         section: "transports",
@@ -78,27 +75,21 @@ const ABSENT: &[Absent] = &[
     },
     Absent { words: &["ledbat"], nearest: "vegas", how: "Vegas for low delay", section: "transports" },
     Absent {
-        words: &["windows", "freebsd"],
+        words: &["linux", "windows", "freebsd"],
         nearest: "rfc",
         how: "the profile `rfc`: the standards, with what each clause says on [its page](models/tcp-clauses.md)",
         section: "transports",
     },
     Absent {
-        words: &["sfq", "drr", "fq-pie"],
+        words: &["sfq", "drr", "fq-pie", "fq_codel"],
         nearest: "fq-codel",
         how: "FQ-CoDel: a queue for each flow, served in turn",
         section: "queues",
     },
     Absent {
-        words: &["priority", "prio"],
+        words: &["priority", "prio", "pfifo", "htb", "tbf"],
         nearest: "mred",
-        how: "`mred` and `mblue` treat forwarded packets differently from others",
-        section: "queues",
-    },
-    Absent {
-        words: &["htb", "tbf", "netem"],
-        nearest: "droptail",
-        how: "the `rate` and `delay` of the link; its queue is `droptail`",
+        how: "`mred` and `mblue` treat forwarded packets apart; a `rate` limits a link",
         section: "queues",
     },
     Absent {
@@ -186,7 +177,7 @@ const ABSENT: &[Absent] = &[
         section: "traffic",
     },
     Absent {
-        words: &["download", "game", "iot", "telnet"],
+        words: &["iperf", "bulk", "download", "game", "iot", "telnet"],
         nearest: "ftp",
         how: "`ftp` for bulk data over TCP; `cbr` for datagrams at a steady rate",
         section: "traffic",

@@ -2,7 +2,6 @@
 
 mod accurate;
 mod cc;
-mod control_packets;
 mod delivery_rate;
 mod episode;
 mod fact;

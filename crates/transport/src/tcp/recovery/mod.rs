@@ -4,7 +4,7 @@ mod fack;
 mod newreno;
 mod ns2_fack;
 mod pipe;
-pub(super) mod prr;
+mod prr;
 mod rack;
 mod reno;
 mod rfc6675;
