@@ -67,7 +67,7 @@ tools:
 	done
 
 test:
-	$(MAKE) -j2 lint
+	$(MAKE) -j2 lint-format lint-python
 	$(MAKE) -j2 test-rust test-page
 	$(MAKE) test-python
 	$(MAKE) -j2 fuzz SECONDS=5 FUZZ_PROFILE=dev
@@ -86,18 +86,24 @@ quick:
 deep: mutate mutants crash planted links
 	$(MAKE) fuzz SECONDS=100
 	$(BIN)/python tests/python/generated.py 1000
+	ROAMLAB_REMEDIES=200 $(BIN)/pytest tests/python/test_remedies.py
+	$(BIN)/python tests/python/truth.py 5000
 	MAKEFLAGS= cargo build --quiet --locked -p roamlab-python --lib
 	$(BIN)/python tests/python/kernel_repeats.py 20 target/debug/lib_roamlab.so
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
+	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) lte::races
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
+	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/test_docs.py tests/python/test_output.py tests/python/test_crash.py
 
 lint: lint-rust lint-python
 
-lint-rust:
+lint-format:
 	cargo fmt --all --check
+
+lint-rust: lint-format
 	MAKEFLAGS= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 lint-python: .venv/.dev
@@ -106,8 +112,11 @@ lint-python: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/python tests/python/prose.py
 
+# Clippy is a compiler that lints: with it as the workspace's compiler one pass lints and makes the tests.
+LINTING := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 test-rust:
-	MAKEFLAGS= cargo test --locked --workspace
+	MAKEFLAGS= $(LINTING) cargo test --locked --workspace
+	MAKEFLAGS= $(LINTING) cargo test --locked -p roamlab-benches --benches --no-run
 
 # The page for the browser's tests, which are skipped where the compiler's library for WebAssembly cannot be had.
 test-page: .venv/.extension
@@ -124,6 +133,7 @@ FUZZ_PROFILE ?= fuzz
 ifeq ($(FUZZ_PROFILE),dev)
 FUZZ_BIN := target/debug/roamlab-fuzz
 FUZZ_PACKAGES := --workspace --bins --tests
+FUZZ_COMPILER = $(LINTING)
 else
 FUZZ_BIN := target/$(FUZZ_PROFILE)/roamlab-fuzz
 FUZZ_PACKAGES := -p roamlab-fuzz
@@ -131,9 +141,9 @@ endif
 fuzz: fuzz-engine fuzz-readers
 
 fuzz-engine:
-	MAKEFLAGS= cargo build --locked --profile $(FUZZ_PROFILE) $(FUZZ_PACKAGES)
+	MAKEFLAGS= $(FUZZ_COMPILER) cargo build --locked --profile $(FUZZ_PROFILE) $(FUZZ_PACKAGES)
 	for target in tcp queues scenarios; do $(FUZZ_BIN) $$target $(SECONDS) $(SEED); done
-	MAKEFLAGS= ROAMLAB_WALKS=$$((100 * $(SECONDS))) \
+	MAKEFLAGS= $(FUZZ_COMPILER) ROAMLAB_WALKS=$$((100 * $(SECONDS))) \
 	  cargo test --locked --workspace $(RUNS) reached_again
 
 fuzz-readers: .venv/.dev .venv/.extension

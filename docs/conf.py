@@ -135,7 +135,7 @@ def _table(title: str, definition: dict[str, Any]) -> str:
     needed = set(definition.get("required", []))
     rows = [
         f"| `{name}` | {_type(field)} | {_words(field)} {_default(name, field, needed)} |"
-        for name, field in properties.items()
+        for name, field in sorted(properties.items(), key=lambda each: each[0] != "kind")
     ]
     about = _words(definition)
     return "\n".join(

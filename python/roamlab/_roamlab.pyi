@@ -122,7 +122,7 @@ def live(
     run: int,
     memory: int,
     hand: Callable[[int, list[str]], None],
-) -> tuple[Tables, Column, int, int, int]:
+) -> tuple[Tables, Column, int, int, int, int, int]:
     """One run in real time of a scenario with two flows of programs, one each way. Builds for Linux alone have it.
 
     `hand(socket, addresses)` is called once it can begin, with the addresses of the first flow's sender and receiver.
@@ -130,5 +130,6 @@ def live(
     reads do not block, and a file that can be read once the program has ended.
 
     Returns the tables; of each packet that a card was handed how late it was, in ns; the end, in ns; how many packets
-    were for neither node; how many a card did not take. Raises as `run` does.
+    were for neither node; how many a card did not take. Raises as `run` does;
+    how many events of the simulation there were, and how many happened more than 1 ms late.
     """

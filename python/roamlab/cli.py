@@ -20,6 +20,30 @@ from roamlab import commands
 from roamlab.base.screen import accept_any_text, say
 from roamlab.commands.output import BAD_INPUT, FAILED, INTERRUPTED
 
+_OTHER_WORDS = {
+    "simulate": "run",
+    "start": "run",
+    "exec": "run",
+    "plot": "report",
+    "graph": "report",
+    "show": "report",
+    "view": "explore",
+    "open": "explore",
+    "validate": "check",
+    "lint": "check",
+    "diff": "compare",
+    "pcap": "export",
+    "convert": "schedule",
+    "models": "list",
+    "ls": "list",
+    "explain": "why",
+    "gui": "play",
+    "paper": "reproduce",
+    "ping": "shell",
+    "iperf": "shell",
+}
+"""Words for commands that are not in their help."""
+
 
 class _Commands(click.Group):
     """Commands that are found by other words too: one that is not there is looked for in what the others say."""
@@ -32,13 +56,34 @@ class _Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             word = args[0].lower()
+            if word in ("help", "version"):
+                return self._of_option(ctx, word, args[1:])
+            if word.endswith(".toml"):
+                raise click.UsageError(
+                    f"{args[0]!r} is a file, not a command. Write for example: roamlab run {args[0]}", ctx
+                ) from None
             said = {name: (command.help or "").lower() for name, command in self.commands.items()}
-            meant = [name for name, text in said.items() if word in text.partition("\n")[0].split()]
+            meant = [_OTHER_WORDS[word]] if word in _OTHER_WORDS else []
+            meant = meant or [name for name, text in said.items() if word in text.partition("\n")[0].split()]
             if not meant or "Did you mean" in error.format_message():
                 raise
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, meant[:2]))}?", ctx
             ) from None
+
+    def _of_option(
+        self, ctx: click.Context, word: str, rest: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """`roamlab help [COMMAND]` is `roamlab [COMMAND] --help`, and `roamlab version` is `roamlab --version`."""
+        if word == "version":
+            from roamlab import __version__
+
+            say(f"roamlab, version {__version__}")
+            ctx.exit()
+        if not rest:
+            say(ctx.get_help())
+            ctx.exit()
+        return super().resolve_command(ctx, [rest[0], "--help"])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

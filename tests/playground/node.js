@@ -9,7 +9,7 @@ const vm = require("node:vm");
 const [engineFolder, packageFolder, constants] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
-  ...["explorer/model.js", "playground/engine.js", "playground/analysis.js", "playground/facts.js"].map((name) => `${packageFolder}/${name}`),
+  ...["explorer/model.js", "playground/engine.js", "playground/analysis.js", "playground/facts.js", "playground/remedies.js"].map((name) => `${packageFolder}/${name}`),
 ];
 vm.runInThisContext([...sources.map((name) => readFileSync(name, "utf8")), constants].join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);

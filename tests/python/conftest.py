@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,16 @@ def handover(duration: str) -> str:
     text, old = (ROOT / "examples/handover.toml").read_text(encoding="utf-8"), 'duration = "40 s"'
     assert old in text
     return text.replace(old, f'duration = "{duration}"')
+
+
+def of_today(cases: list[str], days: int) -> list[str]:
+    """The part of the cases that is tried today: each is tried every `days` days, and always with `ROAMLAB_DEEP`.
+
+    For tests of commands that differ little and take seconds each. The day is that of UTC.
+    """
+    if "ROAMLAB_DEEP" in os.environ:
+        return cases
+    return cases[datetime.now(UTC).toordinal() % days :: days]
 
 
 @pytest.fixture

@@ -95,6 +95,7 @@ def run(
             "kind": np.array([0, 0], dtype=np.uint32),
             "delivered_pkts": np.array([100 + seed, 200 + run], dtype=np.uint64),
             "dropped_pkts": np.array([2, 0], dtype=np.uint64),
+            "dropped_ack_pkts": np.array([0, 0], dtype=np.uint64),
             "retransmitted_pkts": np.array([2, 0], dtype=np.uint64),
             "timeouts": np.array([1, 0], dtype=np.uint64),
             "goodput_bps": np.array([1.5e6, 2.5e5]),

@@ -22,13 +22,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import roamlab as rl
-from roamlab.against.cases import Case
+from roamlab.against.cases import OneLink
 from roamlab.exports import pcapng
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CASE = Case(
+CASE = OneLink(
     number=0,
     control="cubic",
     kind="two-flows",
@@ -71,7 +71,7 @@ def marks() -> dict[str, str]:
         content = io.BytesIO()
         results.table(name).write_ipc(content)
         found[name] = hashlib.sha256(content.getvalue()).hexdigest()
-    capture, packets = pcapng.write(results, ["a", "b"], [])
+    capture, packets = pcapng.write(results, ["a", "b"], [])[pcapng.SEEN_FILE]
     if packets < 1000 or results.tcp.is_empty():
         raise SystemExit("the run has no packets or no samples")
     found["capture"] = hashlib.sha256(capture).hexdigest()

@@ -265,7 +265,8 @@ def missed(plant: Plant) -> str:
         return f"does not say: {said}"
     (checked,) = explain(results, plant.app, 1, check=True)
     if checked.named != plant.kind:
-        return f"not confirmed: {[(trial.what, trial.left.longest_s) for trial in checked.trials or []]}"
+        tried = checked.check.trials if checked.check else []
+        return f"not confirmed: {[(trial.what, trial.left.longest_s) for trial in tried]}"
     return ""
 
 

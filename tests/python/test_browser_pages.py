@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from browser import NARROW, WIDE, check_access, chromium, shown
 from conftest import COMMAND, ROOT
@@ -72,15 +73,15 @@ def test_the_report_links_into_the_moment_of_a_stall(story: Path) -> None:
         page = browser.new_page()
         page.goto(story.resolve().as_uri() + "/" + address)
         page.wait_for_selector("html[data-ready=yes]")
-        page.wait_for_function("document.getElementById('shown').textContent.startsWith('10.0')")
+        expect(page.locator("#shown")).to_have_text(re.compile(r"^10\.0"))
         begin, end = (
             float(each) for each in page.locator("#shown").inner_text().split(" s of ")[0].split(" to ")
         )
         assert 10.0 < begin < 10.4 < 11.5 < end < 12.0
         page.evaluate("location.hash = '#t=9.8-10.6'")
-        page.wait_for_function("document.getElementById('shown').textContent.startsWith('9.800 to 10.600 s')")
+        expect(page.locator("#shown")).to_have_text(re.compile(r"^9\.800 to 10\.600 s"))
         page.locator("#nearer").click()
-        page.wait_for_function("location.hash === '#t=10.000000-10.400000'")
+        page.wait_for_url(re.compile(r"#t=10\.000000-10\.400000$"))
 
 
 @pytest.mark.parametrize("name", list(PAGES))

@@ -85,7 +85,7 @@ def test_fewer_than_five_runs_give_no_verdict(runs: int) -> None:
     told = f"undecided: {runs} runs are too few, a verdict needs 5"
     assert measure.outcome == ("holds" if runs >= 5 else told)
     claim = replace(_claim(_GOOD), measures=(measure,))
-    assert (f"  depth: {told}" in claims.remarks([claim], {})) == (runs < 5)
+    assert (f"  depth: {told}" in claims.remarks([claim])) == (runs < 5)
     assert claim.as_dict()["too_few_runs"] == (runs < 5)
 
 
@@ -136,6 +136,8 @@ def test_results_and_inventory_are_counted_apart() -> None:
         "inventory": {"claims": 1, "holds": 1, "contradicted": 0, "undecided": 0},
     }
     assert claims.tally(every) == "2 results: 1 holds, 1 contradicted; 1 inventory claim: 1 holds"
+    held = [claim for claim in every if claim.verdict == "holds" and claim.kind == "result"]
+    assert claims.tally(held * 2) == "2 results: 2 hold"
     assert [table.title for table in claims.terminal_tables(every)] == ["Results", "Inventory claims"]
 
 

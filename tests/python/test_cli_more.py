@@ -198,6 +198,7 @@ def _many(count: int) -> SimpleNamespace:
             "kind": ["tcp"] * count,
             "delivered_pkts": range(count),
             "dropped_pkts": [0] * count,
+            "dropped_ack_pkts": [0] * count,
             "retransmitted_pkts": [0] * count,
             "timeouts": [0] * count,
             "goodput_bps": [1e6 + (at * 7919) % count for at in range(count)],

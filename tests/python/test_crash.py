@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, of_today
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "compare", "reproduce"])
+@pytest.mark.parametrize("command", of_today(["run", "sweep", "compare", "reproduce"], 4))
 def test_a_kill_loses_nothing(command: str) -> None:
     program = [sys.executable, str(ROOT / "tests/crash/crash.py"), "--commands", command]
     done = subprocess.run(

@@ -29,6 +29,8 @@ _BLOCK = re.compile(
 )
 _SAVED = re.compile(r"Save this as `([a-z.-]+)`.*?^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MAKE = re.compile(r"make ([a-z-]+)")
+_LONG = re.compile(r"roamlab reproduce \w+ --(explore|fit) ")
+"""Commands that take a minute: `make deep` runs them. `test_exploring.py` and `test_fit.py` make shorter searches."""
 _SETTING = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -53,7 +55,8 @@ def _shown(output: str) -> str:
 def _outputs(page: Path, folder: Path, store: Path | None = None) -> list[str]:
     """Runs the blocks of a page in order, in a folder that holds nothing but the examples; what each printed.
 
-    `make` targets only have to exist. `store`: where runs are kept, instead of in the folder.
+    `make` targets only have to exist, and long commands wait for `ROAMLAB_DEEP`. `store`: where runs are kept, instead
+    of in the folder.
     """
     shutil.copytree(ROOT / "examples", folder / "examples")
     for name, text in _SAVED.findall(page.read_text(encoding="utf-8")):
@@ -68,7 +71,7 @@ def _outputs(page: Path, folder: Path, store: Path | None = None) -> list[str]:
         for line in block["code"].splitlines():
             if made := _MAKE.match(line):
                 assert made[1] in targets
-            else:
+            elif not _LONG.match(line) or "ROAMLAB_DEEP" in os.environ:
                 output += _run(["bash", "-euo", "pipefail", "-c", line], folder, store)
         printed.append(_shown(output))
     return printed

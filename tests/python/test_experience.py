@@ -18,7 +18,9 @@ def _record(app: dict[str, Any] | None = None, **tables: Any) -> Any:
     """A run of 10 s of a flow `a` with these tables."""
     parameters = {"run": {"duration": "10 s"}, "flows": [{"name": "a", "app": app or {}}]}
     return FakeResults(
-        SimpleNamespace(parameters=parameters, network=parameters),
+        SimpleNamespace(
+            parameters=parameters, network=parameters, outline=SimpleNamespace(duration_ns=10 * 10**9)
+        ),
         **{name: pl.DataFrame(table) for name, table in tables.items()},
     )
 
@@ -119,8 +121,77 @@ def test_a_page_is_loaded_with_its_last_object() -> None:
     # Page 0: 1.0 to 2.25 s. Page 1 lacks an object; of page 2 one of two was asked for.
     found = _record({"kind": "web", "objects": 2}, units=UNITS)
     assert experience.page_loads_s(found, "a") == pytest.approx([1.25])
+    # Those have loaded for 7 and 4 s when the run ends at 10 s: the mean leaves out neither.
+    assert experience.mean_page_load_s(found, "a") == pytest.approx((1.25 + 7.0 + 4.0) / 3)
+    # A page that has just begun says nothing yet.
+    late = UNITS | {"time_ns": ns(1.0, 1.5, 9.0, 9.2, 9.5)}
+    found = _record({"kind": "web", "objects": 2}, units=late)
     assert experience.mean_page_load_s(found, "a") == pytest.approx(1.25)
-    assert math.isnan(experience.mean_page_load_s(_record({"kind": "web", "objects": 3}, units=UNITS), "a"))
+    no_units = pl.DataFrame(UNITS, schema_overrides={"flow": pl.Enum(["a"])}).clear()
+    none = _record(
+        {"kind": "web", "objects": 2},
+        units=no_units.with_columns(kind=pl.Series([], dtype=pl.Enum(["object"]))),
+    )
+    assert math.isnan(experience.mean_page_load_s(none, "a"))
+
+
+def _call(delays: list[float], sent_pkts: int) -> Any:
+    """A call of G.711 whose packets come each 20 ms; with their delays."""
+    sent = [0.02 * at for at in range(len(delays))]
+    deliveries = {
+        "flow": ["a"] * len(delays),
+        "fresh": [True] * len(delays),
+        "sent_ns": ns(*sent),
+        "time_ns": ns(*(at + delay for at, delay in zip(sent, delays, strict=True))),
+    }
+    frame = pl.DataFrame(
+        deliveries,
+        schema_overrides={
+            "flow": pl.Enum(["a"]),
+            "fresh": pl.Boolean,
+            "sent_ns": pl.Int64,
+            "time_ns": pl.Int64,
+        },
+    )
+    return _record(
+        {"kind": "voip", "codec": "g711"}, deliveries=frame, flows={"flow": ["a"], "sent_pkts": [sent_pkts]}
+    )
+
+
+def test_the_play_out_follows_a_longer_path() -> None:
+    # 1,000 packets over 50 ms, then 1,000 over 150 ms: the first over the longer path comes at 20.15 s, and all until
+    # 200 ms later are late: those of 0, 20, ..., 180 ms. The one of 200 ms is played.
+    found = experience.voice(_call([0.05] * 1000 + [0.15] * 1000, 2000), "a")
+    assert (found.lost, found.late) == (0.0, 10 / 2000)
+    # Mouth to ear: 20 ms a packet, 60 ms, and 50 ms for 1,010 packets, 150 ms for 990.
+    assert found.delay_s == pytest.approx(0.08 + (1010 * 0.05 + 990 * 0.15) / 2000)
+    assert found.mos > 3.5
+    # Without adaption all packets of the longer path are late.
+    fixed = experience.voice(_call([0.05] * 1000 + [0.15] * 1000, 2000), "a", adapts=False)
+    assert (fixed.late, fixed.mos) == (0.5, 1.0)
+    # A shorter path is followed at once.
+    back = experience.voice(_call([0.15] * 1000 + [0.05] * 1000, 2000), "a")
+    assert (back.late, back.delay_s) == (0.0, pytest.approx(0.08 + 0.1))
+
+
+def test_a_call_of_which_nothing_arrives_has_the_worst_score() -> None:
+    dead = experience.voice(_call([], 100), "a")
+    assert (dead.lost, dead.late, dead.mos) == (1.0, 0.0, 1.0)
+    assert math.isnan(experience.voice(_call([], 0), "a").mos), "it never began"
+
+
+def test_a_film_that_never_begins_stalls_all_the_time() -> None:
+    spec = {"kind": "dash", "segment": "4 s", "startup": "4 s", "rates": ["1 Mbit/s"]}
+    units = {"flow": ["a"], "kind": ["segment"], "group": [0], "time_ns": ns(1.0), "completed_ns": [-1]}
+    assert experience.player(_record(spec, units=units), "a").ratio == 1.0
+
+
+def test_files_that_never_finish_are_not_left_out() -> None:
+    flows = {"flow": ["a"], "start_ns": ns(1), "completed_ns": [-1]}
+    assert experience.completed_ratio(_record({"kind": "ftp", "size": "1 MB"}, flows=flows), "a") == 0.0
+    assert math.isnan(experience.completed_ratio(_record({"kind": "ftp"}, flows=flows), "a")), "it has no end"
+    whole = flows | {"completed_ns": ns(3)}
+    assert experience.completed_ratio(_record({"kind": "ftp", "size": "1 MB"}, flows=whole), "a") == 1.0
 
 
 def test_frames_of_a_run() -> None:

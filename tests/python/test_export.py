@@ -213,7 +213,7 @@ def moved() -> Results:
 
 
 def test_every_header_is_whole(moved: Results) -> None:
-    content, count = pcapng.write(moved, ["mh", "ha", "bs1"], [], payload=True)
+    content, count = pcapng.write(moved, ["mh", "ha", "bs1"], [], payload=True)[pcapng.SEEN_FILE]
     interfaces, names, packets = read(content)
     assert len(packets) == count > 2000
     found = Counter(tuple(layers(packet.data)) for packet in packets)
@@ -229,7 +229,9 @@ def test_every_example_can_be_captured(name: str) -> None:
     """Protocols, media and applications of all kinds, on every link."""
     results = rl.run(rl.load(ROOT / "examples" / f"{name}.toml").set("run.duration", "2 s"))
     _, _, packets = read(
-        pcapng.write(results, [], results.links["link"].cast(pl.String).to_list(), payload=True)[0]
+        pcapng.write(results, [], results.links["link"].cast(pl.String).to_list(), payload=True)[
+            pcapng.SEEN_FILE
+        ][0]
     )
     assert len(packets) > 100
     assert all(layers(packet.data)[-1] in {"tcp", "udp"} for packet in packets)
@@ -239,14 +241,14 @@ def test_every_example_can_be_captured(name: str) -> None:
 @pytest.mark.parametrize(("overhead", "outer"), [(36, "gtp"), (40, "ipv6")])
 def test_a_tunnel_has_the_header_of_its_size(overhead: int, outer: str) -> None:
     results = rl.run(rl.Scenario(HANDOVER.format(overhead=overhead), "moved.toml"))
-    _, _, packets = read(pcapng.write(results, [], ["ha->fa1"], payload=True)[0])
+    _, _, packets = read(pcapng.write(results, [], ["ha->fa1"], payload=True)[pcapng.SEEN_FILE][0])
     found = Counter(tuple(layers(packet.data)) for packet in packets)
     assert {(outer, "tcp"), (outer, "udp")} <= set(found)
 
 
 def test_a_file_without_payload_has_the_true_lengths(moved: Results) -> None:
-    whole = read(pcapng.write(moved, [], ["ha->fa1"], payload=True)[0])[2]
-    short = read(pcapng.write(moved, [], ["ha->fa1"])[0])[2]
+    whole = read(pcapng.write(moved, [], ["ha->fa1"], payload=True)[pcapng.SEEN_FILE][0])[2]
+    short = read(pcapng.write(moved, [], ["ha->fa1"])[pcapng.SEEN_FILE][0])[2]
     assert [packet.length for packet in short] == [packet.length for packet in whole]
     assert all(len(packet.data) <= 200 for packet in short)
     sent = moved.packets.filter(pl.col("kind") == "data")
@@ -259,7 +261,9 @@ def test_a_file_without_payload_has_the_true_lengths(moved: Results) -> None:
 
 
 def test_segments_follow_each_other_byte_by_byte() -> None:
-    _, _, packets = read(pcapng.write(rl.run(rl.Scenario(PLAIN, "plain.toml")), [], ["a->b", "b->a"])[0])
+    _, _, packets = read(
+        pcapng.write(rl.run(rl.Scenario(PLAIN, "plain.toml")), [], ["a->b", "b->a"])[pcapng.SEEN_FILE][0]
+    )
     ends: dict[bool, int] = {}
     acked = 0
     for packet in packets:
@@ -276,8 +280,48 @@ def test_segments_follow_each_other_byte_by_byte() -> None:
     assert [packet.data[33] for packet in packets[:2]] == [2, 0x12], "SYN; SYN and ACK"
 
 
+def option_kinds(data: bytes) -> list[int]:
+    """The kinds of the options of a TCP segment without a tunnel, but for padding (RFC 9293 §3.1)."""
+    rest, kinds = data[40 : 20 + (data[32] >> 4) * 4], []
+    while rest:
+        if rest[0] != 1:
+            kinds.append(rest[0])
+        rest = rest[1 if rest[0] == 1 else rest[1] :]
+    return kinds
+
+
+@pytest.mark.parametrize(
+    ("used", "kinds"),
+    [
+        ("window_scaling = false", [2, 4]),
+        ("window_scaling = true", [2, 4, 3]),
+        ("window_scaling = true, timestamps = true", [2, 3, 4, 8]),
+        ("window_scaling = false, sack_blocks = 0, dsack = false, recovery = 'newreno'", [2]),
+    ],
+)
+def test_a_syn_offers_what_is_used_and_its_window_is_not_scaled(used: str, kinds: list[int]) -> None:
+    """RFC 9293 §3.7.1, RFC 2018 §2, RFC 7323 §2.2 and §3.2: MSS 2, SACK permitted 4, window scale 3, timestamps 8."""
+    text = PLAIN.replace(
+        'variant = "newreno", window = "20 pkt"', f'variant = "sack", window = "700 pkt", {used}'
+    )
+    text = text.replace(
+        'delay = "10 ms"', 'delay = "10 ms"\nqueue = { kind = "droptail", limit = "1000 pkt" }'
+    )
+    text = text.replace('segment = "1000 B"', 'segment = "1000 B", initial_window = "200 pkt"')
+    text = text.replace('"10 Mbit/s"', '"100 Mbit/s"')
+    results = rl.run(rl.Scenario(text, "syn.toml"))
+    packets = read(pcapng.write(results, [], ["a->b", "b->a"])[pcapng.SEEN_FILE][0])[2]
+    syns = [packet for packet in packets if packet.data[33] & 2]
+    assert [packet.data[33] for packet in syns] == [2, 0x12]
+    assert [option_kinds(packet.data) for packet in syns] == [kinds, kinds]
+    assert struct.unpack_from(">H", syns[1].data, 34) == (65_000,)
+    first_ack = next(packet for packet in packets if packet.interface == 1 and packet not in syns)
+    flight = [packet for packet in packets if packet.interface == 0 and packet.time_ns < first_ack.time_ns]
+    assert sum(packet.length > 1000 for packet in flight) == 65
+
+
 def test_sack_blocks_name_what_came_and_marks_are_shown(moved: Results) -> None:
-    _, _, packets = read(pcapng.write(moved, ["mh"], [])[0])
+    _, _, packets = read(pcapng.write(moved, ["mh"], [])[pcapng.SEEN_FILE][0])
     begin, marked, blocks_seen = set(), set(), 0
     for packet in packets:
         data = packet.data
@@ -299,7 +343,10 @@ def test_sack_blocks_name_what_came_and_marks_are_shown(moved: Results) -> None:
 
 
 def test_comments_say_why_packets_are_lost_and_where_the_handover_is(moved: Results) -> None:
-    interfaces, _, packets = read(pcapng.write(moved, ["bs1", "mh"], [])[0])
+    captures = pcapng.write(moved, ["bs1", "mh"], [])
+    interfaces, _, packets = read(captures[pcapng.SEEN_FILE][0])
+    assert not any(map(is_lost, packets))
+    packets += read(captures[pcapng.LOST_FILE][0])[2]
     comments = [comment for packet in packets for comment in packet.comments]
     lost = {packet.serial: packet for packet in packets if is_lost(packet)}
     drops = moved.drops.with_columns(pl.col("place", "reason").cast(pl.String))
@@ -316,7 +363,7 @@ def test_comments_say_why_packets_are_lost_and_where_the_handover_is(moved: Resu
 
 
 def test_what_a_host_did_not_hear_is_not_among_what_it_got(moved: Results) -> None:
-    _, _, packets = read(pcapng.write(moved, ["mh"], [])[0])
+    _, _, packets = read(pcapng.write(moved, ["mh"], [])[pcapng.SEEN_FILE][0])
     got = Counter(packet.serial for packet in packets if packet.direction == 1 and not is_lost(packet))
     delivered = set(moved.deliveries["serial"])
     lost = set(moved.drops["serial"])
@@ -337,7 +384,7 @@ def test_tshark_finds_nothing_wrong(moved: Results, tmp_path: Path, *, payload: 
         (tunnel, [], ["ha->fa1"]),
     ):
         file = tmp_path / "capture.pcapng"
-        content, count = pcapng.write(results, nodes, links, payload=payload)
+        content, count = pcapng.write(results, nodes, links, payload=payload)[pcapng.SEEN_FILE]
         file.write_bytes(content)
         fields = [f"-e{name}" for name in ("_ws.expert.severity", "_ws.expert.message", "_ws.malformed")]
         done = subprocess.run(
@@ -355,6 +402,40 @@ def test_tshark_finds_nothing_wrong(moved: Results, tmp_path: Path, *, payload: 
         other = {text for text in bad if not any(word in text for word in tcp)}
         assert other == set()
         assert results is not plain or bad == set()
+
+
+OVERFLOW = """
+[run]
+duration = "10 s"
+profile = "linux-6"
+[[links]]
+between = ["server", "client"]
+rate = "20 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", limit = "100 pkt" }
+[[flows]]
+name = "f"
+path = ["server", "client"]
+transport = { kind = "tcp", variant = "cubic", segment = "1448 B", window = "1000 pkt" }
+app = { kind = "ftp", start = "0 s" }
+"""
+
+
+@pytest.mark.parametrize("node", ["server", "client"])
+def test_tshark_counts_the_repairs_of_a_full_queue(tmp_path: Path, node: str) -> None:
+    """A packet that the queue dropped was never on the wire, so that only its repair is seen, once."""
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: `apt-get install tshark` brings it")
+    results = rl.run(rl.Scenario(OVERFLOW, "overflow.toml"))
+    drops = results.drops.height
+    assert drops > 0
+    captures = pcapng.write(results, [node], [])
+    file = tmp_path / "capture.pcapng"
+    file.write_bytes(captures[pcapng.SEEN_FILE][0])
+    verdict = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
+    done = subprocess.run(["tshark", "-r", file, "-Y", verdict], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == drops, "Linux sends each lost segment again once"
+    assert captures[pcapng.LOST_FILE][1] == drops, "the link is at both nodes"
 
 
 def test_the_ns2_trace_is_read_back_and_equal(moved: Results, tmp_path: Path) -> None:
@@ -455,5 +536,5 @@ def test_the_command_says_what_it_wrote(moved: Results, tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, call)
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
-    (name,) = said["files"]
+    name, _ = said["files"]
     assert len(read((tmp_path / "out" / name).read_bytes())[2]) == said["files"][name] > 0

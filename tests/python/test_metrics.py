@@ -12,6 +12,7 @@ import pytest
 
 from conftest import ROOT
 from hand_made import FakeResults, ns
+from roamlab.base.errors import BadInput
 from roamlab.records import metrics
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def _record(**tables: Any) -> Any:
     """A run of 10 s with these tables."""
     outline = SimpleNamespace(duration_ns=10 * 10**9, recorded={"deliveries", "tcp"})
-    manifest = SimpleNamespace(outline=outline)
+    manifest = SimpleNamespace(outline=outline, parameters={"flows": [{"name": "a", "app": {"kind": "ftp"}}]})
     return FakeResults(manifest, **{name: pl.DataFrame(table) for name, table in tables.items()})
 
 
@@ -36,6 +37,12 @@ FLOWS = {
     "delivered_pkts": [4, 0],
     "delivered_bytes": [2000, 0],
 }
+
+
+NO_DROPS = pl.DataFrame(
+    schema={"flow": pl.Enum(["a", "b"]), "reason": pl.Enum(["queue-overflow"])}
+    | dict.fromkeys(("seq", "sent_ns", "time_ns"), pl.Int64)
+)
 
 
 def test_goodput_counts_first_deliveries_in_the_span() -> None:
@@ -97,12 +104,34 @@ def test_reordering_extent_is_that_of_rfc_4737() -> None:
     # The first larger one, not the nearest: 2 comes after 5 (2nd) and 3 (3rd).
     assert metrics.reordering_extents([1, 5, 3, 2]) == [0, 0, 1, 2]
     assert metrics.reordering_extents([]) == []
-    deliveries = {"flow": ["a"] * 4 + ["b"], "serial": [10, 50, 30, 20, 5]}
+    deliveries = {
+        "flow": ["a"] * 4 + ["b"],
+        "sent_ns": [10, 50, 30, 20, 5],
+        "seq": [1, 5, 3, 2, 1],
+        "serial": [10, 50, 30, 20, 5],
+    }
     found = _record(deliveries=deliveries)
     assert metrics.reordering_extent(found, "a") == 2
     assert metrics.reordered_ratio(found, "a") == 0.5
     assert metrics.reordering_extent(found, "b") == 0
-    assert math.isnan(metrics.reordered_ratio(found, "c"))
+
+
+def test_copies_are_no_reordering() -> None:
+    # Segments 1 to 4, the first three sent at one time and copied; a copy has another serial number. Of 1 and 2 the
+    # copy comes first; the other copies come last. The first copies are in order.
+    came = [(1, 11), (2, 12), (3, 3), (4, 7), (1, 1), (2, 2), (3, 13)]
+    sent = {1: 5, 2: 5, 3: 5, 4: 6}
+    deliveries = {
+        "flow": ["a"] * 7,
+        "seq": [seq for seq, _ in came],
+        "sent_ns": [sent[seq] for seq, _ in came],
+        "serial": [serial for _, serial in came],
+    }
+    found = _record(deliveries=deliveries)
+    assert (metrics.reordering_extent(found, "a"), metrics.reordered_ratio(found, "a")) == (0, 0.0)
+    # A retransmission of 3 behind 4 is a packet of its own, and in order; the first 3 then comes late.
+    late = deliveries | {"flow": ["a"] * 3, "seq": [4, 3, 3], "sent_ns": [6, 9, 5], "serial": [7, 20, 3]}
+    assert metrics.reordering_extent(_record(deliveries=late), "a") == 2
 
 
 @pytest.mark.parametrize(
@@ -133,11 +162,104 @@ def test_a_flow_is_disrupted_at_each_handover_of_its_host() -> None:
         "time_ns": ns(2, 2, 3, 6),
     }
     deliveries = {"flow": ["a"] * 5, "time_ns": ns(1.9, 2.15, 3.2, 5.9, 6.5), "fresh": [True] * 5}
-    found = _record(flows=FLOWS, handovers=handovers, deliveries=deliveries)
+    both = pl.DataFrame(deliveries, schema_overrides={"flow": pl.Enum(["a", "b"])})
+    found = _record(
+        flows=FLOWS | {"kind": ["tcp", "tcp"]}, handovers=handovers, deliveries=both, drops=NO_DROPS
+    )
     # At 2 s: 2.15 to 3.2 begins within a second, 1.05. At 6 s: 6.5 to the end, 10 s.
     assert metrics.flow_disruptions_s(found, "a") == pytest.approx([1.05, 3.5])
     assert metrics.flow_disruptions_s(found, "a", settle=0.1) == pytest.approx([0.25, 0.6])
     assert metrics.flow_disruptions_s(found, "b") == []
+
+
+def test_a_flow_with_nothing_to_send_is_not_disrupted() -> None:
+    handovers = {"host": ["mh"], "phase": ["link-down"], "time_ns": ns(6)}
+    empty = NO_DROPS
+
+    def found(
+        app: dict[str, Any], completed: float, sent: list[float], came: list[float], lost: Any = empty
+    ) -> float:
+        count = len(sent)
+        deliveries = {
+            "flow": ["a"] * count,
+            "seq": list(range(1, count + 1)),
+            "sent_ns": ns(*sent),
+            "time_ns": ns(*came),
+            "fresh": [True] * count,
+        }
+        flows = FLOWS | {
+            "kind": ["tcp" if app["kind"] == "ftp" else "udp"] * 2,
+            "sent_pkts": [count + len(lost), 0],
+            "completed_ns": [*ns(completed), -1],
+        }
+        record = _record(flows=flows, handovers=handovers, deliveries=deliveries, drops=lost)
+        record.manifest.parameters = {"flows": [{"name": "a", "app": app}]}
+        (seconds,) = metrics.flow_disruptions_s(record, "a")
+        return seconds
+
+    whole = {"kind": "ftp", "size": "1 MB"}
+    # Complete before the move at 6 s; complete 0.4 s behind it; never complete.
+    assert math.isnan(found(whole, 5.0, [4.0, 4.9], [4.1, 5.0]))
+    assert found(whole, 6.4, [4.0, 5.8, 6.3], [4.1, 5.9, 6.4]) == pytest.approx(0.5)
+    assert found(whole, -1e-9, [4.0, 5.8], [4.1, 5.9]) == pytest.approx(4.1)
+    # Datagrams each 20 ms: from the last before the gap to the first after it.
+    steady = [5.9, 5.92, 5.94, 5.96, 6.3, 6.32]
+    cbr = {"kind": "cbr"}
+    drops = empty.clear().vstack(
+        pl.DataFrame(
+            {
+                "flow": ["a"],
+                "seq": [5],
+                "sent_ns": ns(5.98),
+                "time_ns": ns(6.01),
+                "reason": ["queue-overflow"],
+            },
+            schema=empty.schema,
+        ).select(empty.columns)
+    )
+    assert found(cbr, -1e-9, steady, [at + 0.01 for at in steady], drops) == pytest.approx(6.31 - 5.97)
+    # Nothing is sent from 5 s to 8 s: not disrupted. Sent again from 6.5 s on: the delay of that packet alone.
+    assert math.isnan(found(cbr, -1e-9, [4.9, 5.0, 8.0], [4.91, 5.01, 8.01]))
+    assert found(cbr, -1e-9, [4.9, 5.0, 6.5], [4.91, 5.01, 6.51]) == pytest.approx(0.01)
+
+
+def test_what_the_run_does_not_have_is_named() -> None:
+    deliveries = {"flow": ["a", "b"], "time_ns": ns(1, 2), "fresh": [True, True], "bytes": [9, 9]}
+    found = _record(flows=FLOWS, deliveries=deliveries)
+    for made in (
+        lambda: metrics.goodput_bps(found, "c", 0.0, 1.0),
+        lambda: metrics.arrivals(found, "c"),
+        lambda: metrics.utilisation(found, 1e6, 0.0, 1.0, ["a", "c"]),
+        lambda: metrics.flow_handovers(found, "c"),
+    ):
+        with pytest.raises(BadInput, match=r"flow 'c': the run has no such flow[^$]*one of a, b"):
+            made()
+    for made in (
+        lambda: metrics.goodput_bps(found, "a", 1.0, 1.0),
+        lambda: metrics.utilisation(found, 1e6, 2.0, 1.0, ["a"]),
+        lambda: metrics.synchronisation(found, ["a"], 0.1, 1.0, 1.0),
+        lambda: metrics.window_correlation(found, ["a"], 3.0, 3.0),
+        lambda: metrics.cutting_flows(found, 3.0, 3.0),
+    ):
+        with pytest.raises(BadInput, match="it has no length"):
+            made()
+
+
+def test_goodput_of_a_run_and_its_fairness() -> None:
+    # 10 s. a: 4 MB from 2 s on, 4 Mbit/s. b: 1 MB from 6 s on, 2 Mbit/s. A call of 50 kB from 0 s on. Requests of a.
+    flows = {
+        "flow": ["a", "b", "call", "a-requests"],
+        "kind": ["tcp", "tcp", "udp", "tcp"],
+        "delivered_bytes": [4_000_000, 1_000_000, 50_000, 1_000],
+        "goodput_bps": [4e6, 2e6, 4e4, 1e3],
+        "start_ns": ns(2, 6, 1, 2),
+    }
+    found = _record(flows=flows)
+    assert metrics.goodput_of_all_bps(found) == pytest.approx(8 * 5_051_000 / 9)
+    assert metrics.elastic_flows(found) == ["a", "b"]
+    assert metrics.fairness(found) == pytest.approx(36 / (2 * 20))
+    only = _record(flows={name: values[2:3] for name, values in flows.items()})
+    assert metrics.fairness(only) == 1.0, "a run of calls alone"
 
 
 def test_timeouts_of_handovers_are_those_whose_chain_leads_to_one() -> None:
@@ -204,7 +326,7 @@ def test_a_timeout_more_than_a_second_after_its_handover_counts(tmp_path: Path) 
             where=f"flows.ref.{metric} == 0",
             between=("4 pkt", "124 pkt"),
             step=40,
-            budget=32,
+            budget=96,
             store=tmp_path,
         )
         for metric in ("timeouts", "handover_timeouts")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import json
 import os
 import signal
 import stat
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import COMMAND, ROOT, handover
+from conftest import COMMAND, ROOT, handover, of_today
 from namespaces import need_namespaces
 from playground import need_page
 from roamlab.base import output
@@ -97,7 +102,7 @@ def _options(command: object) -> set[str]:
     return {parameter.name for parameter in command.params}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", list(WRITES))
+@pytest.mark.parametrize("name", of_today(list(WRITES), 3))
 def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> None:
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
     if name == "play":
@@ -374,3 +379,149 @@ for n in range(30):
     assert [writer.wait(timeout=120) for writer in writers] == [0] * 4
     assert (tmp_path / "out/data.json").read_text() == (tmp_path / "out/figures/one.svg").read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+DRAFT = ".roamlab-0123456789abcdef"
+
+
+def _planted(place: Path, files: dict[str, str]) -> Path:
+    """A draft as a killed process leaves it, with a list of these files and the digests of their content."""
+    (place / DRAFT).mkdir()
+    _sign(place / DRAFT, {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()})
+    return place / DRAFT
+
+
+def _sign(folder: Path, files: object) -> None:
+    written = {"program": "roamlab", "files": files}
+    signed = written | {"signature": output._signature(written)}
+    (folder / LIST).write_text(json.dumps(signed))
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "nested", "draft", "aside", "list", "up", "absolute"])
+def test_a_draft_from_another_person_deletes_nothing_outside_of_it(tmp_path: Path, kind: str) -> None:
+    """The files outside have a content that is known, as those of programs and of licences have."""
+    place, outside = tmp_path / "place", tmp_path / "outside"
+    place.mkdir()
+    (outside / "in").mkdir(parents=True)
+    known = {"thesis.tex": "known", "in/data": "known too", LIST: ""}
+    for name, text in known.items():
+        (outside / name).write_text(text)
+    files = {name: known[name] for name in ("thesis.tex", "in/data")}
+    if kind == "folder":
+        _planted(place, {f"link/{name}": text for name, text in files.items()})
+        (place / DRAFT / "link").symlink_to(outside)
+    elif kind == "file":
+        draft = _planted(place, {"thesis.tex": "known"})
+        (draft / "thesis.tex").symlink_to(outside / "thesis.tex")
+    elif kind == "nested":
+        draft = _planted(place, {"a/b/thesis.tex": "known"})
+        (draft / "a").mkdir()
+        (draft / "a/b").symlink_to(outside)
+    elif kind == "draft":
+        _sign(outside, {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()})
+        known[LIST] = (outside / LIST).read_text()
+        (place / DRAFT).symlink_to(outside)
+    elif kind == "aside":
+        (place / "out").mkdir()
+        (place / f"{DRAFT}-out").symlink_to(outside)
+    elif kind == "list":
+        (place / DRAFT).mkdir()
+        (place / DRAFT / LIST).symlink_to(outside / "thesis.tex")
+        (place / DRAFT / "in").symlink_to(outside / "in")
+    elif kind == "up":
+        _planted(place, {"../../outside/thesis.tex": "known", "x/../../../outside/in/data": "known too"})
+    else:
+        _planted(place, {str(outside / "thesis.tex"): "known"})
+    sweep_drafts(place)
+    _result(place / "result")
+    assert {name: (outside / name).read_text() for name in known} == known
+
+
+def test_a_list_with_a_link_to_what_it_names_makes_a_folder_foreign(tmp_path: Path) -> None:
+    """The folder of results itself, too: nothing that a link in it leads to is taken for ours."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/thesis.tex").write_text("known")
+    out = tmp_path / "out"
+    out.mkdir()
+    _sign(out, {"link/thesis.tex": hashlib.sha256(b"known").hexdigest()})
+    (out / "link").symlink_to(tmp_path / "outside")
+    with pytest.raises(BadInput, match="it holds link, which is not ours"):
+        _result(out)
+    assert (tmp_path / "outside/thesis.tex").read_text() == "known"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        *([], None, 7, "text", ["a"], {"a": 7}, {"a": None}, {"a": ["b"]}, {"": "x"}, {"a\0b": "x"}),
+        *({"\ud800": "x"}, {".": "x"}, {"a//b": "x"}, {"a/" * 100_000 + "b": "x"}, {"a" * 100_000: "x"}),
+    ],
+    ids=range(15),
+)
+def test_a_signed_list_of_another_shape_stops_no_command(tmp_path: Path, files: object) -> None:
+    _planted(tmp_path, {})
+    _sign(tmp_path / DRAFT, files)
+    (tmp_path / "out").mkdir()
+    _sign(tmp_path / "out", files)
+    sweep_drafts(tmp_path)
+    with suppress(BadInput):
+        _result(tmp_path / "out")
+    _result(tmp_path / "other")
+    assert (tmp_path / "other/data.json").exists()
+    assert not (tmp_path / DRAFT).exists()
+
+
+def test_a_folder_nested_without_an_end_stops_no_command(tmp_path: Path) -> None:
+    here = os.open(tmp_path, os.O_RDONLY)
+    for name in [DRAFT, *["a"] * 3000]:
+        os.mkdir(name, dir_fd=here)
+        inner = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    sweep_drafts(tmp_path)
+    _result(tmp_path / "out")
+    assert (tmp_path / DRAFT).exists()
+    subprocess.run(["rm", "-r", tmp_path / DRAFT], check=True)
+
+
+@pytest.mark.parametrize("name", [DRAFT, f"{DRAFT}-out", f"{DRAFT}/{LIST}", f"out/{LIST}", "out/data.json"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    _result(tmp_path / "out")
+    if name.startswith(f"{DRAFT}/"):
+        (tmp_path / DRAFT).mkdir()
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_output import Path, _result
+_result(Path("new"))
+_result(Path("out"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (tmp_path / "new/data.json").exists()
+    assert (done.returncode == 1) == name.startswith("out/"), done.stderr
+    assert "BadInput" in done.stderr if done.returncode else not done.stderr
+
+
+def test_a_lock_that_another_process_keeps_ends_in_an_error_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "PATIENCE_S", 0.2)
+    held = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    begin = time.monotonic()
+    for attempt in (
+        lambda: _result(tmp_path / "out"),
+        lambda: write_chart(tmp_path / "a.svg", "<svg/>"),
+        lambda: sweep_drafts(tmp_path),
+    ):
+        with pytest.raises(BadInput, match=r"(?s)another process has locked it.*fuser -v .*end it") as caught:
+            attempt()
+        assert str(caught.value).startswith(f"{tmp_path}: ")
+    assert time.monotonic() - begin < 3
+    os.close(held)
+    _result(tmp_path / "out")

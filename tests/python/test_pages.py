@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -16,6 +17,9 @@ from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
 from roamlab.showing import report
 from roamlab.sweeps import drawing, sweep_page
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def _shown(scenario: Scenario, folder: Path) -> Page:
@@ -76,7 +80,7 @@ def test_a_page_says_whether_a_picture_stood_still_and_how_a_call_sounded(tmp_pa
     assert re.search(
         r"film video the picture stood still once, for [\d.]+ s in all: 8\.\d+ to 14", found.text
     )
-    assert re.search(r"call voip MOS \d\.\d\d \(R \d+\); [\d.]+% lost or late", found.text)
+    assert re.search(r"call voip MOS \d\.\d\d \(R \d+\); [\d.]+% lost, [\d.]+% late", found.text)
 
 
 def test_many_flows_and_handovers_are_shown_in_part_and_listed_whole(tmp_path: Path) -> None:
@@ -122,6 +126,7 @@ _DIFFERENCES = {
 def test_a_comparison_begins_with_the_clearest_difference_that_stands() -> None:
     frame = pl.DataFrame(_DIFFERENCES)
     assert sweep_page.headline(frame, "there/a.toml") == (
+        "The number of timeouts of x does not differ significantly. "
         "The goodput of x is 1.5 Mbit/s with b and 1 Mbit/s with a, 0.4 to 0.6 Mbit/s more (95 % interval). "
         "1 of 2 differences is significant after Holm's correction."
     )
@@ -156,9 +161,10 @@ def _swept(count: int, folder: Path) -> str:
             "runs": [3] * count,
         }
     )
-    figure = drawing.overview(means, points, folder)
+    kept = means.select("point", pl.lit(0).alias("run"), "metric", pl.col("mean").alias("value"))
+    figure = drawing.overview(means, points, kept, folder)
     made = sweep_page.swept("here/a.toml", means, None, [figure], 1)
-    assert made.headline == f"goodput_bps goes from 1 Mbit/s at point 0 to 1 Mbit/s at point {count - 1}."
+    assert made.headline == f"The goodput goes from 1 Mbit/s at point 0 to 1 Mbit/s at point {count - 1}."
     report.write(made, folder / "report.html")
     Page((folder / "report.html").read_text(encoding="utf-8"))
     return figure.caption
@@ -167,3 +173,36 @@ def _swept(count: int, folder: Path) -> str:
 @pytest.mark.parametrize(("count", "cut"), [(4, ""), (100, " of the first 30 of 100 points")])
 def test_a_sweep_is_drawn_over_its_axis_or_point_by_point(tmp_path: Path, count: int, cut: str) -> None:
     assert _swept(count, tmp_path).startswith(f"Means{cut} with 95 % intervals")
+
+
+def test_values_that_grow_by_factors_have_a_logarithmic_axis_and_each_run_is_a_dot() -> None:
+    def drawn(limits: list[int], least: float) -> Axes:
+        """Three points, with two runs each, `least` and above."""
+        at = {"point": [0, 1, 2], "name": ["a", "b", "c"]}
+        points = pl.DataFrame(at | {"runs": [2] * 3, "limit": limits})
+        middle = [least + 1.0, least + 2.0, least + 3.0]
+        means = pl.DataFrame(
+            at
+            | {"metric": ["flows.x.timeouts"] * 3, "unit": ["1"] * 3, "mean": middle}
+            | {"low": [each - 1 for each in middle], "high": [each + 1 for each in middle], "runs": [2] * 3}
+        )
+        kept = pl.DataFrame(
+            [
+                (point, run, "flows.x.timeouts", middle[point] + 2 * run - 1)
+                for point in range(3)
+                for run in (0, 1)
+            ],
+            schema=["point", "run", "metric", "value"],
+            orient="row",
+        )
+        return drawing.means_over_axis("flows.x.timeouts", means, points, kept).axes[0]
+
+    for limits, scale in (([4, 16, 64], "log"), ([1, 2, 3], "linear"), ([0, 4, 64], "linear")):
+        assert drawn(limits, 0.0).get_xscale() == scale
+    axes = drawn([4, 16, 64], 0.0)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["4", "16", "64"]
+    assert -0.5 < axes.get_ylim()[0] <= 0.0
+    assert axes.get_ylabel() == "number of timeouts of x"
+    dots = {(x, y) for line in axes.lines if line.get_marker() == "." for x, y in line.get_xydata()}
+    assert dots == {(4.0, 0.0), (4.0, 2.0), (16.0, 1.0), (16.0, 3.0), (64.0, 2.0), (64.0, 4.0)}
+    assert re.search(r"\(axis begins at 9\d\.\d*\)", drawn([4, 16, 64], 100.0).get_ylabel())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,104 @@ def test_a_slider_changes_one_field_of_the_text_and_the_picture(browser: Browser
         until(page, "playground.echo.radio.gap === '2 s'", timeout=60_000)
         assert page.evaluate("playground.editor.text").endswith('[radio]\nkind = "hard"\ngap = "2 s"\n')
         until(page, "document.getElementById('headline').textContent.includes('received nothing new')")
+
+
+@pytest.mark.parametrize(
+    ("example", "of_move", "absent"),
+    [
+        ("lte.toml", ["detach time", "buffer", "path switch", "forwarding"], "Move: gap"),
+        ("roaming.toml", [], "ap1: rate"),
+        ("handover.toml", ["gap", "buffer"], "Move: detach time"),
+    ],
+)
+def test_every_slider_moves_without_an_error(
+    browser: Browser, example: str, of_move: list[str], absent: str
+) -> None:
+    """Of LTE the gap is the detach time; 802.11b sends at four rates only."""
+    with shown(browser, PAGE) as page:
+        settled(page)
+        page.select_option("#examples", label=example)
+        until(
+            page,
+            f"playground.name === '{example}' && playground.explorer.runs[0].title.startsWith('{example}')",
+        )
+        until(page, "document.documentElement.dataset.ready === String(playground.run)")
+        for name in of_move:
+            assert page.get_by_label(f"Move: {name}", exact=True).count() == 1
+        assert page.get_by_label(absent, exact=True).count() == 0
+        sliders = page.locator("#controls input[type=range]")
+        for place in range(sliders.count()):
+            slider = sliders.nth(place)
+            value = slider.get_attribute("aria-valuetext")
+            slider.press("ArrowRight")
+            if slider.get_attribute("aria-valuetext") == value:
+                slider.press("ArrowLeft")
+            now = slider.get_attribute("aria-valuetext")
+            assert now != value
+            until(page, 'value => playground.editor.text.includes(`"${value}"`)', arg=now)
+            until(page, "!playground.runner.current && !playground.runner.waiting.length")
+            assert page.get_attribute("#status", "data-bad") == "no", page.inner_text("#status")
+
+
+def test_numbers_show_progress_where_the_sentence_stays(browser: Browser) -> None:
+    """Six steps of a slider: goodput and losses of each run, and the change since the slider was taken."""
+    scenario = load(ROOT / "examples/busy-cell.toml")
+    with shown(browser, PAGE) as page:
+        settled(page)
+        page.get_by_label("Move: buffer").focus()
+        seen = set()
+        for _ in range(6):
+            before = page.inner_text("#figures")
+            page.keyboard.press("ArrowRight")
+            until(page, "before => document.getElementById('figures').innerText !== before", arg=before)
+            seen.add(page.inner_text("#figures").splitlines()[0])
+        assert len(seen) == 6
+        limit = page.get_by_label("Move: buffer").get_attribute("aria-valuetext")
+        until(page, f"playground.echo.mobility.buffer.limit === '{limit}' && !playground.runner.current")
+        results = run(scenario.set("mobility.buffer.limit", limit), 1)
+        goodput = results.flows.filter(results.flows["flow"].cast(str) == "download")["goodput_bps"].item()
+        assert page.inner_text("#figures").startswith(f"download: goodput {goodput / 1e6:.3f} Mbit/s")
+        assert re.search(r"\([+\u2212][\d.]+\)", page.inner_text("#figures"))
+
+
+def test_remedies_are_tried_and_used(browser: Browser) -> None:
+    """The page finds what the command line does: a larger buffer; its text then has it, and the stall is gone."""
+    (told,) = explaining.explain(
+        run(recorded(load(ROOT / "examples/busy-cell.toml")), 1), "download", 1, check=True
+    )
+    assert told.check is not None
+    assert told.check.remedy is not None
+    field, value = told.check.remedy.trial.what.partition(" instead")[0].split(" ", 1)
+    with shown(browser, PAGE) as page:
+        settled(page)
+        page.click("#try")
+        page.wait_for_selector("#tried li")
+        first = page.locator("#tried li").first
+        assert first.inner_text().startswith(f"Remedy: {field} {value}: ")
+        assert "kbit/s higher" in first.inner_text()
+        first.get_by_role("button").click()
+        until(page, f"playground.echo.mobility.buffer.limit === '{value}'")
+        assert "never stalled" in page.inner_text("#headline") or "none of the" in page.inner_text(
+            "#headline"
+        )
+        page.click("#try")
+        until(page, "document.getElementById('tried').innerText.includes('nothing to remedy')")
+
+
+def test_the_next_seed_is_a_band(browser: Browser) -> None:
+    with shown(browser, PAGE) as page:
+        settled(page)
+        assert not page.evaluate("explorer.columns[0].lanes.some((lane) => lane.twin)")
+        page.check("#band")
+        until(page, "explorer.columns[0].lanes.some((lane) => lane.twin)")
+        assert "seed 2: " in page.inner_text("#figures")
+        lane = "explorer.columns[0].lanes.find((each) => each.name === 'queue bs2/air')"
+        page.evaluate(f"{lane}.element.scrollIntoView()")
+        differs = f"""(() => {{ const [one, other] = [{lane}, {lane}.twin].map((each) => each.lines[0][3]);
+          return one.values.some((value, at) => other.at(one.times[at]) !== value); }})()"""
+        assert page.evaluate(differs), "another seed begins the flows at other times"
+        page.uncheck("#band")
+        until(page, "!explorer.columns[0].lanes.some((lane) => lane.twin)")
 
 
 def test_every_choice_leads_to_a_scenario_or_says_what_to_write(browser: Browser) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import struct
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -219,3 +221,71 @@ for turn in range(8):
     with Shards(tmp_path / "store") as kept:
         keys = [f"{n} {turn} {number}" for n in range(3) for turn in range(8) for number in range(20)]
         assert sum(rows.height for _, rows in kept.read(keys)) == len(keys)
+
+
+def _plant_journal(store: Path, victim: Path) -> None:
+    """A journal as one of several databases is.
+
+    It names a file, which SQLite deletes (`readSuperJournal` and `pager_delsuper` in pager.c).
+    """
+    page, magic = 4096, bytes.fromhex("d9d505f920a163d7")
+    pages = (store / "index.sqlite").stat().st_size // page
+    head = magic + struct.pack(">IIIII", 0, 1234, pages, 512, page)
+    name = bytes(victim)
+    end = struct.pack(">I", 0x40000000 // page + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+    (store / "index.sqlite-journal").write_bytes(head.ljust(512, b"\0") + end)
+
+
+def test_a_journal_from_another_person_deletes_nothing(store: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "thesis.tex"
+    for is_ours in (False, True):
+        victim.write_text("do not lose me")
+        _plant_journal(store, victim)
+        if is_ours:
+            assert _read_again(store) == RUNS
+        else:
+            with closing(sqlite3.connect(store / "index.sqlite")) as index:
+                index.execute("SELECT * FROM shards").fetchall()
+        assert victim.exists() == is_ours
+
+
+def test_an_index_with_anything_else_in_it_is_made_again(store: Path) -> None:
+    """A view in place of the table that never ends, and a trigger."""
+    endless = (
+        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i AS key, i AS shard FROM n"
+    )
+    for planted in (
+        f"DROP TABLE runs; CREATE VIEW runs AS {endless}",
+        "CREATE TRIGGER forget AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+        "CREATE TABLE other (a)",
+    ):
+        with closing(sqlite3.connect(store / "index.sqlite")) as index:
+            index.executescript(planted)
+        assert _read_again(store) == RUNS
+        with closing(sqlite3.connect(store / "index.sqlite")) as index:
+            kinds = index.execute("SELECT type FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type")
+            assert kinds.fetchall() == [("index",), ("table",), ("table",)]
+
+
+@pytest.mark.parametrize("name", ["store.json", "index.sqlite", f"shards/{'0' * 32}.parquet", "shards"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_is_no_file_of_a_store_is_not_waited_for_and_not_followed(
+    store: Path, tmp_path: Path, name: str, kind: str
+) -> None:
+    outside = tmp_path / "outside"
+    if name == "shards":
+        (store / name).rename(outside)
+    else:
+        (store / name).unlink(missing_ok=True)
+        outside.write_text("do not lose me")
+    os.mkfifo(store / name) if kind == "pipe" else (store / name).symlink_to(outside)
+    found: object = None
+    try:
+        found = _read_again(store)
+    except (BadInput, OSError) as error:
+        found = str(error)
+    assert found == RUNS if kind == "link" and name.endswith("t") else name in str(found)
+    if name == "shards":
+        assert len(list(outside.iterdir())) == 3
+    else:
+        assert outside.read_text() == "do not lose me"

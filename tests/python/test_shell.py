@@ -176,6 +176,8 @@ def test_a_run_whose_packets_are_late_is_marked() -> None:
         "p99_ns": 20_000,
         "p999_ns": 20_000,
         "max_ns": 5_000_000,
+        "events": 0,
+        "late_events": 0,
         "comparable": True,
     }
     late[:11] = 5_000_000
@@ -187,6 +189,11 @@ def test_a_run_whose_packets_are_late_is_marked() -> None:
     ]
     assert live.warnings({"lateness": good}) == live.warnings({}) == []
     assert lateness(late[:0])["comparable"]
+    # A simulation that is late without a packet of the program.
+    assert lateness(late[:0], 1000, 1)["comparable"]
+    slow = lateness(late[:0], 1000, 2)
+    assert not slow["comparable"]
+    assert "slower than the clock, 2 of its 1,000 events" in live.warnings({"lateness": slow})[0]
 
 
 @pytest.mark.parametrize(
@@ -231,3 +238,70 @@ def test_what_the_machine_does_not_permit_is_told_with_what_to_do(
     monkeypatch.setattr(ends.inside, "__file__", str(refusing))
     with ends.End("mh") as end, pytest.raises(BadInput, match=r"(?s)roamlab shell: .*help: (load it|permit)"):
         end.make_card("11.0.0.1", "10.0.0.1", {})
+
+
+STEALS = """
+import ctypes, glob, json, os, socket, sys
+found = []
+for name in os.listdir("/proc/self/fd"):
+    try:
+        link = os.readlink(f"/proc/self/fd/{name}")
+    except OSError:
+        continue
+    if link.startswith("socket:"):
+        found.append(link)
+        socket.socket(fileno=int(name)).send(json.dumps({"status": 42, "counted": {"RetransSegs": 10**6}}).encode())
+libc = ctypes.CDLL(None, use_errno=True)
+for process in (1, os.getppid()):
+    file = libc.syscall(434, process, 0)
+    for number in range(3, 20):
+        if file >= 0 and libc.syscall(438, file, number, 0) >= 0:
+            found.append((process, number))
+    if libc.ptrace(16, process, 0, 0) == 0:
+        found.append(("traced", process))
+print("found", found)
+sys.exit(5)
+"""
+"""Looks for the socket to `roamlab shell`: among its files, and in those of its parent (pidfd_getfd(2), ptrace(2))."""
+
+WRITES = """
+import os
+written = []
+for path in ("/proc/sys/kernel/hostname", "/proc/sys/vm/swappiness", "/proc/sys/fs/file-max", "/proc/sysrq-trigger"):
+    try:
+        os.close(os.open(path, os.O_WRONLY))
+        written.append(path)
+    except OSError:
+        pass
+for folder, _, files in os.walk("/sys/kernel"):
+    for name in files:
+        try:
+            os.close(os.open(f"{folder}/{name}", os.O_WRONLY))
+            written.append(f"{folder}/{name}")
+        except OSError:
+            pass
+with open("/proc/sys/net/ipv4/tcp_sack", "w") as file:
+    file.write("0")
+print("opened", written, open("/proc/sys/net/ipv4/tcp_sack").read().strip())
+"""
+"""Opens what is the machine's for writing, and writes nothing; what is the network's it changes."""
+
+
+@pytest.mark.usefixtures("_namespaces")
+def test_a_program_cannot_say_how_it_ended(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "steals.py").write_text(STEALS, encoding="utf-8")
+    made = perform(Session(_short(), "mh", command=(sys.executable, str(tmp_path / "steals.py"))))
+    assert "found []" in capfd.readouterr().out
+    assert made.status == 5
+    assert made.results.manifest.live["tcp"]["mh"].get("RetransSegs", 0) < 1000
+
+
+@pytest.mark.usefixtures("_namespaces")
+def test_a_program_changes_settings_of_its_network_alone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = Path("/proc/sys/net/ipv4/tcp_sack").read_text("utf-8")
+    (tmp_path / "writes.py").write_text(WRITES, encoding="utf-8")
+    made = perform(Session(_short(), "mh", command=(sys.executable, str(tmp_path / "writes.py"))))
+    assert (made.status, "opened [] 0" in (said := capfd.readouterr().out)) == (0, True), said
+    assert Path("/proc/sys/net/ipv4/tcp_sack").read_text("utf-8") == before

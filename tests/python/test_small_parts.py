@@ -229,3 +229,18 @@ def test_an_open_draft_is_not_swept(tmp_path: Path) -> None:
     with draft_folder(tmp_path) as draft:
         sweep_drafts(tmp_path)
         assert draft.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("0.02296", "1", "0.02296"),
+        ("1", "buffers", "1 buffer"),
+        ("2", "buffers", "2 buffers"),
+        ("1", "s", "1 s"),
+        ("1", "pkt", "1 pkt"),
+        ("0.375", "flows", "0.375 flows"),
+    ],
+)
+def test_a_number_has_its_unit_in_words(text: str, unit: str, expected: str) -> None:
+    assert quantities.with_unit(text, unit) == expected

@@ -20,7 +20,9 @@ from roamlab.causes.explain import explain, lines
 from roamlab.causes.removal import recorded, removals
 from roamlab.causes.stalls import Stall, stalls
 from roamlab.causes.suspects import Suspect, suspects
-from roamlab.causes.trials import by_gain, trials
+from roamlab.causes.trials import Reruns, by_gain
+from roamlab.causes.trials import check as trying
+from roamlab.causes.words import STEPS, Steps
 from roamlab.records.slow import slow_periods, slow_s
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
@@ -220,21 +222,21 @@ def test_a_rerun_says_what_it_gains_and_what_a_user_can_change() -> None:
         assert each.slow is not None
         assert each.slow.length_ns > 1.4e9
         assert each.named == "buffer too small"
-        assert each.trials is not None
-        kinds = [trial.kind for trial in by_gain(each.trials)]
+        assert each.check is not None
+        kinds = [trial.kind for trial in by_gain(each.check.trials)]
         assert kinds[0] == "buffer too small"
         assert "handover" in kinds, "all suspects are tried"
-        best = by_gain(each.trials)[0]
+        best = by_gain(each.check.trials)[0]
         assert best.what == "mobility.buffer.limit 62 pkt instead of 4 pkt"
-        assert best.gain_slow_s > 1.0
-        assert best.gain_goodput_bps > 1e5
+        assert best.gain.slow_s > 1.0
+        assert best.gain.goodput_bps > 1e5
         assert best.left.back_s is not None
         assert best.left.back_s < 10.5
-        (given,) = (trial for trial in each.trials if trial.kind == "handover")
+        (given,) = (trial for trial in each.check.trials if trial.kind == "handover")
         assert given.given
     shown = "\n".join(lines(told))
     assert "remedy: mobility.buffer.limit 62 pkt instead of 4 pkt" in shown
-    assert re.search(r"rate back at 10\.\d+ s, goodput \+\d+", shown)
+    assert re.search(r"rate back at 10\.\d+ s; over the whole run .*goodput \d+\.?\d* kbit/s higher", shown)
     assert re.search(r"without a gap: .*no setting changes this", shown)
 
 
@@ -259,11 +261,13 @@ def test_a_recorded_link_and_a_scheduled_gap_are_causes(drive: Results) -> None:
     )[:2]
     assert ns(3.9)[0] < outage.stall.start_ns < ns(4.1)[0]
     assert (outage.suspects[0].kind, outage.named) == ("link outage", "link outage")
-    what = [trial.what for trial in outage.trials or []]
+    assert outage.check is not None
+    assert gap.check is not None
+    what = [trial.what for trial in outage.check.trials]
     assert "a constant 10799939 bit/s at north/air instead of the recording" in what
     assert ns(8.0)[0] <= gap.stall.start_ns < ns(8.1)[0]
     assert gap.named == "handover"
-    assert any(trial.what == "changes of cells without a gap" and trial.gone for trial in gap.trials or [])
+    assert any(trial.what == "changes of cells without a gap" and trial.gone for trial in gap.check.trials)
 
 
 def test_planted_causes_are_named_and_confirmed() -> None:
@@ -282,8 +286,8 @@ def test_a_trouble_that_is_not_the_cause_is_not_called_one() -> None:
     assert {each.kind for each in told.suspects} >= {"link change", "message lost"}
     assert told.named == "link change"
     told.suspects = [each for each in told.suspects if each.kind == "message lost"]
-    told.trials = trials(results, told.stall, told.suspects)
-    assert told.trials
+    told.check = trying(Reruns(results, ["call"]), told.stall, told.suspects)
+    assert told.check.trials
     assert not told.named
     assert "no rerun took the stall away: no cause is named" in lines([told])[-1]
 
@@ -299,7 +303,8 @@ def test_random_loss_is_named_and_confirmed() -> None:
     told = explain(run(base.set("cells.bs1.loss", BURSTS), 1), "download", 1, check=True)
     assert told[0].named == "random loss"
     assert told[0].suspects[0].place == "bs1/air"
-    gone = [trial.what for trial in told[0].trials or [] if trial.gone]
+    assert told[0].check is not None
+    gone = [trial.what for trial in told[0].check.trials if trial.gone]
     both = "no random loss at {} and on the way back"
     assert gone == [both.format("bs1/air"), both.format("phone->bs1")], "the acknowledgements were lost too"
 
@@ -318,6 +323,7 @@ def test_early_drops_end_with_a_longer_queue_of_the_cell_or_of_its_host(place: s
     )
     suspect = Suspect("early drop", "early-drop", place, "", "download", 0)
     (removal,) = removals(suspect, Stall("download", 0, 1, 0, cut_off=False), FakeResults(None), scenario)  # type: ignore[arg-type]
+    assert removal.scenario is not None
     cell = removal.scenario.tables["cells"]["bs1"]
     kinds = [cell["queue"]["kind"], cell["bearers"]["hosts"]["phone"]["queue"]["kind"]]
     assert kinds == left
@@ -343,6 +349,7 @@ def test_random_loss_is_taken_from_one_direction(
     removal, both = removals(suspect, Stall("download", 0, 1, 0, cut_off=False), FakeResults(None), scenario)  # type: ignore[arg-type]
     found = []
     for each in (removal, both):
+        assert each.scenario is not None
         table: Any = each.scenario.tables
         for key in field.split("."):
             table = table[int(key) if key.isdigit() else key]
@@ -408,8 +415,8 @@ def test_a_queue_that_fills_during_a_stall_did_not_begin_it(roaming: Results, fl
     first, last = told.suspects[0], told.suspects[-1]
     assert (first.kind, first.host, last.kind) == ("handover", "walker", "queue full")
     assert last.time_ns > told.stall.start_ns + 200_000_000
-    assert told.trials is not None
-    without_gap, long_queue = told.trials
+    assert told.check is not None
+    without_gap, long_queue = told.check.trials
     assert (without_gap.gone, long_queue.helps) == (True, False)
     assert told.named == "handover"
 
@@ -418,6 +425,35 @@ def test_a_queue_that_is_full_when_a_stall_begins_comes_before_the_handover() ->
     early, late = (_suspected(at_s) for at_s in (1.05, 1.25))
     assert early == ["queue full", "handover"]
     assert late == ["handover", "queue full"]
+
+
+@pytest.mark.parametrize("root", ["motion", "measurement", "out-of-range", "on-air"])
+def test_a_queue_that_forwarded_packets_fill_leads_to_the_move_of_their_host(root: str) -> None:
+    """The loss of one host's packet has the move of another one as its cause: full queue first, then that handover."""
+    row = {"name": "", "place": "", "host": "", "flow": "", "seq": 0, "serial": 0}
+    causes = [
+        row | {"time_ns": _ns(0.90), "kind": root, "host": "ue-2", "cause": -1},
+        row | {"time_ns": _ns(0.90), "kind": "phase", "name": "link-down", "host": "ue-2", "cause": 0},
+        row | {"time_ns": _ns(0.94), "kind": "release", "place": "enb1", "host": "ue-2", "cause": 1},
+        row
+        | {
+            "time_ns": _ns(0.99),
+            "kind": "loss",
+            "name": "queue-overflow",
+            "place": "enb2/air",
+            "flow": "f",
+            "cause": 2,
+        },
+    ]
+    results = _hand_made(causes, [(0.99, "queue-overflow", 3)])
+    found = suspects(results, Stall("f", _ns(1.0), _ns(2.0), _ns(0.02), cut_off=False))
+    assert [(each.kind, each.host) for each in found] == [("queue full", ""), ("handover", "ue-2")]
+    assert Steps(results).told(found[0].chain, _ns(2.0)) == [
+        "because a packet of f was lost at enb2/air at 0.990 s: the queue was full",
+        "because enb1 released the packets for ue-2 at 0.940 s",
+        "because ue-2 left enb1 at 0.900 s",
+        *([] if root == "motion" else [f"because {STEPS[root].format(host='ue-2')} at 0.900 s"]),
+    ]
 
 
 def _ns(seconds: float) -> int:
@@ -433,14 +469,23 @@ def _suspected(lost_s: float) -> list[str]:
         row | {"time_ns": _ns(0.95), "kind": "phase", "name": "link-down", "host": "mh", "cause": 0},
         row | {"time_ns": _ns(lost_s), "kind": "loss", "name": "queue-overflow", "place": "bs1/air"},
     ]
-    lost = {"flow": ["f"], "time_ns": [_ns(lost_s)], "reason": ["queue-overflow"], "cause": [2]}
-    results: Any = FakeResults(
-        SimpleNamespace(network={}),
+    return [each.kind for each in suspects(_hand_made(causes, [(lost_s, "queue-overflow", 2)]), stall)]
+
+
+def _hand_made(causes: list[dict[str, Any]], lost: list[tuple[float, str, int]]) -> Any:
+    """Tables with these causes, and losses of the flow "f": time in s, reason and row of `causes`."""
+    time, reason, cause = zip(*lost, strict=True)
+    phases = [each for each in causes if each["kind"] == "phase"]
+    moves = {"time_ns": [each["time_ns"] for each in phases], "visit": 0}
+    words = {name: [each[name] for each in phases] for name in ("host",)}
+    network = {"hosts": [{"name": "ue-2", "visits": [{"cell": "enb1"}, {"cell": "enb2"}]}]}
+    return FakeResults(
+        SimpleNamespace(network=network),
         causes=pl.DataFrame(causes),
-        drops=pl.DataFrame(lost),
+        drops=pl.DataFrame({"flow": "f", "time_ns": ns(*time), "reason": reason, "cause": cause}),
         flows=pl.DataFrame({"flow": ["f"], "source": ["ch"], "destination": ["mh"]}),
+        handovers=pl.DataFrame({**moves, **words, "phase": [each["name"] for each in phases]}),
         signalling=pl.DataFrame(schema={"serial": pl.Int64, "message": pl.String, "host": pl.String}),
         deliveries=pl.DataFrame(schema={"serial": pl.Int64, "time_ns": pl.Int64}),
         tcp=pl.DataFrame(schema={"flow": pl.String, "event": pl.String, "time_ns": pl.Int64}),
     )
-    return [each.kind for each in suspects(results, stall)]

@@ -220,3 +220,35 @@ def test_a_run_folder_has_the_modes_of_the_umask(scenario: Scenario, tmp_path: P
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o664}
     assert folder.stat().st_mode & 0o777 == 0o775
+
+
+def test_a_link_in_the_place_of_a_run_is_not_written_through(scenario: Scenario, tmp_path: Path) -> None:
+    """The key of a run is known beforehand, so a folder from another person can have a link of that name."""
+    made = run(scenario)
+    store, outside = Store(tmp_path / "runs"), tmp_path / "outside"
+    outside.mkdir()
+    store.root.mkdir()
+    (outside / "manifest.json").write_text("do not lose me")
+    store.folder(made.manifest).symlink_to(outside)
+    with pytest.raises(BadInput, match="a symbolic link is in the place of the run's folder"):
+        store.write(made)
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [
+        ("manifest.json", "do not lose me")
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 0, 1, 2, "\t"])
+def test_a_manifest_of_any_indent_is_read(written: Path, indent: int | str | None) -> None:
+    before = open_run(written).manifest
+    manifest = written / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()), indent=indent))
+    found = open_run(written).manifest
+    assert found.parameters == before.parameters
+    assert found.outline == before.outline
+
+
+def test_a_manifest_that_is_a_pipe_is_not_waited_for(written: Path) -> None:
+    (written / "manifest.json").unlink()
+    os.mkfifo(written / "manifest.json")
+    with pytest.raises(BadInput, match="not a regular file"):
+        open_run(written)

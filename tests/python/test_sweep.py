@@ -86,7 +86,7 @@ def test_the_base_is_a_point_that_others_are_compared_with(
     (difference,) = runs.compare("flows.moving.goodput_bps", baseline="base").iter_rows(named=True)
     assert (difference["name"], difference["difference"]) == ("other queue", 10.0)
     assert runs.plot("flows.moving.goodput_bps").axes[0].get_xticklabels()[0].get_text() == "base"
-    overview(runs.means(), runs.points, tmp_path)
+    overview(runs.means(), runs.points, runs.kept, tmp_path)
     alone = sweep(scenario, [{}], replications=3, metrics=METRICS, store=tmp_path)
     assert alone.plot("flows.moving.goodput_bps").axes[0].get_ylabel() == "point"
     file = tmp_path / "sweep.toml"

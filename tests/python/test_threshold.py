@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from types import SimpleNamespace
@@ -67,9 +68,31 @@ def test_a_threshold_beyond_the_ends_is_said_to_be_there(monkeypatch: pytest.Mon
 
 
 def test_a_threshold_that_the_budget_leaves_open_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = search(monkeypatch, Coin(1, lambda _: 0.9), budget=16)
+    found = search(monkeypatch, Coin(1, lambda _: 0.9), budget=80)
     assert (found.above, found.at_most) == (None, None)
-    assert "of 16 runs meet the condition, too few runs to tell: write a larger `budget`" in found.reason
+    assert "of 80 runs meet the condition, too few runs to tell: write a larger `budget`" in found.reason
+
+
+def test_a_budget_that_cannot_decide_is_refused_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # With k looks at 16 values at most each bound is wrong with 0.025 / 16 k. All of n runs meet: the lower bound is
+    # (0.025 / 16 k)^(1/n), and at least 0.9 from n = ln(0.025 / 16 k) / ln 0.9 on. 75 runs have 4
+    # looks: 16, 32, 64, 75.
+    coin = Coin(1, lambda _: 1.0)
+    needed = math.ceil(math.log(0.025 / (16 * 4)) / math.log(0.9))
+    assert needed == 75
+    with pytest.raises(rl.BadInput, match=f"(?s)budget = 16.*{needed} runs a value or more"):
+        search(monkeypatch, coin, budget=16)
+    with pytest.raises(rl.BadInput, match="budget"):
+        search(monkeypatch, coin, budget=needed - 1)
+    assert coin.made == {}
+    assert search(monkeypatch, coin, budget=needed).at_most == "1 pkt"
+
+
+def test_a_condition_that_falls_with_the_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    coin = Coin(1, lambda value: float(value <= 37))
+    with pytest.raises(rl.BadInput, match=r"(?s)holds at 1 pkt and fails at 100 pkt.*opposite condition"):
+        search(monkeypatch, coin)
+    assert set(coin.made) == {"1 pkt", "100 pkt"}
 
 
 def test_a_search_that_takes_long_tells_of_each_value(
@@ -82,7 +105,7 @@ def test_a_search_that_takes_long_tells_of_each_value(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == found.tried.height
     assert lines[0].startswith(
-        "mobility.buffer.limit = 51 pkt: 128 of 128 runs meet flows.moving.timeouts == 0: meets"
+        "mobility.buffer.limit = 1 pkt: 0 of 16 runs meet flows.moving.timeouts == 0: fails"
     )
     assert "(value 1 of " in lines[0]
 
@@ -96,7 +119,7 @@ def test_a_metric_over_all_flows_may_be_a_condition(monkeypatch: pytest.MonkeyPa
 
 def test_a_condition_that_cannot_apply_says_why(tmp_path: Path) -> None:
     base = rl.load(ROOT / "examples/handover.toml").set("run.duration", "1 s")
-    options = {"where": "flows.moving.mos > 3", "between": ("1 pkt", "9 pkt"), "budget": 16}
+    options = {"where": "flows.moving.mos > 3", "between": ("1 pkt", "9 pkt")}
     with pytest.raises(rl.BadInput, match="`mos` is about `voip`, and the flow moving is `ftp`"):
         base.smallest("mobility.buffer.limit", store=tmp_path, **options)
 

@@ -108,9 +108,13 @@ impl<'de, F: Family> Visitor<'de> for Table<F> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<F, A::Error> {
-        if fields.next_key::<String>()?.is_none_or(|key| key != TAG) {
+        let first = fields.next_key::<String>()?;
+        if first.as_deref() != Some(TAG) {
             let names = F::NAMES.join("\", \"");
-            let message = format!("{} needs `{TAG}`; write one of \"{names}\"", F::WHAT);
+            let other =
+                first.filter(|key| ["type", "name", "model", "class", "algorithm"].contains(&key.as_str()));
+            let place = other.map(|key| format!(" as `{TAG}`, instead of `{key}`")).unwrap_or_default();
+            let message = format!("{} needs `{TAG}`; write one of \"{names}\"{place}", F::WHAT);
             return Err(de::Error::custom(message));
         }
         let kind = fields.next_value_seed(Kind(F::NAMES))?;

@@ -29,17 +29,27 @@ pub enum UnitError {
         /// What was written.
         text: String,
         /// What could be written.
-        example: &'static str,
+        example: String,
     },
     /// The unit is not one of this quantity.
-    #[error("\"{unit}\" is not a unit of {quantity}; use one of {known}")]
+    #[error("\"{unit}\" is not a unit of {quantity}; {instead}")]
     UnknownUnit {
         /// What stood behind the number.
         unit: String,
         /// "a time", "a rate", …
         quantity: &'static str,
-        /// The accepted units.
-        known: String,
+        /// What to write instead.
+        instead: String,
+    },
+    /// The number is written with an exponent.
+    #[error(
+        "\"{text}\" has an exponent; write all digits, with a unit that keeps them few, for example \"{example}\""
+    )]
+    Exponent {
+        /// What was written.
+        text: String,
+        /// What could be written.
+        example: &'static str,
     },
     /// No number, a sign, or too many digits.
     #[error(
@@ -77,6 +87,8 @@ struct Grammar {
     base: &'static str,
     example: &'static str,
     units: &'static [(&'static str, u64)],
+    /// Other spellings of its units, in small letters.
+    spellings: &'static [(&'static str, &'static str)],
 }
 
 const TIME: Grammar = Grammar {
@@ -92,12 +104,51 @@ const TIME: Grammar = Grammar {
         ("min", 60_000_000_000),
         ("h", 3_600_000_000_000),
     ],
+    spellings: &[
+        ("nsec", "ns"),
+        ("usec", "us"),
+        ("microseconds", "us"),
+        ("msec", "ms"),
+        ("msecs", "ms"),
+        ("millis", "ms"),
+        ("milliseconds", "ms"),
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("mins", "min"),
+        ("minute", "min"),
+        ("minutes", "min"),
+        ("hr", "h"),
+        ("hour", "h"),
+        ("hours", "h"),
+    ],
 };
 const RATE: Grammar = Grammar {
     quantity: "a rate",
     base: "bit/s",
     example: "2 Mbit/s",
     units: &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)],
+    spellings: &[
+        ("bps", "bit/s"),
+        ("b/s", "bit/s"),
+        ("bits/s", "bit/s"),
+        ("kbps", "kbit/s"),
+        ("kb/s", "kbit/s"),
+        ("kbit", "kbit/s"),
+        ("kbit/s", "kbit/s"),
+        ("k", "kbit/s"),
+        ("mbps", "Mbit/s"),
+        ("mb/s", "Mbit/s"),
+        ("mbit", "Mbit/s"),
+        ("mbit/s", "Mbit/s"),
+        ("m", "Mbit/s"),
+        ("gbps", "Gbit/s"),
+        ("gb/s", "Gbit/s"),
+        ("gbit", "Gbit/s"),
+        ("gbit/s", "Gbit/s"),
+        ("g", "Gbit/s"),
+    ],
 };
 const SIZE: Grammar = Grammar {
     quantity: "a size",
@@ -111,9 +162,42 @@ const SIZE: Grammar = Grammar {
         ("MiB", 1 << 20),
         ("GB", 1_000_000_000),
     ],
+    spellings: &[
+        ("b", "B"),
+        ("byte", "B"),
+        ("bytes", "B"),
+        ("octets", "B"),
+        ("kb", "kB"),
+        ("k", "kB"),
+        ("kib", "KiB"),
+        ("mb", "MB"),
+        ("m", "MB"),
+        ("mib", "MiB"),
+        ("gb", "GB"),
+        ("g", "GB"),
+    ],
 };
-const COUNT: Grammar =
-    Grammar { quantity: "a number of packets", base: "packets", example: "120 pkt", units: &[("pkt", 1)] };
+const COUNT: Grammar = Grammar {
+    quantity: "a number of packets",
+    base: "packets",
+    example: "120 pkt",
+    units: &[("pkt", 1)],
+    spellings: &[
+        ("p", "pkt"),
+        ("pkts", "pkt"),
+        ("packet", "pkt"),
+        ("packets", "pkt"),
+        ("pck", "pkt"),
+        ("pcks", "pkt"),
+        ("seg", "pkt"),
+        ("segment", "pkt"),
+        ("segments", "pkt"),
+        ("mss", "pkt"),
+    ],
+};
+
+/// A segment of TCP that fills an Ethernet frame, of which an example of a window counts some.
+const SEGMENT: u64 = 1448;
 
 impl Grammar {
     /// `text` in base units.
@@ -128,11 +212,18 @@ impl Grammar {
             return Err(not_a_number());
         }
         if unit.is_empty() {
-            return Err(UnitError::MissingUnit { text: text.into(), example: self.example });
+            let unit = self.example.split(' ').next_back().unwrap_or_default();
+            return Err(UnitError::MissingUnit { text: text.into(), example: format!("{text} {unit}") });
         }
         let Some(&(_, scale)) = self.units.iter().find(|(name, _)| *name == unit) else {
-            let known = self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-            return Err(UnitError::UnknownUnit { unit: unit.into(), quantity, known });
+            if unit
+                .strip_prefix(['e', 'E'])
+                .is_some_and(|rest| rest.starts_with(|c: char| "+-0123456789".contains(c)))
+            {
+                return Err(UnitError::Exponent { text: text.into(), example: self.example });
+            }
+            let instead = self.instead_of(number, unit);
+            return Err(UnitError::UnknownUnit { unit: unit.into(), quantity, instead });
         };
         let fraction = fraction.trim_end_matches('0');
         if whole.len() + fraction.len() > 30 {
@@ -146,6 +237,38 @@ impl Grammar {
             return Err(UnitError::Lossy { text: text.into(), base: self.base });
         }
         u64::try_from(scaled / divisor).map_err(|_| out_of_range())
+    }
+
+    /// What to write in place of a number with a unit that this quantity does not have.
+    fn instead_of(&self, number: &str, unit: &str) -> String {
+        let small = unit.to_lowercase();
+        let bytes_per_second = |prefix: &str| {
+            let scale = unit.strip_suffix("B/s").or_else(|| unit.strip_suffix("Bps"))?;
+            (scale.eq_ignore_ascii_case(prefix))
+                .then(|| number.parse::<f64>().map(|value| value * 8.0).ok())
+                .flatten()
+        };
+        if self.base == RATE.base {
+            for (prefix, unit) in [("", "bit/s"), ("k", "kbit/s"), ("M", "Mbit/s"), ("G", "Gbit/s")] {
+                if let Some(bits) = bytes_per_second(prefix) {
+                    return format!("write bits instead of bytes: \"{bits} {unit}\"");
+                }
+            }
+        }
+        if let Some((_, name)) = self.spellings.iter().find(|(spelling, _)| *spelling == small) {
+            return format!("write \"{number} {name}\"");
+        }
+        if self.base == COUNT.base {
+            if let Ok(bytes) = SIZE.parse(&format!("{number} {unit}")) {
+                let packets = (bytes / SEGMENT).max(1);
+                return format!("use packets: with {SEGMENT} B in each these are \"{packets} pkt\"");
+            }
+            if TIME.parse(&format!("{number} {unit}")).is_ok() || small == "bdp" {
+                return "use packets: rate times time, divided by the size of a packet, as in \"120 pkt\""
+                    .into();
+            }
+        }
+        format!("use one of {}", self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
     }
 
     /// `value` in the largest unit that keeps it a whole number.
@@ -279,6 +402,25 @@ mod tests {
         assert!(message("-3 ms").contains("non-negative"), "{}", message("-3 ms"));
         assert!(message("3 Mbit/s").contains("use one of ns, us"), "{}", message("3 Mbit/s"));
         assert!(message("99999999999999999999 h").contains("out of range"));
+        let rate = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        assert_eq!(rate("10Mbps"), "\"Mbps\" is not a unit of a rate; write \"10 Mbit/s\"");
+        assert!(
+            rate("10 MB/s").ends_with("; write bits instead of bytes: \"80 Mbit/s\""),
+            "{}",
+            rate("10 MB/s")
+        );
+        assert!(rate("10 Mb/s").ends_with("; write \"10 Mbit/s\""), "{}", rate("10 Mb/s"));
+        assert!(rate("1e30 Gbit/s").contains("has an exponent; write all digits"), "{}", rate("1e30 Gbit/s"));
+        assert!(message("20 msec").ends_with("; write \"20 ms\""), "{}", message("20 msec"));
+        let packets = |text: &str| text.parse::<Packets>().unwrap_err().to_string();
+        assert!(packets("100p").ends_with("; write \"100 pkt\""), "{}", packets("100p"));
+        // 64,000 / 1448 is 44.2.
+        assert!(
+            packets("64 kB").ends_with("with 1448 B in each these are \"44 pkt\""),
+            "{}",
+            packets("64 kB")
+        );
+        assert!(packets("1 BDP").contains("rate times time"), "{}", packets("1 BDP"));
         assert!("0 bit/s".parse::<Rate>().is_err());
         assert!("1. s".parse::<Duration>().is_err());
         assert!("".parse::<Duration>().is_err());

@@ -3,8 +3,9 @@
 //! Sources: the vhost-user protocol (docs/interop/vhost-user.rst of QEMU), virtio 1.1 §2.6 (split virtqueues) and §5.1
 //! (network device).
 
+use crate::error::Error;
 use crate::memory::Memory;
-use crate::socket::{receive_some, wait};
+use crate::socket::{PATIENCE, receive_some, wait};
 use crate::time_travel::TimeTravel;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -134,7 +135,10 @@ impl Card {
                     self.memory.add(part, file)?;
                 }
             }
-            request::SET_BACKEND_REQ_FD => self.interrupts = files.pop().map(UnixStream::from),
+            request::SET_BACKEND_REQ_FD => {
+                self.interrupts = files.pop().map(UnixStream::from);
+                self.interrupts.iter().try_for_each(|one| one.set_read_timeout(Some(PATIENCE)))?;
+            }
             request::VRING_KICK => {
                 return Ok(u32_at(body, 0)? as usize == TX || self.done().map(|()| false)?);
             }
@@ -254,7 +258,7 @@ impl Card {
 
     /// Interrupts the kernel: a ring has news. A waiting kernel asks its clock for a turn. One that waits for the answer to a
     /// kick takes the interrupt at the time of the kick, before its run continues.
-    pub fn interrupt(&mut self, which: usize, clock: &mut TimeTravel) -> io::Result<()> {
+    pub fn interrupt(&mut self, which: usize, clock: &mut TimeTravel) -> Result<(), Error> {
         let Some(interrupts) = &mut self.interrupts else { return Ok(()) };
         // The signal of an interrupt comes before the answer that is written after it. With a shared file nothing is asked.
         let is_answered = clock.is_waiting || !clock.shares();
@@ -267,14 +271,14 @@ impl Card {
         }
         // With a shared file the kernel asks nothing before it answers.
         while !clock.shares() {
-            let ready = wait(&[clock.socket.as_fd(), interrupts.as_fd()])?;
+            let ready = wait(&[clock.socket.as_fd(), interrupts.as_fd()], &mut || Ok(()))?;
             if ready[0] {
                 clock.serve()?;
             } else if ready[1] {
                 break;
             }
         }
-        interrupts.read_exact(&mut [0u8; 20])
+        Ok(interrupts.read_exact(&mut [0u8; 20])?)
     }
 
     /// What to wait for.

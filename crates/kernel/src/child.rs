@@ -1,16 +1,22 @@
 //! The kernel's process. Until it is up, a folder holds its sockets. It ends with this process.
+//!
+//! This process holds a lock on the folder. One without a lock was left by a process that was killed; the next start
+//! deletes it.
 
 use crate::error::Error;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open};
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::unix::fs::symlink;
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read, Seek};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// A kernel that `roamlab kernel build` has built.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,8 +47,64 @@ impl Kernel {
 pub struct Running {
     child: Child,
     _processor: SharedProcessor,
-    folder: Option<PathBuf>,
+    folder: Option<Folder>,
     console: File,
+}
+
+/// A folder for the sockets of a kernel that starts, which is deleted when it is dropped.
+struct Folder {
+    path: PathBuf,
+    _lock: OwnedFd,
+}
+
+/// How the names of these folders begin.
+const FOLDERS: &str = "roamlab-kernel-";
+/// Names that are tried: each may be that of a folder which another user's process has left.
+const NAMES: u32 = 1000;
+
+impl Folder {
+    /// A new one in this place.
+    fn new(place: &Path, number: u32) -> io::Result<Folder> {
+        Folder::sweep(place);
+        for attempt in 0..NAMES {
+            let path = place.join(format!("{FOLDERS}{}-{number}-{attempt}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    // Another start deletes it if it comes before the lock.
+                    if let Some(lock) = Folder::lock(&path).filter(|_| path.is_dir()) {
+                        return Ok(Folder { path, _lock: lock });
+                    }
+                }
+            }
+        }
+        Err(io::Error::other(format!("no new folder in {}", place.display())))
+    }
+
+    /// A lock on a folder of this user; none if another process has it, or if it is no such folder.
+    fn lock(path: &Path) -> Option<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = open(path, flags, Mode::empty()).ok()?;
+        let is_ours = fstat(&folder).is_ok_and(|about| about.st_uid == geteuid().as_raw());
+        (is_ours && flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(folder)
+    }
+
+    /// Deletes what killed processes have left.
+    fn sweep(place: &Path) {
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            let is_one = entry.file_name().to_string_lossy().starts_with(FOLDERS);
+            if let Some(_lock) = is_one.then(|| Folder::lock(&entry.path())).flatten() {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
 }
 
 /// This thread and the kernel that it starts are on one processor until this is dropped: they take turns, and a turn
@@ -102,23 +164,18 @@ impl Running {
     /// Starts a kernel with a card for each host and memory for the flows.
     pub fn start(kernel: &Kernel, load: Load, seed: u64) -> Result<(Running, Sockets), Error> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("roamlab-{}-{number}", std::process::id()));
-        std::fs::create_dir(&folder)?;
-        let processor = SharedProcessor::take(number as usize);
-        let made = Running::start_in(&folder, kernel, load, seed, processor);
-        if made.is_err() {
-            let _ = std::fs::remove_dir_all(&folder);
-        }
-        made
+        let folder = Folder::new(&std::env::temp_dir(), number)?;
+        Running::start_in(folder, kernel, load, seed, SharedProcessor::take(number as usize))
     }
 
     fn start_in(
-        folder: &Path,
+        holder: Folder,
         kernel: &Kernel,
         Load { hosts, flows }: Load,
         seed: u64,
         processor: SharedProcessor,
     ) -> Result<(Running, Sockets), Error> {
+        let folder = &holder.path;
         symlink(kernel.folder.join(INITRAMFS), folder.join(INITRAMFS))?;
         let clock = UnixListener::bind(folder.join("clock"))?;
         let cards: Result<_, _> =
@@ -154,24 +211,42 @@ impl Running {
             .stdout(console.try_clone()?)
             .stderr(console.try_clone()?);
         let child = command.spawn()?;
-        let running = Running { child, _processor: processor, folder: Some(folder.to_owned()), console };
+        let running = Running { child, _processor: processor, folder: Some(holder), console };
         Ok((running, Sockets { clock, cards: cards? }))
     }
 
+    /// How the process has ended; none if it runs.
+    pub fn ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| format!("it has ended ({status})"))
+    }
+
+    /// An error with how the kernel has ended, if it has, and with what it has said last.
+    pub fn report(&mut self, error: io::Error) -> Error {
+        let is_gone =
+            [io::ErrorKind::UnexpectedEof, io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+        let waits = if is_gone.contains(&error.kind()) { 50 } else { 0 };
+        let ended = (0..=waits).find_map(|wait| {
+            std::thread::sleep(Duration::from_millis(10 * u64::from(wait > 0)));
+            self.ended()
+        });
+        Error::Ended(ended.unwrap_or_else(|| error.to_string()), self.last_words())
+    }
+
     /// What the kernel has said last: of use if it has ended.
-    pub fn last_words(&self) -> String {
+    fn last_words(&self) -> String {
         let mut said = Vec::new();
         let _ = (&self.console).rewind().and_then(|()| (&self.console).read_to_end(&mut said));
         let text = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        if lines.is_empty() {
+            return "it has said nothing on its console".into();
+        }
         lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
     }
 
     /// The kernel is up: its folder is not needed any more.
     pub fn is_up(&mut self) {
-        if let Some(folder) = self.folder.take() {
-            let _ = std::fs::remove_dir_all(folder);
-        }
+        self.folder = None;
     }
 }
 
@@ -182,5 +257,45 @@ impl Drop for Running {
         }
         let _ = self.child.wait();
         self.is_up();
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a kernel that is a file of the test")]
+pub mod tests {
+    use super::*;
+
+    /// A kernel that is a program of the shell.
+    pub fn fake(program: &str) -> (impl Drop, Kernel) {
+        use std::os::unix::fs::PermissionsExt;
+        let place = Folder::new(&std::env::temp_dir(), STARTED.fetch_add(1, Ordering::Relaxed)).unwrap();
+        let folder = place.path.join("built");
+        std::fs::create_dir(&folder).unwrap();
+        for file in [INITRAMFS, SHIM, LINUX] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        std::fs::remove_file(folder.join(SHIM)).unwrap();
+        std::fs::write(folder.join(LINUX), format!("#!/bin/sh\n{program}\n")).unwrap();
+        std::fs::set_permissions(folder.join(LINUX), PermissionsExt::from_mode(0o755)).unwrap();
+        (place, Kernel { folder })
+    }
+
+    #[test]
+    fn folders_of_killed_processes_are_deleted_and_those_in_use_stay() {
+        let place = Folder::new(&std::env::temp_dir(), STARTED.fetch_add(1, Ordering::Relaxed)).unwrap();
+        let own = format!("{FOLDERS}{}-7-0", std::process::id());
+        let left = place.path.join(&own);
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("console"), "").unwrap();
+        let outside = place.path.join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        symlink(&outside, place.path.join(format!("{FOLDERS}link"))).unwrap();
+        let used = Folder::new(&place.path, 8).unwrap();
+        assert!(!left.exists() && used.path.exists() && outside.exists());
+        // One of this process's number that cannot be deleted is passed over.
+        std::fs::create_dir(&left).unwrap();
+        let _held = Folder::lock(&left).unwrap();
+        let other = Folder::new(&place.path, 7).unwrap();
+        assert!(left.exists() && other.path != left && used.path.exists());
     }
 }

@@ -3,7 +3,7 @@
 use crate::agent::{Answer, Command, Said, UNLIMITED, command, datagram, ipv4, mac};
 use crate::child::{Kernel, Load};
 use crate::error::Error;
-use crate::machine::{Frames, Machine, Outside};
+use crate::machine::{Frames, LONGEST_START, Machine, Outside};
 use crate::sender::Sender;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::wire::{self, Segment};
@@ -11,7 +11,8 @@ use roamlab_packet::{FlowId, TcpFlags, Tos};
 use roamlab_scenario::Scenario;
 use roamlab_transport::LinuxSpec;
 use roamlab_world::NodeId;
-use roamlab_world::{Datagram, Offer, Payload, Replication, RunOptions, Simulation, Table};
+use roamlab_world::{Datagram, Offer, Payload, Progress, Replication, RunOptions, Simulation, Table};
+use std::collections::BTreeMap;
 
 /// Most hosts of one kernel: User Mode Linux has 53 interrupts for cards (`NR_IRQS`, `UM_FIRST_DYN_IRQ`).
 pub const MOST_HOSTS: usize = 53;
@@ -73,7 +74,56 @@ struct Ends<'a> {
     zero: Option<u64>,
     /// Answers that are waited for, while the simulation stands still.
     awaited: usize,
+    /// By when they have come, in the kernel's time.
+    answers_by: u64,
     counted: Vec<(String, i64)>,
+}
+
+/// Bytes of the settings that flows make at one host: they go into one frame, with 160 B of ours.
+const MOST_SETTINGS: usize = 1300;
+
+/// The settings of flows at a host, each once. A checked scenario has one value of each.
+fn settings<'a>(specs: &[&'a LinuxSpec]) -> BTreeMap<&'a str, &'a str> {
+    let all = specs.iter().flat_map(|spec| &spec.sysctls);
+    all.map(|(key, value)| (key.as_str(), value.as_str())).collect()
+}
+
+/// What a kernel cannot be told of a scenario's hosts: the place of a flow, what is wrong, and what to write.
+///
+/// # Errors
+/// Two flows want different values at one host, or all of them more than a frame takes.
+pub fn check_settings(scenario: &Scenario) -> Result<(), (usize, String, String)> {
+    let mut of_hosts: BTreeMap<&str, Vec<(usize, &LinuxSpec)>> = BTreeMap::new();
+    for (place, flow) in scenario.flows.iter().enumerate() {
+        let Some(spec) = flow.transport.linux() else { continue };
+        for host in &flow.path {
+            let here = of_hosts.entry(host.as_str()).or_default();
+            let specs: Vec<&LinuxSpec> = here.iter().map(|(_, spec)| *spec).collect();
+            let known = settings(&specs);
+            for (key, value) in &spec.sysctls {
+                if let Some(other) = known.get(key.as_str()).filter(|other| *other != value) {
+                    let problem =
+                        format!("\"{key}\" is \"{value}\" here, and \"{other}\" for another flow of {host}");
+                    return Err((place, problem, "write one value in all flows of a host".into()));
+                }
+            }
+            if here.iter().all(|(_, other)| other.sysctls != spec.sysctls) {
+                here.push((place, spec));
+            }
+            let specs: Vec<&LinuxSpec> = here.iter().map(|(_, spec)| *spec).collect();
+            let size: usize = settings(&specs).iter().map(|(key, value)| key.len() + value.len() + 2).sum();
+            if size > MOST_SETTINGS {
+                let problem =
+                    format!("the flows of {host} have settings of {size} B, more than {MOST_SETTINGS} B");
+                return Err((
+                    place,
+                    problem,
+                    "write fewer settings, or some of them in flows of other hosts".into(),
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Runs a checked scenario whose flows over `linux` have their ends in this kernel. Tables as of
@@ -92,14 +142,24 @@ pub fn run(
     let hosts: Option<Vec<NodeId>> = names.iter().map(|name| simulation.node(name)).collect();
     let hosts = hosts.ok_or(Error::Stopped)?;
     let end = Time::ZERO + scenario.run.duration;
-    let mut ends =
-        Ends { simulation, options, hosts, flows, end, zero: None, awaited: 1, counted: Vec::new() };
+    let mut ends = Ends {
+        simulation,
+        options,
+        hosts,
+        flows,
+        end,
+        zero: None,
+        awaited: 1,
+        answers_by: LONGEST_START,
+        counted: Vec::new(),
+    };
     let seed = draw.seed.wrapping_mul(1 << 20).wrapping_add(draw.run);
     let load = Load { hosts: names.len(), flows: ends.flows.len() };
-    let mut machine = Machine::boot(kernel, load, seed, mac)?;
+    let mut machine = Machine::boot(kernel, load, seed, mac, &|| ends.is_wanted())?;
     machine.run(&mut ends, &mut Frames::new())?; // until the process is there
     let mut frames = ends.set_up();
     ends.awaited = frames.len();
+    ends.answers_by = machine.now() + LONGEST_START;
     machine.run(&mut ends, &mut frames)?;
     // The run begins at a whole second of the kernel, so that nothing of its start is in its times.
     ends.zero = Some((machine.now() / SECOND + 1) * SECOND);
@@ -111,6 +171,7 @@ pub fn run(
     senders.dedup();
     for host in senders {
         ends.awaited = 1;
+        ends.answers_by = machine.now() + LONGEST_START;
         let asked = command(host, 0, &Command::Count(&COUNTED));
         machine.run(&mut ends, &mut Frames::from([(host, asked)]))?;
         counters.push((names[host].to_owned(), std::mem::take(&mut ends.counted)));
@@ -166,14 +227,14 @@ impl Ends<'_> {
             let mut sysctls = vec![
                 ("ipv4.tcp_rmem", "4096 131072 6291456"),
                 ("ipv4.tcp_wmem", "4096 16384 4194304"),
-                ("ipv4.ip_local_port_range", &later),
+                ("ipv4.ip_local_port_range", later.as_str()),
             ];
             // One limit for all hosts, which the first namespace sets.
             sysctls.extend((host == 0).then_some(("ipv4.tcp_mem", "49152 65536 98304")));
-            for flow in self.flows.iter().filter(|flow| flow.ends.contains(&host)) {
-                sysctls.extend(flow.spec.ecn.then_some(("ipv4.tcp_ecn", "1")));
-                sysctls.extend(flow.spec.sysctls.iter().map(|(key, value)| (key.as_str(), value.as_str())));
-            }
+            let flows = self.flows.iter().filter(|flow| flow.ends.contains(&host)).map(|flow| flow.spec);
+            let specs: Vec<&LinuxSpec> = flows.collect();
+            sysctls.extend(specs.iter().any(|spec| spec.ecn).then_some(("ipv4.tcp_ecn", "1")));
+            sysctls.extend(settings(&specs));
             frames.push_back((host, command(host, 0, &Command::SetUp { address, sysctls })));
         }
         for (number, flow) in (0..).zip(&self.flows) {
@@ -251,8 +312,12 @@ impl Ends<'_> {
 }
 
 impl Outside for Ends<'_> {
+    fn is_wanted(&self) -> bool {
+        (self.options.keep_going)(Progress { now: self.simulation.now(), events: self.simulation.events() })
+    }
+
     fn next(&mut self) -> u64 {
-        let Some(zero) = self.zero else { return if self.awaited == 0 { 0 } else { u64::MAX } };
+        let Some(zero) = self.zero else { return if self.awaited == 0 { 0 } else { self.answers_by } };
         let samples = self.flows.iter().filter_map(|flow| flow.next_sample).min();
         let next = [self.simulation.next_event(), samples].into_iter().flatten().min();
         zero + next.unwrap_or(self.end).min(self.end).as_nanos()
@@ -260,7 +325,7 @@ impl Outside for Ends<'_> {
 
     fn happen(&mut self, time: u64, frames: &mut Frames) -> Result<bool, Error> {
         if self.zero.is_none() {
-            return Ok(false);
+            return if self.awaited == 0 { Ok(false) } else { Err(Error::Stopped) };
         }
         let (now, is_wanted) = self.advance(time)?;
         if now < self.end {
@@ -371,6 +436,38 @@ fn is_sample(frame: &[u8], number: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn scenario(flows: &[String]) -> Scenario {
+        let link = "[run]\nduration = \"1 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n";
+        let flow = |(number, sysctls): (usize, &String)| {
+            format!(
+                "[[flows]]\nname = \"f{number}\"\npath = [\"a\", \"b\"]\napp = {{ kind = \"ftp\" }}\ntransport = {{ kind = \"linux\", sysctls = {{ {sysctls} }} }}\n"
+            )
+        };
+        let flows: String = flows.iter().enumerate().map(flow).collect();
+        Scenario::parse(&format!("{link}{flows}"), "lab.toml").unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn the_settings_of_a_host_s_flows_fit_into_a_frame_or_are_refused() {
+        let same = vec!["\"ipv4.tcp_sack\" = \"0\"".to_owned(); 95];
+        let all = scenario(&same);
+        assert_eq!(check_settings(&all), Ok(()));
+        let specs: Vec<&LinuxSpec> = all.flows.iter().filter_map(|flow| flow.transport.linux()).collect();
+        assert_eq!(settings(&specs), BTreeMap::from([("ipv4.tcp_sack", "0")]));
+        let long = |number: u32| format!("\"ipv4.tcp_a{number}\" = \"{}\"", "1".repeat(600));
+        let (place, problem, _) = check_settings(&scenario(&[long(1), long(2), long(3)])).unwrap_err();
+        assert_eq!((place, problem.starts_with("the flows of a have settings of ")), (2, true));
+        let text = "1".repeat(MOST_SETTINGS + 160 - 3);
+        let most = Command::SetUp { address: [0; 4], sysctls: vec![("a", &*text)] };
+        assert!(command(0, 0, &most).len() <= 1514, "of a card");
+        let other = ["\"ipv4.tcp_sack\" = \"0\"".to_owned(), "\"ipv4.tcp_sack\" = \"1\"".to_owned()];
+        let (place, problem, _) = check_settings(&scenario(&other)).unwrap_err();
+        assert_eq!(
+            (place, &*problem),
+            (1, "\"ipv4.tcp_sack\" is \"1\" here, and \"0\" for another flow of a")
+        );
+    }
 
     #[test]
     fn samples_of_whole_milliseconds_fall_between_ticks() {

@@ -20,7 +20,10 @@ pub enum Error {
     Kernel(#[from] std::io::Error),
     /// The same, with what the kernel has said last.
     #[error("the kernel: {0}\n{1}")]
-    Ended(std::io::Error, String),
+    Ended(String, String),
+    /// The run is not wanted any more.
+    #[error("the run was stopped")]
+    Unwanted,
 }
 
 impl From<rustix::io::Errno> for Error {

@@ -18,7 +18,7 @@ mod socket;
 mod time_travel;
 
 pub use child::Kernel;
-pub use ends::{Counters, MOST_FLOWS, MOST_HOSTS, run};
+pub use ends::{Counters, MOST_FLOWS, MOST_HOSTS, check_settings, run};
 pub use error::Error;
 pub use real_time::{Live, Timing};
 pub use socket::send_with_files;

@@ -12,12 +12,15 @@ use crate::error::Error;
 use crate::socket::wait;
 use crate::time_travel::TimeTravel;
 use std::collections::VecDeque;
+use std::io;
 use std::os::fd::AsFd;
 
 /// The network of a kernel, and all else that happens at times that the kernel does not choose. Times are the kernel's.
 pub trait Outside {
     /// When something happens next.
     fn next(&mut self) -> u64;
+    /// Whether the run is still wanted.
+    fn is_wanted(&self) -> bool;
     /// It is `time`: what is due happens. `false`: it is over.
     fn happen(&mut self, time: u64, frames: &mut Frames) -> Result<bool, Error>;
     /// A host sends a frame.
@@ -39,17 +42,58 @@ pub struct Machine {
     child: Running,
 }
 
+/// In the kernel's time, in ns: it has its cards and its process within a second.
+pub const LONGEST_START: u64 = 100_000_000_000;
+
+fn still() -> io::Error {
+    io::Error::other("it stands still, or has no card or no process after 100 s of its time")
+}
+
+/// An error if the kernel has ended, or if the run is not wanted.
+fn go_on(child: &mut Running, is_wanted: bool) -> Result<(), Error> {
+    match child.ended() {
+        Some(how) => Err(io::Error::other(how).into()),
+        None if is_wanted => Ok(()),
+        None => Err(Error::Unwanted),
+    }
+}
+
 impl Machine {
-    /// Starts a kernel and returns when all of its cards are connected.
-    pub fn boot(kernel: &Kernel, load: Load, seed: u64, mac: fn(usize) -> [u8; 6]) -> Result<Machine, Error> {
-        let (mut child, Sockets { clock, cards: listeners }) = Running::start(kernel, load, seed)?;
-        wait(&[clock.as_fd()])?;
+    /// Starts a kernel and returns when all of its cards are connected. While it waits it asks whether it `is_wanted`.
+    pub fn boot(
+        kernel: &Kernel,
+        load: Load,
+        seed: u64,
+        mac: fn(usize) -> [u8; 6],
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Machine, Error> {
+        let (mut child, sockets) = Running::start(kernel, load, seed)?;
+        match Machine::connect(&mut child, sockets, mac, is_wanted) {
+            Ok((clock, cards)) => {
+                child.is_up();
+                let (interrupts, frames) = (VecDeque::new(), Frames::new());
+                Ok(Machine { clock, cards, interrupts, frames, child })
+            }
+            Err(Error::Kernel(error)) => Err(child.report(error)),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The clock and the cards of a kernel that starts.
+    fn connect(
+        child: &mut Running,
+        Sockets { clock, cards: listeners }: Sockets,
+        mac: fn(usize) -> [u8; 6],
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<(TimeTravel, Vec<Card>), Error> {
+        let mut go_on = || go_on(child, is_wanted());
+        wait(&[clock.as_fd()], &mut go_on)?;
         let mut clock = TimeTravel::new(clock.accept()?.0)?;
         let mut cards: Vec<Card> = Vec::new();
         while let Some(listener) = listeners.get(cards.len()) {
             let mut awaited = vec![listener.as_fd(), clock.socket.as_fd()];
             awaited.extend(cards.iter().map(Card::as_fd));
-            let ready = wait(&awaited)?;
+            let ready = wait(&awaited, &mut go_on)?;
             if ready[0] {
                 cards.push(Card::new(listener.accept()?.0, mac(cards.len())));
                 continue;
@@ -63,13 +107,11 @@ impl Machine {
                 }
             }
             if clock.is_waiting {
-                let time = clock.request.ok_or(Error::Stopped)?;
+                let time = clock.request.filter(|time| *time < LONGEST_START).ok_or_else(still)?;
                 clock.run(time, 0)?;
             }
         }
-        child.is_up();
-        let (interrupts, frames) = (VecDeque::new(), Frames::new());
-        Ok(Machine { clock, cards, interrupts, frames, child })
+        Ok((clock, cards))
     }
 
     /// Now, in ns since the kernel started.
@@ -81,7 +123,8 @@ impl Machine {
     pub fn run(&mut self, outside: &mut impl Outside, first: &mut Frames) -> Result<(), Error> {
         self.frames.append(first);
         self.run_on(outside).map_err(|error| match error {
-            Error::Kernel(error) => Error::Ended(error, self.child.last_words()),
+            Error::Kernel(error) => self.child.report(error),
+            Error::Stopped => self.child.report(still()),
             other => other,
         })
     }
@@ -134,7 +177,8 @@ impl Machine {
         while !self.clock.is_waiting {
             let mut awaited = vec![self.clock.socket.as_fd()];
             awaited.extend(self.cards.iter().map(Card::as_fd));
-            let ready = wait(&awaited)?;
+            let child = &mut self.child;
+            let ready = wait(&awaited, &mut || go_on(child, outside.is_wanted()))?;
             if ready[0] {
                 self.clock.serve()?;
             }
@@ -166,5 +210,31 @@ impl Machine {
         let until = if is_quiet { outside.next() } else { now };
         self.clock.limit(until)?;
         Ok(self.cards[host].done()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boot(program: &str, is_wanted: &dyn Fn() -> bool) -> Error {
+        let (_place, kernel) = crate::child::tests::fake(program);
+        let booted = Machine::boot(&kernel, Load { hosts: 2, flows: 1 }, 1, |_| [0; 6], is_wanted);
+        booted.err().unwrap()
+    }
+
+    #[test]
+    fn a_kernel_that_ends_in_its_boot_is_reported_at_once_with_its_console() {
+        let error = boot("echo Kernel panic: no memory; exit 7", &|| true).to_string();
+        assert!(error.contains("it has ended (exit status: 7)"), "{error}");
+        assert!(error.contains("Kernel panic: no memory"), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_that_hangs_in_its_boot_is_left_when_the_run_is_not_wanted_any_more() {
+        let left = std::cell::Cell::new(3);
+        let error = boot("exec sleep 100", &|| left.replace(left.get() - 1) > 0);
+        assert!(matches!(error, Error::Unwanted), "{error}");
+        assert_eq!(left.get(), -1);
     }
 }

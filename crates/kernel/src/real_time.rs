@@ -25,6 +25,15 @@ const LONGEST: usize = 65_535;
 /// Packets that are read from a card before the simulation goes on.
 const BATCH: usize = 64;
 
+/// An event that happens later than this is a late one.
+const LATE_NS: u64 = 1_000_000;
+
+/// A late simulation asks at each of this number of events whether the program has ended.
+const ASKED: u64 = 64;
+
+/// So long a late simulation goes on behind the end of its run.
+const GRACE_NS: u64 = 1_000_000_000;
+
 /// How a run in real time went.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Timing {
@@ -33,6 +42,10 @@ pub struct Timing {
     /// Of each packet that a card was handed: nanoseconds between the instant that the simulation says and the instant at
     /// which the card had it.
     pub late_ns: Vec<u64>,
+    /// Events of the simulation that were due while it ran.
+    pub events: u64,
+    /// Of them those that happened later than a millisecond behind their time: the simulation is slower than the clock.
+    pub late_events: u64,
     /// Packets of the programs that were for neither node, and are lost.
     pub misaddressed: u64,
     /// Packets that a card did not take, and are lost.
@@ -103,7 +116,7 @@ impl Live {
         let files = Files { cards: [first, second], ended };
         // As exact as the machine can; without it a wait takes 50 µs more.
         set_current_timer_slack(NonZeroU64::new(1))?;
-        let mut run = Run { simulation, ends, timing: Timing::default(), clock: Clock::start() };
+        let mut run = Run { simulation, ends, timing: Timing::default(), clock: Clock::start(), end };
         let outcome = run.until(end, &files, options);
         set_current_timer_slack(None)?;
         outcome?;
@@ -144,6 +157,16 @@ struct Run {
     ends: [End; 2],
     timing: Timing,
     clock: Clock,
+    end: Time,
+}
+
+/// Whether the program has ended.
+fn ended(files: &Files) -> Result<bool, Error> {
+    let mut polled = [PollFd::new(&files.ended, PollFlags::IN)];
+    match poll(&mut polled, Some(&Timespec::default())) {
+        Ok(_) | Err(Errno::INTR) => Ok(!polled[0].revents().is_empty()),
+        Err(other) => Err(other.into()),
+    }
 }
 
 impl Run {
@@ -170,6 +193,14 @@ impl Run {
     /// wanted.
     fn advance(&mut self, now: Time, files: &Files, options: &RunOptions<'_>) -> Result<bool, Error> {
         while let Some(next) = self.simulation.next_event().filter(|next| *next <= now) {
+            let late_ns = self.clock.late_ns(next);
+            self.timing.events += 1;
+            self.timing.late_events += u64::from(late_ns > LATE_NS);
+            let is_asked = late_ns > LATE_NS && self.timing.late_events.is_multiple_of(ASKED);
+            let most_ns = GRACE_NS + self.end.as_nanos().saturating_sub(next.as_nanos());
+            if is_asked && (late_ns > most_ns || ended(files)?) {
+                return Ok(false);
+            }
             if !self.simulation.advance_to(next, options)? {
                 return Ok(false);
             }

@@ -1,5 +1,6 @@
 //! Unix sockets that pass files.
 
+use crate::error::Error;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::net::{
@@ -15,7 +16,10 @@ use std::time::Duration;
 const MOST_FILES: usize = 8;
 
 /// A kernel that says nothing for so long is broken: no instant of it takes seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// After so long a wait it is asked whether to go on.
+const STEP: Duration = Duration::from_millis(100);
 
 /// Sends bytes, all at once, with files.
 ///
@@ -42,19 +46,27 @@ pub fn receive_some(socket: &UnixStream, bytes: &mut [u8], files: &mut Vec<Owned
     if message.bytes == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(message.bytes) }
 }
 
-/// Waits until one of these can be read; which can.
-pub fn wait(sockets: &[BorrowedFd<'_>]) -> io::Result<Vec<bool>> {
+/// Waits until one of these can be read; which can. While none can, `go_on` is asked now and then: its error ends the wait.
+pub fn wait(
+    sockets: &[BorrowedFd<'_>],
+    go_on: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<Vec<bool>, Error> {
     let mut polled: Vec<PollFd<'_>> =
         sockets.iter().map(|socket| PollFd::from_borrowed_fd(*socket, PollFlags::IN)).collect();
-    let patience = PATIENCE.try_into().map_err(io::Error::other)?;
-    loop {
-        match poll(&mut polled, Some(&patience)) {
-            Err(rustix::io::Errno::INTR) => {}
-            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+    let step = STEP.try_into().map_err(io::Error::other)?;
+    let mut waited = Duration::ZERO;
+    while waited < PATIENCE {
+        match poll(&mut polled, Some(&step)) {
+            Err(rustix::io::Errno::INTR) => go_on()?,
+            Ok(0) => {
+                waited += STEP;
+                go_on()?;
+            }
             done => {
                 done?;
                 return Ok(polled.iter().map(|one| !one.revents().is_empty()).collect());
             }
         }
     }
+    Err(io::Error::other(format!("it has said nothing for {} s", PATIENCE.as_secs())).into())
 }

@@ -4,7 +4,7 @@
 //! a shared file replaces most of them.
 
 use crate::memory::Memory;
-use crate::socket::send_with_files;
+use crate::socket::{PATIENCE, send_with_files};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -62,6 +62,7 @@ pub struct TimeTravel {
 impl TimeTravel {
     /// The clock of a kernel that has just connected.
     pub fn new(socket: UnixStream) -> io::Result<TimeTravel> {
+        socket.set_read_timeout(Some(PATIENCE))?;
         let file = memfd_create("schedule", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, SHARED)?;
         let mut shared = Memory::default();

@@ -355,3 +355,56 @@ app = { kind = "program" }
     let end = timing.end.as_nanos();
     assert!(end >= times[1] && end < 7_000_000_000, "it ends with the program: {end}");
 }
+
+/// A simulation that is slower than the clock ends with the program, and a second behind its duration at the latest. It says
+/// how many of its events were late.
+#[test]
+fn in_real_time_a_late_simulation_ends_with_its_program_or_its_duration() {
+    let scenario = |duration: &str| {
+        format!(
+            r#"
+[run]
+duration = "{duration}"
+[[links]]
+between = ["a", "b"]
+rate = "40 Gbit/s"
+delay = "1 ms"
+[[flows]]
+name = "up"
+path = ["a", "b"]
+app = {{ kind = "program" }}
+[[flows]]
+name = "down"
+path = ["b", "a"]
+app = {{ kind = "program" }}
+[[flows]]
+name = "load"
+path = ["a", "b"]
+app = {{ kind = "cbr", rate = "30 Gbit/s", packet = "100 B" }}
+"#
+        )
+    };
+    for (duration, program_s) in [("60 s", 0.3), ("300 ms", 60.0)] {
+        let scenario =
+            Scenario::parse(&scenario(duration), "live.toml").unwrap_or_else(|error| panic!("{error}"));
+        let options = RunOptions::default();
+        let draw = Replication { seed: 1, run: 0, trace: None };
+        let (live, socket) = Live::new(&scenario, draw, &options).unwrap();
+        let cards = [(); 2].map(|()| UnixDatagram::pair().unwrap());
+        let (program, ended) = UnixStream::pair().unwrap();
+        cards.iter().for_each(|(card, _)| card.set_nonblocking(true).unwrap());
+        let files = [cards[0].0.as_fd(), cards[1].0.as_fd(), ended.as_fd()];
+        send_with_files(&socket, b".", &files).unwrap();
+        let (over, is_over) = std::sync::mpsc::channel::<()>();
+        let user = std::thread::spawn(move || {
+            let by_itself = is_over.recv_timeout(std::time::Duration::from_secs_f64(program_s)).is_err();
+            drop(program);
+            by_itself
+        });
+        let (_, timing) = live.run(&options).unwrap();
+        let _ = over.send(());
+        assert_eq!(user.join().unwrap(), program_s < 1.0, "{duration}");
+        assert!(timing.end.as_nanos() < 300_000_000, "{duration}: {:?}", timing.end);
+        assert!(timing.late_events * 10 > timing.events, "{timing:?}");
+    }
+}

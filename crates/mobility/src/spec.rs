@@ -47,6 +47,19 @@ macro_rules! protocols {
         }
 
         impl MobilitySpec {
+            /// The names of its messages.
+            pub fn messages(&self) -> &'static [&'static str] {
+                match self {
+                    $(MobilitySpec::$variant(_) => <crate::$module::Kind as Kind>::NAMES,)+
+                }
+            }
+
+            /// The protocols that have a message of this name.
+            pub fn senders_of(message: &str) -> impl Iterator<Item = &'static str> {
+                let rows = [$(($name, <crate::$module::Kind as Kind>::NAMES),)+];
+                rows.into_iter().filter(move |(_, names)| names.contains(&message)).map(|(name, _)| name)
+            }
+
             /// The names of the phases of its handovers.
             pub fn phase_names(&self) -> &'static [&'static str] {
                 match self {

@@ -33,6 +33,8 @@ mod bit {
     pub(super) const MANAGEMENT: u8 = 1 << 5;
     /// Of management: for all who hear it.
     pub(super) const FOR_ALL: u8 = 1 << 6;
+    /// Of anything else: a handover has held it up or redirected it.
+    pub(super) const MOVED: u8 = 1 << 6;
     pub(super) const QUIC: u8 = 1 << 7;
 }
 
@@ -298,7 +300,20 @@ impl Packet {
 
     /// Whether a frame with it is for all who hear it, so that nobody acknowledges it.
     pub fn is_for_all(&self) -> bool {
-        self.header.dst == Addr::BROADCAST || self.bits & bit::FOR_ALL != 0
+        self.header.dst == Addr::BROADCAST || self.is_management() && self.bits & bit::FOR_ALL != 0
+    }
+
+    /// Whether a handover has held it up or redirected it.
+    #[inline(always)]
+    pub fn is_moved(&self) -> bool {
+        self.bits & (bit::MANAGEMENT | bit::MOVED) == bit::MOVED
+    }
+
+    /// A handover holds it up or redirects it. Management frames are never redirected.
+    pub fn set_moved(&mut self) {
+        if !self.is_management() {
+            self.bits |= bit::MOVED;
+        }
     }
 
     /// Number of the segment or UDP datagram.

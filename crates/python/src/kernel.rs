@@ -64,7 +64,13 @@ mod linux {
             let message = format!("a kernel has at most {MOST_HOSTS} hosts and {MOST_FLOWS} flows");
             return refuse("transport", message, "write kind = \"tcp\" for some of the flows");
         }
-        Ok(())
+        match roamlab_kernel::check_settings(scenario) {
+            Ok(()) => Ok(()),
+            Err((flow, message, help)) => {
+                let place = format!("flows[{flow}].transport.sysctls");
+                Err(scenario.refuse((place, message, &help), text, name))
+            }
+        }
     }
 
     /// One run, with the kernel that its flows name.

@@ -22,12 +22,13 @@ mod linux {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use roamlab_engine::Bytes;
-    use roamlab_kernel::{Error, Live};
+    use roamlab_kernel::{Error, Live, Timing};
     use roamlab_world::{Replication, RunOptions};
     use std::os::fd::IntoRawFd;
 
-    /// Tables; how late each packet was in ns; the end in ns; packets for another address; packets that a card did not take.
-    type Outcome<'py> = (Bound<'py, PyDict>, Bound<'py, PyArray1<u64>>, u64, u64, u64);
+    /// Tables; how late each packet was in ns; the end in ns; packets for another address; packets that a card did not take;
+    /// events, and late ones.
+    type Outcome<'py> = (Bound<'py, PyDict>, Bound<'py, PyArray1<u64>>, u64, u64, u64, u64, u64);
 
     fn failed(error: Error) -> PyErr {
         match error {
@@ -62,7 +63,9 @@ mod linux {
             live.run(&options).map_err(failed)
         });
         let (tables, timing) = outcome?;
-        let late = timing.late_ns.into_pyarray(py);
-        Ok((tables_to_python(py, tables)?, late, timing.end.as_nanos(), timing.misaddressed, timing.refused))
+        let Timing { end, misaddressed, refused, events, late_events, late_ns } = timing;
+        let late = late_ns.into_pyarray(py);
+        let tables = tables_to_python(py, tables)?;
+        Ok((tables, late, end.as_nanos(), misaddressed, refused, events, late_events))
     }
 }

@@ -76,14 +76,14 @@ pub struct FlowHeaders {
     pub three_way: bool,
     /// The receiver sends blocks of SACK.
     pub sack: bool,
-    /// The shift of the receiver's window (RFC 7323 §2).
-    pub shift: u32,
+    /// The shift of the receiver's window, if SYNs offer one (RFC 7323 §2).
+    pub shift: Option<u8>,
 }
 
 impl FlowHeaders {
     /// Those of datagrams from `sender`.
     pub const fn datagrams(sender: Addr) -> FlowHeaders {
-        FlowHeaders { sender, segment: 0, has_syn: false, three_way: false, sack: false, shift: 0 }
+        FlowHeaders { sender, segment: 0, has_syn: false, three_way: false, sack: false, shift: None }
     }
 }
 
@@ -238,7 +238,7 @@ impl Wire {
             Side::Receiver => {
                 let syn = tcp.flags.has(TcpFlags::SYN);
                 let bytes = u64::from(tcp.window) * u64::from(self.headers.segment);
-                let window = if syn { bytes } else { bytes >> self.headers.shift };
+                let window = if syn { bytes } else { bytes >> self.headers.shift.unwrap_or(0) };
                 Segment {
                     ports: [DISCARD, self.port],
                     seq: u32::from(self.headers.three_way && !syn),
@@ -256,23 +256,23 @@ impl Wire {
     /// there; timestamps stand where there is room for them: ns-2's take none.
     fn options(&self, side: Side, tcp: &TcpHeader, room: u64) -> Vec<u8> {
         let mut options = Vec::with_capacity(40);
-        if tcp.flags.has(TcpFlags::SYN) {
-            options.extend([2, 4]); // RFC 9293 §3.7.1
-            options.extend(u16::try_from(self.headers.segment).unwrap_or(u16::MAX).to_be_bytes());
-            if self.headers.sack {
-                options.extend([1, 1, 4, 2]); // RFC 2018 §2
-            }
-            if self.headers.three_way {
-                options.extend([1, 3, 3, self.headers.shift as u8]); // RFC 7323 §2.2
-            }
-        }
+        let syn = tcp.flags.has(TcpFlags::SYN);
         let blocks = tcp.sacks.as_slice();
         let sack_size = if blocks.is_empty() { 0 } else { 4 + 8 * blocks.len() };
-        if let Some(stamps) = tcp.timestamps
-            && room >= (12 + sack_size) as u64
-            && options.len() + 12 + sack_size <= 40
-        {
-            options.extend([1, 1, 8, 10]); // RFC 7323 §3.2
+        let stamps = tcp.timestamps.filter(|_| room >= (12 + sack_size) as u64 && 12 + sack_size <= 40);
+        if syn {
+            options.extend([2, 4]); // RFC 9293 §3.7.1
+            options.extend(u16::try_from(self.headers.segment).unwrap_or(u16::MAX).to_be_bytes());
+            if self.headers.sack && stamps.is_none() {
+                options.extend([1, 1, 4, 2]); // RFC 2018 §2
+            }
+            if let Some(shift) = self.headers.shift.filter(|_| self.headers.three_way) {
+                options.extend([1, 3, 3, shift]); // RFC 7323 §2.2
+            }
+        }
+        if let Some(stamps) = stamps {
+            // RFC 7323 §3.2. SACK permitted has the place of the padding, as in Linux.
+            options.extend(if syn && self.headers.sack { [4, 2, 8, 10] } else { [1, 1, 8, 10] });
             for time in [stamps.value, stamps.echo] {
                 options.extend(((time.as_nanos() / MS) as u32).to_be_bytes());
             }
@@ -305,7 +305,7 @@ mod tests {
         has_syn: true,
         three_way: true,
         sack: true,
-        shift: 0,
+        shift: Some(0),
     };
     const WIRE: Wire = Wire { headers: HEADERS, port: 50_000, fin: u32::MAX };
 
@@ -329,6 +329,39 @@ mod tests {
         assert_eq!(WIRE.options(Side::Receiver, &tcp, 12), sack, "no room for timestamps");
         let stamps = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 3];
         assert_eq!(WIRE.options(Side::Receiver, &tcp, 24), [stamps, sack].concat());
+    }
+
+    /// RFC 9293 §3.7.1, RFC 2018 §2, RFC 7323 §2.2, §3.2: what is switched off is not offered.
+    #[test]
+    fn a_syn_offers_what_is_in_use() {
+        let syn = TcpHeader { flags: TcpFlags::SYN, ..TcpHeader::default() };
+        let options = |headers: FlowHeaders, tcp: &TcpHeader, room: u64| {
+            let wire = Wire { headers, ..WIRE };
+            let [sent, answered] = [Side::Sender, Side::Receiver].map(|side| wire.options(side, tcp, room));
+            assert_eq!(sent, answered);
+            sent
+        };
+        let mss = [2, 4, 1000u16.to_be_bytes()[0], 1000u16.to_be_bytes()[1]];
+        let plain = FlowHeaders { sack: false, shift: None, ..HEADERS };
+        assert_eq!(options(plain, &syn, 0), mss);
+        assert_eq!(options(FlowHeaders { sack: true, ..plain }, &syn, 0), [mss, [1, 1, 4, 2]].concat());
+        assert_eq!(options(FlowHeaders { shift: Some(7), ..plain }, &syn, 0), [mss, [1, 3, 3, 7]].concat());
+        let (value, echo) = (Time::from_nanos(7_000_000), Time::ZERO);
+        let stamped = TcpHeader { timestamps: Some(roamlab_packet::Timestamps { value, echo }), ..syn };
+        let times = [0, 0, 0, 7, 0, 0, 0, 0];
+        assert_eq!(options(plain, &stamped, 12), [&mss[..], &[1, 1, 8, 10], &times].concat());
+        let all = FlowHeaders { sack: true, shift: Some(7), ..plain };
+        assert_eq!(options(all, &stamped, 20), [&mss[..], &[1, 3, 3, 7], &[4, 2, 8, 10], &times].concat());
+    }
+
+    /// RFC 7323 §2.2: the window of a SYN is never scaled.
+    #[test]
+    fn the_window_of_a_syn_ack_is_written_as_it_is() {
+        let wire = Wire { headers: FlowHeaders { shift: Some(4), ..HEADERS }, ..WIRE };
+        let ack = TcpHeader { ack: 1, flags: TcpFlags::ACK, window: 64, ..TcpHeader::default() };
+        let syn_ack = TcpHeader { flags: TcpFlags::ACK.with(TcpFlags::SYN), ..ack };
+        let window = |tcp: &TcpHeader| wire.segment(Side::Receiver, tcp, &[]).window;
+        assert_eq!([window(&syn_ack), window(&ack)], [64_000, 4000]);
     }
 
     /// RFC 9768 §3.2.3 figure 4: kind, length, and counters of 24 bits, filled up to words.

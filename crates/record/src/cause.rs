@@ -93,7 +93,9 @@ vocabulary! {
         /// a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`,
         /// `forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`,
         /// `tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise its cause is the
-        /// reason for which the host or link was absent, or for which the packet waited
+        /// reason for which the host or link was absent, or for which the packet waited. The first five but
+        /// `forced-loss` have the handover as their cause if it held up or redirected the packet, or other packets that
+        /// wait in the queue
         Loss => "loss";
         /// a retransmission timer expires; its cause is the loss of the segment or of its acknowledgement or, if it
         /// was spurious, the delay of one of them
@@ -198,6 +200,19 @@ pub const fn is_root(reason: DropReason) -> bool {
     }
 }
 
+/// Whether a loss for this reason has a handover as its cause, if that held up or redirected the packet, or others in the
+/// same queue: without the handover there would have been room, or a way.
+pub const fn follows_from_move(reason: DropReason) -> bool {
+    matches!(
+        reason,
+        DropReason::QueueOverflow
+            | DropReason::ForwardedOverflow
+            | DropReason::EarlyDrop
+            | DropReason::NoRoute
+            | DropReason::TtlExpired
+    )
+}
+
 /// The cause of what happens now.
 #[derive(Copy, Clone, Debug)]
 pub enum CurrentCause {
@@ -251,6 +266,8 @@ pub struct Chains {
     link_changes: Vec<CauseId>,
     /// Of each flow the last outage of a recorded link that one of its packets met, and when it ended.
     outages: BTreeMap<FlowId, (CauseId, Time)>,
+    /// Of each host the row that last held up or redirected its packets.
+    moves: BTreeMap<Addr, CauseId>,
 }
 
 impl Chains {
@@ -390,7 +407,8 @@ impl Chains {
         if !self.is_on || reason == DropReason::CopyReleased {
             return CauseId::NONE;
         }
-        debug_assert_eq!(is_root(reason), cause == CauseId::NONE, "{reason:?}");
+        let has_cause = cause != CauseId::NONE;
+        debug_assert!(has_cause != is_root(reason) || has_cause && follows_from_move(reason), "{reason:?}");
         let row = Cause::of(Kind::Loss, reason.name(), cause).at(place);
         if let Some(message) = packet.message() {
             return self.miss(now, self.message_row(message), row);
@@ -454,6 +472,18 @@ impl Chains {
         self.outages.get(&flow).filter(|(_, end)| *end >= since).map(|&(row, _)| row)
     }
 
+    /// Because of this row packets of a host are held up, or redirected.
+    pub fn moves(&mut self, host: Addr, row: CauseId) {
+        if row != CauseId::NONE {
+            self.moves.insert(host, row);
+        }
+    }
+
+    /// The row that last held up or redirected packets of this host.
+    pub fn moved(&self, host: Addr) -> CauseId {
+        self.moves.get(&host).copied().unwrap_or_default()
+    }
+
     /// Whether there is such a row and it is from `since` or later.
     pub fn happened(&self, row: CauseId, since: Time) -> bool {
         self.rows.time_ns.get(row.0 as usize).is_some_and(|&time| time >= since)
@@ -468,10 +498,14 @@ impl Chains {
 /// Lost messages that are looked at for one timer.
 const MISSING_CONSIDERED: usize = 256;
 
+/// Whether a packet carries data: a datagram, or a segment that is no bare acknowledgement.
+pub fn is_data(packet: &Packet) -> bool {
+    packet.is_udp() || (packet.is_of_connection() && packet.payload() > 0)
+}
+
 /// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
 pub fn data_seq(packet: &Packet) -> u32 {
-    let is_data = packet.is_udp() || (packet.is_of_connection() && packet.payload() > 0);
-    if is_data { packet.seq() } else { 0 }
+    if is_data(packet) { packet.seq() } else { 0 }
 }
 
 /// The number of a segment that the sending end may have to repeat: data, a SYN or a FIN. A SYN that acknowledges is the

@@ -1,6 +1,6 @@
 //! The record of a run: typed rows, kept as columns.
 
-use crate::cause::{CauseId, Causes, Chains, data_seq};
+use crate::cause::{CauseId, Causes, Chains, data_seq, is_data};
 use crate::ids::{LinkId, Location, NodeId};
 use crate::long_table::LongTable;
 use crate::memory::Part;
@@ -151,6 +151,8 @@ record! {
         pub odd_ecn: u64,
         /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
         pub losses: Vec<u64>,
+        /// Of these, packets without data.
+        pub lost_acks: Vec<u64>,
         /// The variables of each sender that were recorded last.
         last_variables: FxHashMap<FlowId, (TcpVariables, u32)>,
     }
@@ -192,6 +194,9 @@ impl Probes {
             && let Some(losses) = self.losses.get_mut(packet.flow.0 as usize)
         {
             *losses += 1;
+            if !is_data(packet) {
+                self.lost_acks[packet.flow.0 as usize] += 1;
+            }
         }
         if self.wanted.drops {
             let (flow, sent_ns, serial) = (packet.flow, packet.created, packet.serial);

@@ -60,6 +60,8 @@ totals! {
         reordering_extent_pkts: U64,
         /// packets of the flow that were lost, for any reason
         dropped_pkts: U64,
+        /// of these, packets without data: acknowledgements, and requests for a connection
+        dropped_ack_pkts: U64,
         /// expiries of the retransmission timer
         timeouts: U64,
         /// those with an earlier transmission of the segment that arrived

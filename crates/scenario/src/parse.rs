@@ -164,7 +164,8 @@ impl Scenario {
     pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
         let source = Source::new(text, file);
         let mut warnings = Vec::new();
-        for warning in crate::check::warnings(self).into_iter().map(|warning| self.origins.trace(warning)) {
+        let traced = crate::check::warnings(self).into_iter().map(|warning| self.origins.trace(warning));
+        for warning in crate::check::idle_plans(self).into_iter().chain(traced) {
             // What a table generates is alike: its first instance stands for all.
             if warnings.len() < 20 && !warnings.iter().any(|known: &Problem| known.field == warning.field) {
                 warnings.push(warning);

@@ -187,16 +187,17 @@ fn cells_that_come_by_a_rule_need_not_all_be_visited() {
             "{tree}[[hosts]]\nname = \"mh\"\nhome = \"an-0-0\"\nvisits = [{{ cell = \"{cell}\", at = \"0 s\" }}]\n"
         )
     };
-    assert_eq!(warnings(&host("an-bs-2")), [""; 0]);
+    let flow = "[[flows]]\nname = \"down\"\npath = [\"an-0-0\", \"mh\"]\napp = { kind = \"voip\" }\n[mobility]\nkind = \"mobile-ip\"\n";
+    assert_eq!(warnings(&format!("{}{flow}", host("an-bs-2"))), [""; 0]);
     let own = "[cells.own]\nrouter = \"an-0-0\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
                queue = { kind = \"droptail\" }\nbackhaul = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n";
     // One that is written by itself, and a topology with no host in any cell, have a warning each.
-    let of_own = warnings(&format!("{}{own}", host("an-bs-2")));
+    let of_own = warnings(&format!("{}{flow}{own}", host("an-bs-2")));
     assert!(
         of_own.len() == 1 && of_own[0].contains("field `cells.own`: no host visits this cell"),
         "{of_own:?}"
     );
-    let of_all = warnings(&format!("{}{own}", host("own")));
+    let of_all = warnings(&format!("{}{flow}{own}", host("own")));
     let said = "field `topology[0].cells`: no host visits any of these cells";
     assert!(of_all.len() == 1 && of_all[0].contains(said), "{of_all:?}");
 }

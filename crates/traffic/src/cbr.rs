@@ -52,6 +52,8 @@ impl Checked for Params {
 pub struct Cbr {
     next: Time,
     stop: Time,
+    /// The first one goes even if the source stops in that moment, as in ns-2.
+    is_first: bool,
     /// Datagrams that may still be sent.
     left: u32,
     rate: Rate,
@@ -67,6 +69,7 @@ impl Application for Cbr {
         Cbr {
             next: draw_start(params.start, params.start_within, rng),
             stop: params.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
+            is_first: true,
             left: params.packets.map_or(u32::MAX, |packets| packets.0),
             rate: params.rate,
             packet: params.packet,
@@ -75,12 +78,14 @@ impl Application for Cbr {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        (self.next < self.stop && self.left > 0).then_some(self.next)
+        let goes = self.next < self.stop || self.is_first && self.next == self.stop;
+        (goes && self.left > 0).then_some(self.next)
     }
 
     fn wake(&mut self, _: Time) -> Option<Offer> {
         self.next += self.rate.transmission_time(self.packet, &mut self.remainder);
         self.left -= 1;
+        self.is_first = false;
         Some(Offer::Bytes(self.packet))
     }
 }
@@ -111,6 +116,13 @@ mod tests {
         let mut cbr = Cbr::new(&params, &mut Rng::named(1, 0, "flow"));
         let sent = std::iter::from_fn(|| cbr.next_wake().and_then(|_| cbr.wake(Time::ZERO))).count();
         assert_eq!(sent, 3, "no more than it has");
+        let sent = |stop: u64| {
+            let params = Params { stop: Some(Duration::from_millis(stop)), ..params.clone() };
+            let mut cbr = Cbr::new(&params, &mut Rng::named(1, 0, "flow"));
+            std::iter::from_fn(|| cbr.next_wake().and_then(|_| cbr.wake(Time::ZERO))).count()
+        };
+        // ns-2: `start` sends at once; a datagram that is due when `stop` comes does not go.
+        assert_eq!([4, 5, 6, 25, 26].map(sent), [0, 1, 1, 1, 2]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Params {
 
 impl Checked for Params {
     fn validate(&self) -> Result<(), (&'static str, String)> {
+        if self.size == Some(Bytes(0)) {
+            return Err(("size", "a file has a byte or more: write for example \"1 MB\"".into()));
+        }
         if self.size.is_some() && self.packets.is_some() {
             return Err(("packets", "the file has a `size` already: write one of the two".into()));
         }

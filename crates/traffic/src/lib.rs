@@ -120,7 +120,7 @@ fn draw_start(at: Duration, within: Duration, rng: &mut Rng) -> Time {
 /// A source cannot stop before it may start.
 fn check_stop(start: Duration, stop: Option<Duration>) -> Result<(), (&'static str, String)> {
     if stop.is_some_and(|stop| stop < start) {
-        return Err(("stop", format!("the source starts at {start}: stop it later")));
+        return Err(("stop", format!("the source starts at {start}: write a later time")));
     }
     Ok(())
 }

@@ -95,6 +95,16 @@ pub enum RecoveryKind {
     Rack,
 }
 
+impl RecoveryKind {
+    /// Whether it needs SACK blocks.
+    pub(crate) fn goes_by_sack(self) -> bool {
+        !matches!(
+            self,
+            RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
+        )
+    }
+}
+
 /// How a recovery of [`RecoveryKind::Rack`] or [`RecoveryKind::Rfc6675`] reduces the window; others cut it immediately.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -212,7 +222,7 @@ macro_rules! tcp_knobs {
             ack_size: Bytes,
             /// How the connection begins (ns-2 `syn_` and `delay_growth_`).
             handshake: Handshake,
-            /// Initial window (ns-2 `windowInit_`; RFC 6928 §2). One segment if the SYN was lost.
+            /// Initial window (ns-2 `windowInit_`; RFC 6928 §2). One segment if the SYN was sent three times.
             initial_window: Packets,
             /// Initial ssthresh (ns-2: `window_`; RFC 5681: arbitrarily high).
             initial_ssthresh: Packets,
@@ -561,7 +571,9 @@ impl TcpParams {
     /// Linux 6 with its default settings.
     fn linux_6(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let base = TcpParams::rfc(variant, window, segment);
-        let is_rack = base.recovery == RecoveryKind::Rfc6675;
+        // The congestion controls of the kernel have no recovery of their own, Vegas neither.
+        let is_rack =
+            matches!(base.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Rack | RecoveryKind::Vegas);
         TcpParams {
             profile,
             recovery: if is_rack { RecoveryKind::Rack } else { base.recovery },

@@ -52,7 +52,13 @@ pub(crate) type SpecError = (&'static str, String);
 impl TcpSpec {
     /// Fills in what the scenario left open, or says which field cannot be right.
     pub fn resolve(&self, profile: Profile) -> Result<TcpParams, SpecError> {
-        let variant = self.variant.unwrap_or(profile.usual_variant());
+        // A congestion control that Reno's recovery does not serve brings its own.
+        let usual = match self.congestion_control {
+            Some(CongestionControlSpec::Bbr(_)) => Variant::Bbr,
+            Some(CongestionControlSpec::Bbr3(_)) => Variant::Bbr3,
+            _ => profile.usual_variant(),
+        };
+        let variant = self.variant.unwrap_or(usual);
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
         let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
         let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
@@ -76,6 +82,10 @@ impl TcpSpec {
             params.spurious_detection = self.spurious_detection.unwrap_or(detection);
         } else {
             params.reduction = self.reduction.unwrap_or(Reduction::Immediate);
+            if params.recovery.goes_by_sack() && params.sack_blocks == 0 {
+                params.sack_blocks = self.sack_blocks.unwrap_or(if params.is_ns2() { 3 } else { 4 });
+                params.dsack = self.dsack.unwrap_or(!params.is_ns2());
+            }
         }
         check(&params)?;
         if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
@@ -87,6 +97,24 @@ impl TcpSpec {
         }
         Ok(params)
     }
+}
+
+/// What a recovery and a congestion control have to do with each other.
+fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
+    let (name, usual) = match params.congestion_control {
+        CongestionControlSpec::Bbr(_) => ("bbr", "\"rfc6675\" or \"rack\""),
+        CongestionControlSpec::Bbr3(_) => ("bbr3", "\"rack\""),
+        _ => return Ok(()),
+    };
+    // A recovery without SACK repairs a segment per round trip, or waits for the timer: behind Startup, which loses a
+    // product of segments, that is minutes, and the rate of ten round trips is forgotten.
+    if params.recovery.goes_by_sack() {
+        return Ok(());
+    }
+    let text = format!(
+        "the congestion control \"{name}\" goes by what is delivered, which a recovery without SACK does not know: write {usual}, or leave it out"
+    );
+    Err(("recovery", text))
 }
 
 fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
@@ -108,6 +136,7 @@ fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
 }
 
 fn check(params: &TcpParams) -> Result<(), SpecError> {
+    check_recovery(params)?;
     let at_least_one = |field, value: Packets| {
         let message =
             || (field, format!("must be at least one packet; write for example \"64 pkt\", not \"{value}\""));
@@ -174,10 +203,7 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion: write \"immediate\", or one of them as `recovery`";
         return Err(("reduction", text.into()));
     }
-    let needs_sack = !matches!(
-        params.recovery,
-        RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
-    );
+    let needs_sack = params.recovery.goes_by_sack();
     if params.sack_blocks > 4 || (needs_sack && params.sack_blocks == 0) {
         return Err((
             "sack_blocks",
@@ -247,6 +273,57 @@ mod tests {
             (old.min_rto, old.tick, old.header),
             (Duration::from_secs(1), Duration::from_millis(100), Bytes(0))
         );
+    }
+
+    #[test]
+    fn bbr_is_refused_without_a_recovery_by_sack() {
+        for (variant, control) in [(Variant::Bbr, "bbr"), (Variant::Bbr3, "bbr3")] {
+            let resolve = |recovery, profile| {
+                let spec = TcpSpec { variant: Some(variant), recovery: Some(recovery), ..TcpSpec::default() };
+                spec.resolve(profile)
+            };
+            for profile in [Profile::Rfc, Profile::Linux6, Profile::Ns2_2009] {
+                for recovery in
+                    [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Vegas]
+                {
+                    let (field, text) = resolve(recovery, profile).unwrap_err();
+                    assert_eq!(field, "recovery");
+                    assert!(
+                        text.contains(control) && text.contains("write") && text.contains("rack"),
+                        "{text}"
+                    );
+                }
+            }
+            for recovery in [RecoveryKind::Rfc6675, RecoveryKind::Fack, RecoveryKind::Rack] {
+                let spec = TcpSpec { variant: Some(variant), recovery: Some(recovery), ..TcpSpec::default() };
+                let spec = TcpSpec { sack_blocks: Some(4), ..spec };
+                assert_eq!(spec.resolve(Profile::Rfc).map(|params| params.recovery), Ok(recovery));
+            }
+        }
+    }
+
+    #[test]
+    fn a_recovery_by_sack_brings_its_blocks() {
+        let blocks = |recovery, profile| {
+            let spec =
+                TcpSpec { recovery: Some(recovery), variant: Some(Variant::Reno), ..TcpSpec::default() };
+            spec.resolve(profile).map(|params| (params.sack_blocks, params.dsack))
+        };
+        assert_eq!(blocks(RecoveryKind::Rfc6675, Profile::Rfc), Ok((4, true)));
+        assert_eq!(blocks(RecoveryKind::Pipe, Profile::Ns2_2009), Ok((3, false)));
+        assert_eq!(blocks(RecoveryKind::NewReno, Profile::Rfc), Ok((0, false)));
+    }
+
+    #[test]
+    fn vegas_in_linux_has_the_recovery_of_every_congestion_control_there() {
+        let parts = |profile| {
+            let spec = TcpSpec { variant: Some(Variant::Vegas), ..TcpSpec::default() };
+            let params = spec.resolve(profile).unwrap();
+            (params.recovery, params.handshake)
+        };
+        assert_eq!(parts(Profile::Linux6), (RecoveryKind::Rack, Handshake::ThreeWay));
+        assert_eq!(parts(Profile::Rfc), (RecoveryKind::Vegas, Handshake::ThreeWay));
+        assert_eq!(parts(Profile::Ns2_2009), (RecoveryKind::Vegas, Handshake::SlowData));
     }
 
     #[test]

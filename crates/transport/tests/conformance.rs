@@ -174,7 +174,8 @@ fn acknowledges(wanted: &[&str], segment: &Segment) -> Outcome {
     if let Some(size) = size {
         expect("size", u64::from(size), segment.size.0)?;
     }
-    let (ack, (wanted, _)) = (&segment.header, header(words)?);
+    let (ack, (wanted, ecn)) = (&segment.header, header(words)?);
+    expect("ECN field", ecn, segment.ecn)?;
     expect("ack", wanted.ack, ack.ack)?;
     expect("flags", wanted.flags, ack.flags)?;
     expect("SACK blocks", wanted.sacks.as_slice(), ack.sacks.as_slice())?;

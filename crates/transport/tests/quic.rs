@@ -654,3 +654,55 @@ fn every_congestion_control_carries_a_transfer_to_its_end() {
         }
     }
 }
+
+/// Segments that arrive in so many seconds behind a bottleneck of 2,000 packets per second, 25 ms away, with a queue of a
+/// round trip, if of each hundred packets `loss` are lost at random.
+fn bottleneck(control: &str, loss: f64, seconds: u64) -> u64 {
+    let congestion_control = serde_json::from_value(control.into()).unwrap();
+    let spec = Arc::new(QuicSpec { congestion_control, ..QuicSpec::default() });
+    let (mut sender, mut receiver) = (QuicSender::new(Arc::clone(&spec)), QuicReceiver::new(spec));
+    let (service, delay, queue) = (Duration::from_micros(500), ms(25), ms(50));
+    let mut rng = Rng::named(1, 0, "quic");
+    let mut wire: BTreeMap<(Time, u32), (bool, QuicHeader)> = BTreeMap::new();
+    let (mut order, mut now, mut free, mut fresh) = (0, at(0), at(0), 0);
+    sender.offer(None);
+    while now < at(1000 * seconds) {
+        while let Some(packet) = sender.poll_transmit(now) {
+            order += 1;
+            if free.since(now) <= queue {
+                free = free.max(now) + service;
+                if rng.uniform() >= loss {
+                    wire.insert((free + delay, order), (true, packet.header));
+                }
+            }
+        }
+        while let Some(packet) = receiver.poll_transmit(now) {
+            order += 1;
+            wire.insert((now + delay, order), (false, packet.header));
+        }
+        let arrival = wire.keys().next().map(|&(time, _)| time);
+        now =
+            [arrival, sender.next_deadline(), receiver.next_deadline()].into_iter().flatten().min().unwrap();
+        if arrival == Some(now)
+            && let Some((_, (to_receiver, header))) = wire.pop_first()
+        {
+            match to_receiver {
+                true => fresh += u64::from(receiver.on_packet(&header, now).fresh && header.payload > 0),
+                false => sender.on_packet(&header, now),
+            }
+        }
+        sender.on_deadline(now);
+        receiver.on_deadline(now);
+    }
+    fresh
+}
+
+#[test]
+fn random_losses_leave_bbr_two_thirds_of_the_path() {
+    // Cardwell et al. 2016, figure 8: version 1 keeps its rate up to 15 % of random loss. What is not lost of 2,000
+    // packets per second is the most, and 60 of 89.8 Mbit/s of that the least.
+    for loss in [0.01, 0.05, 0.1] {
+        let arrived = bottleneck("bbr", loss, 10) as f64 / (20_000.0 * (1.0 - loss));
+        assert!((0.67..=1.0).contains(&arrived), "{loss}: {arrived}");
+    }
+}

@@ -120,14 +120,18 @@ fn a_timeout_goes_back_and_a_second_one_leaves_ssthresh_alone() {
 }
 
 #[test]
-fn a_lost_syn_costs_the_initial_window() {
+fn two_lost_syns_cost_the_initial_window() {
     let mut sender = TcpSender::new(Script::params(TcpSpec::default()), Duration::ZERO);
     sender.offer(None);
     let mut script = Script { sender, now: Time::ZERO };
     assert_eq!(script.sends(), [0]);
     assert_eq!(script.deadline(), [0]);
     assert_eq!(script.now, Time::ZERO + Duration::from_secs(1));
-    assert_eq!(script.ack(1), [1], "RFC 5681 §3.1");
+    let one_lost = script.sender.clone();
+    assert_eq!(script.deadline(), [0]);
+    assert_eq!(script.ack(1), [1], "RFC 6928 §2: more than one SYN was sent again");
+    let mut script = Script { sender: one_lost, now: script.now };
+    assert!(script.ack(1).len() > 1, "RFC 6928 §2");
 }
 
 #[test]

@@ -78,6 +78,12 @@ impl Dice {
             congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()
         };
+        let plain = TcpSpec { ecn: None, ..spec.clone() };
+        if let Err((field, _)) = plain.resolve(profile) {
+            assert_eq!(field, "recovery"); // BBR is refused without SACK
+            spec.variant = Some(Variant::Sack);
+            spec.spurious_detection = Some(SpuriousDetection::None);
+        }
         let needs_ecn = TcpSpec { ecn: None, ..spec.clone() }.resolve(profile).unwrap().ecn;
         spec.ecn = spec.ecn.map(|ecn| ecn || needs_ecn);
         spec.resolve(profile).unwrap()

@@ -6,7 +6,7 @@ use roamlab_engine::{Bytes, EventScheduler, Time};
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId, PacketPool};
 use roamlab_record::Part;
 use roamlab_record::capture::{Capture, Sight};
-use roamlab_record::cause::{Cause, CauseId, CurrentCause, is_root};
+use roamlab_record::cause::{Cause, CauseId, CurrentCause, follows_from_move, is_root};
 use roamlab_record::ids::{Location, NodeId};
 use roamlab_record::probe::Probes;
 use roamlab_record::{PacketStep, Stop};
@@ -105,7 +105,25 @@ impl Context {
     /// The packet is lost here, for a reason that is in the network itself.
     pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Location) {
         debug_assert!(is_root(reason) || !reason.loses_data(), "what led to {reason:?}?");
-        self.lose_by(packet, reason, place, CauseId::NONE);
+        let is_moved = follows_from_move(reason) && self.pool[&packet].is_moved();
+        let cause = match is_moved {
+            true => self.probes.causes.moved(self.mobile_end(&packet)),
+            false => CauseId::NONE,
+        };
+        self.lose_by(packet, reason, place, cause);
+    }
+
+    /// A handover, of which the row `cause` is part, holds a packet up or redirects it.
+    pub fn note_move(&mut self, packet: &PacketId, cause: CauseId) {
+        self.pool[packet].set_moved();
+        let host = self.mobile_end(packet);
+        self.probes.causes.moves(host, cause);
+    }
+
+    /// The mobile host that a packet goes to, or else the end that it comes from.
+    pub fn mobile_end(&self, packet: &PacketId) -> Addr {
+        let (src, dst) = self.pool.ends(packet);
+        if dst.is_mobile() { dst } else { src }
     }
 
     /// The packet is lost here, for a reason that `cause` led to.
@@ -161,18 +179,27 @@ impl Context {
         }
     }
 
-    /// Records and discards, in order, what a queue discipline has given up.
+    /// Records and discards, in order, what a queue discipline has given up. `moved`: the hosts of packets in the queue
+    /// that a handover has held up or redirected.
     #[inline]
-    pub fn settle_drops(&mut self, place: Location) {
+    pub fn settle_drops(&mut self, place: Location, moved: &[Addr]) {
         if !self.dropped.is_empty() {
-            self.settle(place);
+            self.settle(place, moved);
         }
     }
 
-    fn settle(&mut self, place: Location) {
+    fn settle(&mut self, place: Location, moved: &[Addr]) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for (packet, reason) in dropped.drain(..) {
-            self.lose(packet, reason, place);
+            match moved.last() {
+                Some(&last) if !self.pool[&packet].is_moved() && follows_from_move(reason) => {
+                    let own = self.mobile_end(&packet);
+                    let host = if moved.contains(&own) { own } else { last };
+                    let cause = self.probes.causes.moved(host);
+                    self.lose_by(packet, reason, place, cause);
+                }
+                _ => self.lose(packet, reason, place),
+            }
         }
         self.dropped = dropped;
     }

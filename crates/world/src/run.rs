@@ -87,6 +87,7 @@ fn flow_totals(world: &World, end: Time) -> totals::Flows {
         reordered_pkts: count(&|stats| stats.reordered),
         reordering_extent_pkts: count(&|stats| u64::from(stats.reordering_extent)),
         dropped_pkts: Column::U64(world.planes.cx.probes.losses.clone()),
+        dropped_ack_pkts: Column::U64(world.planes.cx.probes.lost_acks.clone()),
         timeouts: count(&|stats| stats.timeouts),
         spurious_timeouts: Column::U64(flows.iter().map(|flow| flow.timeouts.spurious.into()).collect()),
         fast_retransmits: count(&|stats| stats.fast_retransmits),

@@ -3,6 +3,7 @@
 mod applications;
 mod branch;
 mod causes;
+mod combinations;
 mod dcf;
 mod determinism;
 mod domains;

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from roamlab.against.cases import CONTROLS, HELD_OUT, Case
 from roamlab.against.measures import GOODPUT_SHARE, UNKNOWN, Difference, Measures, difference
 from roamlab.against.recordings import Recordings, made
+
+if TYPE_CHECKING:
+    from roamlab.against.cases import Case
 
 LATER = 8
 """Runs that show how sensitive a scenario is. The last flow starts later in them, by eighths of the time that the
@@ -45,7 +48,7 @@ def _classified(case: Case, kernel: Measures) -> Difference:
     found = difference(kernel, made(case, kernel.phases))
     if found.equal:
         return found
-    segment_us = 12_000 // case.rate_mbps
+    segment_us = 12_000 // case.slowest_mbps
     shifts = [step * segment_us // LATER for step in range(1, LATER + 1)]
     later = [difference(kernel, made(case, kernel.phases, later_us)) for later_us in shifts]
     return replace(found, spread=spread_of([found, *later]), covered=is_covered([found, *later]))
@@ -67,13 +70,13 @@ def summarise(compared: list[tuple[Case, Difference]]) -> list[Summary]:
     """A summary for each congestion control."""
     return [
         _summary(control, [(case, found) for case, found in compared if case.control == control])
-        for control in CONTROLS
+        for control in dict.fromkeys(case.control for case, _ in compared)
     ]
 
 
 def _summary(control: str, compared: list[tuple[Case, Difference]]) -> Summary:
     found = [one for _, one in compared]
-    held_out = [one.equal for case, one in compared if case.number >= HELD_OUT]
+    held_out = [one.equal for case, one in compared if case.is_held_out]
     sizes = sorted(abs(one.goodput) for one in found)
     return Summary(
         control=control,

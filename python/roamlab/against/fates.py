@@ -23,6 +23,7 @@ from roamlab.against.queues import (
     our_fates,
 )
 from roamlab.base.errors import RoamlabError
+from roamlab.base.inputs import MAX_BYTES, open_regular, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -98,17 +99,20 @@ def write(recording: Recording, path: Path) -> None:
 
 
 def read(path: Path = FILE) -> Recording:
-    """Read a recording."""
-    head, _, bits = lzma.decompress(path.read_bytes()).partition(b"\n")
-    found = json.loads(head)
-    packets = found["packets"]
-    flags = np.frombuffer(bits, np.uint8).reshape(len(found["runs"]), 2, -1)
-    runs = {}
-    for row, run in zip(flags, found["runs"], strict=True):
-        dropped, marked = (np.unpackbits(one, count=packets) for one in row)
-        fates = dropped * DROPPED + marked * MARKED
-        runs[run["queue"], run["pattern"]] = Fates(fates, run["sojourn_ms"], run["ends"])
-    return Recording(found["origins"], packets, runs)
+    """Read a recording. Raises `BadInput` for any other file."""
+    remedy = "record one with `roamlab check-against linux --queues --live --record`"
+    with read_as(path, "recorded fates of packets in a kernel's queues", remedy):
+        with open_regular(path) as file, lzma.open(file) as unpacked:
+            head, _, bits = unpacked.read(MAX_BYTES).partition(b"\n")
+        found = json.loads(head)
+        packets = found["packets"]
+        flags = np.frombuffer(bits, np.uint8).reshape(len(found["runs"]), 2, -1)
+        runs = {}
+        for row, run in zip(flags, found["runs"], strict=True):
+            dropped, marked = (np.unpackbits(one, count=packets) for one in row)
+            fates = dropped * DROPPED + marked * MARKED
+            runs[run["queue"], run["pattern"]] = Fates(fates, run["sojourn_ms"], run["ends"])
+        return Recording(found["origins"], packets, runs)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roamlab.against.cases import CONTROLS, SECONDS, Case
 from roamlab.against.comparison import compare
 from roamlab.against.measures import GOODPUT_SHARE, STEP_MS, Difference
-from roamlab.against.recordings import Recordings, made, read
+from roamlab.against.recordings import FILES, Recordings, made, read
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,10 +49,10 @@ def _windows(axes: Axes, recordings: Recordings, own: list[tuple[Case, Differenc
     axes.plot(times, made(case, kernel.phases).cwnd[0], label="Roamlab", linewidth=1)
     axes.set(xlim=(0, SECONDS), ylim=(0, None), xlabel="time [s]", ylabel="window [segments]")
     axes.set_title(
-        f"{case.kind}, {case.rate_mbps} Mbit/s, {case.delay_ms} ms: {one.goodput:+.2%}", fontsize="small"
+        f"{case.kind}, {case.slowest_mbps} Mbit/s, number {case.number}: {one.goodput:+.2%}", fontsize="small"
     )
     axes.legend(frameon=False)
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]), read())
+    draw(Path(sys.argv[1]), read(FILES["links"]))

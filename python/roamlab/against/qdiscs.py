@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.errors import RoamlabError
+from roamlab.base.output import draft_folder, sweep_drafts
 from roamlab.kernel import build, cache
 
 if TYPE_CHECKING:
@@ -57,13 +58,13 @@ def _unpack() -> Path:
     if not folder.is_dir():
         tarball = build.source_of(VERSION)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="unpacking-", dir=folder.parent) as place:
-            command = ["tar", "-xJf", str(tarball), "-C", place, "--strip-components=1", "--wildcards"]
+        sweep_drafts(folder.parent)
+        with draft_folder(folder.parent) as place:
+            command = ["tar", "-xJf", str(tarball), "-C", str(place), "--strip-components=1", "--wildcards"]
             wanted = ["*/net/sched/sch_*.c", "*/include/net/*.h", "*/include/uapi/linux/pkt_sched.h"]
             wanted += [f"*/{_TREES}", "*/include/linux/rbtree*.h", "*/include/linux/hash.h"]
             subprocess.run([*command, "--exclude=*/tools/*", *wanted], check=True)
-            Path(place).rename(folder)
-            Path(place).mkdir()
+            place.rename(folder)
     return folder
 
 

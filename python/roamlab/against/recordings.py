@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roamlab.against.cases import CONTROLS, SECONDS, Case, Phases, cases
+from roamlab.against.cases import SECONDS, Case, Phases
+from roamlab.against.families import FAMILIES
 from roamlab.against.measures import LAG_US, Measures, measure
 from roamlab.against.phases import found_phases
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import MAX_BYTES, open_regular, read_as
 from roamlab.kernel import cache
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
 VERSION = "6.12"
 """Of the kernel."""
 
-FILE = Path(__file__).parent / f"linux-{VERSION}.jsonl.gz"
-"""The recordings of the package."""
+FILES = {name: Path(__file__).parent / f"linux-{VERSION}-{name}.jsonl.gz" for name in FAMILIES}
+"""The recordings of the package, by family."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Recordings:
 
     kernel: str
     """The name of the build: version, HZ, and a hash of source package, options and compiler."""
+    family: str
     seed: int
     """Of the cases."""
     runs: list[tuple[Case, Measures]]
@@ -55,8 +59,11 @@ def made(case: Case, phases: Sequence[Phases] = (), later_us: int = 0) -> Measur
     return measure(run(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_us=LAG_US)
 
 
-def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recordings:
-    """Run the kernel in so many cases for each congestion control; `tell` gets how many are done, and of how many."""
+def record(family: str, count: int | None, seed: int, tell: Callable[[int, int], None]) -> Recordings:
+    """Run the kernel in so many cases of a family for each congestion control; `None`: in as many as the package has.
+
+    `tell` gets how many are done, and of how many.
+    """
     built = cache.built(VERSION)
     if built is None:
         raise BadInput(
@@ -65,18 +72,21 @@ def record(count: int, seed: int, tell: Callable[[int, int], None]) -> Recording
             expected="a kernel in the cache",
             remedy=f"run `roamlab kernel build --version {VERSION}`",
         )
-    wanted = [case for control in CONTROLS for case in cases(count, control, seed)]
+    kind = FAMILIES[family]
+    each = kind.recorded if count is None else count
+    wanted = [case for control in kind.controls for case in kind.make(each, control, seed)]
     runs = []
     for done, case in enumerate(wanted):
         tell(done, len(wanted))
         runs.append((case, recorded(case)))
-    return Recordings(built.name, seed, runs)
+    return Recordings(built.name, family, seed, runs)
 
 
 def write(recordings: Recordings, path: Path) -> None:
     """Write recordings: a line about their origin, then a line for each run. Equal ones give equal bytes."""
-    counts = {control: sum(case.control == control for case, _ in recordings.runs) for control in CONTROLS}
-    lines = [json.dumps({"kernel": recordings.kernel, "seed": recordings.seed, "cases": counts})]
+    counts = Counter(case.control for case, _ in recordings.runs)
+    origin = {"kernel": recordings.kernel, "family": recordings.family, "seed": recordings.seed}
+    lines = [json.dumps({**origin, "cases": counts})]
     lines += [
         json.dumps({"number": case.number, "control": case.control, **measures.as_json()})
         for case, measures in recordings.runs
@@ -84,18 +94,26 @@ def write(recordings: Recordings, path: Path) -> None:
     path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
 
 
-def read(path: Path = FILE) -> Recordings:
-    """Read recordings."""
-    head, *lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    origin = json.loads(head)
-    drawn = {
-        (case.control, case.number): case
-        for control, count in origin["cases"].items()
-        for case in cases(count, control, origin["seed"])
-    }
-    runs = []
-    for line in lines:
-        content = json.loads(line)
-        case = drawn[content.pop("control"), content.pop("number")]
-        runs.append((case, Measures.from_json(content)))
-    return Recordings(origin["kernel"], origin["seed"], runs)
+def read(path: Path) -> Recordings:
+    """Read recordings. Raises `BadInput` for any other file."""
+    with read_as(
+        path, "recordings of a kernel", "record them with `roamlab check-against linux --live --record`"
+    ):
+        with open_regular(path) as file, gzip.open(file) as unpacked:
+            content = unpacked.read(MAX_BYTES)
+        head, *lines = content.decode().splitlines()
+        origin = json.loads(head)
+        if sum(origin["cases"].values()) != len(lines):
+            raise ValueError(f"{len(lines)} runs, not those of {origin['cases']}")
+        family = FAMILIES[origin["family"]]
+        drawn = {
+            (case.control, case.number): case
+            for control, count in origin["cases"].items()
+            for case in family.make(count, control, origin["seed"])
+        }
+        runs = []
+        for line in lines:
+            found = json.loads(line)
+            case = drawn[found.pop("control"), found.pop("number")]
+            runs.append((case, Measures.from_json(found)))
+        return Recordings(str(origin["kernel"]), str(origin["family"]), origin["seed"], runs)

@@ -43,6 +43,11 @@ def within(path: Path) -> Iterator[None]:
         raise
 
 
+def one_line(report: object) -> str:
+    """A report of several lines as a part of another report's line."""
+    return "; ".join(line.strip() for line in str(report).splitlines() if line.strip(" |^"))
+
+
 def closest(wanted: str, names: Iterable[str]) -> str:
     """The name that was most likely meant: one that begins with it, or a slip away; empty if none is near."""
     known = list(names)

@@ -5,16 +5,36 @@ A device, a pipe or a file of `/proc` is refused.
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from roamlab.base.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
     from pathlib import Path
 
 MAX_BYTES = 100_000_000
 """A larger file is refused before it is read."""
+
+
+def open_regular(path: Path | str, within: int | None = None) -> BufferedReader:
+    """A regular file, to be read; any other kind is an `OSError` at once, so that no pipe is waited for.
+
+    `within`: an open folder, in which `path` is a name; then a link is an error too.
+    """
+    about = os.stat(path, dir_fd=within, follow_symlinks=within is None)
+    if stat.S_ISREG(about.st_mode):
+        flags = os.O_RDONLY | os.O_NONBLOCK | (0 if within is None else os.O_NOFOLLOW)
+        file = os.fdopen(os.open(path, flags, dir_fd=within), "rb")
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    raise OSError(errno.EPERM, "not a regular file", os.fspath(path))
 
 
 def open_file(path: Path, expected: str) -> BinaryIO:
@@ -28,7 +48,7 @@ def open_file(path: Path, expected: str) -> BinaryIO:
             raise BadInput(path, "not a regular file", expected=expected, remedy="give the path of a file")
         if about.st_size == 0:
             raise BadInput(path, "the file is empty", expected=expected, remedy="name a file with content")
-        return path.open("rb")
+        return open_regular(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(path, reason, expected=expected, remedy="check the path") from None
@@ -66,3 +86,15 @@ def _decode(raw: bytes, path: Path, expected: str) -> str:
             expected=expected,
             remedy="save the file in UTF-8",
         ) from None
+
+
+@contextmanager
+def read_as(path: Path, expected: str, remedy: str) -> Iterator[None]:
+    """Whatever goes wrong while a file is taken apart says that it is not what is `expected`. Raises `BadInput`."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:  # noqa: BLE001 (a file may hold anything)
+        problem = f"it cannot be read ({type(error).__name__}: {str(error)[:200]})"
+        raise BadInput(path, problem, expected=expected, remedy=remedy) from None

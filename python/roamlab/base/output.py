@@ -8,6 +8,9 @@ A folder of results has a list of its files with their digests, `LIST`. It repla
 exchange of the two names, which is one step (renameat2 of Linux): at every instant the old or the new result
 is there. Then the files that the old list names are deleted. A folder with any other file, or with a changed
 file, is refused. Several processes may write to one place: the last one's result remains.
+
+A folder may come from another person, drafts and list included. Nothing is read or deleted through a link in it, and
+only folders and regular files are drafts. A lock that another process keeps ends in an error after `PATIENCE_S`.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ import json
 import os
 import re
 import secrets
-import shutil
+import stat
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import open_regular
 from roamlab.base.screen import say
 
 if TYPE_CHECKING:
@@ -33,6 +38,15 @@ if TYPE_CHECKING:
 
 LIST = ".roamlab.json"
 """In a folder of results: the files that this program wrote there, with their SHA-256, and a signature of it all."""
+
+PATIENCE_S = 30.0
+"""So long a folder may be locked by another process. A writer keeps its lock for milliseconds."""
+
+_DEEPEST = 32
+"""Folders within folders that are looked at; a result has three at most."""
+
+_LONGEST_LIST = 64_000_000
+"""Bytes of a list that are read; a file has some 100 in it."""
 
 _DRAFT = re.compile(r"\.roamlab-[0-9a-f]{16}")
 _ASIDE = re.compile(r"\.roamlab-[0-9a-f]{16}-(?P<of>.+)")
@@ -147,12 +161,12 @@ def draft_folder(place: Path) -> Iterator[Path]:
 
 
 def sweep_drafts(place: Path) -> None:
-    """Delete what killed processes left in `place`."""
+    """Delete what killed processes left in `place`. A link, a pipe or a device of such a name stays: it is no draft."""
     if not place.is_dir():
         return
     with _locked(place):
         for path in sorted(place.iterdir()):
-            if aside := _ASIDE.fullmatch(path.name):
+            if (aside := _ASIDE.fullmatch(path.name)) and _kind(path) == stat.S_IFDIR:
                 # Killed between the two steps of an exchange: the old stands again, or the new does.
                 if os.path.lexists(place / aside["of"]):
                     _discard(path)
@@ -167,9 +181,9 @@ def _draft(place: Path, make: Any) -> Iterator[Path]:
     """A new file or folder, locked; its mode is as the umask says."""
     draft = place / f".roamlab-{secrets.token_hex(8)}"
     with _locked(place):
-        make(draft)
-        descriptor = os.open(draft, os.O_RDONLY)
-        _lock(descriptor, fcntl.LOCK_EX)
+        make(draft, exist_ok=False)
+        descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW)
+        _lock(descriptor, draft, PATIENCE_S)
     try:
         yield draft
     finally:
@@ -178,33 +192,51 @@ def _draft(place: Path, make: Any) -> Iterator[Path]:
 
 
 def _in_use(draft: Path) -> bool:
+    """Whether another process writes it; so it is if nobody can know, and if it is no draft."""
+    if _kind(draft) not in (stat.S_IFDIR, stat.S_IFREG):
+        return True
     try:
-        descriptor = os.open(draft, os.O_RDONLY)
+        descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return True
     try:
-        return not _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return not _lock(descriptor, draft, 0.0)
+    except BadInput:
+        return True
     finally:
         os.close(descriptor)
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time, as far as the file system has locks."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    """One process at a time, as far as the file system has locks. Raises `BadInput` if another keeps the lock."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        _lock(descriptor, fcntl.LOCK_EX)
+        _lock(descriptor, folder, PATIENCE_S)
         yield
     finally:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, how: int) -> bool:
-    try:
-        fcntl.flock(descriptor, how)
-    except OSError:
-        return False
-    return True
+def _lock(descriptor: int, named: Path, patience_s: float) -> bool:
+    """Take a lock; whether the file system has locks. Raises `BadInput` if another process keeps it."""
+    limit = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= limit:
+                raise BadInput(
+                    named,
+                    f"another process has locked it for {patience_s:.0f} s",
+                    expected="a folder that no process locks for longer than it writes there",
+                    remedy=f"`fuser -v {named}` shows the process: end it, or write to another folder",
+                ) from None
+            time.sleep(0.005)
+        except OSError:
+            return False
+        else:
+            return True
 
 
 def _put(draft: Path, place: Path, named: Path) -> None:
@@ -257,25 +289,52 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 
 def _discard(path: Path) -> None:
-    """Delete a draft. Of one with a list, a result that was replaced, only what the list names."""
-    if not path.is_dir():
-        path.unlink(missing_ok=True)
-        return
-    listed = _listed(path)
-    if listed is None:
-        shutil.rmtree(path, ignore_errors=True)
-        return
-    for name in listed:
-        if _unchanged(path / name, listed[name]):
-            (path / name).unlink()
-    folders = {folder for name in listed for folder in (path / name).parents if path in folder.parents}
-    for folder in sorted(folders, reverse=True):
-        with suppress(OSError):
-            folder.rmdir()
+    """Delete a draft. Of one with a list, a result that was replaced, only what the list names.
+
+    No link is followed, so nothing outside of the draft is deleted. What cannot be deleted stays.
+    """
     with suppress(OSError):
-        if [entry.name for entry in path.iterdir()] == [LIST]:
-            (path / LIST).unlink()
-            path.rmdir()
+        if _kind(path) == stat.S_IFREG:
+            path.unlink()
+            return
+        with _opened(path) as folder:
+            listed = _listed(folder)
+            _clear(folder, listed, _folders_of(listed))
+            if [entry.name for entry in path.iterdir()] == [LIST]:
+                os.unlink(LIST, dir_fd=folder)
+        path.rmdir()
+
+
+def _clear(folder: int, listed: dict[str, str] | None, folders: set[str], at: str = "") -> None:
+    """Delete what is in an open folder, which is called `at`: all, or the files of a list and their `folders`."""
+    for entry in os.listdir(folder) if at.count("/") < _DEEPEST else ():
+        name = f"{at}{entry}"
+        with suppress(OSError):
+            if _kind(entry, folder) == stat.S_IFDIR:
+                if listed is None or name in folders:
+                    with _opened(entry, folder) as inner:
+                        _clear(inner, listed, folders, f"{name}/")
+                    os.rmdir(entry, dir_fd=folder)
+            elif listed is None or (name in listed and _unchanged(entry, folder, listed[name])):
+                os.unlink(entry, dir_fd=folder)
+
+
+@contextmanager
+def _opened(path: Path | str, within: int | None = None) -> Iterator[int]:
+    """A folder, for calls with `dir_fd`: what is in it stays the same folder's. A link is an `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _kind(path: Path | str, within: int | None = None) -> int:
+    """The kind of a file, of a link that of the link; 0 if there is none."""
+    try:
+        return stat.S_IFMT(os.stat(path, dir_fd=within, follow_symlinks=False).st_mode)
+    except OSError:
+        return 0
 
 
 def _write_list(folder: Path) -> None:
@@ -289,17 +348,31 @@ def _write_list(folder: Path) -> None:
     write_durably(folder / LIST, [content.encode(), b"\n"])
 
 
-def _listed(folder: Path) -> dict[str, str] | None:
-    """The files that the folder's list names, with their digests; None if it has no list that we signed."""
+def _listed(folder: int) -> dict[str, str] | None:
+    """The files that an open folder's list names, with their digests; None if it has no list that we signed."""
     try:
-        content = json.loads((folder / LIST).read_bytes())
+        with open_regular(LIST, folder) as file:
+            content = json.loads(file.read(_LONGEST_LIST))
         signature = content.pop("signature")
+        files = content["files"]
+        if signature != _signature(content) or not all(_is_inside(name) for name in files):
+            return None
     except (OSError, ValueError, RecursionError, AttributeError, KeyError, TypeError):
         return None
-    if signature != _signature(content):
-        return None
-    files: dict[str, str] = content["files"]
-    return None if any(".." in Path(name).parts or Path(name).is_absolute() for name in files) else files
+    return (
+        files if isinstance(files, dict) and all(isinstance(each, str) for each in files.values()) else None
+    )
+
+
+def _is_inside(name: str) -> bool:
+    """Whether it is the name of a file within a folder."""
+    parts = name.split("/")
+    return len(parts) <= _DEEPEST and not {"", ".", ".."} & set(parts) and b"\0" not in os.fsencode(name)
+
+
+def _folders_of(files: Iterable[str] | None) -> set[str]:
+    """The folders that files are in."""
+    return {folder.as_posix() for name in files or () for folder in Path(name).parents}
 
 
 def _signature(written: dict[str, Any]) -> str:
@@ -313,29 +386,38 @@ def _signed_chart(text: str) -> bytes:
 
 def _foreign(folder: Path) -> str | None:
     """What is in the folder and is not as we wrote it, in words; None if there is nothing."""
-    if not folder.is_dir():
+    try:
+        with _opened(folder) as opened:
+            listed = _listed(opened)
+            return _foreign_in(opened, listed, _folders_of(listed))
+    except NotADirectoryError:
         return "it is not a folder"
-    listed = _listed(folder)
+
+
+def _foreign_in(folder: int, listed: dict[str, str] | None, folders: set[str], at: str = "") -> str | None:
+    """The same of an open folder that is called `at`."""
     ours = listed or {}
-    folders = {parent for name in ours for parent in Path(name).parents}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if path.is_dir() and not path.is_symlink():
-            known = name in folders
-        elif name == Path(LIST):
-            known = listed is not None
-        else:
-            known = name.as_posix() in ours
-        if not known:
+    for entry in sorted(os.listdir(folder)):
+        name = f"{at}{entry}"
+        if _kind(entry, folder) == stat.S_IFDIR and name in folders:
+            try:
+                with _opened(entry, folder) as inner:
+                    found = _foreign_in(inner, listed, folders, f"{name}/")
+            except OSError as error:
+                return f"{name} in it cannot be read ({error.strerror})"
+            if found:
+                return found
+        elif name not in ours and not (name == LIST and listed is not None):
             return f"it holds {name}, which is not ours to replace"
-        if name.as_posix() in ours and not _unchanged(path, ours[name.as_posix()]):
+        elif name in ours and not _unchanged(entry, folder, ours[name]):
             return f"{name} in it was changed since it was written"
     return None
 
 
-def _unchanged(path: Path, digest: str) -> bool:
+def _unchanged(entry: str, folder: int, digest: str) -> bool:
     try:
-        return not path.is_symlink() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+        with open_regular(entry, folder) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == digest
     except OSError:
         return False
 

@@ -15,10 +15,20 @@ _PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
 }
 
+_COUNTED = ("buffers", "flows", "packets", "segments", "messages", "handovers", "timeouts", "runs")
+"""Units that are plurals."""
+
 
 def named(quantity: str, unit: str) -> str:
     """A quantity with its unit, as a heading or an axis has it: "goodput [Mbit/s]"; a ratio or a count has none."""
     return quantity if unit == "1" else f"{quantity} [{unit}]"
+
+
+def with_unit(text: str, unit: str) -> str:
+    """A number as text with its unit: a ratio or a count has none, and one of what is counted is singular."""
+    if unit == "1":
+        return text
+    return f"{text} {unit.removesuffix('s') if text == '1' and unit in _COUNTED else unit}"
 
 
 def scale(values: Iterable[float], unit: str) -> tuple[float, str]:

@@ -13,13 +13,20 @@ from roamlab.causes.removal import recorded
 from roamlab.causes.senders import Part, parts
 from roamlab.causes.stalls import NEEDED, Stall, round_trip_ns, stalls
 from roamlab.causes.suspects import Suspect, begin_of_losses, losses, suspects, timeouts
-from roamlab.causes.trials import Trial, by_gain, named, trials
+from roamlab.causes.trials import GAINS, Check, Gain, Reruns, Trial, by_gain, named
+from roamlab.causes.trials import check as trying
+from roamlab.causes.wait import Wait, wait
+from roamlab.causes.words import Steps
 from roamlab.records.slow import SlowPeriod, slow_periods
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from roamlab.records.results import Results
+
+
+_TOLD_DELAY_S = 0.001
+"""A change of the mean delay below it is not told."""
 
 
 @dataclass
@@ -31,12 +38,14 @@ class Explanation:
     stall: Stall
     suspects: list[Suspect]
     sentences: list[str]
-    trials: list[Trial] | None = field(default=None)
-    """In the order of their suspects; None: not checked."""
+    check: Check | None = None
+    """What reruns say; None: not checked."""
     slow: SlowPeriod | None = None
     """The slow period that the stall is part of, or that is explained."""
     sender: list[Part] = field(default_factory=list)
     """What the sender had to do with it, in order of time."""
+    wait: Wait | None = None
+    """What of the stall was the timer's, after the path was back."""
 
     @property
     def word(self) -> str:
@@ -46,9 +55,9 @@ class Explanation:
     @property
     def named(self) -> str:
         """The kind of the first suspect or, if checked, of the cause that a rerun confirms; empty: none."""
-        if self.trials is None:
+        if self.check is None:
             return self.suspects[0].kind if self.suspects else ""
-        found = named(self.trials)
+        found = named(self.check.trials)
         return found.kind if found else ""
 
     def data(self) -> dict[str, Any]:
@@ -85,9 +94,34 @@ class Explanation:
                 }
                 for each in self.suspects
             ],
-            "cause": self.named if self.trials is not None else None,
-            "trials": None if self.trials is None else [asdict(trial) for trial in by_gain(self.trials)],
+            "timer": self.wait
+            and {
+                "path_back_s": self.wait.back_ns / 1e9,
+                "expired_s": self.wait.expired_ns / 1e9,
+                "waited_s": self.wait.length_ns / 1e9,
+            },
+            **_checked(self),
         }
+
+
+def _checked(told: Explanation) -> dict[str, Any]:
+    """What reruns say, for programs."""
+    if told.check is None:
+        return {"cause": None, "trials": None, "left_out": None, "remedy": None}
+    remedy = told.check.remedy
+    return {
+        "cause": told.named,
+        "trials": [_trial(trial) for trial in by_gain(told.check.trials)],
+        "left_out": [{"what": each.what, "refused": each.refused} for each in told.check.left_out],
+        "remedy": remedy and {"what": remedy.trial.what, **asdict(remedy.gain)},
+    }
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    """Its fields; the gains with the name of what is gained."""
+    plain = ("kind", "what", "given", "gone", "halves", "ends_wait")
+    gains = {f"gain_{name}": getattr(trial.gain, name) for name in GAINS}
+    return {**{name: getattr(trial, name) for name in plain}, "left": asdict(trial.left), **gains}
 
 
 def with_record(results: Results) -> tuple[Results, str]:
@@ -110,9 +144,9 @@ def explain(
     """The stalls of a run, or of one flow of it, longest first, then slow periods without a stall, longest first.
 
     With `number` only that one, counted from 1. `results` has the tables `NEEDED`. With `check`, each suspect is taken
-    away, and the run is made again from the same seed.
+    away, and the run is made again from the same seed. A remedy is tried in several runs.
     """
-    known = [str(name) for name in results.flows["flow"]]
+    known, steps = [str(name) for name in results.flows["flow"]], Steps(results)
     if flow is not None and flow not in known:
         raise BadInput(
             f"--flow {flow}",
@@ -125,12 +159,22 @@ def explain(
     if number is not None and number > len(found):
         raise BadInput(
             f"--stall {number}",
-            f"there are {len(found)} stalls and slow periods",
+            f"there {_are(len(found))}",
             expected=f"a number from 1 to {len(found)}" if found else "a run with stalls or slow periods",
             remedy="leave --stall out to see all",
         )
     chosen = range(1, len(found) + 1) if number is None else [number]
-    return [_explain(results, *found[each - 1], each, check=check) for each in chosen]
+    told = [_explain(results, *found[each - 1], each, steps) for each in chosen]
+    if check:
+        reruns = Reruns(results, {each.stall.flow for each in told})
+        for each in told:
+            each.check = trying(reruns, each.stall, each.suspects, each.slow)
+    return told
+
+
+def _are(troubles: int) -> str:
+    """How many there are."""
+    return "is 1 stall or slow period" if troubles == 1 else f"are {troubles} stalls and slow periods"
 
 
 def _troubles(results: Results, flow: str) -> list[tuple[Stall, SlowPeriod | None]]:
@@ -150,18 +194,22 @@ def _troubles(results: Results, flow: str) -> list[tuple[Stall, SlowPeriod | Non
 
 
 def _explain(
-    results: Results, stall: Stall, slow: SlowPeriod | None, number: int, *, check: bool
+    results: Results, stall: Stall, slow: SlowPeriod | None, number: int, steps: Steps
 ) -> Explanation:
-    suspected = suspects(results, stall)
-    told = Explanation(number, stall, suspected, _sentences(results, stall, slow, suspected), slow=slow)
+    suspected, waited = suspects(results, stall), wait(results, stall)
+    sentences = _sentences(results, stall, slow, suspected, waited, steps)
+    told = Explanation(number, stall, suspected, sentences, slow=slow, wait=waited)
     told.sender = parts(results, stall, slow)
-    if check:
-        told.trials = trials(results, stall, suspected, slow)
     return told
 
 
 def _sentences(
-    results: Results, stall: Stall, slow: SlowPeriod | None, suspected: list[Suspect]
+    results: Results,
+    stall: Stall,
+    slow: SlowPeriod | None,
+    suspected: list[Suspect],
+    waited: Wait | None,
+    steps: Steps,
 ) -> list[str]:
     """The chain of a stall: what the receiver saw, the sender's timer, the losses, and what led to them."""
     row = results.flows.filter(pl.col("flow").cast(pl.String) == stall.flow)
@@ -182,11 +230,12 @@ def _sentences(
         judged = expired["timeout"].cast(pl.String).to_list()
         at = ", ".join(f"{_s(time)} s ({kind})" for time, kind in zip(times, judged, strict=True))
         told.append(f"the retransmission timer went off at {at}; RTO then {rto[-1] / 1e9:.3g} s")
+    if waited:
+        told.append(waited.sentence)
     lost = losses(results, stall).group_by("place", "reason", maintain_order=True)
     groups = lost.agg(pl.len(), first=pl.col("time_ns").min(), last=pl.col("time_ns").max())
     told += [
-        f"{each['len']} packets of it were lost at {each['place']}: {each['reason']}, "
-        f"{_s(each['first'])} to {_s(each['last'])} s"
+        f"{_packets(each['len'])} lost at {each['place']}: {each['reason']}, {_times(each)}"
         for each in groups.sort("len", descending=True).iter_rows(named=True)
     ]
     dropped = [each.time_ns for each in suspected if each.kind == "early drop"]
@@ -194,22 +243,18 @@ def _sentences(
     if not suspected:
         return [*told, "the record names nothing that led to it"]
     first = suspected[0]
-    told.append(f"suspected first: {_named(first)}")
-    told += [f"because {_step(step)}" for step in first.chain if step["time_ns"] <= stall.end_ns]
-    return told
+    told.append(f"suspected first: {first.words}, {_s(first.time_ns)} s")
+    return told + steps.told(first.chain, stall.end_ns)
 
 
-def _named(suspect: Suspect) -> str:
-    subject = f"{suspect.kind}: {suspect.name}" if suspect.name else suspect.kind
-    place = f" at {suspect.place}" if suspect.place else ""
-    about = f" of {suspect.host}" if suspect.host else ""
-    return f"{subject}{place}{about}, {_s(suspect.time_ns)} s"
+def _packets(number: int) -> str:
+    return "1 packet of it was" if number == 1 else f"{number} packets of it were"
 
 
-def _step(step: dict[str, Any]) -> str:
-    parts = [step["kind"], step["name"], f"at {step['place']}" if step["place"] else ""]
-    about = f", host {step['host']}" if step["host"] else ""
-    return f"{' '.join(filter(None, parts))}{about}, {_s(step['time_ns'])} s"
+def _times(group: dict[str, Any]) -> str:
+    """When the first and the last of a group were lost."""
+    first, last = _s(group["first"]), _s(group["last"])
+    return f"at {first} s" if first == last else f"{first} to {last} s"
 
 
 def _span(span: Stall | SlowPeriod) -> str:
@@ -229,30 +274,66 @@ def lines(told: list[Explanation]) -> list[str]:
     for each in told:
         told_of_sender = [part.sentence for part in each.sender]
         shown.append(f"{each.word} {each.number}: " + "\n  · ".join([*each.sentences, *told_of_sender]))
-        if each.trials is None:
-            continue
-        shown += [f"  rerun with {trial.what}: {_says(trial, each)}" for trial in by_gain(each.trials)]
-        if not each.named:
-            shown.append(f"  no rerun took the {each.word} away: no cause is named")
-        remedies = [trial.what for trial in by_gain(each.trials) if trial.helps and not trial.given]
-        if remedies:
-            shown.append(f"  remedy: {remedies[0]}")
-        elif each.named:
-            shown.append("  no remedy found: no setting that was tried takes half of it away")
+        if each.check is not None:
+            shown += _told(each, each.check)
     return shown
 
 
+def _told(each: Explanation, done: Check) -> list[str]:
+    """The reruns, the cause and the remedy."""
+    shown = [f"  rerun with {trial.what}: {_says(trial, each)}" for trial in by_gain(done.trials)]
+    shown += [
+        f"  no rerun with {left.what}: the scenario does not take it, {left.refused}"
+        for left in done.left_out
+    ]
+    if not each.named:
+        shown.append(f"  no rerun took the {each.word} away: no cause is named")
+    for trial, gain in done.judged:
+        if gain.is_loss:
+            shown.append(f"  no remedy: {trial.what}, because {_over(gain)} {_gained(gain)}")
+        else:
+            part = "" if trial.helps else ", for what is the timer's"
+            shown.append(f"  remedy: {trial.what}{part}; {_over(gain)} {_gained(gain)}")
+    if not done.judged and each.named:
+        shown.append("  no remedy found: no setting that was tried takes half of it away")
+    return shown
+
+
+def _over(gain: Gain) -> str:
+    """The runs of which a gain is told."""
+    if gain.runs > 1:
+        return f"over {gain.runs} whole runs, in the mean,"
+    return "with every seed" if gain.same else "over the whole run"
+
+
 def _says(trial: Trial, told: Explanation) -> str:
-    """What a rerun gained, and whether what it took away was a cause."""
+    """What a rerun left at this time, whether what it took away was a cause, and what it gained in the whole run."""
     left = trial.left.slow_s if told.stall.is_slow else trial.left.longest_s
     word = told.word
-    says = f"the {word} is gone: a cause" if trial.gone else f"a {word} of {left:.3f} s is left"
-    if trial.halves and not trial.gone:
-        says += ", but most of the slow period is gone: a cause"
-    gains = [f"{trial.gain_stall_s:.3f} s of stall"]
+    says = f"the {word} is gone" if trial.gone else f"a {word} of {left:.3f} s is left"
+    if trial.helps:
+        says += ": a cause" if trial.gone else ", but most of the slow period is gone: a cause"
     if told.slow:
-        gains.append(f"{trial.gain_slow_s:.3f} s of slow period")
         back = trial.left.back_s
-        gains.append("never slow" if back is None else f"rate back at {back:.3f} s")
-    gains.append(f"goodput {trial.gain_goodput_bps / 1e3:+.4g} kbit/s")
-    return f"{says}; gained {', '.join(gains)}" + ("; no setting changes this" if trial.given else "")
+        says += ", never slow" if back is None else f", rate back at {back:.3f} s"
+    says += f"; over the whole run {_gained(trial.gain)}"
+    return says + ("; no setting changes this" if trial.given else "")
+
+
+def _gained(gain: Gain) -> str:
+    """A gain or loss in words: of a run, or the mean of several."""
+    times = ((gain.stall_s, "in stalls"), (gain.slow_s, "in slow periods"))
+    parts = [f"{abs(each):.3f} s {'less' if each > 0 else 'more'} {where}" for each, where in times if each]
+    rates = ((gain.goodput_bps, "goodput"), (gain.all_bps, "goodput of all flows"))
+    shown = rates if gain.all_bps < 0.0 < gain.goodput_bps else rates[:1]
+    parts += [
+        f"{what} {abs(each) / 1e3:.4g} kbit/s {'higher' if each > 0 else 'lower'}"
+        if each
+        else f"the same {what}"
+        for each, what in shown
+    ]
+    if abs(gain.delay_s) >= _TOLD_DELAY_S:
+        parts.append(
+            f"mean delay {abs(gain.delay_s) * 1e3:.3g} ms {'shorter' if gain.delay_s > 0 else 'longer'}"
+        )
+    return ", ".join(parts)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from roamlab import _roamlab
 from roamlab.causes.places import Tables, fields_of
 from roamlab.causes.suspects import timeouts
+from roamlab.causes.wait import wait
 from roamlab.records.metrics import span_s
 from roamlab.scenarios.scenario import Scenario, is_declared_by
 
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 AMPLE = "100000 pkt"
 """A limit that nothing reaches."""
+LARGEST_RTO_NS = 1_000_000_000
+"""A bound of a timer that is doubled, as in interactive systems: above RFC 6298's first RTO no wait gets longer."""
 _LONG = "1 min"
-_EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
+EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
 _LIMITS = ("limit", "buffer_limit")
 
 
@@ -34,7 +38,10 @@ class Removal(NamedTuple):
 
     what: str
     """In words: "without the loss of `attach` of mh"."""
-    scenario: Scenario
+    scenario: Scenario | None
+    """The changed scenario; None: the check refuses it."""
+    refused: str = ""
+    """Why it does: the field and what is wrong there."""
 
 
 def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenario) -> Iterator[Removal]:
@@ -51,12 +58,23 @@ def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenari
         "timer too short": _longer_timer,
         "queue full": _longer_queue,
         "early drop": _longer_queue,
-        "spurious timeout": _other_floor,
-        "long timeout": _other_floor,
+        "spurious timeout": _other_timer,
+        "long timeout": _other_timer,
         "handover": _without_gap,
     }
     for what, data in makers[suspect.kind](suspect, stall, results, scenario):
-        yield Removal(what, Scenario.from_dict(data, scenario.name, f" ({what})"))
+        try:
+            removal = Removal(what, Scenario.from_dict(data, scenario.name, f" ({what})"))
+        except _roamlab.ScenarioError as error:
+            removal = Removal(what, None, refusal(error))
+        yield removal
+
+
+def refusal(error: Exception) -> str:
+    """What is wrong with a changed scenario, in one line."""
+    if isinstance(error, _roamlab.ScenarioError):
+        return f"`{error.field}`: {error.problem}" if error.field else error.problem
+    return str(error).partition("\n")[0]
 
 
 def _without_fault(
@@ -164,7 +182,7 @@ def _more(limit: str, packets: int) -> str:
 def _longer_timer(
     _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    yield from _in_mobility(scenario, _EXPIRIES, ("buffer", "timers"), lambda _: _LONG)
+    yield from _in_mobility(scenario, EXPIRIES, ("buffer", "timers"), lambda _: _LONG)
 
 
 def _in_mobility(
@@ -178,9 +196,15 @@ def _in_mobility(
                 if isinstance(holder, dict) and holder.get(name):
                     data, value = scenario.tables, other(str(holder[name]))
                     own = _protocols(data)[number]
-                    (own.setdefault(table, {}) if table else own)[name] = value
+                    # A table that is not written has defaults of its protocol, which one with a single field lacks.
+                    (own.setdefault(table, _written(holder)) if table else own)[name] = value
                     path = ".".join(filter(None, ("mobility", table, name)))
                     yield f"{path} {value} instead of {holder[name]}", data
+
+
+def _written(table: Tables) -> Tables:
+    """A resolved table as a scenario may have it."""
+    return {key: value for key, value in deepcopy(table).items() if value is not None}
 
 
 def _longer_queue(
@@ -201,18 +225,26 @@ def _longer_queue(
     yield f"a queue without limit at {place}", data
 
 
-def _other_floor(
+def _other_timer(
     suspect: Suspect, stall: Stall, results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    spurious = suspect.kind == "spurious timeout"
-    longest = max(timeouts(results, stall)["rto_ns"].to_list(), default=0)
-    value = f"{2 * longest} ns" if spurious else "50 ms"
+    """Another bound of the RTO: the upper one if it was doubled in the stall, then the lower one."""
+    expired = timeouts(results, stall)["rto_ns"].to_list()
+    longest = max(expired, default=0)
+    bounds = []
+    if len(expired) > 1 and longest > LARGEST_RTO_NS:
+        bounds.append(("max_rto", "1 s", "an RTO of at most 1 s (RFC 6298: at least 60 s)"))
+    if suspect.kind == "long timeout":
+        bounds.append(("min_rto", "50 ms", "an RTO of at least 50 ms"))
+    elif wait(results, stall) is None:
+        # Where the timer was late after the path had come back, a later one is no remedy.
+        bounds.append(("min_rto", f"{2 * longest} ns", f"an RTO of at least {2 * longest / 1e9:.3g} s"))
     for number, flow in enumerate(scenario.tables.get("flows", [])):
         if is_declared_by(stall.flow, flow["name"]):
-            data = scenario.tables
-            data["flows"][number].setdefault("transport", {})["min_rto"] = value
-            floor = f"{2 * longest / 1e9:.3g} s" if spurious else value
-            yield f"an RTO of at least {floor}", data
+            for name, value, what in bounds:
+                data = scenario.tables
+                data["flows"][number].setdefault("transport", {})[name] = value
+                yield what, data
 
 
 def _without_outage(
@@ -249,6 +281,10 @@ def _without_gap(
     changed = bool(data.get("radio", {}).get("gap"))
     if changed:
         data["radio"]["gap"] = "0 ns"
+    for own, whole in zip(_protocols(data), _protocols(scenario.parameters), strict=True):
+        if span_s(whole.get("detach_time") or "0 s") > 0.0:
+            # Of LTE the gap is the host's own.
+            own["detach_time"], changed = "0 ns", True
     if data.get("radio", {}).get("kind") == "802.11":
         # Here the gap is the time until the host has found its next cell.
         changed = True

@@ -28,6 +28,11 @@ _RESUMES = {"tail-loss-probe": PROBE, "rack-mark": MARK, "timeout": TIMER}
 PERSISTENT = "persistent congestion"
 STALE = "stale min_rtt"
 ENDED, FOUND, SLOW = "ended by", "losses found by", "kept slow by"
+_SENTENCES = {
+    ENDED: "the sender's {kind} at {at} ended it",
+    FOUND: "the sender's {kind} at {at} found its losses",
+    SLOW: "the sender's {kind}, from {at} on, kept it slow",
+}
 _BBR = ("bbr", "bbr3")
 _LONGER = 2
 """A path that takes so many times the delay of before is longer for BBR: its window of two products bounds the rate."""
@@ -46,7 +51,7 @@ class Part:
     @property
     def sentence(self) -> str:
         """For the output of `why`."""
-        return f"on the sender's side {self.role}: {self.kind}, {self.time_ns / 1e9:.3f} s"
+        return _SENTENCES[self.role].format(kind=self.kind, at=f"{self.time_ns / 1e9:.3f} s")
 
 
 def parts(results: Results, stall: Stall, slow: SlowPeriod | None) -> list[Part]:

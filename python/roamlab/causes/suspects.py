@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab.records.metrics import NO_LOSS
+from roamlab.records.metrics import MOVES, NO_LOSS
 from roamlab.records.slow import FLOOR_NS
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ LOSSES = {
     "buffer-expired": "timer too short",
 }
 """The kinds of losses, by their reasons."""
+MESSAGES = ("message lost", "message late")
+"""Kinds of which the message is named."""
 QUEUES = ("queue full", "early drop")
 """Kinds of losses by a queue: it was full, or its discipline dropped before it was."""
 Row = dict[str, Any]
@@ -77,6 +79,14 @@ class Suspect:
     """Rows of `causes` with `id`, from what it led to down to the root."""
     count: int = 0
     """How many rows of the record lead to it."""
+
+    @property
+    def words(self) -> str:
+        """Kind, message, place and host, each if it says something."""
+        is_message = self.kind in MESSAGES
+        subject = f"{self.kind}: {self.name}" if is_message and self.name else self.kind
+        whose = f" of {self.host}" if self.host and self.kind not in LOSSES.values() else ""
+        return f"{subject}{whose}" + (f" at {self.place}" if self.place and self.place != self.host else "")
 
 
 def suspects(results: Results, stall: Stall) -> list[Suspect]:
@@ -179,7 +189,7 @@ class _Search:
                 self.note("packet lost", row, rest)
             elif row["kind"] in ("link-change", "link-outage"):
                 self.note(row["kind"].replace("-", " "), row, chain)
-            elif row["kind"] == "motion":
+            elif row["kind"] in MOVES and (row["kind"] != "prediction" or self.came_true(row)):
                 self.note("handover", row, chain)
             else:
                 self.forced(row, chain[: depth + 1])
@@ -219,7 +229,7 @@ class _Search:
         )
 
     def note(self, kind: str, row: Row, chain: list[Row]) -> None:
-        single = kind in ("message lost", "message late")
+        single = kind in MESSAGES
         host = str(row.get("host", ""))
         key = (kind, str(row["place"]), host, str(row.get("serial", 0)) if single else "")
         found = self.found.get(key)

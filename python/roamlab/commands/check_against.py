@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from roamlab.against.families import FAMILIES
 from roamlab.base.screen import console, say
 from roamlab.commands.options import FILE, JSON
 
 if TYPE_CHECKING:
+    from roamlab.against import comparison, measures
     from roamlab.against.fates import Difference
 
 
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     "--record", type=FILE, metavar="FILE", help="Run the kernel instead, and write what it does to this file."
 )
 @click.option(
-    "--cases", type=click.IntRange(1), default=67, show_default=True, help="Of each control, to record."
+    "--family", type=click.Choice(list(FAMILIES)), help="Of scenarios.  [default: all; to record, links]"
+)
+@click.option(
+    "--cases", type=click.IntRange(1), help="Of each control, to record.  [default: as many as are recorded]"
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the cases to record.")
 @click.option(
@@ -59,7 +64,7 @@ def command(
     they are recorded.
     """
     if queues or queue:
-        _refuse(context, ("cases", "seed"), "of TCP alone")
+        _refuse(context, ("cases", "family", "seed"), "of TCP alone")
         _check_queues(record, options["recorded"], options["live"], queue, tree, as_json=options["as_json"])
     else:
         _refuse(context, ("tree",), "for --queues")
@@ -76,7 +81,8 @@ def _refuse(context: click.Context, names: tuple[str, ...], reason: str) -> None
 def _check_tcp(
     record: Path | None,
     other: str,
-    cases: int,
+    family: str | None,
+    cases: int | None,
     seed: int,
     recorded: Path | None,
     live: int | None,
@@ -87,28 +93,38 @@ def _check_tcp(
     from roamlab.commands.output import print_json
 
     if record is not None:
-        recordings.write(recordings.record(cases, seed, _Progress()), record)
+        recordings.write(recordings.record(family or "links", cases, seed, _Progress()), record)
         say(f"recorded: {record}")
         return
-    found = recordings.read(recorded or recordings.FILE)
+    files = [path for name, path in recordings.FILES.items() if family in (None, name)]
+    found = [recordings.read(path) for path in ([recorded] if recorded else files)]
     if live is not None:
-        chosen = found.runs[::live]
+        chosen = [row for one in found for row in one.runs[::live]]
         for case, measures in chosen:
             if recordings.recorded(case) != measures:
                 raise RoamlabError(f"{other}: the kernel's run of case {case} differs from its recording")
         say(f"live: {len(chosen)} runs are as recorded", err=True)
-    compared = comparison.compare(found)
+    compared = [(one, comparison.compare(one)) for one in found]
     if as_json:
         print_json(
             [
-                {"case": vars(case), "difference": vars(one) | {"equal": one.equal, "class": one.kind}}
-                for case, one in compared
+                {"family": of.family, "case": vars(case), "difference": _as_json(difference)}
+                for of, rows in compared
+                for case, difference in rows
             ]
         )
         return
-    say(f"kernel: {found.kernel}")
-    for summary in comparison.summarise(compared):
-        console().print(_table(summary))
+    say(f"kernel: {', '.join(dict.fromkeys(one.kernel for one in found))}")
+    for of, rows in compared:
+        summaries = comparison.summarise(rows)
+        console().print(_table(of.family, summaries))
+        for summary in summaries:
+            for cause, count in summary.causes.items():
+                say(f"{of.family}, {summary.control}, unknown: {count} part {cause}")
+
+
+def _as_json(difference: measures.Difference) -> dict[str, Any]:
+    return vars(difference) | {"equal": difference.equal, "class": difference.kind}
 
 
 def _check_queues(
@@ -174,22 +190,26 @@ class _Progress:
             say(f"runs: {done} of {total}{left}", err=True)
 
 
-def _table(summary: Any) -> Any:
+def _table(family: str, summaries: list[comparison.Summary]) -> Any:
+    """A row for each congestion control."""
+    from rich.box import SIMPLE
     from rich.table import Table
 
-    def share(count: int) -> str:
-        return f"{count} of {summary.cases}"
+    from roamlab.against.measures import CHAOTIC, UNKNOWN
 
-    table = Table(title=summary.control, title_justify="left", show_header=False)
-    table.add_row("goodput within 2 %", share(summary.within))
-    table.add_row("same number of timeouts", share(summary.same_timeouts))
-    table.add_row("both", share(summary.equal))
-    table.add_row("both, of the cases held out", "{} of {}".format(*summary.held_out))
-    table.add_row("difference of goodput, median and worst", f"{summary.median:.2%}, {summary.worst:.1%}")
-    for kind, count in summary.classes.items():
-        table.add_row(f"not equal: {kind}", f"{count} of {summary.cases}, {count / summary.cases:.1%}")
-    for cause, count in summary.causes.items():
-        table.add_row(f"unknown, windows part: {cause}", str(count))
+    table = Table(family, "runs", "goodput", "timeouts", "both", "held out", "median", "worst", box=SIMPLE)
+    for kind in (CHAOTIC, UNKNOWN):
+        table.add_column(kind)
+    for one in summaries:
+        counts = [one.cases, one.within, one.same_timeouts, one.equal]
+        table.add_row(
+            one.control,
+            *map(str, counts),
+            "{} of {}".format(*one.held_out),
+            f"{one.median:.2%}",
+            f"{one.worst:.1%}",
+            *[str(one.classes.get(kind, 0)) for kind in (CHAOTIC, UNKNOWN)],
+        )
     return table
 
 

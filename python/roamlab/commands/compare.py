@@ -56,7 +56,7 @@ def command(
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.summary import check as check_metric
     from roamlab.showing import report, terminal
-    from roamlab.sweeps import compare, sweep_page
+    from roamlab.sweeps import compare, drawing, sweep_page
 
     for metric in metrics:
         check_metric(metric, "--metric")
@@ -71,9 +71,12 @@ def command(
     print_warnings(made.warnings)
     frame = compare.differences(made, base.name)
     with whole_folder(out) as draft:
-        figure = compare.draw(frame, base.name, draft)
+        figures = [
+            drawing.by_point(made.means(), made.points, made.kept, draft, "scenario"),
+            compare.draw(frame, base.name, draft),
+        ]
         report.write(
-            sweep_page.differences(frame, base.name, other.name, seed, figure), draft / "report.html"
+            sweep_page.differences(frame, base.name, other.name, seed, figures), draft / "report.html"
         )
         compare.write_json(frame, draft / "compare.json")
     if as_json:

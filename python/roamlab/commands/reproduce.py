@@ -114,9 +114,10 @@ def command(
         return
     if mode == "claims":
         console().print(*claims.terminal_tables(found.claims))
-        say(claims.remarks(found.claims, found.robustness))
+        if told := claims.remarks(found.claims):
+            say(told)
         say(f"{claims.tally(found.claims)}.")
-        say(found.searched)
+        say("Under which other interpretations of the paper each claim holds: see the report.")
     else:
         say(told)
     say(f"report: {page}")
@@ -178,13 +179,13 @@ def _all(out: Path, store: Path, runs: int | None, threads: int, as_json: bool) 
 
     chapters, data = index.reproduce(out, store, runs, threads)
     every = [claim for chapter in chapters for claim in chapter.claims]
-    lines = {name: line for chapter in chapters for name, line in chapter.robustness.items()}
     page = shown(out / "index.html")
     if as_json:
         print_json({"report": page, **data})
         return
     console().print(*claims.terminal_tables(every))
-    say(claims.remarks(every, lines))
+    if told := claims.remarks(every):
+        say(told)
     say(f"{claims.tally(every)}.")
     say(f"all schemes on one network: {index.STUDY}")
     say(f"report: {page}")

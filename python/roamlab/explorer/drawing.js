@@ -67,6 +67,19 @@ function clear(canvas, pen) {
   pen.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
 }
 
+/** The area between two lines that keep each value until the next. */
+function drawBand(pen, one, other, x, y, colour) {
+  pen.fillStyle = colour;
+  pen.globalAlpha = 0.3;
+  for (let place = Math.floor(x.left); place < x.left + x.width; place++) {
+    const values = [one, other].map((series) => series.at(x.time(place)));
+    if (values.includes(undefined)) continue;
+    const [top, bottom] = [y.pixel(Math.max(...values)), y.pixel(Math.min(...values))];
+    pen.fillRect(place, top, 1, Math.max(1, bottom - top));
+  }
+  pen.globalAlpha = 1;
+}
+
 /** A line that keeps each value until the next. */
 function drawSteps(pen, series, x, y, colour, dash = []) {
   const begin = Math.max(0, series.first(x.begin) - 1);

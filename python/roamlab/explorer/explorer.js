@@ -287,7 +287,7 @@ class Column {
   take(run, keep) {
     const before = new Map(this.lanes.map((lane) => [lane.name, lane]));
     const known = [...(this.boxes?.keys() ?? [])].sort().join();
-    Object.assign(this, { run, made: new Map() });
+    Object.assign(this, { run, made: new Map(), second: null });
     this.title.textContent = run.title;
     if (this.all().sort().join() !== known) {
       this.fold?.remove();
@@ -338,9 +338,25 @@ class Column {
         .flatMap((queue) => make(`queue ${queue}`, () => queueLanes(run, queue))),
       ...(run.nodes.length ? make("signalling", () => [new SignallingLane(run)]) : []),
     ];
+    this.pair();
     const parts = [this.line, this.axis, ...this.lanes.map((lane) => lane.element)];
     const same = parts.length === this.place.children.length && parts.every((part, at) => part === this.place.children[at]);
     if (!same) this.place.replaceChildren(...parts);
+  }
+
+  /** A run of the same scenario with another seed: between its lines and those shown lies a band. null: none. */
+  beside(second) {
+    this.second = second;
+    this.pair();
+    this.explorer.redraw();
+  }
+
+  pair() {
+    const { second } = this;
+    const drawn = (kind, names) => names.filter((name) => second && this.shown.has(`${kind} ${name}`));
+    const flows = drawn("flow", second?.flows ?? []).flatMap((flow) => tcpLanes(second, flow));
+    const twins = [...flows, ...drawn("queue", second?.queues ?? []).flatMap((queue) => queueLanes(second, queue))];
+    for (const lane of this.lanes) lane.twin = twins.find((each) => each.name === lane.name && lane instanceof LineLane) ?? null;
   }
 
   scale() {

@@ -17,9 +17,10 @@ from roamlab.base.screen import escape
 from roamlab.causes import explain as explaining
 from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page
-from roamlab.records.experience import table_of
+from roamlab.records.metrics import table_of
 from roamlab.scenarios.profiles import profile
 from roamlab.showing.chart import chart, stays
+from roamlab.showing.page import policy
 from roamlab.showing.report import moment
 
 if TYPE_CHECKING:
@@ -66,8 +67,10 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
     columns = base64.b64encode(pack.deflated()).decode("ascii")
     # A `<` could end the element of a script.
     data = json.dumps(specs, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    program = f'\n"use strict";\n{script()}'
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+{policy(program)}
 <title>{escape(names)}: explorer</title><style>{style()}</style></head><body><main>
 {"".join(f"<h1>{escape(words)}</h1>" if not at else f"<p><b>{escape(words)}</b></p>" for at, words in enumerate(said))}
 <p>{_ASK if any(spec["stalls"] for spec in specs) else "No flow stalled or was slow."}</p>
@@ -76,9 +79,7 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
 </main>
 <script type="application/json" id="runs">{data}</script>
 <script type="text/plain" id="columns">{columns}</script>
-<script>
-"use strict";
-{script()}</script>
+<script>{program}</script>
 </body></html>
 """
 

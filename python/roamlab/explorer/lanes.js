@@ -42,7 +42,7 @@ class Lane {
 
   /** The same with the shadow, if there is one. */
   limits(x) {
-    const found = [this.range(x), this.shadow?.range(x)].filter(Boolean);
+    const found = [this.range(x), this.shadow?.range(x), this.twin?.range(x)].filter(Boolean);
     return found.length ? [Math.min(...found.map(([least]) => least)), Math.max(...found.map(([, most]) => most))] : null;
   }
 
@@ -50,7 +50,7 @@ class Lane {
   follow(before, keep) {
     const shadow = keep ? (before?.shadow ?? before) : before;
     this.shadow = shadow?.constructor === this.constructor ? shadow : null;
-    if (before) before.shadow = null;
+    if (before) Object.assign(before, { shadow: null, twin: null });
   }
 
   /** Lanes of two runs whose axes have equal names have the same axis. */
@@ -310,6 +310,7 @@ class LineLane extends Lane {
   }
 
   paint(x, y, theme) {
+    if (this.twin) drawBand(this.pen, this.lines[0][3], this.twin.lines[0][3], x, y, theme[this.lines[0][1]]);
     for (const [, colour, shape, series] of this.lines.toReversed()) {
       drawSteps(this.pen, series, x, y, theme[colour], DASHES[shape]);
     }

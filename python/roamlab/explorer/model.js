@@ -272,3 +272,11 @@ const TOLD = {
 function seconds(nanoseconds, digits = 6) {
   return (nanoseconds / 1e9).toFixed(digits);
 }
+
+const TIMES = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 3.6e12 };
+
+/** A time as a scenario's echo has it. */
+function nanoseconds(time) {
+  const [, number, unit] = /^([\d.e+-]+) (\S+)$/.exec(time) ?? [];
+  return number * TIMES[unit] || 0;
+}

@@ -62,9 +62,10 @@ def export(folder: Path, request: Request, out: Path) -> dict[str, int]:
 
 def _write(results: Results, request: Request, draft: Path) -> dict[str, int]:
     if request.form == "pcapng":
-        content, packets = pcapng.write(results, request.nodes, request.links, payload=request.payload)
-        (draft / "capture.pcapng").write_bytes(content)
-        return {"capture.pcapng": packets}
+        captures = pcapng.write(results, request.nodes, request.links, payload=request.payload)
+        for name, (content, _) in captures.items():
+            (draft / name).write_bytes(content)
+        return {name: packets for name, (_, packets) in captures.items()}
     if request.form == "ns2":
         files = ns2_trace.write(results)
         for name, text in files.items():

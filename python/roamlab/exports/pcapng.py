@@ -69,15 +69,24 @@ class Selection:
         return made
 
 
+SEEN_FILE, LOST_FILE = "capture.pcapng", "lost.pcapng"
+"""The packets that a card at the places would have seen, and those that were lost there."""
+
+
 def write(
     results: Results, nodes: Sequence[str], links: Sequence[str], *, payload: bool = False
-) -> tuple[bytes, int]:
-    """The file, and how many packets it has. `payload`: the zeros of packets are written too."""
+) -> dict[str, tuple[bytes, int]]:
+    """The two files, and how many packets each has. `payload`: the zeros of packets are written too."""
     network = Network.of(results)
     selection = Selection.of(network, nodes, links)
     captured = capture(results, selection.places, network)
     rows = _rows(captured, selection)
-    return b"".join(_blocks(captured, selection, rows, payload=payload)), rows.height
+    is_lost = pl.col("stop") == LOST
+    parts = {SEEN_FILE: rows.filter(~is_lost), LOST_FILE: rows.filter(is_lost)}
+    return {
+        name: (b"".join(_blocks(captured, selection, part, payload=payload)), part.height)
+        for name, part in parts.items()
+    }
 
 
 def _rows(captured: Captured, selection: Selection) -> pl.DataFrame:

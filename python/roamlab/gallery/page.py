@@ -49,11 +49,25 @@ def write(examples: Path, folder: Path) -> list[Answer]:
     folder.mkdir(parents=True, exist_ok=True)
     head = _HEAD.format(count=len(found), seed=SEED, repetitions=REPETITIONS, table=TABLE)
     sections = [_section(each, examples.parent) for each in found]
+    thumbnails = "\n\n".join(map(_thumbnail, found))
     # Whole or not at all: the site may be built twice at one time.
     draft = folder / f".{PAGE}.{os.getpid()}"
-    draft.write_text("\n".join([head, *sections]), encoding="utf-8")
+    draft.write_text(
+        "\n".join([head, f"::::{{container}} thumbnails\n{thumbnails}\n::::\n", *sections]), encoding="utf-8"
+    )
     draft.replace(folder / PAGE)
     return found
+
+
+def _thumbnail(found: Answer) -> str:
+    """The picture, small, and the question: a link to its section."""
+    asked = found.question
+    to = f"#question-{asked.name}"
+    return f""":::{{container}} thumbnail
+[![{asked.question}]({PICTURES}/{asked.name}.svg)]({to})
+
+[{asked.question}]({to})
+:::"""
 
 
 def _section(found: Answer, root: Path) -> str:
@@ -66,7 +80,9 @@ def _section(found: Answer, root: Path) -> str:
         f'<a href="play.html#q={asked.name}.{place}">{name}</a>' for place, name in enumerate(names)
     )
     commands = "\n".join(asked.command(name, root) for name in names)
-    return f"""## {asked.question}
+    return f"""(question-{asked.name})=
+
+## {asked.question}
 
 ![{asked.question}]({PICTURES}/{asked.name}.svg)
 
@@ -74,9 +90,13 @@ def _section(found: Answer, root: Path) -> str:
 
 Open in the playground: {opens}
 
+<details><summary>Commands of these runs</summary>
+
 ```text
 {commands}
 ```
+
+</details>
 """
 
 

@@ -15,17 +15,10 @@ if TYPE_CHECKING:
     from roamlab.gallery.answers import Answer
 
 _AXES = {
-    "received": ("received", "kB"),
-    "delay": ("delay", "ms"),
-    "window": ("congestion window", "pkt"),
-    "queue": ("waiting", "pkt"),
-}
-
-_TITLES = {
-    "received": "The lines show what flow {of} has received since {begin:g} s",
-    "delay": "Each point is the delay of a packet of flow {of} at its arrival",
-    "window": "The lines show the congestion window of flow {of}",
-    "queue": "The lines show how many packets wait in {of}",
+    "received": ("received of {of} since {begin:g} s", "kB"),
+    "delay": ("delay of each packet of {of}", "ms"),
+    "window": ("congestion window of {of}", "pkt"),
+    "queue": ("packets that wait in {of}", "pkt"),
 }
 
 
@@ -45,9 +38,9 @@ def picture(answer: Answer, folder: Path) -> SavedFigure:
                 axes.plot(curve.lost_s, at, "x", color=line.get_color(), markersize=5)
         axes.set_xlim(draw.begin_s, draw.end_s)
         axes.set_ylim(bottom=0)
-        title = _TITLES[draw.what].format(of=draw.of, begin=draw.begin_s)
-        crosses = any(curve.lost_s.size for curve in answer.curves.values())
-        axes.set_title(f"{title}; crosses are lost packets." if crosses else f"{title}.", fontsize=9)
+        if any(curve.lost_s.size for curve in answer.curves.values()):
+            axes.plot([], [], "x", color="0.3", markersize=5, label="lost packet")
         axes.legend(loc="best")
-        label(axes, ("time", "s"), _AXES[draw.what])
+        what, unit = _AXES[draw.what]
+        label(axes, ("time", "s"), (what.format(of=draw.of, begin=draw.begin_s), unit))
         return save(figure, folder, answer.question.name, answer.sentence)

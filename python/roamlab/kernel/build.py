@@ -11,12 +11,14 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
-import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roamlab.base.errors import RoamlabError
+from roamlab.base.output import draft_folder, sweep_drafts
 from roamlab.kernel import cache
 
 if TYPE_CHECKING:
@@ -94,14 +96,47 @@ def build(version: str, hz: int, jobs: int, tell: Tell) -> Path:
     """
     tarball = source_of(version)
     source = f"{tarball.stat().st_size} {release(version)}"
-    folder = cache.root() / cache.key(version, hz, source, cache.compiler())
+    root = cache.root()
+    folder = root / cache.key(version, hz, source, cache.compiler())
+    root.mkdir(parents=True, exist_ok=True)
+    sweep_drafts(root)
     if not cache.is_whole(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as place:
-            _build_in(Path(place), tarball, hz, jobs, tell)
-            _replace(Path(place) / "made", folder)
-    _point(cache.root() / version, folder)
+        with draft_folder(root) as place, _together(place) as group:
+            _build_in(place, tarball, hz, jobs, group, tell)
+            _replace(place / "made", folder)
+    _point(root / version, folder)
     return folder
+
+
+_WATCH = """
+import os, shutil, signal, sys, time
+while os.read(0, 1):
+    pass
+try:
+    os.killpg(int(sys.argv[1]), signal.SIGKILL)
+except ProcessLookupError:
+    pass
+for _ in range(50):
+    shutil.rmtree(sys.argv[2], ignore_errors=True)
+    if not os.path.lexists(sys.argv[2]):
+        break
+    time.sleep(0.1)
+"""
+
+
+@contextmanager
+def _together(place: Path) -> Iterator[int]:
+    """A process group for the commands of a build.
+
+    When this process ends, killed or not, they end and `place` is deleted. A second process waits for that, in a
+    group that no interrupt of the terminal reaches.
+    """
+    with subprocess.Popen(
+        ["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, process_group=0
+    ) as leader:
+        watch = [sys.executable, "-I", "-S", "-c", _WATCH, str(leader.pid), str(place)]
+        with subprocess.Popen(watch, stdin=subprocess.PIPE, process_group=0):
+            yield leader.pid
 
 
 def release(version: str) -> str:
@@ -113,22 +148,23 @@ def release(version: str) -> str:
         return ""
 
 
-def _build_in(place: Path, tarball: Path, hz: int, jobs: int, tell: Tell) -> None:
+def _build_in(place: Path, tarball: Path, hz: int, jobs: int, group: int, tell: Tell) -> None:
     tree, made = place / "linux", place / "made"
     made.mkdir()
     tell("unpacking the source", 0.0)
     _unpack(tarball, tree)
     tell("configuring", 0.1)
-    _configure(tree, hz)
+    _configure(tree, hz, group)
     done = 0
-    for line in _lines(["make", "ARCH=um", f"-j{jobs}", "linux"], tree):
+    for line in _lines(["make", "ARCH=um", f"-j{jobs}", "linux"], group, tree):
         done += line.startswith(("  CC", "  AS", "  AR", "  LD", "  HOSTCC"))
         tell("compiling", 0.12 + 0.86 * min(1.0, done / OBJECTS))
     tell("linking", 0.98)
-    _call(["strip", "-o", str(made / "linux"), str(tree / "linux")])
+    _call(["strip", "-o", str(made / "linux"), str(tree / "linux")], group)
     agent, listing = place / "agent", place / "initramfs.list"
-    _call(["gcc", "-O2", "-static", "-o", str(agent), str(cache.HERE / "agent.c")])
-    _call(["gcc", "-O2", "-shared", "-fPIC", "-o", str(made / "shim.so"), str(cache.HERE / "shim.c")])
+    _call(["gcc", "-O2", "-static", "-o", str(agent), str(cache.HERE / "agent.c")], group)
+    library = ["gcc", "-O2", "-shared", "-fPIC", "-o", str(made / "shim.so"), str(cache.HERE / "shim.c")]
+    _call(library, group)
     listing.write_text(
         f"dir /dev 0755 0 0\nnod /dev/console 0600 0 0 c 5 1\ndir /proc 0755 0 0\nfile /init {agent} 0755 0 0\n",
         "utf-8",
@@ -148,7 +184,7 @@ def _unpack(tarball: Path, tree: Path) -> None:
                 archive.extract(member, tree, filter="tar")
 
 
-def _configure(tree: Path, hz: int) -> None:
+def _configure(tree: Path, hz: int, group: int) -> None:
     kconfig = tree / "arch/um/Kconfig"
     text = kconfig.read_text("utf-8")
     changed = re.sub(
@@ -157,11 +193,11 @@ def _configure(tree: Path, hz: int) -> None:
     if changed == text and f"default {hz}" not in text:
         raise RoamlabError(f"{kconfig}: HZ is not where it was in Linux 6.1 and 6.12")
     kconfig.write_text(changed, "utf-8")
-    _call(["make", "ARCH=um", "tinyconfig"], tree)
+    _call(["make", "ARCH=um", "tinyconfig"], group, tree)
     options = (cache.HERE / "options.config").read_text("utf-8")
     with (tree / ".config").open("a", encoding="utf-8") as config:
         config.write(options)
-    _call(["make", "ARCH=um", "olddefconfig"], tree)
+    _call(["make", "ARCH=um", "olddefconfig"], group, tree)
     chosen = (tree / ".config").read_text("utf-8").splitlines()
     lost = [option for option in NEEDED if f"CONFIG_{option}=y" not in chosen]
     if lost:
@@ -175,8 +211,8 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C", "MAKEFLAGS": ""} | fixed
 
 
-def _lines(command: list[str], folder: Path) -> Iterator[str]:
-    """The lines that a command prints; one that fails ends with its last lines."""
+def _lines(command: list[str], group: int, folder: Path) -> Iterator[str]:
+    """The lines that a command prints, in this process group; one that fails ends with its last lines."""
     last: list[str] = []
     with subprocess.Popen(
         command,
@@ -186,21 +222,21 @@ def _lines(command: list[str], folder: Path) -> Iterator[str]:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        process_group=0,
+        process_group=group,
     ) as process:
         try:
             for line in process.stdout or ():
                 last = [*last[-19:], line]
                 yield line
         except BaseException:
-            os.killpg(process.pid, 9)
+            os.killpg(group, 9)
             raise
     if process.returncode:
         raise RoamlabError(f"{' '.join(command)} failed:\n{''.join(last)}")
 
 
-def _call(command: list[str], folder: Path = Path()) -> None:
-    for _ in _lines(command, folder):
+def _call(command: list[str], group: int, folder: Path = Path()) -> None:
+    for _ in _lines(command, group, folder):
         pass
 
 
@@ -216,6 +252,6 @@ def _replace(made: Path, folder: Path) -> None:
 
 def _point(name: Path, folder: Path) -> None:
     """Let runs take this build: a link of the version's name, replaced in one step."""
-    fresh = name.with_name(f"{name.name}.{os.getpid()}")
-    fresh.symlink_to(folder.name)
-    fresh.replace(name)
+    with draft_folder(name.parent) as place:
+        (place / name.name).symlink_to(folder.name)
+        (place / name.name).replace(name)

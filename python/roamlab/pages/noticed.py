@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from roamlab.records import experience
+from roamlab.records.metrics import application
 
 if TYPE_CHECKING:
     from roamlab.records.metrics import Values
@@ -31,7 +32,7 @@ def noticed(results: Results) -> list[Noticed]:
     """Of each film, video, call and page flow what its user notices."""
     found = []
     for name in map(str, results.flows["flow"]):
-        kind = experience.application(results, name).get("kind", "")
+        kind = application(results, name).get("kind", "")
         told = _TOLD[kind](results, name) if kind in _TOLD else None
         if told is not None:
             found.append(Noticed(name, kind, *told))
@@ -62,8 +63,13 @@ def _call(results: Results, flow: str) -> tuple[str, float] | None:
     heard = experience.voice(results, flow, VOICE_OFFSET_S)
     if math.isnan(heard.r):
         return None
+    if math.isnan(heard.delay_s):
+        return f"MOS {heard.mos:.2f}; nothing of the call arrived", 0.0
     delay = f"{1e3 * heard.delay_s:.0f} ms from mouth to ear"
-    return f"MOS {heard.mos:.2f} (R {heard.r:.0f}); {heard.loss:.2%} lost or late; {delay}", 0.0
+    return (
+        f"MOS {heard.mos:.2f} (R {heard.r:.0f}); {heard.lost:.2%} lost, {heard.late:.2%} late; {delay}",
+        0.0,
+    )
 
 
 def _pages(results: Results, flow: str) -> tuple[str, float] | None:

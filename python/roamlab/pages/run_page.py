@@ -258,7 +258,7 @@ def _flows(results: Results) -> Table:
     columns = terminal.COLUMNS
     rows = [
         (*(str(row[column]) for column in columns), number(row["goodput_bps"] / factor))
-        for row in flows.select(*columns, "goodput_bps").iter_rows(named=True)
+        for row in terminal.shown(flows).select(*columns, "goodput_bps").iter_rows(named=True)
     ]
     return Table("Flows", (*columns.values(), f"goodput [{unit}]"), rows)
 

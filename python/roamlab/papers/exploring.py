@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.base.quantities import with_unit
 from roamlab.base.screen import say
 from roamlab.papers import sentences
 from roamlab.papers.reporting import search_report, table_of
@@ -85,7 +86,8 @@ def _margin(measure: Measure) -> float:
 
 def _told(measure: Measure) -> str:
     found = measure.measured
-    return f"{measure.what}: {found.effect:.3g} ({interval_text(found)}) {measure.unit}, claimed {measure.claimed}"
+    value = with_unit(f"{found.effect:.3g}", measure.unit)
+    return f"{measure.what}: {value} ({interval_text(found)}), claimed {measure.claimed}"
 
 
 @dataclass(frozen=True)

@@ -238,7 +238,7 @@ function explain(record) {
   return found.map(({ stall, slow }, place) => {
     const suspects = search.of(stall);
     const word = stall.isSlow ? "slow period" : "stall";
-    return { number: place + 1, word, stall, slow, suspects, sentences: sentences(record, stall, slow, suspects) };
+    return { number: place + 1, word, stall, slow, suspects, sentences: sentences(record, stall, slow, suspects, search) };
   });
 }
 
@@ -280,6 +280,15 @@ class Search {
     for (let row = 0; row < signalling.rows; row++) {
       this.messages.set(serial[row], [signalling.word("message", row), signalling.word("host", row)]);
     }
+    const { handovers } = record.tables;
+    this.moves = Array.from({ length: handovers.rows }, (_, row) => ({
+      time: handovers.column("time_ns")[row],
+      visit: handovers.column("visit")[row],
+      ...Object.fromEntries(["host", "phase"].map((name) => [name, handovers.word(name, row)])),
+    }));
+    const visits = new Map(record.network.hosts.map(({ name, visits: listed = [] }) => [name, listed]));
+    const cellOf = ({ host, visit }) => visits.get(host)?.[visit]?.cell ?? "its cell";
+    this.cells = new Map(this.moves.map((row) => [`${row.time} ${row.phase} ${row.host}`, cellOf(row)]));
     const [came, at] = [deliveries.column("serial"), deliveries.column("time_ns")];
     this.arrival = (wanted) => at[came.findLastIndex((each) => each === wanted)] ?? 0;
   }
@@ -338,7 +347,7 @@ class Search {
       if (row.kind === "loss" && row.name in LOSSES) this.note(LOSSES[row.name], row, rest);
       else if (row.kind === "loss" && row.name === "forced-loss" && row.flow === this.stall.flow) this.note("packet lost", row, rest);
       else if (row.kind === "link-change" || row.kind === "link-outage") this.note(row.kind.replace("-", " "), row, chain);
-      else if (row.kind === "motion") this.note("handover", row, chain);
+      else if (MOVES.includes(row.kind) && (row.kind !== "prediction" || this.cameTrue(row))) this.note("handover", row, chain);
       else this.forced(row, chain.slice(0, depth + 1));
     });
   }
@@ -376,7 +385,7 @@ class Search {
   }
 
   note(kind, row, chain) {
-    const single = kind === "message lost" || kind === "message late";
+    const single = MESSAGES.includes(kind);
     const key = JSON.stringify([kind, row.place, row.host, single ? row.serial : ""]);
     if (!this.found.has(key)) {
       const { name, place, host, flow, time_ns, serial } = row;
@@ -389,7 +398,7 @@ class Search {
 }
 
 /** The chain of a stall: what the receiver saw, the sender's timer, the losses, and what led to them. */
-function sentences(record, stall, slow, suspects) {
+function sentences(record, stall, slow, suspects, search) {
   const { flows, tcp, drops } = record.tables;
   const receiver = flows.word("destination", rowsOf(flows, { flow: stall.flow })[0]);
   const span = (of) => `${seconds(of.start, 3)} to ${seconds(of.end, 3)} s${of.cutOff ? ", the end of the run" : ""}`;
@@ -404,6 +413,12 @@ function sentences(record, stall, slow, suspects) {
     const at = Array.from(expired, (row) => `${seconds(tcp.column("time_ns")[row], 3)} s (${tcp.word("timeout", row)})`);
     told.push(`the retransmission timer went off at ${at.join(", ")}; RTO then ${general(tcp.column("rto_ns")[expired.at(-1)] / 1e9, 3)} s`);
   }
+  const waited = waitOf(record, stall, search);
+  if (waited) {
+    const what = waited.isLink ? `the link ${waited.where} was up again` : `${waited.where} was in a cell again`;
+    const later = `the retransmission timer went off ${seconds(waited.expired - waited.back, 3)} s later`;
+    told.push(`${what} at ${seconds(waited.back, 3)} s, and ${later}: so much of the stall is the timer's`);
+  }
   const groups = new Map();
   for (const row of lossesOf(record, stall)) {
     const what = `${drops.word("place", row)}: ${drops.word("reason", row)}`;
@@ -411,18 +426,59 @@ function sentences(record, stall, slow, suspects) {
   }
   for (const [what, rows] of [...groups].sort(([, one], [, other]) => other.length - one.length)) {
     const times = rows.map((row) => drops.column("time_ns")[row]);
-    told.push(`${rows.length} packets of it were lost at ${what}, ${seconds(Math.min(...times), 3)} to ${seconds(Math.max(...times), 3)} s`);
+    const [first, last] = [Math.min(...times), Math.max(...times)].map((time) => seconds(time, 3));
+    const packets = rows.length === 1 ? "1 packet of it was" : `${rows.length} packets of it were`;
+    told.push(`${packets} lost at ${what}, ${first === last ? `at ${first}` : `${first} to ${last}`} s`);
   }
   const dropped = suspects.filter((each) => each.kind === "early drop").map((each) => each.time_ns);
   told.push(...earlySentences(record, stall, Math.min(stall.start - Math.max(stall.trip, FLOOR_NS), ...dropped)));
   if (!suspects.length) return [...told, "the record names nothing that led to it"];
   const [first] = suspects;
-  told.push(`suspected first: ${named(first)}${first.host ? ` of ${first.host}` : ""}, ${seconds(first.time_ns, 3)} s`);
-  const step = (row) => {
-    const what = [row.kind, row.name, row.place && `at ${row.place}`].filter(Boolean).join(" ");
-    return `because ${what}${row.host ? `, host ${row.host}` : ""}, ${seconds(row.time_ns, 3)} s`;
-  };
-  return [...told, ...first.chain.filter((row) => row.time_ns <= stall.end).map(step)];
+  told.push(`suspected first: ${named(first)}, ${seconds(first.time_ns, 3)} s`);
+  const steps = first.chain.filter((row) => row.time_ns <= stall.end).map((row) => `because ${stepOf(search, row)}`);
+  return [...told, ...steps.filter((step, place) => step !== steps[place - 1])];
+}
+
+/** A row of `causes` in plain English: what happened, when, and of a loss why. */
+function stepOf({ messages, cells }, row) {
+  const { kind, name, host, flow, time_ns: time } = row;
+  const at = (phase) => cells.get(`${time} ${phase} ${host}`);
+  let what = kind === "phase" && name in STEPS ? name : kind;
+  if (kind === "motion") what = ["link-down", "link-up"].find(at) ?? kind;
+  const [message] = messages.get(row.serial) ?? [];
+  const packet = message ? `the message ${message}` : flow ? `a packet of ${flow}` : "a packet";
+  const values = { ...row, packet, cell: at(what) ?? "its cell" };
+  const template = host ? STEPS[what] : STEPS[what].replace(" for {host}", "");
+  const said = template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  return `${said} at ${seconds(time, 3)} s${kind === "loss" ? `: ${REASONS[name]}` : ""}`;
+}
+
+/** What of a stall was the timer's: the path was back, and the sender sent nothing before its timer went off; null: nothing. */
+function waitOf(record, stall, { hosts, moves }) {
+  const { tcp, drops, packets } = record.tables;
+  const last = Array.from(timeoutsOf(record, stall), (row) => tcp.column("time_ns")[row]).findLast((time) => time > stall.start);
+  if (stall.isSlow || last === undefined) return null;
+  const found = moves.filter((row) => row.phase === "link-up" && hosts.includes(row.host) && row.time > stall.start);
+  const back = found.map(({ time, host }) => ({ back: time, where: host, isLink: false }));
+  const lost = new Map();
+  for (const row of lossesOf(record, stall)) {
+    if (drops.word("reason", row) === "link-down") lost.set(drops.word("place", row), drops.column("time_ns")[row]);
+  }
+  for (const [where, time] of lost) {
+    for (const { between, changes = [] } of record.network.links ?? []) {
+      if (![between.join("->"), [...between].reverse().join("->")].includes(where)) continue;
+      const up = changes.filter((each) => each.up).map((each) => nanoseconds(each.at));
+      const next = up.filter((at) => at > time).sort((one, other) => one - other)[0];
+      if (next !== undefined) back.push({ back: next, where, isLink: true });
+    }
+  }
+  const before = back.filter((each) => each.back < last);
+  if (!before.length) return null;
+  const order = (one, other) => one.back - other.back || (one.where < other.where ? -1 : 1);
+  const latest = before.sort(order).at(-1);
+  const time = packets.column("time_ns");
+  if (sentOf(record, stall.flow).some((row) => time[row] >= latest.back && time[row] < last)) return null;
+  return { ...latest, expired: last };
 }
 
 /** A sentence for each queue that dropped packets of the flow early, or that marked some in a slow period. */
@@ -505,10 +561,11 @@ function queueSpec(network, place) {
   return common.uplink_queue;
 }
 
-/** A suspect and where it is. */
-function named(suspect) {
-  const subject = suspect.name ? `${suspect.kind}: ${suspect.name}` : suspect.kind;
-  return suspect.place ? `${subject} at ${suspect.place}` : subject;
+/** A suspect: its kind, the message, the host and the place, each if it says something. */
+function named({ kind, name, host, place }) {
+  const subject = MESSAGES.includes(kind) && name ? `${kind}: ${name}` : kind;
+  const whose = host && !Object.values(LOSSES).includes(kind) ? ` of ${host}` : "";
+  return `${subject}${whose}${place && place !== host ? ` at ${place}` : ""}`;
 }
 
 /** A number with so many digits and no zeros at the end. */

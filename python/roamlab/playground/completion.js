@@ -48,10 +48,11 @@ class Schema {
     return found;
   }
 
-  /** Words that may stand at a field. */
-  words(path) {
+  /** Words that may stand at a field; `kind`: of a table of this kind, in which the last key is. */
+  words(path, kind) {
     const found = new Map();
-    for (const node of this.at(path)) {
+    const nodes = kind ? [...this.inside(this.kind(path.slice(0, -1), kind), path.at(-1))] : this.at(path);
+    for (const node of nodes) {
       if (node.const !== undefined) found.set(String(node.const), node.description ?? "");
       for (const word of node.enum ?? []) found.set(String(word), node.description ?? "");
       for (const word of node.examples ?? []) found.set(String(word), node.description ?? "");

@@ -9,7 +9,10 @@ import json
 
 from roamlab.base.screen import say
 from roamlab.causes.early import DISCIPLINES, WAITING
-from roamlab.causes.suspects import LATE, LOSSES, QUEUES, RANKS, SETTLE_NS
+from roamlab.causes.removal import AMPLE, EXPIRIES
+from roamlab.causes.suspects import LATE, LOSSES, MESSAGES, QUEUES, RANKS, SETTLE_NS
+from roamlab.causes.words import REASONS, STEPS
+from roamlab.records.metrics import MOVES
 from roamlab.records.slow import BEFORE, FLOOR_NS, LEAST_PKTS
 
 
@@ -24,6 +27,12 @@ def script() -> str:
         "LATE": LATE,
         "LOSSES": LOSSES,
         "QUEUES": QUEUES,
+        "MESSAGES": MESSAGES,
+        "MOVES": MOVES,
+        "AMPLE": AMPLE,
+        "EXPIRIES": EXPIRIES,
+        "STEPS": STEPS,
+        "REASONS": REASONS,
         "DISCIPLINES": DISCIPLINES,
         "WAITING": WAITING,
     }

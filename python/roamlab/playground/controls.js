@@ -22,6 +22,17 @@ const UNITS = {
   packets: { stops: [0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96, 120, 160, 250, 500, 1000], read: (text) => Number.parseFloat(text), write: (value) => `${value} pkt` },
 };
 
+/** What protocols have for their moves: label, field, unit; without a unit it is a choice. */
+const OF_PROTOCOLS = [
+  ["detach time", ["detach_time"], "time"],
+  ["buffer", ["buffer_limit"], "packets"],
+  ["buffer", ["buffer", "limit"], "packets"],
+  ["path switch", ["path_switch"]],
+  ["forwarding", ["forwarding"]],
+  ["scheme", ["scheme"]],
+  ["trigger lead", ["trigger", "lead"], "time"],
+];
+
 /** The controls of a scenario: `{group, label, path, value, unit}` for a slider, `words` instead of `unit` for a choice. */
 function controlsOf(echo, schema) {
   const found = [];
@@ -31,10 +42,17 @@ function controlsOf(echo, schema) {
     if (plain) found.push({ group, label, path, value, ...rest });
   };
   const kinds = (path) => [...schema.words([...path, "kind"]).keys()];
-  if (echo.radio?.kind === "hard") add("Move", "gap", ["radio", "gap"], { unit: "time", before: [{ path: ["radio", "kind"], value: '"hard"' }] });
-  if (echo.mobility && !Array.isArray(echo.mobility)) {
+  const own = echo.mobility && !Array.isArray(echo.mobility) ? echo.mobility : null;
+  // A protocol with a time of detachment has the gap in it, and takes no other.
+  if (echo.radio?.kind === "hard" && own?.detach_time === undefined) {
+    add("Move", "gap", ["radio", "gap"], { unit: "time", before: [{ path: ["radio", "kind"], value: '"hard"' }] });
+  }
+  if (own) {
     add("Move", "protocol", ["mobility", "kind"], { words: kinds(["mobility"]), table: ["mobility"] });
-    add("Move", "buffer", ["mobility", "buffer", "limit"], { unit: "packets" });
+    for (const [label, path, unit] of OF_PROTOCOLS) {
+      const words = unit ? undefined : [...schema.words(["mobility", ...path], own.kind).keys()];
+      if (unit || words.length) add("Move", label, ["mobility", ...path], { unit, words });
+    }
   }
   for (const name of Object.keys(echo.cells ?? {}).slice(0, MOST_EACH)) {
     const path = ["cells", name];
@@ -48,6 +66,12 @@ function controlsOf(echo, schema) {
     if (flow.transport.kind === "tcp") add(flow.name, "TCP", path, { words: [...schema.words(path).keys()] });
   });
   return found;
+}
+
+/** The stop of a slider behind its value, or the one before the last. */
+function nextStop({ unit, value }) {
+  const { stops, read, write } = UNITS[unit];
+  return write(stops.find((each) => each > read(value)) ?? stops.at(-2));
 }
 
 /** What changes a field to a value: `[{path, value}]`, value in TOML or null. */

@@ -43,7 +43,15 @@ function factsOf(record, title, tcpProfile) {
     stalls: told.map(stallFact),
     slow: [...new Set(told.map((each) => each.slow).filter(Boolean))].map(({ flow, start, end }) => ({ flow, start_ns: start, end_ns: end })),
     headline: headline(record, told),
+    figures: names.map((flow) => figureOf(record, flow)),
   };
+}
+
+/** Goodput of a flow, and the packets of it that were lost. */
+function figureOf(record, flow) {
+  const { flows, drops } = record.tables;
+  const lost = rowsOf(drops, { flow }).filter((row) => !NO_LOSS.includes(drops.word("reason", row)));
+  return { flow, goodput_bps: flows.column("goodput_bps")[rowsOf(flows, { flow })[0]], lost: lost.length };
 }
 
 function stallFact({ number, word, stall, suspects, sentences }) {

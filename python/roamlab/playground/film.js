@@ -61,18 +61,11 @@ function linksOf(network) {
 }
 
 const RATES = { bit: 1, kbit: 1e3, Mbit: 1e6, Gbit: 1e9 };
-const TIMES = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 3.6e12 };
 
 /** A rate as a scenario's echo has it; Infinity: it is recorded, or changes. */
 function bitsPerSecond(rate) {
   const [, number, unit] = /^([\d.e+-]+) (\w+)\/s$/.exec(rate) ?? [];
   return number * RATES[unit] || Infinity;
-}
-
-/** A time as a scenario's echo has it. */
-function nanoseconds(time) {
-  const [, number, unit] = /^([\d.e+-]+) (\S+)$/.exec(time) ?? [];
-  return number * TIMES[unit] || 0;
 }
 
 /** The rows of `packets` that are sends and queues, those of a packet behind each other. */

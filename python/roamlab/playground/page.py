@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from roamlab.gallery.questions import Question
     from roamlab.scenarios.scenario import Scenario
 
-WORKER = ("engine.js", "analysis.js", "facts.js", "film.js", "worker.js")
+WORKER = ("engine.js", "analysis.js", "facts.js", "remedies.js", "film.js", "worker.js")
 """The worker's program, behind the engine's own and the explorer's tables."""
 PAGE = (
     "film.js",
@@ -35,6 +35,7 @@ PAGE = (
     "link.js",
     "completion.js",
     "controls.js",
+    "figures.js",
     "editor.js",
     "playground.js",
 )
@@ -81,11 +82,15 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 <title>Roamlab: playground</title><style>{style}</style></head><body data-nonce="{_NONCE}"><main>
 <div class="split" id="result">
 <section class="top" aria-label="Run">
-<h1 id="headline" aria-live="polite">Roamlab: what TCP, UDP and QUIC feel when a host moves</h1>
+<div id="told"><h1 id="headline" aria-live="polite">Roamlab: what TCP, UDP and QUIC feel when a host moves</h1>
+<p id="figures" aria-live="polite"></p></div>
+<div class="row" id="remedies"><button type="button" id="try">Try remedies</button>
+<div id="tried" role="status"></div></div>
 {_FILM}</section>
 <section class="scenario" aria-label="Scenario">
 <div class="row"><label class="wide">question or example <select id="examples"></select></label>
 <label>seed <input id="seed" type="number" min="0" step="1" value="1"></label>
+<label><input id="band" type="checkbox"> next seed as a band</label>
 <button type="button" id="copy">Copy link</button>
 <div id="asked" hidden><p></p><div id="cases" class="row" role="group" aria-label="Cases of the question"></div>
 <details><summary>Answer</summary><p></p></details></div></div>

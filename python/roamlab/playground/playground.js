@@ -41,7 +41,9 @@ class Playground {
     this.list(find("examples"));
     find("examples").addEventListener("change", () => this.open(states[find("examples").value]));
     find("seed").addEventListener("change", () => this.make());
-    find("cancel").addEventListener("click", () => runner.cancel());
+    find("cancel").addEventListener("click", () => [runner, filmer].forEach((each) => each.cancel()));
+    find("try").addEventListener("click", () => this.remedy());
+    find("band").addEventListener("change", () => this.beside());
     find("copy").addEventListener("click", () => this.copy());
     addEventListener("hashchange", ({ newURL }) => this.follow(new URL(newURL).hash));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.film.set(this.film.film, this.theme()));
@@ -59,9 +61,10 @@ class Playground {
     }
   }
 
-  /** Opens what the address holds, or else the first scenario. */
+  /** Opens what the address holds, or else the first scenario; nothing if the address holds one that cannot be read. */
   async begin() {
-    this.open((await this.linked(location.hash)) ?? this.states[0]);
+    const state = await this.linked(location.hash);
+    if (state || !/[#&]s=/.test(location.hash)) this.open(state ?? this.states[0]);
   }
 
   /** The scenario in an address, `#s=` and the scenario or `#q=` and the id of one of the page's, with the place of a case;
@@ -168,7 +171,9 @@ class Playground {
     const busy = setTimeout(() => this.busy(0), 300);
     try {
       const made = await this.runner.ask({ ask: "run", ...this.state }, { progress: (share) => this.busy(share) });
-      this.show(made, keep, touched === this.touched);
+      this.show(made, keep);
+      // A control that has moved since stays where it is.
+      if (touched === this.touched) await this.offerControls(asked);
       this.took(at, made);
     } catch (error) {
       if (!error.outdated) this.refuse(error);
@@ -192,20 +197,85 @@ class Playground {
     });
   }
 
-  /** `settled`: no control has moved since. One that has stays where it is. */
-  show({ facts, tables, echo, warnings }, keep, settled) {
+  /** The controls that the scenario takes: a slider whose next stop would be an error is none. */
+  async offerControls(asked) {
+    const controls = controlsOf(this.echo, this.schema);
+    const { text, files } = this.state;
+    const choices = controls.map((control) => (control.unit ? changesOf(control, nextStop(control)) : []));
+    const { fits } = await this.runner.ask({ ask: "fits", text, files, choices }, { first: true });
+    if (asked === this.run) this.controls.show(controls.filter((_, place) => fits[place]));
+  }
+
+  show({ facts, tables, echo, warnings }, keep) {
     this.echo = echo;
     this.names = [...facts.nodes, ...Object.keys(echo.cells), ...echo.links.flatMap((link) => link.between)].filter((name, at, all) => all.indexOf(name) === at);
     this.find("headline").textContent = facts.headline;
+    // A gesture is compared with what was before it.
+    if (!keep) this.before = this.fresh ? null : this.facts;
+    Object.assign(this, { facts, second: null });
+    this.find("tried").replaceChildren();
+    this.tell();
     this.editor.mark([], warnings);
-    if (settled) this.controls.show(controlsOf(echo, this.schema));
     const made = new Run({ ...facts, tables }, null);
     if (!this.explorer || this.fresh) this.explore(made);
     else this.explorer.replace([made], keep);
     this.fresh = false;
     this.find("result").dataset.stale = "no";
     this.address();
+    this.beside();
+  }
+
+  /** The numbers beside the sentence. */
+  tell() {
+    const place = this.find("figures");
+    place.replaceChildren();
+    for (const line of figureLines(this.facts, this.before, this.second, this.state.seed + 1)) append(place, "span", line);
+  }
+
+  /** The run with the next seed lies as a band around this one's lines, if it is asked for; then comes the film. */
+  async beside() {
+    const asked = this.run;
+    const column = this.explorer?.columns[0];
+    if (!column) return;
+    if (this.find("band").checked) {
+      try {
+        const { state } = this;
+        const { facts, tables } = await this.filmer.ask({ ask: "run", ...state, seed: state.seed + 1 });
+        if (asked !== this.run || !this.find("band").checked) return;
+        this.second = facts;
+        column.beside(new Run({ ...facts, tables }, null));
+      } catch (error) {
+        if (!error.outdated && asked === this.run) this.say(error.message, true);
+      }
+    } else {
+      this.second = null;
+      column.beside(null);
+    }
+    this.tell();
     this.shoot();
+  }
+
+  /** Tries settings against the longest stall, and offers those that are remedies. */
+  async remedy() {
+    const asked = this.run;
+    const place = this.find("tried");
+    place.replaceChildren();
+    append(place, "p", "Settings are being tried …");
+    this.find("try").disabled = true;
+    try {
+      const found = await this.runner.ask({ ask: "remedies", ...this.state });
+      if (asked !== this.run) return;
+      showRemedies(place, found, async (changes) => {
+        const { text } = await this.runner.ask({ ask: "set", text: this.state.text, changes }, { first: true });
+        this.editor.set(text);
+        await this.make();
+      });
+    } catch (error) {
+      place.replaceChildren();
+      if (!error.outdated) this.say(error.message, true);
+    } finally {
+      this.find("try").disabled = false;
+    }
   }
 
   /** The explorer of another scenario: what was shown of the one before says nothing of it. */

@@ -4,7 +4,7 @@
 const PATIENCE_MS = 12000;
 /** A run that is out of date may go on for so long before its worker is ended. */
 const OUTDATED_MS = 1000;
-const REPLACED = ["run", "film"];
+const REPLACED = ["run", "film", "remedies"];
 
 class Runner {
   /** `module`: the compiled engine; `source`: the worker's program. */

@@ -40,16 +40,31 @@ const HANDLERS = {
     checked.free();
     return { film };
   },
-  set: ({ text, changes }) => {
-    const changed = changes.reduce((now, { path, value }) => wasm_bindgen.set(now, path, value ?? undefined), text);
-    return { text: changed };
+  set: ({ text, changes }) => ({ text: changedBy(text, changes) }),
+  /** The settings against the longest stall, each tried with several seeds. */
+  remedies: ({ text, name, files, seed }) => {
+    const begin = performance.now();
+    const isOver = () => performance.now() - begin > REMEDIES_MS;
+    const run = (changed, each, use) => {
+      const checked = engine.check(changed, name, files);
+      try {
+        checked.recordPackets(false);
+        const made = engine.run(checked, { seed: each, keepGoing: () => !isOver() });
+        if (isOver()) throw new Error("the time of the page was over");
+        const found = use(recordOf(checked, each, 0, checked.duration, made.tables));
+        made.free();
+        return found;
+      } finally {
+        checked.free();
+      }
+    };
+    return remediesOf(text, seed, run, changedBy, isOver);
   },
   /** Which of some changed texts are scenarios. */
   fits: ({ text, files, choices }) => ({
     fits: choices.map((changes) => {
       try {
-        const changed = changes.reduce((now, { path, value }) => wasm_bindgen.set(now, path, value ?? undefined), text);
-        engine.check(changed, "scenario", files).free();
+        engine.check(changedBy(text, changes), "scenario", files).free();
         return true;
       } catch {
         return false;
@@ -57,6 +72,11 @@ const HANDLERS = {
     }),
   }),
 };
+
+/** A text with fields changed; a value is TOML, null takes the field away. */
+function changedBy(text, changes) {
+  return changes.reduce((now, { path, value }) => wasm_bindgen.set(now, path, value ?? undefined), text);
+}
 
 /** A run that tells how far it has come, and that ends when its time is over. */
 function timed({ id, seed, wanted }, checked) {

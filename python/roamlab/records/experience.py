@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.records.metrics import Values, flow_handovers, losses, seconds, span_s, total
+from roamlab.records.metrics import (
+    Values,
+    application,
+    duration_s,
+    flow_handovers,
+    has_size,
+    losses,
+    rows_of_flow,
+    seconds,
+    span_s,
+    total,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -187,7 +198,7 @@ def _rate_bps(text: str) -> float:
 def delays_s(results: Results, flow: str) -> Values:
     """One-way delays of the flow's data packets that arrived for the first time, in order of arrival."""
     rows = results.columns("deliveries")
-    chosen = rows.where("flow", flow) & rows["fresh"]
+    chosen = rows_of_flow(rows, flow) & rows["fresh"]
     return seconds(rows, chosen=chosen) - seconds(rows, "sent_ns", chosen)
 
 
@@ -214,14 +225,21 @@ def late_pkts(results: Results, flow: str, offset_s: float) -> int:
 class Voice:
     """What one direction of a call is like."""
 
-    loss: float
-    """Packets lost or late, over packets sent."""
+    lost: float
+    """Packets that did not arrive, over packets sent."""
+    late: float
+    """Packets that arrived after their play-out, over packets sent."""
     delay_s: float
-    """From mouth to ear: a packet's time, the coder's look-ahead, the smallest delay, the play-out offset."""
+    """From mouth to ear, the mean over packets: a packet's time, the coder's look-ahead, the play-out delay."""
     r: float
     """R by Ie,eff of G.107."""
     fitted_r: float
     """R by the fit of Cole and Rosenbluth."""
+
+    @property
+    def loss(self) -> float:
+        """Packets lost or late, over packets sent."""
+        return self.lost + self.late
 
     @property
     def mos(self) -> float:
@@ -229,45 +247,71 @@ class Voice:
         return mos(self.r)
 
 
-def voice(results: Results, flow: str, offset_s: float = 0.06, codec: str | None = None) -> Voice:
-    """How a `voip` flow sounds with a play-out buffer of a fixed offset above the smallest delay.
+REBUFFERS_S = 0.2
+"""When all packets of this time have come late, the play-out follows them."""
 
-    `codec` is one of `CODECS`; absent: the flow's own. What is still on its way at the end of the run counts as lost.
+
+def play_out_delays_s(
+    arrived_s: Values, delays: Values, offset_s: float, rebuffers_s: float = REBUFFERS_S
+) -> tuple[Values, NDArray[np.bool_]]:
+    """The play-out delay that each packet meets, in order of arrival, and which packets come too late for it.
+
+    It is the smallest delay so far plus `offset_s`. When all packets of `rebuffers_s` have come late, the path has
+    become longer: the smallest delay among them is the new base. A shorter path is followed at its first packet.
     """
-    spec = application(results, flow)
+    base, met, is_late = math.inf, np.empty(delays.size), np.zeros(delays.size, dtype=bool)
+    since, least = math.nan, math.inf
+    for at, (now, delay) in enumerate(zip(arrived_s.tolist(), delays.tolist(), strict=True)):
+        base = min(base, delay)
+        # Times are whole nanoseconds: what is late by less than one is not.
+        if delay - base <= offset_s + 0.5e-9:
+            since, least = math.nan, math.inf
+        else:
+            since, least = (now if math.isnan(since) else since), min(least, delay)
+            if now - since >= rebuffers_s - 0.5e-9:
+                base, since, least = least, math.nan, math.inf
+            is_late[at] = delay - base > offset_s + 0.5e-9
+        met[at] = base + offset_s
+    return met, is_late
+
+
+def voice(
+    results: Results, flow: str, offset_s: float = 0.06, codec: str | None = None, *, adapts: bool = True
+) -> Voice:
+    """How a `voip` flow sounds with a play-out buffer of `offset_s` above the smallest delay.
+
+    The buffer follows the path: see `play_out_delays_s`; without `adapts` its base is the smallest delay of the whole
+    call. `codec` is one of `CODECS`; absent: the flow's own. What is still on its way at the end of the run counts as
+    lost. A call of which nothing arrives has lost everything: its MOS is 1, and its delay NaN. One that sends nothing
+    has no score.
+    """
+    spec, undefined = application(results, flow), Voice(*[math.nan] * 5)
     if spec.get("kind") != "voip":
-        return Voice(math.nan, math.nan, math.nan, math.nan)
+        return undefined
     name = spec["codec"] if codec is None else codec
     sent, found = total(results, flow, "sent_pkts"), delays_s(results, flow)
-    if name not in CODECS or not sent or not found.size:
-        return Voice(math.nan, math.nan, math.nan, math.nan)
+    if name not in CODECS or not sent:
+        return undefined
+    known = CODECS[name]
+    if not found.size:
+        dead = r_factor(0.0, loss_impairment(1.0, known))
+        return Voice(1.0, 0.0, math.nan, dead, r_factor(0.0, fitted_impairment(1.0, known)))
     usual = 1 if str(name).startswith("g723") else 2
     length = (0.03 if str(name).startswith("g723") else 0.01) * (spec.get("frames") or usual)
-    known = CODECS[name]
-    loss = 1.0 - (found.size - late(found, offset_s)) / sent
-    delay = length + known.delay_s + float(found.min()) + offset_s
+    rows = results.columns("deliveries")
+    arrived = seconds(rows, chosen=rows.where("flow", flow) & rows["fresh"])
+    met, too_late = play_out_delays_s(arrived, found, offset_s)
+    if not adapts:
+        met, too_late = found.min() + offset_s, np.arange(found.size) < late(found, offset_s)
+    lost, missed = 1.0 - found.size / sent, float(np.count_nonzero(too_late)) / sent
+    delay = length + known.delay_s + float(np.mean(met))
     return Voice(
-        loss,
+        lost,
+        missed,
         delay,
-        r_factor(delay, loss_impairment(loss, known)),
-        r_factor(delay, fitted_impairment(loss, known)),
+        r_factor(delay, loss_impairment(lost + missed, known)),
+        r_factor(delay, fitted_impairment(lost + missed, known)),
     )
-
-
-def table_of(results: Results, flow: str) -> dict[str, Any]:
-    """The table `[[flows]]` of a flow, or of the group that it is of, in the scenario; empty if there is none."""
-    specs = {spec["name"]: spec for spec in results.manifest.parameters.get("flows", [])}
-    name = flow
-    while name not in specs and "-" in name:
-        name = name.rpartition("-")[0]
-    found: dict[str, Any] = specs.get(name, {})
-    return found
-
-
-def application(results: Results, flow: str) -> dict[str, Any]:
-    """The application of a flow, as the scenario says it; of one that stands for no table there, empty."""
-    found: dict[str, Any] = table_of(results, flow).get("app", {})
-    return found
 
 
 def _units(results: Results, flow: str) -> tuple[Values, Values, NDArray[Any], list[str]]:
@@ -306,16 +350,21 @@ def freeze_spans_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Val
 
 def page_loads_s(results: Results, flow: str) -> Values:
     """Of each page of a `web` flow that came whole: from its first request to the last byte of its last object."""
+    return _page_times_s(results, flow)[0]
+
+
+def _page_times_s(results: Results, flow: str) -> tuple[Values, Values]:
+    """The load times of the whole pages, and for how long the others had been loading at the end of the run."""
     offered, completed, pages, kinds = _units(results, flow)
     objects = application(results, flow).get("objects", 1)
     if "object" not in kinds:
-        return np.zeros(0)
+        return np.zeros(0), np.zeros(0)
     numbers, place, counts = np.unique(pages, return_inverse=True, return_counts=True)
     first, last = np.full(numbers.size, math.inf), np.full(numbers.size, -math.inf)
     np.minimum.at(first, place, offered)
     np.maximum.at(last, place, np.where(np.isnan(completed), math.inf, completed))
-    loads: Values = (last - first)[counts == objects]
-    return loads[np.isfinite(loads)]
+    whole = (counts == objects) & np.isfinite(last)
+    return (last - first)[whole], duration_s(results) - first[~whole]
 
 
 def freeze_s(results: Results, flow: str) -> float:
@@ -324,9 +373,15 @@ def freeze_s(results: Results, flow: str) -> float:
 
 
 def mean_page_load_s(results: Results, flow: str) -> float:
-    """The mean of `page_loads_s`."""
-    loads = page_loads_s(results, flow)
-    return float(loads.mean()) if loads.size else math.nan
+    """The mean load time of a flow's pages, in s.
+
+    A page that is not whole at the end of the run counts with its time until then, if it is longer than the mean of the
+    whole ones: the mean does not leave out what never comes. NaN if no page was asked for.
+    """
+    loads, open_s = _page_times_s(results, flow)
+    mean = float(loads.mean()) if loads.size else -math.inf
+    counted = np.concatenate([loads, open_s[open_s > mean]])
+    return float(counted.mean()) if counted.size else math.nan
 
 
 @dataclass(frozen=True)
@@ -338,7 +393,7 @@ class Player:
     spans_s: Values
     """Begin and end of each stall, a row for each."""
     ratio: float
-    """Stalls over the time from the first picture to the last, or to the end of the run."""
+    """Stalls over the time from the first picture to the last, or to the end of the run; 1 if there is none."""
     mean_rate_bps: float
     """Mean rate of the segments that came."""
 
@@ -360,7 +415,8 @@ def player(results: Results, flow: str) -> Player:
     begin, stalls, end = play_out(came[there], length, span_s(spec["startup"]), end, whole=whole)
     rates = np.asarray([_rate_bps(rate) for rate in spec["rates"]])
     mean = float(rates[quality[there]].mean()) if there.any() else math.nan
-    ratio = float(lengths_s(stalls).sum()) / (end - begin) if end > begin else math.nan
+    # A film that never begins stalls all the time.
+    ratio = float(lengths_s(stalls).sum()) / (end - begin) if end > begin else 1.0
     return Player(begin - float(asked[0]), stalls, ratio, mean)
 
 
@@ -381,3 +437,10 @@ def completion_s(results: Results, flow: str) -> float:
     """From the start of a file to its last byte; NaN if it did not come whole, or never ends."""
     begun, whole = total(results, flow, "start_ns"), total(results, flow, "completed_ns")
     return (whole - begun) / 1e9 if whole >= 0 else math.nan
+
+
+def completed_ratio(results: Results, flow: str) -> float:
+    """1 for a file that came whole, 0 for one that did not; NaN if it has no end, or never began."""
+    if not has_size(results, flow) or total(results, flow, "start_ns") < 0:
+        return math.nan
+    return float(total(results, flow, "completed_ns") >= 0)

@@ -10,6 +10,8 @@ import numpy as np
 from roamlab.records import metrics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from roamlab.records.results import Results
@@ -31,12 +33,65 @@ def timeouts(results: Results, flow: str) -> NDArray[np.integer]:
     return np.asarray([np.count_nonzero(causes == root) for root in handovers], dtype=np.int64)
 
 
+SHORTLY_S = 2.0
+"""A timeout that is counted by time follows its handover within this: 1 s for the loss, 1 s for the timer."""
+MOST_FLOWS = 100
+"""Runs with more flows are not examined for a warning."""
+
+
+def timeouts_by_time(results: Results, flow: str) -> NDArray[np.integer]:
+    """Timeouts less than 2 s after each handover, whatever caused them; each belongs to the last handover before it."""
+    begun = np.asarray(metrics.flow_handovers(results, flow))
+    events = results.columns("tcp")
+    at = metrics.seconds(events, chosen=events.where("flow", flow) & events.where("event", "timeout"))
+    last = np.searchsorted(begun, at, side="right") - 1
+    near = last >= 0
+    near[near] = at[near] - begun[last[near]] < SHORTLY_S
+    return np.bincount(last[near], minlength=begun.size)
+
+
+def all_timeouts_by_time(results: Results, flow: str) -> float:
+    """The sum of `timeouts_by_time`; NaN without a handover, or where the senders' events were not recorded."""
+    if "tcp" not in results.manifest.outline.recorded:
+        return math.nan
+    found = timeouts_by_time(results, flow)
+    return float(found.sum()) if found.size else math.nan
+
+
 def without_timeout_ratio(results: Results, flow: str) -> float:
     """The share of the handovers to which no timeout of the flow belongs.
 
     NaN without a handover, or where the senders' events were not recorded.
     """
+    return _none_ratio(results, flow, timeouts)
+
+
+def without_timeout_by_time_ratio(results: Results, flow: str) -> float:
+    """The share of the handovers that no timeout of the flow follows within 2 s; NaN as for the other."""
+    return _none_ratio(results, flow, timeouts_by_time)
+
+
+def _none_ratio(results: Results, flow: str, count: Callable[[Results, str], NDArray[np.integer]]) -> float:
     if "tcp" not in results.manifest.outline.recorded:
         return math.nan
-    found = timeouts(results, flow)
+    found = count(results, flow)
     return float((found == 0).mean()) if found.size else math.nan
+
+
+def warnings(results: Results) -> list[str]:
+    """Flows whose handovers with a timeout are not the same by cause and by time."""
+    if "tcp" not in results.manifest.outline.recorded:
+        return []
+    flows = results.columns("flows")
+    names = flows.words("flow", flows["timeouts"] > 0)
+    if len(names) > MOST_FLOWS:
+        return []
+    found = []
+    for flow in names:
+        by_cause, by_time = (count(results, flow) > 0 for count in (timeouts, timeouts_by_time))
+        if by_cause.sum() != by_time.sum():
+            found.append(
+                f"flow {flow}: of {by_cause.size} handovers {by_cause.sum()} caused a timeout, and "
+                f"{by_time.sum()} were followed by one within {SHORTLY_S:g} s; `roamlab why` shows the causes of each"
+            )
+    return found

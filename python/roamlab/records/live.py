@@ -40,6 +40,11 @@ def facts(live: dict[str, Any]) -> list[tuple[str, str]]:
                 )
             ),
         ),
+        *(
+            [("events that were late", f"{late['late_events']:,} of {late['events']:,}")]
+            if late.get("late_events")
+            else []
+        ),
         ("comparable with other runs", "yes" if late["comparable"] else "no"),
     ]
     for node, counted in live["tcp"].items():
@@ -49,10 +54,18 @@ def facts(live: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def warnings(live: dict[str, Any]) -> list[str]:
-    """A mark on a run whose packets were too late; none on every other run."""
+    """A mark on a run whose packets, or whose simulation, were too late; none on every other run."""
     if not live or live["lateness"]["comparable"]:
         return []
-    p999 = _time(live["lateness"]["p999_ns"])
+    late = live["lateness"]
+    events, late_events = late.get("events", 0), late.get("late_events", 0)
+    if 1000 * late_events > events:
+        return [
+            "not comparable with other runs: the simulation was slower than the clock,"
+            f" {late_events:,} of its {events:,} events happened more than 1 ms late;"
+            " simulate fewer or slower flows beside the program"
+        ]
+    p999 = _time(late["p999_ns"])
     return [f"not comparable with other runs: the lateness of its packets has a p99.9 of {p999}, above 1 ms"]
 
 

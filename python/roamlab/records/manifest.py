@@ -136,6 +136,8 @@ _LATENESS: dict[str, Any] = {
     "p99_ns": int,
     "p999_ns": int,
     "max_ns": int,
+    "events?": int,
+    "late_events?": int,
     "comparable": bool,
 }
 """What is known of a run in real time, and of how late its packets were."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roamlab.base.errors import BadInput, did_you_mean
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from roamlab.records.columns import Columns, Rows
     from roamlab.records.results import Results
@@ -32,6 +34,34 @@ NO_LOSS = ("copy-released", "duplicate")
 
 _NS = 1e9
 
+_CONNECTIONS = ("tcp", "quic", "quinn", "linux")
+_REQUESTS = "-requests"
+"""How the name of a flow ends that asks for the data of another one."""
+
+
+def rows_of_flow(rows: Columns, *flows: str) -> NDArray[np.bool_]:
+    """Which rows of a table are of these flows. Raises `BadInput` if the run has no flow of such a name."""
+    known = rows.names("flow") or ()
+    for flow in flows:
+        if flow not in known:
+            raise BadInput(
+                f"flow {flow!r}",
+                "the run has no such flow",
+                expected=f"one of {', '.join(known)}",
+                remedy=did_you_mean(flow, known, "`results.flows` lists them"),
+            )
+    return rows.where("flow", *flows)
+
+
+def _check_span(start: float, end: float) -> None:
+    if not start < end:
+        raise BadInput(
+            f"span [{start:g}, {end:g}) s",
+            "it has no length",
+            expected="an end after the start",
+            remedy="write the earlier time first",
+        )
+
 
 def seconds(rows: Columns, column: str = "time_ns", chosen: Rows = slice(None)) -> Values:
     """A column of times, in s, in the chosen rows or in all."""
@@ -46,26 +76,58 @@ def count(times: Values, start: float, end: float) -> int:
 def total(results: Results, flow: str, column: str) -> float:
     """A total of a flow at the end of the run, from the table `flows`."""
     flows = results.columns("flows")
-    return float(flows[column][flows.where("flow", flow)].item())
+    return float(flows[column][rows_of_flow(flows, flow)].item())
 
 
 def arrivals(results: Results, flow: str) -> Values:
     """When data packets of `flow` were delivered for the first time, in s."""
     rows = results.columns("deliveries")
-    return seconds(rows, chosen=rows.where("flow", flow) & rows["fresh"])
+    return seconds(rows, chosen=rows_of_flow(rows, flow) & rows["fresh"])
 
 
 def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
     """Payload delivered for the first time in the span: n · 8 B / (end - start), B the flow's mean payload."""
+    _check_span(start, end)
     packets = total(results, flow, "delivered_pkts")
     payload = total(results, flow, "delivered_bytes") / packets if packets else 0.0
     return count(arrivals(results, flow), start, end) * 8.0 * payload / (end - start)
 
 
+def goodput_of_all_bps(results: Results) -> float:
+    """Bits delivered by all flows, over the time from the start of the first one to the end of the run.
+
+    Goodputs of single flows are each from that flow's own start: their sum is no rate. 0 if no flow starts.
+    """
+    flows = results.columns("flows")
+    begun = flows["start_ns"][flows["start_ns"] >= 0]
+    length = results.manifest.outline.duration_ns - int(begun.min()) if begun.size else 0
+    return 8.0 * float(flows["delivered_bytes"].sum()) / (length / _NS) if length > 0 else 0.0
+
+
 def has_connection(results: Results, flow: str) -> bool:
     """Whether `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
-    return bool(flows.where("kind", "tcp", "quic", "quinn", "linux")[flows.where("flow", flow)].any())
+    return bool(flows.where("kind", *_CONNECTIONS)[rows_of_flow(flows, flow)].any())
+
+
+def elastic_flows(results: Results) -> list[str]:
+    """The flows that take what the network gives: those with a connection, but for requests of other flows' data."""
+    flows = results.columns("flows")
+    return _without_requests(flows, flows.words("flow", flows.where("kind", *_CONNECTIONS)))
+
+
+def _without_requests(flows: Columns, names: Iterable[str]) -> list[str]:
+    known = set(flows.words("flow"))
+    return [
+        name for name in names if not (name.endswith(_REQUESTS) and name.removesuffix(_REQUESTS) in known)
+    ]
+
+
+def fairness(results: Results) -> float:
+    """Jain's index of the goodput of the elastic flows, or of all flows but requests in a run without any."""
+    flows = results.columns("flows")
+    names = elastic_flows(results) or _without_requests(flows, flows.words("flow"))
+    return jain(flows["goodput_bps"][flows.where("flow", *names)].tolist())
 
 
 def losses(results: Results, flow: str) -> Values:
@@ -107,19 +169,30 @@ def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
 
 def reordering_extent(results: Results, flow: str) -> int:
     """The largest extent of the flow's data packets; a retransmission is a packet of its own."""
-    return max(reordering_extents(_serials(results, flow)), default=0)
+    return max(reordering_extents(_sending_order(results, flow)), default=0)
 
 
 def reordered_ratio(results: Results, flow: str) -> float:
     """Data packets that arrived after one that was sent later, over all that arrived (RFC 4737, section 4.1)."""
-    extents = reordering_extents(_serials(results, flow))
+    extents = reordering_extents(_sending_order(results, flow))
     return sum(extent > 0 for extent in extents) / len(extents) if extents else math.nan
 
 
-def _serials(results: Results, flow: str) -> NDArray[np.integer]:
+def _sending_order(results: Results, flow: str) -> NDArray[np.integer]:
+    """Of the first copy of each data packet that arrived, in order of arrival: its place in the order of sending.
+
+    Copies have the number and the time of sending of their packet; serial numbers are their own. What is sent at one
+    time is in the order of its numbers.
+    """
     rows = results.columns("deliveries")
-    serials: NDArray[np.integer] = rows["serial"][rows.where("flow", flow)]
-    return serials
+    own = rows_of_flow(rows, flow)
+    if not own.any():
+        return np.zeros(0, dtype=np.int64)
+    seq, sent = rows["seq"][own].astype(np.int64), rows["sent_ns"][own].astype(np.int64)
+    packets = np.stack([sent, seq], axis=1)
+    _, first, order = np.unique(packets, axis=0, return_index=True, return_inverse=True)
+    found: NDArray[np.integer] = order.reshape(-1)[np.sort(first)]
+    return found
 
 
 def handover_times(results: Results, host: str) -> Values:
@@ -128,20 +201,33 @@ def handover_times(results: Results, host: str) -> Values:
     return seconds(rows, chosen=rows.where("host", host) & rows.where("phase", "link-down"))
 
 
-def disruption_s(times: Values, handover: float, end: float, settle: float = 1.0) -> float:
+def disruption_s(
+    times: Values,
+    handover: float,
+    end: float,
+    settle: float = 1.0,
+    waits: Callable[[float, float], float] | None = None,
+) -> float:
     """The longest silence that a handover at `handover` explains, in s.
 
     The largest a(k+1) - a(k) over successive arrivals `times` with a(k) < handover + settle and a(k+1) > handover:
     from the last packet before to the first after, and not hidden by a packet that was in the air at the break. The
     end of the run stands for an arrival that never came: data that ends within `settle` of a handover is taken for
-    cut off by it. NaN if nothing arrived before.
+    cut off by it. NaN if nothing arrived before. With `waits`, a silence begins when data waits between two
+    arrivals, which that function gives (infinity: none does); NaN if none does in any of them.
     """
-    found = silence_s(times, handover, end, settle)
+    found = silence_s(times, handover, end, settle, waits)
     return math.nan if found is None else found[1] - found[0]
 
 
-def silence_s(times: Values, handover: float, end: float, settle: float = 1.0) -> tuple[float, float] | None:
-    """Begin and end of that silence, in s; None if nothing arrived before the handover."""
+def silence_s(
+    times: Values,
+    handover: float,
+    end: float,
+    settle: float = 1.0,
+    waits: Callable[[float, float], float] | None = None,
+) -> tuple[float, float] | None:
+    """Begin and end of that silence, in s; None if nothing arrived before the handover, or nothing was to be sent."""
     if times.size == 0 or times[0] > handover:
         return None
     bounded = np.append(times, max(end, float(times[-1])))
@@ -149,8 +235,16 @@ def silence_s(times: Values, handover: float, end: float, settle: float = 1.0) -
     (explained,) = np.nonzero((before < handover + settle) & (after > handover))
     if explained.size == 0:
         return handover, handover
-    longest = explained[np.argmax((after - before)[explained])]
-    return float(before[longest]), float(after[longest])
+    begins = before[explained]
+    if waits is not None:
+        begins = np.asarray(
+            [waits(*gap) for gap in zip(begins.tolist(), after[explained].tolist(), strict=True)]
+        )
+    lengths = np.where(begins < handover + settle, after[explained] - begins, -math.inf)
+    longest = int(np.argmax(lengths))
+    if lengths[longest] < 0:
+        return None
+    return float(begins[longest]), float(after[explained][longest])
 
 
 def flow_handovers(results: Results, flow: str) -> list[float]:
@@ -161,14 +255,90 @@ def flow_handovers(results: Results, flow: str) -> list[float]:
 def ends(results: Results, flow: str) -> list[str]:
     """The nodes at the two ends of a flow."""
     flows = results.columns("flows")
-    row = flows.where("flow", flow)
+    row = rows_of_flow(flows, flow)
     return [name for end in ("source", "destination") for name in flows.words(end, row)]
 
 
+def table_of(results: Results, flow: str) -> dict[str, Any]:
+    """The table `[[flows]]` of a flow, or of the group that it is of, in the scenario; empty if there is none."""
+    specs = {spec["name"]: spec for spec in results.manifest.parameters.get("flows", [])}
+    name = flow
+    while name not in specs and "-" in name:
+        name = name.rpartition("-")[0]
+    found: dict[str, Any] = specs.get(name, {})
+    return found
+
+
+def application(results: Results, flow: str) -> dict[str, Any]:
+    """The application of a flow, as the scenario says it; of one that stands for no table there, empty."""
+    found: dict[str, Any] = table_of(results, flow).get("app", {})
+    return found
+
+
+def has_size(results: Results, flow: str) -> bool:
+    """Whether the flow is a file that ends."""
+    app = application(results, flow)
+    return app.get("kind") == "ftp" and app.get("size") is not None
+
+
 def flow_disruptions_s(results: Results, flow: str, settle: float = 1.0) -> list[float]:
-    """The disruption of `flow` at each handover of the host at either of its ends, in order of time."""
+    """The disruption of `flow` at each handover of the host at either of its ends, in order of time.
+
+    NaN for a handover at which the flow had nothing to send: a file that was complete, a sender that was idle.
+    """
     times, stop = arrivals(results, flow), duration_s(results)
-    return [disruption_s(times, at, stop, settle) for at in flow_handovers(results, flow)]
+    handovers = flow_handovers(results, flow)
+    if application(results, flow).get("kind") != "ftp":
+        waits = _waiting(results, flow, stop) if handovers else None
+        return [disruption_s(times, at, stop, settle, waits) for at in handovers]
+    completed = total(results, flow, "completed_ns") if has_size(results, flow) else -1
+    if completed < 0:
+        return [disruption_s(times, at, stop, settle) for at in handovers]
+    whole = completed / _NS
+    return [disruption_s(times, at, whole, settle) if at < whole else math.nan for at in handovers]
+
+
+_PAUSE_S = 0.2
+"""A sender that pauses for less is not idle."""
+
+
+def _waiting(results: Results, flow: str, stop: float) -> Callable[[float, float], float]:
+    """From when on data was under way, or lost and not yet repaired, between two arrivals; infinity if none was.
+
+    A datagram is under way from its sending to its arrival or loss, a segment until it arrives. A pause of the sender
+    that is shorter than 200 ms, or than a round trip, does not count.
+    """
+    rows, drops = results.columns("deliveries"), results.columns("drops")
+    own = rows.where("flow", flow)
+    new = own & rows["fresh"].astype(bool)
+    sent, came, seq = seconds(rows, "sent_ns", new), seconds(rows, chosen=new), rows["seq"][new]
+    connected = has_connection(results, flow)
+    lost = drops.where("flow", flow) & ~drops.where("reason", *NO_LOSS)
+    if connected:
+        lost &= drops["seq"] > 0
+    begun, ended = seconds(drops, "sent_ns", lost), seconds(drops, chosen=lost)
+    if connected:
+        arrived: dict[int, list[float]] = {}
+        for number, at in zip(seq.tolist(), came.tolist(), strict=True):
+            arrived.setdefault(number, []).append(at)
+        ended = np.asarray(
+            [
+                next((at for at in arrived.get(number, ()) if at >= since), math.inf)
+                for number, since in zip(drops["seq"][lost].tolist(), begun.tolist(), strict=True)
+            ]
+        )
+    under_way = total(results, flow, "sent_pkts") - np.count_nonzero(own) - np.count_nonzero(lost)
+    begins, ends_ = np.concatenate([sent, begun]), np.concatenate([came, ended])
+    pause = max(_PAUSE_S, 2.0 * float((came - sent).min())) if came.size else _PAUSE_S
+
+    def since(before: float, after: float) -> float:
+        pending = begins[(begins < after) & (ends_ > before)]
+        if after >= stop and under_way > 0:
+            return before
+        first = max(before, float(pending.min())) if pending.size else math.inf
+        return before if first - before <= pause else first
+
+    return since
 
 
 def handover_timeouts(results: Results, flow: str) -> float:
@@ -216,9 +386,14 @@ def span_s(text: str) -> float:
 
 def utilisation(results: Results, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:
     """Bits of data packets of `flows` that arrived in the span, headers included, over rate_bps · (end - start)."""
+    _check_span(start, end)
+    if not rate_bps > 0:
+        raise BadInput(
+            f"rate {rate_bps:g} bit/s", "no link has it", expected="a rate above 0", remedy="write 2e6"
+        )
     arrived = results.columns("deliveries")
     times = seconds(arrived)
-    chosen = arrived.where("flow", *flows) & (times >= start) & (times < end)
+    chosen = rows_of_flow(arrived, *flows) & (times >= start) & (times < end)
     bits = 8.0 * float(arrived["bytes"][chosen].sum())
     return bits / (rate_bps * (end - start))
 
@@ -232,6 +407,7 @@ def jain(shares: Sequence[float]) -> float:
 
 def cutting_flows(results: Results, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
+    _check_span(start, end)
     rows = results.columns("tcp")
     cuts = np.flatnonzero(rows.where("event", *REDUCTIONS))
     times = seconds(rows, chosen=cuts)
@@ -249,8 +425,9 @@ def synchronisation(
 
     max over t of |{f : f cuts in [t, t + round_trip]}| / |flows|; 0 if none cuts.
     """
+    _check_span(start, end)
     rows = results.columns("tcp")
-    cuts = np.flatnonzero(rows.where("event", *REDUCTIONS) & rows.where("flow", *flows))
+    cuts = np.flatnonzero(rows.where("event", *REDUCTIONS) & rows_of_flow(rows, *flows))
     times = seconds(rows, chosen=cuts)
     within = (times >= start) & (times < end)
     names, times = rows["flow"][cuts][within].tolist(), times[within]
@@ -275,11 +452,16 @@ def window_correlation(
     Pearson's r of min(cwnd, largest), in segments, at start, start + step, … below end; the window is 1 before its
     first change. One that never changes correlates with nothing: 0.
     """
+    _check_span(start, end)
+    if not step > 0:
+        raise BadInput(
+            f"step {step:g} s", "no time passes", expected="a time above 0", remedy="leave it out: 0.05"
+        )
     grid = np.arange(start, end, step)
     rows = results.columns("tcp")
     windows = []
     for flow in flows:
-        own = rows.where("flow", flow)
+        own = rows_of_flow(rows, flow)
         cwnd = np.concatenate([[1.0], rows["cwnd"][own]])
         at = np.searchsorted(seconds(rows, chosen=own), grid, side="right")
         windows.append(np.minimum(cwnd[at], largest))

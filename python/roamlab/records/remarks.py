@@ -116,3 +116,38 @@ def _default_window(profile: str, variant: str) -> str:
     """The largest window of a flow that leaves it to the profile; "inf" if the profile has none."""
     knobs = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
     return str(knobs.get("window", "inf"))
+
+
+def unmet(
+    parameters: Mapping[str, Any],
+    messages: Sequence[tuple[str, str | None]],
+    sent: Mapping[str, int],
+    lost: Sequence[tuple[str, str]],
+) -> list[str]:
+    """A line for each fault, and each list of forced drops, that asks for more than the run had.
+
+    `messages` are name and host of each message of the run, `sent` the packets of each flow, `lost` place and flow of
+    each forced loss.
+    """
+    found = []
+    for number, fault in enumerate(parameters.get("faults", [])):
+        name, host, last = fault["message"], fault.get("host"), max(fault["occurrences"])
+        count = sum(1 for message, about in messages if message == name and host in (None, about))
+        if 0 < count < last:
+            found.append(
+                f"faults[{number}]: message {last} of `{name}` was never sent: the run had {count}; write a number "
+                f"up to {count}"
+            )
+    for number, link in enumerate(parameters.get("links", [])):
+        one, other = link["between"]
+        for field, place in (("drops", f"{one}->{other}"), ("reverse_drops", f"{other}->{one}")):
+            for position, drop in enumerate(link.get(field, [])):
+                flow, where = drop.get("flow"), f"links[{number}].{field}[{position}]"
+                if flow is None or drop.get("delay") or flow not in sent:
+                    continue
+                if not any(at == place and whose == flow for at, whose in lost):
+                    found.append(
+                        f"{where}: no packet was lost: flow `{flow}` sent {sent[flow]} packets, and none with these "
+                        f"numbers entered {place}; write smaller numbers, or another link of its path"
+                    )
+    return found

@@ -11,7 +11,7 @@ import polars as pl
 import roamlab
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.screen import escape
-from roamlab.records import live, remarks
+from roamlab.records import handovers, live, remarks
 from roamlab.records.columns import Columns
 from roamlab.records.frames import Frames
 
@@ -76,12 +76,27 @@ class Results(Frames):
     def warnings(self) -> list[str]:
         """Warnings about the scenario; packets in real time that were too late; hosts that never changed cells.
 
-        And flows that their windows limited.
+        And flows that their windows limited, or whose timeouts after handovers have other causes.
         """
         found = [*self.manifest.warnings, *live.warnings(self.manifest.live)]
         if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
-        return found + self._window_limited()
+        return [*found, *self._unmet(), *self._window_limited(), *self._timeouts_of_handovers()]
+
+    def _unmet(self) -> list[str]:
+        parameters = self.manifest.parameters
+        forced = any(link.get("drops") or link.get("reverse_drops") for link in parameters.get("links", []))
+        if not forced and not parameters.get("faults"):
+            return []
+        sent = dict(self.flows.select(pl.col("flow").cast(pl.String), "sent_pkts").rows())
+        lost = self.table("drops").select(pl.col("place", "flow", "reason").cast(pl.String))
+        messages = self.signalling.select(pl.col("message", "host").cast(pl.String)).rows()
+        at = lost.filter(pl.col("reason") == "forced-loss").select("place", "flow").rows()
+        return remarks.unmet(parameters, messages, sent, at)
+
+    def _timeouts_of_handovers(self) -> list[str]:
+        recorded = {"tcp", "causes", "handovers"} <= {*self.loaders}
+        return handovers.warnings(self) if recorded and self.manifest.outline.moves else []
 
     def _window_limited(self) -> list[str]:
         recorded = {"deliveries", "tcp"} <= {*self.loaders} & {*self.manifest.outline.recorded}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sqlite3
 import time
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import open_regular
 from roamlab.base.output import sweep_drafts, write_whole
 
 if TYPE_CHECKING:
@@ -75,6 +77,13 @@ class Shards:
         self._fresh: set[str] = set()
         self._due = time.monotonic() + SECONDS
         _check_format(root)
+        if self._folder.is_symlink():
+            raise BadInput(
+                self._folder,
+                "it is a symbolic link",
+                expected="a folder of shards: damaged ones in it are deleted",
+                remedy="name the store that it leads to with --store, or move the link away",
+            )
         self._folder.mkdir(parents=True, exist_ok=True)
         sweep_drafts(root)
         sweep_drafts(self._folder)
@@ -158,7 +167,8 @@ class Shards:
         if not _SHARD.fullmatch(shard):
             return None
         try:
-            content = path.read_bytes()
+            with open_regular(path) as file:
+                content = file.read()
         except FileNotFoundError:
             return None
         if f"{_digest(content)}.parquet" == shard:
@@ -234,17 +244,41 @@ def _forget(index: sqlite3.Connection, shard: str) -> None:
         index.execute("DELETE FROM shards WHERE name = ?", (shard,))
 
 
+_INDEX = {
+    "shards": "CREATE TABLE shards (name TEXT PRIMARY KEY) WITHOUT ROWID",
+    "runs": "CREATE TABLE runs (key TEXT PRIMARY KEY, shard TEXT) WITHOUT ROWID",
+    "by_shard": "CREATE INDEX by_shard ON runs (shard)",
+}
+"""What the index has, by name. One with anything else, such as a view that never ends, is made again."""
+
+_OF_SEVERAL = bytes.fromhex("d9d505f920a163d7")
+"""How a journal of SQLite ends that names another file, which SQLite deletes. One of a single database never does."""
+
+
 def _connect(path: Path) -> sqlite3.Connection:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise BadInput(
+            path,
+            "it is a symbolic link or no regular file",
+            expected="the index of the store, which is made again if it is not there",
+            remedy="move it away",
+        )
+    journal = path.with_name(f"{path.name}-journal")
+    with suppress(OSError), open_regular(journal) as file:
+        file.seek(-len(_OF_SEVERAL), os.SEEK_END)
+        if file.read() == _OF_SEVERAL:
+            journal.unlink()
     # SQLite would not let the group write where the umask does.
     path.touch()
     index = sqlite3.connect(path, timeout=60)
     try:
         # The index can be made again, so it need not survive a loss of power.
         index.execute("PRAGMA synchronous = OFF")
-        index.execute("CREATE TABLE IF NOT EXISTS shards (name TEXT PRIMARY KEY) WITHOUT ROWID")
-        index.execute("CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, shard TEXT) WITHOUT ROWID")
-        index.execute("CREATE INDEX IF NOT EXISTS by_shard ON runs (shard)")
-        if index.execute("PRAGMA quick_check").fetchone() != ("ok",):
+        there = dict(index.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        for name, made in _INDEX.items():
+            if name not in there:
+                index.execute(made.replace(f" {name} ", f" IF NOT EXISTS {name} ", 1))
+        if {**_INDEX, **there} != _INDEX or index.execute("PRAGMA quick_check").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("the index is damaged")
     except BaseException:
         index.close()
@@ -259,7 +293,8 @@ def _digest(content: bytes) -> str:
 def _check_format(root: Path) -> None:
     path = root / "store.json"
     try:
-        content = path.read_bytes()
+        with open_regular(path) as file:
+            content = file.read(1_000_000)
     except FileNotFoundError:
         content = b""
     if not content:

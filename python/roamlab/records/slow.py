@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.records.experience import application
-from roamlab.records.metrics import has_connection, total
+from roamlab.records.metrics import application, has_connection, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

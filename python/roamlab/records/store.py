@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import open_regular
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.records.manifest import Manifest
 from roamlab.records.pieces import Pieces
@@ -104,6 +105,13 @@ class Store:
         try:
             draft.rename(final)
         except OSError:
+            if final.is_symlink():
+                raise BadInput(
+                    final,
+                    "a symbolic link is in the place of the run's folder",
+                    expected="a run folder or nothing",
+                    remedy="move it away, or name another folder with --out",
+                ) from None
             if not final.is_dir():
                 raise
             # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
@@ -126,7 +134,7 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
         path = folder / f"{table}.parquet"
         _check(path, digests[table])
         try:
-            with path.open("rb") as file:  # Polars takes a path for a pattern
+            with open_regular(path) as file:  # Polars takes a path for a pattern
                 return pl.read_parquet(file)
         except pl.exceptions.PolarsError as error:
             raise _broken(path, f"not a Parquet file ({error})") from None
@@ -149,10 +157,13 @@ def _begin(field: str) -> str:
 
 
 def _line(content: bytes, field: str) -> str:
-    """The JSON of a field in a manifest's file; empty if it has not a line of its own, as in one that was edited."""
-    begin = f"\n{_begin(field)}".encode()
-    _, found, rest = content.partition(begin)
-    return rest.partition(b"\n")[0].removesuffix(b",").decode() if found else ""
+    """The JSON object of a field in a manifest's file; empty if it has no line of its own, as in one that was edited.
+
+    Nor has it one in a file with an indent of one space, or with the field twice.
+    """
+    _, *found = content.split(f"\n{_begin(field)}".encode())
+    line = found[0].partition(b"\n")[0].removesuffix(b",").decode() if len(found) == 1 else ""
+    return line if line.startswith("{") and line.endswith("}") else ""
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -162,7 +173,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -193,7 +204,8 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             remedy="name one that `roamlab run` printed; if this is one that lost the file, move it away and run again",
         )
     try:
-        written = path.read_bytes()
+        with open_regular(path) as file:
+            written = file.read()
         content: Any = json.loads(written)
     except OSError as error:
         raise _broken(path, str(error.strerror)) from None

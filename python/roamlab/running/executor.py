@@ -107,6 +107,13 @@ class DaskCluster:
                 expected="the protocol, the host and the port of a Dask scheduler",
                 remedy="write --cluster tcp://127.0.0.1:8786, for example",
             ) from None
+        except Exception as error:  # noqa: BLE001 (what another server says makes any error of Dask's)
+            raise BadInput(
+                f"--cluster {self.address}",
+                f"no Dask scheduler answers there ({str(error) or type(error).__name__})",
+                expected="the address of a running Dask scheduler",
+                remedy="start one with `dask scheduler`, which prints its address, and write that",
+            ) from None
 
     def _ended(self, client: Any, pending: set[Any]) -> list[Any]:
         """Those of `pending` that have ended, at least one. While there is no worker, it says so, up to the limit."""

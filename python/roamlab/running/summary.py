@@ -44,7 +44,11 @@ _MADE_OF: dict[str, tuple[str, ...]] = {
     "rfc4737_extent_pkts": ("deliveries",),
     "handover_timeouts": ("causes", "handovers", "tcp"),
     "handovers_without_timeout_ratio": ("causes", "handovers", "tcp"),
-    "disruption_s": ("deliveries", "handovers"),
+    "handover_timeouts_by_time": ("handovers", "tcp"),
+    "handovers_without_timeout_by_time_ratio": ("handovers", "tcp"),
+    "disruption_s": ("deliveries", "drops", "handovers"),
+    "completed_ratio": (),
+    "late_ratio": ("deliveries",),
     "completion_s": (),
     "frame_loss_ratio": ("units",),
     "freeze_s": ("units",),
@@ -67,20 +71,20 @@ _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "rfc4737_extent_pkts": ("pkt", metrics.reordering_extent),
     "handover_timeouts": ("1", metrics.handover_timeouts),
     "handovers_without_timeout_ratio": ("1", handovers.without_timeout_ratio),
+    "handover_timeouts_by_time": ("1", handovers.all_timeouts_by_time),
+    "handovers_without_timeout_by_time_ratio": ("1", handovers.without_timeout_by_time_ratio),
     "disruption_s": ("s", lambda results, flow: _largest(metrics.flow_disruptions_s(results, flow))),
     "completion_s": ("s", experience.completion_s),
+    "completed_ratio": ("1", experience.completed_ratio),
     "frame_loss_ratio": ("1", experience.frame_loss_ratio),
     "freeze_s": ("s", experience.freeze_s),
     "jitter_s": ("s", experience.jitter_s),
+    "late_ratio": ("1", lambda results, flow: experience.voice(results, flow).late),
     "mos": ("1", lambda results, flow: experience.voice(results, flow).mos),
     "page_load_s": ("s", experience.mean_page_load_s),
     "slow_s": ("s", slow.slow_s),
     "rebuffering_ratio": ("1", lambda results, flow: experience.player(results, flow).ratio),
 }
-
-
-def _flows(results: Results) -> list[str]:
-    return [str(name) for name in results.flows["flow"]]
 
 
 def _round_trip(results: Results) -> float:
@@ -91,22 +95,26 @@ def _round_trip(results: Results) -> float:
 
 
 _OF_RUN: dict[str, tuple[str, Callable[[Results], float]]] = {
-    "goodput_bps": ("bit/s", lambda results: float(results.flows["goodput_bps"].sum())),
-    "jain": ("1", lambda results: metrics.jain(results.flows["goodput_bps"].to_list())),
+    "goodput_bps": ("bit/s", metrics.goodput_of_all_bps),
+    "jain": ("1", metrics.fairness),
     "synchronisation": (
         "1",
-        lambda results: metrics.synchronisation(results, _flows(results), _round_trip(results)),
+        lambda results: metrics.synchronisation(
+            results, metrics.elastic_flows(results), _round_trip(results)
+        ),
     ),
     "window_correlation": (
         "1",
         lambda results: metrics.window_correlation(
-            results, _flows(results), 0.0, metrics.duration_s(results)
+            results, metrics.elastic_flows(results), 0.0, metrics.duration_s(results)
         ),
     ),
 }
 
 _APPLICATIONS: dict[str, tuple[str, ...]] = {
     "completion_s": ("ftp",),
+    "completed_ratio": ("ftp",),
+    "late_ratio": ("voip",),
     "frame_loss_ratio": ("video", "video-trace", "conference"),
     "freeze_s": ("video", "video-trace", "conference"),
     "mos": ("voip",),
@@ -192,6 +200,9 @@ _SHARES = (
     "reordered_ratio",
     "frame_loss_ratio",
     "handovers_without_timeout_ratio",
+    "handovers_without_timeout_by_time_ratio",
+    "completed_ratio",
+    "late_ratio",
     "rebuffering_ratio",
     "jain",
     "synchronisation",
@@ -278,7 +289,7 @@ class Measurement:
             if name.family == "flows":
                 values = {flow: _of_flow(run, flow, name.what) for flow in run.matching(metric, name)}
                 if name.over:
-                    found.append((metric, _aggregate(name.over, list(values.values()))))
+                    found.append((metric, _aggregate(run, name, values)))
                 else:
                     found += [(f"flows.{flow}.{name.what}", value) for flow, value in values.items()]
             elif name.family == "census":
@@ -316,10 +327,18 @@ def metric(results: Results, name: str) -> float:
     return value
 
 
-def _aggregate(over: str, values: Sequence[float]) -> float:
-    """One number of several flows; those that do not define it are left out."""
-    defined = [value for value in values if not math.isnan(value)]
-    return _OVER[over](defined) if defined else math.nan
+def _aggregate(run: _Made, name: Name, values: Mapping[str, float]) -> float:
+    """One number of several flows; those that do not define it are left out.
+
+    A file that is not complete at the end of the run takes longer than any number says: only the smallest completion
+    time is then known.
+    """
+    if name.what == "completion_s" and name.over != "min":
+        late = [flow for flow, value in values.items() if math.isnan(value)]
+        if any(experience.completed_ratio(run.results, flow) == 0.0 for flow in late):
+            return math.nan
+    defined = [value for value in values.values() if not math.isnan(value)]
+    return _OVER[name.over](defined) if defined else math.nan
 
 
 def _of_flow(run: _Made, flow: str, what: str) -> float:

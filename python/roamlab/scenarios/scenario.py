@@ -79,7 +79,9 @@ class Scenario:
         except _roamlab.ScenarioError as error:
             if not self.changed:
                 raise
-            raise _roamlab.ScenarioError(self._told(error)) from None
+            retold = _roamlab.ScenarioError(self._told(error))
+            retold.field, retold.problem, retold.help = error.field, error.problem, error.help
+            raise retold from None
 
     def _told(self, error: _roamlab.ScenarioError) -> str:
         """A report of the engine; of a text that no file holds by its field, not by its line.

@@ -7,6 +7,9 @@ outside, so the kernel removes all of it with the last process.
 
 The second process ends when the socket's other end is closed, and it is killed when the first one ends. So both end
 when `roamlab shell` does, however that ends.
+
+A program cannot forge its exit code or TCP's counters: the socket is closed for it, and it may not trace the processes
+that have it. What of /proc and /sys is the machine's is read-only, which is what keeps the superuser from writing it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import ctypes
 import fcntl
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -42,7 +46,10 @@ COUNTED = {
 # linux/sched.h, linux/mount.h, linux/prctl.h
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x00020000, 0x10000000, 0x20000000, 0x40000000
 _BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
-_SET_PDEATHSIG = 1
+_RDONLY, _REMOUNT = 1, 32
+_MOUNTED = {"nosuid": 2, "nodev": 4, "noexec": 8, "noatime": 1024, "nodiratime": 2048, "relatime": 1 << 21}
+"""Options of a mount, as /proc/self/mountinfo says them, which it keeps."""
+_SET_PDEATHSIG, _SET_DUMPABLE = 1, 4
 # linux/if_tun.h, linux/if.h, linux/sockios.h
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 _IFF_UP = 0x1
@@ -55,6 +62,10 @@ _QUEUE = 10_000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+_OF_THE_MACHINE = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/sys")
+"""What of the kernel's files belongs to the machine; of the first what is below `net` is the namespace's."""
+
+
 class Refusal(Exception):
     """The machine does not permit it: what is wrong, and what to do."""
 
@@ -63,13 +74,18 @@ def main() -> None:
     """The first process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # what the terminal sends is for the program
     to_outside = socket.socket(fileno=int(sys.argv[1]))
+    to_outside.set_inheritable(False)
     parent = os.getppid()
+    is_superuser = os.geteuid() == 0
     try:
         _unshare()
         _die_with(parent)
+        # Who may trace this process could take its socket (pidfd_getfd). A program that is started may be traced again.
+        _prctl(_SET_DUMPABLE, 0)
         order = _receive(to_outside)
         card = _card(order["address"], order["peer"])
         _name_nodes(order["names"])
+        _protect(is_superuser)
     except Refusal as refusal:
         problem, remedy = refusal.args
         _send(to_outside, {"error": problem, "help": remedy})
@@ -174,6 +190,34 @@ def _name_nodes(names: dict[str, str]) -> None:
         _mount(bytes(hosts), b"/etc/hosts", None, _BIND)
     finally:
         _libc.umount2(place.encode(), _DETACH)
+
+
+def _protect(is_superuser: bool) -> None:
+    """Make what belongs to the machine read-only. Only the superuser could write it, so only for that it is a must."""
+    net = b"/proc/sys/net"
+    _mount(net, net, None, _BIND)
+    for place in filter(os.path.exists, _OF_THE_MACHINE):
+        done = _mount(place.encode(), place.encode(), None, _BIND | _REC) == 0
+        for mounted, options in _mounts_below(place) if done else ():
+            keep = sum(_MOUNTED.get(option, 0) for option in options)
+            if mounted != net and _mount(None, mounted, None, _REMOUNT | _BIND | _RDONLY | keep):
+                done = False
+        if not done and is_superuser:
+            raise Refusal(
+                f"{place} cannot be made read-only ({os.strerror(ctypes.get_errno())}), and root could write it",
+                "run `roamlab shell` as another user",
+            )
+
+
+def _mounts_below(place: str) -> list[tuple[bytes, list[str]]]:
+    """The mounts at a place and below it, with their options."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+        fields = line.split(b" ")
+        mounted = re.sub(rb"\\([0-7]{3})", lambda code: bytes([int(code[1], 8)]), fields[4])
+        if mounted == place.encode() or mounted.startswith(f"{place}/".encode()):
+            found.append((mounted, fields[5].decode().split(",")))
+    return list(dict(found).items())
 
 
 def _mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from roamlab.base.quantities import with_unit
 from roamlab.base.screen import escape
 from roamlab.showing import page
 from roamlab.statistics.claims import (
@@ -173,12 +174,12 @@ def _claimed(measure: Measure) -> str:
 
 def _value(measure: Measure) -> str:
     found = measure.measured
-    unit = "" if measure.unit == "1" else f" {measure.unit}"
+    value = with_unit(f"{found.effect:.4g}", measure.unit)
     interval = "" if found.fixed else f" ({interval_text(found)})"
     if found.runs == 1 or found.same:
-        return f"{found.effect:.4g}{unit}{interval}"
+        return f"{value}{interval}"
     runs = f", {found.runs} runs" if found.runs > 1 else ""
-    return f"{found.effect:.4g}{unit}{interval}{runs}"
+    return f"{value}{interval}{runs}"
 
 
 def _strip(measure: Measure) -> str:

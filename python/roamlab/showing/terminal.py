@@ -26,10 +26,16 @@ COLUMNS = {
     "flow": "flow",
     "kind": "kind",
     "delivered_pkts": "delivered [pkt]",
-    "dropped_pkts": "dropped [pkt]",
+    "lost_data_pkts": "dropped [pkt]",
     "retransmitted_pkts": "sent again [pkt]",
     "timeouts": "timeouts",
 }
+
+
+def shown(flows: pl.DataFrame) -> pl.DataFrame:
+    """The table `flows` with a column of lost data packets, which counts no acknowledgements."""
+    lost = pl.col("dropped_pkts") - pl.col("dropped_ack_pkts")
+    return flows.select(lost.alias("lost_data_pkts"), pl.exclude("lost_data_pkts"))
 
 
 def tables(results: Results, folder: Path) -> Iterator[RenderableType]:
@@ -50,7 +56,7 @@ def _flow_table(flows: pl.DataFrame, folder: Path) -> Table:
     table.add_column(Text(f"goodput [{unit}]"), justify="right")
 
     def add(rows: pl.DataFrame) -> None:
-        for row in rows.select(*COLUMNS, "goodput_bps").iter_rows(named=True):
+        for row in shown(rows).select(*COLUMNS, "goodput_bps").iter_rows(named=True):
             table.add_row(
                 *(Text(str(row[column])) for column in COLUMNS), number(row["goodput_bps"] / factor)
             )

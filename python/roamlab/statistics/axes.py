@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from roamlab.base.quantities import with_unit
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -87,9 +89,8 @@ class Outcome:
             return (
                 "within the claimed range, which the interval crosses" if self.margin < 1.0 else "within it"
             )
-        unit = "" if self.unit == "1" else f" {self.unit}"
         widths = f" or {-self.margin:.2g} half-widths" if math.isfinite(self.margin) else ""
-        return f"{self.distance:.3g}{unit}{widths} outside the claimed range"
+        return f"{with_unit(f'{self.distance:.3g}', self.unit)}{widths} outside the claimed range"
 
 
 Tried: TypeAlias = dict[Setting, dict[str, Outcome]]

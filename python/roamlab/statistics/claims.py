@@ -16,6 +16,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from roamlab.base.quantities import with_unit
 from roamlab.statistics.stats import CONFIDENCE, LEAST, holm
 
 if TYPE_CHECKING:
@@ -294,10 +295,15 @@ def tally(claims: Sequence[Claim]) -> str:
     """The same in a sentence, results first."""
     return "; ".join(
         f"{of['claims']} {TITLES[kind][of['claims'] != 1]}: "
-        + ", ".join(f"{of[verdict]} {verdict}" for verdict in VERDICTS if of[verdict])
+        + ", ".join(f"{of[verdict]} {_verb(verdict, of[verdict])}" for verdict in VERDICTS if of[verdict])
         for kind, of in counts(claims).items()
         if of["claims"]
     )
+
+
+def _verb(verdict: Verdict, count: int) -> str:
+    """A verdict behind a number of claims: "1 holds", "13 hold"."""
+    return "hold" if verdict == "holds" and count != 1 else verdict
 
 
 def write_json(claims: Sequence[Claim], path: Path, robustness: Mapping[str, str] | None = None) -> None:
@@ -342,7 +348,7 @@ def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
         table.add_row(
             claim.id,
             f"[{colours[claim.verdict]}]{claim.verdict}[/]",
-            f"{measure.measured.effect:.4g} {measure.unit}",
+            with_unit(f"{measure.measured.effect:.4g}", measure.unit),
             interval_text(measure.measured),
             str(measure.claimed),
             str(measure.measured.runs),
@@ -350,11 +356,10 @@ def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
     return table
 
 
-def remarks(claims: Sequence[Claim], robustness: Mapping[str, str]) -> str:
-    """What the table has no room for: each claim's robustness, the measures that fail, and those that do not count."""
+def remarks(claims: Sequence[Claim]) -> str:
+    """What the table has no room for: the measures that fail, and those that do not count. Empty if there are none."""
     lines = []
     for claim in claims:
-        lines.append(f"{claim.id}: {robustness.get(claim.id, NOT_SEARCHED)}")
-        lines += [f"  {claim.failing}"] * bool(claim.failing)
-        lines += [f"  {line}" for line in claim.open]
+        told = [*([claim.failing] if claim.failing else []), *claim.open]
+        lines += [f"{claim.id}:", *(f"  {line}" for line in told)] if told else []
     return "\n".join(lines)

@@ -87,7 +87,7 @@ class Until:
         from scipy import stats as scipy_stats
 
         pilot = values[: self.minimum]
-        if not self._goes_by_pilot(values) or np.ptp(pilot) == 0.0:
+        if not self._goes_by_pilot(values) or p_value(pilot) is None:
             return p_value(values)
         statistic = abs(math.fsum(values)) / (np.std(pilot, ddof=1) * math.sqrt(len(values)))
         return float(2 * scipy_stats.t.sf(statistic, self.minimum - 1))

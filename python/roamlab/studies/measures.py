@@ -79,7 +79,7 @@ def download(results: Results) -> dict[str, float]:
 @reads(flows=_FLOWS, deliveries=_DELIVERIES, **_COSTS)
 def call(results: Results) -> dict[str, float]:
     """What a call feels and costs."""
-    heard = experience.voice(results, "call", VOICE_OFFSET_S)
+    heard = experience.voice(results, "call", VOICE_OFFSET_S, adapts=False)
     lost = sum(
         total(results, flow, "sent_pkts") - total(results, flow, "delivered_pkts")
         for flow in ("call", "call-back")

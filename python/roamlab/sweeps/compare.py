@@ -21,6 +21,7 @@ from roamlab.sweeps.design import Whole
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute
 from roamlab.sweeps.sweep_page import p_text, tells
+from roamlab.sweeps.words import heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -169,9 +170,9 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
-        shown.add_column("compared", overflow="fold")
-        for heading in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
-            shown.add_column(heading, justify="right")
+        shown.add_column("scenario", overflow="fold")
+        for column in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
+            shown.add_column(column, justify="right")
         for row in rows.iter_rows(named=True):
             shown.add_row(
                 Text(row["name"]),
@@ -206,8 +207,8 @@ def draw(frame: pl.DataFrame, baseline: str, folder: Path) -> SavedFigure:
             axes.axvline(0.0, color="0.4", linewidth=0.8, linestyle="-")
             axes.set_yticks(range(len(points)), points)
             axes.set_ylim(len(points) - 0.5, -0.5)
-            axes.set_xlabel(named(f"{metric}, difference to {PurePath(baseline).name}", unit))
-            axes.set_ylabel("compared")
+            axes.set_xlabel(named(f"{heading(metric)}: difference to {PurePath(baseline).name}", unit))
+            axes.set_ylabel("scenario")
         caption = f"Differences to {PurePath(baseline).name}, run by run, with 95 % intervals."
         return figures.save(figure, folder, "compare", caption)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import tomli_w
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput
+from roamlab.base.errors import BadInput, one_line
 from roamlab.records.manifest import hash_text, kernels_of, schema_hash
 from roamlab.running.summary import Measurement, Name, check
 from roamlab.scenarios.scenario import Scenario, assignments
@@ -135,7 +135,7 @@ class Plan:
         except (_roamlab.ScenarioError, BadInput) as error:
             raise BadDesign(
                 (self.design.table, *place),
-                f"the scenario cannot be used with {assignments(changes)}:\n  {error}",
+                f"the scenario cannot be used with {assignments(changes)}: {one_line(error)}",
                 "the path of a field of the scenario, and values that it takes",
                 "correct the path or the value; `roamlab check` shows all fields of a scenario. Where `kind` changes, "
                 "give the whole table as the value",

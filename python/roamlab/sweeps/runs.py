@@ -15,7 +15,7 @@ from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
 from roamlab.running.summary import Name, bounds, inapplicable, unit
-from roamlab.statistics.stats import clipped, holm, p_value, student
+from roamlab.statistics.stats import clipped, differences, holm, p_value, student
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import AS_IN_BASE, pairs
 
@@ -136,7 +136,7 @@ class Runs:
         """
         from roamlab.sweeps.drawing import means_over_axis
 
-        return means_over_axis(metric, self.means(metric), self.points)
+        return means_over_axis(metric, self.means(metric), self.points, self.kept)
 
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)
@@ -213,7 +213,7 @@ class Runs:
                     if not (math.isnan(after) or math.isnan(before))
                 ]
                 if both:
-                    differences = [after - before for after, before in both]
+                    apart = differences([after for after, _ in both], [before for _, before in both])
                     rows.append(
                         (
                             point,
@@ -222,8 +222,8 @@ class Runs:
                             metric,
                             unit(metric),
                             student([before for _, before in both]).effect,
-                            *_of(interval(differences), least - most, most - least),
-                            test(differences),
+                            *_of(interval(apart), least - most, most - least),
+                            test(apart),
                         )
                     )
         columns = (
@@ -242,7 +242,10 @@ class Runs:
         frame = pl.DataFrame(rows, schema=_schema(columns), orient="row")
         adjusted = iter(holm(frame["p"].drop_nulls().to_list()))
         p_holm = [None if p is None else next(adjusted) for p in frame["p"]]
-        return frame.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64))
+        # Polars prints the first and the last four of many columns.
+        first, last = ("name", "metric", "reference", "difference"), ("low", "high", "runs", "p_holm")
+        found = frame.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64))
+        return found.select(*first, pl.exclude(*first, *last), *last)
 
     @property
     def warnings(self) -> list[str]:
@@ -252,18 +255,31 @@ class Runs:
         for metric in self.plan.measurement.metrics:
             kept = self._matching([metric])
             if kept and not defined & set(kept):
-                reason = (
-                    inapplicable(metric, self.plan.base.expanded().get("flows", []))
-                    or "see docs/metrics.md for what it needs"
+                reason = inapplicable(metric, self.plan.base.expanded().get("flows", [])) or _NEEDS.get(
+                    Name.of(metric).what, "see docs/metrics.md for what it needs"
                 )
                 found.append(f"metric {metric}: no run defines it; {reason}")
+        found += self._left_out()
         spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
         if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
             found.append(
                 f"all runs of a point are equal, and one says as much as {max(self.counts)}: nothing that was measured "
-                "depends on chance; let it, for example with `start_within` in a flow's `app`"
+                "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
             )
         return found
+
+    def _left_out(self) -> list[str]:
+        """Metrics that only some runs of a point define: their means are of these, perhaps the better ones."""
+        undefined = pl.col("value").is_nan().sum().alias("undefined")
+        counts = self.kept.group_by("point", "metric", maintain_order=True).agg(
+            undefined, pl.len().alias("runs")
+        )
+        some = counts.filter((pl.col("undefined") > 0) & (pl.col("undefined") < pl.col("runs")))
+        return [
+            f"metric {metric}: {rows['undefined'].sum()} of {rows['runs'].sum()} runs do not define it, and means "
+            "leave them out; docs/metrics.md says when"
+            for (metric,), rows in some.group_by("metric", maintain_order=True)
+        ]
 
     def _matching(self, metrics: Sequence[str]) -> list[str]:
         found: list[str] = []
@@ -274,6 +290,10 @@ class Runs:
             else:
                 found += [other for other in self.metrics if name.covers(Name.of(other))]
         return list(dict.fromkeys(found))
+
+
+_NEEDS = {"disruption_s": "it needs a handover while the flow has something to send"}
+"""What metrics need that the application of a flow does not say."""
 
 
 def _column(axis: str) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab import _roamlab
-from roamlab.base.quantities import named, number, scale
+from roamlab.base.quantities import named, number, scale, with_unit
 from roamlab.showing.page import Table
 from roamlab.showing.report import Report
+from roamlab.statistics.stats import LEAST
+from roamlab.sweeps import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,14 +23,16 @@ if TYPE_CHECKING:
 _LEAST_P = 0.05
 
 
-def differences(frame: pl.DataFrame, baseline: str, other: str, seed: int, figure: SavedFigure) -> Report:
-    """The page of a comparison with its figure; `frame` as `compare.differences` gives it."""
+def differences(
+    frame: pl.DataFrame, baseline: str, other: str, seed: int, figures: Sequence[SavedFigure]
+) -> Report:
+    """The page of a comparison with its figures; `frame` as `compare.differences` gives it."""
     return _report(
-        title=f"{PurePath(other).name} beside {PurePath(baseline).name}",
+        title=f"{_called(other)} compared with {_called(baseline)}",
         paper=f"Paired differences to {baseline}: run n of both draws from the same random streams. Intervals are of "
         "95 %; p-values are corrected for their number after Holm.",
         headline=headline(frame, baseline),
-        figures=[figure],
+        figures=figures,
         tables=_difference_tables(frame),
         seed=seed,
     )
@@ -44,49 +48,65 @@ def swept(
     """The page of a sweep: its means and, if there is a baseline, `found`, the differences to it and its name."""
     compared = found is not None and not found[0].is_empty()
     return _report(
-        title=f"Sweep of {PurePath(name).name}",
+        title=f"Sweep of {_called(name)}",
         paper="Means of the runs of each point, with 95 % intervals.",
         headline=headline(*found) if found is not None and compared else _extremes(means),
         figures=figures,
         tables=[
-            *(_difference_tables(found[0]) if found is not None and compared else []),
             *_mean_tables(means),
+            *(_difference_tables(found[0]) if found is not None and compared else []),
         ],
         seed=seed,
     )
 
 
 def headline(frame: pl.DataFrame, baseline: str) -> str:
-    """The clearest difference in words, and how many are significant."""
+    """The difference of the metric that was asked first, in words, and how many are significant.
+
+    If that metric tells nothing, the headline says so and goes on with the next that does.
+    """
     stand = frame.filter([tells(row) for row in frame.iter_rows(named=True)])
     if stand.is_empty():
         return f"No difference to {_called(baseline)} is significant: these runs do not tell the scenarios apart."
     verb = "is" if stand.height == 1 else "are"
     count = f"{stand.height} of {frame.height} differences" if frame.height > 1 else "The one difference"
+    asked = frame["metric"][0]
+    first_told = stand["metric"][0]
     ratio = (pl.col("difference") / pl.col("reference")).abs().fill_nan(0.0)
-    row = stand.sort(pl.col("p_holm").fill_null(0.0), -ratio, maintain_order=True).row(0, named=True)
+    clearest = (pl.col("p_holm").fill_null(0.0), -ratio)
+    row = stand.filter(metric=first_told).sort(*clearest, maintain_order=True).row(0, named=True)
     factor, unit = scale([row["reference"], row["difference"]], row["unit"])
     values = (row["reference"] + row["difference"], row["reference"])
-    shown = "" if unit == "1" else f" {unit}"
-    theirs, ours = (f"{number(value / factor)}{shown}" for value in values)
+    theirs, ours = (with_unit(number(value / factor), unit) for value in values)
     ends = sorted(abs(row[column] / factor) for column in ("low", "high"))
     more = "more" if row["difference"] > 0 else "less"
     known = all(map(math.isfinite, ends)) and ends[0] != ends[1] and row["low"] * row["high"] > 0
-    spread = f", {number(ends[0])} to {number(ends[1])}{shown} {more} (95 % interval)" if known else ""
-    first = (
-        f"{_words(row['metric'])} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
+    spread = (
+        f", {number(ends[0])} to {with_unit(number(ends[1]), unit)} {more} (95 % interval)" if known else ""
     )
+    what = words.subject(row["metric"])
+    first = f"{what} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
+    without = "" if first_told == asked else f"{words.subject(asked)} does not differ significantly. "
     same = stand["p_holm"].null_count()
-    how = ["significant after Holm's correction"] if same < stand.height else []
-    if same:
-        how.append("the same in all runs")
-    return f"{first}{spread}. {count} {verb} {' or '.join(how)}."
+    if not same:
+        how = f"{verb} significant after Holm's correction"
+    elif same == stand.height:
+        how = f"{verb} the same in all runs"
+    else:
+        alone = "is" if same == 1 else "are"
+        how = f"{verb} clear: {stand.height - same} by Holm's correction, and {same} {alone} the same in all runs"
+    return f"{without}{first}{spread}. {count} {how}."
 
 
 def tells(row: Mapping[str, Any]) -> bool:
-    """Whether a difference is significant after Holm's correction, or not 0 and the same in all of several runs."""
+    """Whether a difference is significant after Holm's correction, or not 0 and the same in all of several runs.
+
+    Fewer than `LEAST` runs do not show their spread, and tell nothing.
+    """
     p: float | None = row["p_holm"]
-    return p < _LEAST_P if p is not None else row["runs"] > 1 and row["difference"] != 0.0
+    if row["runs"] < LEAST:
+        return False
+    return p < _LEAST_P if p is not None else bool(row["difference"] != 0.0)
 
 
 def p_text(row: Mapping[str, Any]) -> str:
@@ -94,39 +114,6 @@ def p_text(row: Mapping[str, Any]) -> str:
     if row["p_holm"] is not None:
         return f"{row['p_holm']:.2g}"
     return "one run" if row["runs"] == 1 else "no spread"
-
-
-_WORDS = {
-    "goodput_bps": "goodput",
-    "loss_ratio": "share of lost packets",
-    "dropped_pkts": "number of lost packets",
-    "delivered_pkts": "number of delivered packets",
-    "retransmitted_pkts": "number of retransmissions",
-    "timeouts": "number of timeouts",
-    "spurious_timeouts": "number of spurious timeouts",
-    "handover_timeouts": "number of timeouts by handovers",
-    "reordered_ratio": "share of reordered packets",
-    "disruption_s": "longest disruption by a handover",
-    "completion_s": "completion time",
-    "jitter_s": "jitter",
-    "mos": "mean opinion score",
-    "frame_loss_ratio": "share of lost frames",
-    "freeze_s": "time in which the picture stands still",
-    "page_load_s": "mean load time of the pages",
-    "rebuffering_ratio": "share of the play-out time in stalls",
-    "jain": "Jain's index of fairness",
-}
-"""Metrics in words; others are called by their names."""
-
-
-def _words(metric: str) -> str:
-    """A metric as the subject of a sentence: "The goodput of download"."""
-    of, _, name = metric.rpartition(".")
-    flow = of.removeprefix("flows.")
-    if name not in _WORDS:
-        return metric
-    article = "" if name == "jain" else "The "
-    return f"{article}{_WORDS[name]}{f' of {flow}' if flow else ''}"
 
 
 def _called(name: str) -> str:
@@ -142,20 +129,22 @@ def _extremes(means: pl.DataFrame) -> str:
     if rows.is_empty():
         return f"No run defines {means['metric'][0]}."
     factor, unit = scale(rows["mean"], rows["unit"][0])
-    named = "" if unit == "1" else f" {unit}"
-    least, most = (f"{number(rows['mean'][at] / factor)}{named} at {rows['name'][at]}" for at in (0, -1))
+    shown = [with_unit(number(rows["mean"][at] / factor), unit) for at in (0, -1)]
+    least, most = (f"{value} at {rows['name'][at]}" for value, at in zip(shown, (0, -1), strict=True))
     metric = rows["metric"][0]
-    return f"{metric} goes from {least} to {most}." if rows.height > 1 else f"{metric} is {least}."
+    what = words.subject(metric)
+    return f"{what} goes from {least} to {most}." if rows.height > 1 else f"{what} is {least}."
 
 
 def _difference_tables(frame: pl.DataFrame) -> list[Table]:
     tables = []
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
-        headings = ("compared", "baseline's mean", "difference", "95 % interval", "runs", "p (Holm)")
+        headings = ("scenario", "mean", "baseline's mean", "difference", "95 % interval", "runs", "p (Holm)")
         cells = [
             (
                 row["name"],
+                number((row["reference"] + row["difference"]) / factor),
                 *(number(row[column] / factor) for column in ("reference", "difference")),
                 f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
                 str(row["runs"]),
@@ -163,7 +152,7 @@ def _difference_tables(frame: pl.DataFrame) -> list[Table]:
             )
             for row in rows.iter_rows(named=True)
         ]
-        tables.append(Table(f"Differences: {named(metric, unit)}", headings, cells))
+        tables.append(Table(f"Differences: {named(words.heading(metric), unit)}", headings, cells))
     return tables
 
 
@@ -176,7 +165,11 @@ def _mean_tables(means: pl.DataFrame) -> list[Table]:
             for row in rows.iter_rows(named=True)
         ]
         tables.append(
-            Table(f"Means: {named(metric, unit)}", ("point", "mean", "95 % interval", "runs"), cells)
+            Table(
+                f"Means: {named(words.heading(metric), unit)}",
+                ("point", "mean", "95 % interval", "runs"),
+                cells,
+            )
         )
     return tables
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tomli
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import BadInput, did_you_mean, one_line
 from roamlab.base.inputs import read_text
 from roamlab.base.screen import shown
 from roamlab.running.summary import Name, check
@@ -180,7 +180,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
     try:
         base = load(source.path.parent / named)
     except BadInput as error:
-        raise source.refuse(("scenario",), f"{error}", _FIELDS["scenario"], "correct the path") from None
+        raise source.refuse(("scenario",), one_line(error), _FIELDS["scenario"], "correct the path") from None
     changes = _typed(source, data, "set", dict, {})
     for path in changes:
         for axis in _axes(data):
@@ -197,7 +197,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
         except (BadInput, _roamlab.ScenarioError) as error:
             raise source.refuse(
                 ("set", path),
-                f"the scenario refuses it: {error}",
+                f"the scenario refuses it: {one_line(error)}",
                 "a field and a value that it takes",
                 "correct it",
             ) from None

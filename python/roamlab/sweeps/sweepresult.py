@@ -41,15 +41,15 @@ def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
         runs.points.write_csv(folder / "points.csv")
         means.write_csv(folder / "means.csv")
     differences = None
+    plan = runs.plan
     drawn: list[SavedFigure] = []
+    if not means.is_empty():
+        drawn.append(drawing.overview(means, runs.points, runs.kept, folder))
     if source.baseline is not None:
         differences = runs.compare(baseline=source.baseline)
         compare.write_json(differences, folder / "compare.json")
         if not differences.is_empty():
-            drawn = [compare.draw(differences, source.baseline, folder)]
-    plan = runs.plan
-    if not means.is_empty():
-        drawn.append(drawing.overview(means, runs.points, folder))
+            drawn.append(compare.draw(differences, source.baseline, folder))
     found = None if differences is None or source.baseline is None else (differences, source.baseline)
     report.write(sweep_page.swept(plan.base.name, means, found, drawn, plan.seed), folder / "report.html")
     origin = {
@@ -78,8 +78,8 @@ def tables(runs: Runs) -> Iterator[Table]:
         factor, unit = scale(rows["mean"], rows["unit"][0])
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
         shown.add_column("point", overflow="fold")
-        for heading in ("mean", "95 % interval", "runs"):
-            shown.add_column(heading, justify="right")
+        for column in ("mean", "95 % interval", "runs"):
+            shown.add_column(column, justify="right")
         for row in rows.iter_rows(named=True):
             low, mean, high = (number(row[name] / factor) for name in ("low", "mean", "high"))
             interval = f"{low} … {high}" if row["runs"] > 1 else "one run"

@@ -115,7 +115,8 @@ def smallest(
     grows by it. The bounds are so wide that all verdicts of a search are right together with 95 %: the chance of error
     is divided by the number of values that it can try and of looks at each. `docs/sweeps.md` has the details.
 
-    Raises `BadInput` if an argument cannot be used, or a run does not define the metric.
+    Raises `BadInput` if an argument cannot be used, if the budget is too small for any verdict, if the condition holds
+    at the smallest value and fails at the largest, or if a run does not define the metric.
     """
     base = of(scenario)
     check_number("seed", seed)
@@ -126,6 +127,8 @@ def smallest(
     if type(budget) is not int or budget < FIRST_LOOK:
         raise _refuse("budget", budget, f"a whole number from {FIRST_LOOK} on", "leave it out")
     search = _Search(base, path, condition, values, share, budget, seed, store, executor)
+    search.check_budget()
+    search.check_direction()
     fails = _first(len(values), lambda at: search.verdict(at) != "fails") - 1
     meets = _first(len(values), lambda at: search.verdict(at) == "meets")
     above = values(fails) if fails >= 0 else None
@@ -177,13 +180,45 @@ class _Search:
     ) -> None:
         self._base, self._path, self._condition, self._values = base, path, condition, values
         self._share, self._seed, self._store, self._executor = share, seed, store, executor
-        sizes = [FIRST_LOOK << look for look in range(budget.bit_length()) if FIRST_LOOK << look < budget]
-        self._sizes = [*sizes, budget]
-        # Two bisections of the positions 0 to n, which share what they tried.
-        most_tried = min(len(values), 2 * math.ceil(math.log2(len(values) + 1)))
+        self._sizes = _looks(budget)
+        # Two bisections of the positions 0 to n, which share what they tried, and both ends.
+        most_tried = min(len(values), 2 + 2 * math.ceil(math.log2(len(values) + 1)))
         self._error = (1 - CONFIDENCE) / (most_tried * len(self._sizes))
         self._rows: dict[int, tuple[int, int, float, float, float, Verdict]] = {}
         self._most_tried, self._steps = most_tried, Steps()
+
+    def check_budget(self) -> None:
+        """Raise `BadInput` if no result of so many runs could be a verdict, whatever the values."""
+        budget, needed = self._sizes[-1], self._sizes[-1]
+        while not self._decides(needed):
+            needed += 1
+        if needed > budget:
+            raise _refuse(
+                "budget",
+                budget,
+                f"{needed} runs a value or more: with fewer even runs that all meet the condition, or all fail, do not "
+                f"say whether {self._share:.0%} do",
+                f"write {needed}, or a `share` that is less extreme",
+            )
+
+    def _decides(self, budget: int) -> bool:
+        error = (1 - CONFIDENCE) / (self._most_tried * len(_looks(budget)))
+        # The bounds of Clopper and Pearson if all runs meet the condition, and if none does.
+        least = math.pow(error / 2, 1 / budget)
+        return least >= self._share > 1 - least
+
+    def check_direction(self) -> None:
+        """Raise `BadInput` if the condition holds at the smallest value and fails at the largest."""
+        first, last = 0, len(self._values) - 1
+        if self.verdict(first) == "meets" and self.verdict(last) == "fails":
+            low, high = self._values(first), self._values(last)
+            raise _refuse(
+                "where",
+                self._condition.text,
+                f"a condition that a larger {self._path} does not break: it holds at {low} and fails at {high}, so "
+                f"{low} is the smallest value already",
+                "search for the opposite condition: its smallest value is where this one ends",
+            )
 
     def verdict(self, at: int) -> Verdict:
         """What the runs of a value say."""
@@ -230,6 +265,14 @@ class _Search:
         rows = [(self._values(at), *row) for at, row in sorted(self._rows.items())]
         columns = ("value", "runs", "met", "share", "low", "high", "verdict")
         return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _looks(budget: int) -> list[int]:
+    """The numbers of runs after which a value is judged."""
+    return [
+        *(FIRST_LOOK << look for look in range(budget.bit_length()) if FIRST_LOOK << look < budget),
+        budget,
+    ]
 
 
 def bounds(met: int, runs: int, error: float) -> tuple[float, float]:

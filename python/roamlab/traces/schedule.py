@@ -198,6 +198,7 @@ def _row(
     """Time and gap in ns, host, and the cells that it leaves and enters."""
     for field in (fields.time, fields.host, fields.old, fields.new):
         if field not in record:
+            _refuse_other(log, line, record)
             known = ", ".join(map(str, record)) or "none"
             raise _bad(
                 log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"
@@ -223,6 +224,42 @@ def _row(
     given = _text(record.get(fields.gap)) if fields.gap else ""
     gap = _nanoseconds(log, line, str(fields.gap), given, fields.gap_unit, Decimal(0)) if given else None
     return time, host, old, new, gap
+
+
+_PING = re.compile(r"^(\[\d+\.\d+\] )?(PING |\d+ bytes from )")
+_CELLS = re.compile(r"(^|[\W_])(pci|cell|cellid|cell_id|eci|enb|bssid|gnb|nci)($|[\W_])", re.IGNORECASE)
+
+
+def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
+    """Raise `BadInput` for a file that is no log of handovers, if its kind can be told by its first line."""
+    names = [str(name) for name in record if name is not None]
+    first = ",".join(names)
+    if _PING.match(first):
+        raise _bad(
+            log,
+            line - 1,
+            "this is the output of ping, which has no handovers",
+            "a log of handovers: time, host, and the cells that it leaves and enters",
+            "write a row for each gap in the replies by hand: time_s,host,from,to,gap_s and 1.5,phone,a,b,0.4",
+        )
+    for separator, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        if separator in first and first.count(separator) >= first.count(","):
+            raise _bad(
+                log,
+                line - 1,
+                f"the columns are separated by {called}",
+                "commas, and numbers with a decimal point",
+                f"replace each {separator!r} by a comma, and put quotes around values with a comma; dates are "
+                "written 2025-05-03T10:00:00.5Z",
+            )
+    if any(_CELLS.search(name) for name in names) and not {"from", "to"} & {*names}:
+        raise _bad(
+            log,
+            line - 1,
+            "this is a series of serving cells, one for each sample",
+            "a record for each handover, with the cell before and the one behind it",
+            "write a row where the cell changes: time_s,host,from,to and 1.5,phone,301,57",
+        )
 
 
 def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:

@@ -14,11 +14,13 @@ use std::collections::BTreeSet;
 
 mod loss;
 mod mobility;
+mod no_effect;
 mod path_change;
 mod queues;
 mod radio;
 mod warnings;
 
+pub use no_effect::idle_plans;
 pub use warnings::warnings;
 
 /// The name of signalling among the flows of a result.

@@ -2,6 +2,7 @@
 
 use crate::problem::field::names;
 use crate::schema::schema;
+use crate::suggest::words::{Meaning, meaning};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -29,6 +30,19 @@ pub fn has(field: &str) -> bool {
     let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
     let schema = Schema { root: &root };
     names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref())).is_some()
+}
+
+/// The `kind` of the table `field` that this text means, if it is written where the table is expected.
+pub fn kind(field: &str, text: &str) -> Option<String> {
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let schema = Schema { root: &root };
+    let value = names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref()))?;
+    let mut kinds = Vec::new();
+    schema.kinds(value, &mut kinds);
+    match meaning(text, &kinds) {
+        Some(Meaning::Name(kind)) => Some(kind),
+        _ => None,
+    }
 }
 
 /// What the schema does not have, and who does.
@@ -91,6 +105,13 @@ impl<'a> Schema<'a> {
             None => schema.get("items"),
         };
         own.or_else(|| self.branches(schema).find_map(|branch| self.step(branch, name)))
+    }
+
+    /// The names that the `kind` of a table can have.
+    fn kinds(&self, schema: &'a Value, found: &mut Vec<&'a str>) {
+        let kind = schema.get("properties").and_then(|fields| fields.get("kind"));
+        found.extend(kind.and_then(|kind| kind.get("const")).and_then(Value::as_str));
+        self.branches(schema).for_each(|branch| self.kinds(branch, found));
     }
 
     /// The headers of the tables that have a field of this name, those nearest to the root first.

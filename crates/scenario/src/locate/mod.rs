@@ -69,7 +69,8 @@ impl<'a> Source<'a> {
             span = place::find(root, &field).map_or(span, |found| found.value);
         }
         if let Some(wording::Part::Unknown(name)) = &told.part
-            && !told.problem.help.starts_with("did you mean")
+            && told.meant.is_none()
+            && told.problem.help.starts_with("write one of")
             && let Some(place) = hint::elsewhere(name, &around(&field, name))
         {
             told.problem.help = format!("{place}; here {}", told.problem.help);
@@ -85,6 +86,19 @@ impl<'a> Source<'a> {
         {
             told.problem.help +=
                 "; a drop-tail queue can have a limit in bytes, as in limit_bytes = \"120 kB\"";
+        }
+        if let Some(meant) = &told.meant {
+            let mut written = around(&field, told.part.as_ref().map_or("", wording::Part::name));
+            field::push_key(&mut written, meant);
+            if let Some(hint) = hint::hint(&written, false) {
+                told.problem.help += &format!(" {hint}");
+            }
+        }
+        if let Some(kind) = wording::found_text(&error.message).and_then(|text| hint::kind(&field, text)) {
+            told.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
+        }
+        if told.problem.help.is_empty() && field.starts_with("cells[") {
+            told.problem.help = "write each cell as a table with its name: `[cells.bs1]`".into();
         }
         if told.problem.help.is_empty() {
             let missing = matches!(told.part, Some(wording::Part::Missing(_)));

@@ -1,6 +1,7 @@
 //! Errors of the TOML reader and of serde, in words for users.
 
 use crate::problem::Problem;
+use crate::suggest::words::{Meaning, meaning};
 use crate::suggest::{known, substitutes};
 
 /// What is known of an error before its place is.
@@ -9,6 +10,8 @@ pub struct Told {
     pub within: Vec<String>,
     /// The field it is about, if its text names that.
     pub part: Option<Part>,
+    /// The field of the same table that is meant instead, under another program's name.
+    pub meant: Option<String>,
     /// The problem, without its field.
     pub problem: Problem,
 }
@@ -47,37 +50,78 @@ pub fn of_reader(message: &str) -> Told {
         within.push(name.to_owned());
         rest = inner;
     }
-    let (part, problem) = reword(rest);
-    Told { within, part, problem }
+    let (part, meant, problem) = reword(rest);
+    Told { within, part, meant, problem }
 }
 
-fn reword(message: &str) -> (Option<Part>, Problem) {
+fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
     if let Some(name) = message.strip_prefix("missing field ") {
-        return (Some(Part::Missing(plain(name))), Problem::at("", "it is missing"));
+        return (Some(Part::Missing(plain(name))), None, Problem::at("", "it is missing"));
     }
     let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
     if let Some(name) = what.strip_prefix("unknown field ") {
-        let help = refused(&plain(name), &plain_list(wanted), '`');
+        let (help, meant) = refused(&plain(name), &plain_list(wanted), '`');
         let problem = Problem::at("", "there is no such field").help(help);
-        return (Some(Part::Unknown(plain(name))), problem);
+        return (Some(Part::Unknown(plain(name))), meant, problem);
     }
     if let Some(name) = what.strip_prefix("unknown variant ") {
-        let help = refused(&plain(name), &plain_list(wanted), '"');
-        return (None, Problem::at("", format!("\"{}\" is unknown", plain(name))).help(help));
+        let (help, _) = refused(&plain(name), &plain_list(wanted), '"');
+        return (None, None, Problem::at("", format!("\"{}\" is unknown", plain(name))).help(help));
     }
     let invalid = ["invalid type: ", "invalid value: ", "invalid length "];
     if let Some(found) = invalid.iter().find_map(|prefix| what.strip_prefix(prefix)) {
         let (wanted, example) = wanted.split_once(", for example ").unwrap_or((wanted, ""));
         let message = format!("{} where {} is expected", found_words(found), wanted_words(wanted));
-        let help = if example.is_empty() { String::new() } else { format!("write for example {example}") };
-        return (None, Problem::at("", message).help(help));
+        let help = match probably(found, wanted) {
+            Some(value) => format!("write for example {value}"),
+            None if example.is_empty() => String::new(),
+            None => format!("write for example {example}"),
+        };
+        return (None, None, Problem::at("", message).help(help));
     }
-    (None, Problem::told("", message))
+    (None, None, Problem::told("", message))
 }
 
-/// What to write instead of a name that is not among `names`.
-fn refused(name: &str, names: &[&str], quote: char) -> String {
-    substitutes::help(name, names).unwrap_or_else(|| known(name, names, quote))
+/// What to write instead of a name that is not among `names`, and the one of them that another program's name means.
+fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) {
+    match meaning(name, names) {
+        Some(Meaning::Text(text)) => (text, None),
+        Some(Meaning::Name(meant)) => (format!("did you mean {quote}{meant}{quote}?"), Some(meant)),
+        None => (substitutes::help(name, names).unwrap_or_else(|| known(name, names, quote)), None),
+    }
+}
+
+/// The text that stands where something else is expected.
+pub fn found_text(message: &str) -> Option<&str> {
+    let (found, _) = message.split_once("invalid type: string \"")?.1.rsplit_once("\", expected ")?;
+    Some(found)
+}
+
+/// What was probably meant: a text as a probability; a bare number as a quantity, in the unit that its size makes likely.
+fn probably(found: &str, wanted: &str) -> Option<String> {
+    if let (Some(text), true) = (found.strip_prefix("string "), wanted == "a probability") {
+        let text = text.trim_matches('"').trim();
+        let number: f64 = text.trim_end_matches(['%', ' ']).parse().ok()?;
+        let probability = if text.ends_with('%') { number / 100.0 } else { number };
+        return (0.0..1.0).contains(&probability).then(|| probability.to_string());
+    }
+    let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "))?;
+    let number = number.trim_matches('`');
+    let value: f64 = number.parse().ok().filter(|value| *value >= 0.0)?;
+    let number = number.strip_suffix(".0").unwrap_or(number);
+    let unit = match wanted.strip_suffix(" with its unit")? {
+        "a time" => return Some(format!("\"{number} s\" or \"{number} ms\"")),
+        "a number of packets" if value >= 10_000.0 => {
+            let packets = (value / 1448.0).floor();
+            return Some(format!("\"{packets} pkt\", which is {number} B in packets of 1448 B"));
+        }
+        "a rate" if value < 10_000.0 => "Mbit/s",
+        "a rate" => "bit/s",
+        "a size" => "B",
+        "a number of packets" => "pkt",
+        _ => return None,
+    };
+    Some(format!("\"{number} {unit}\""))
 }
 
 fn plain(name: &str) -> String {

@@ -1,6 +1,7 @@
 //! What to write in place of a name that does not exist.
 
 pub mod substitutes;
+pub mod words;
 
 /// "did you mean", or the list of what there is, each name between two of `quote`.
 pub fn known(wanted: &str, names: &[&str], quote: char) -> String {

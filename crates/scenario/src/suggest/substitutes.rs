@@ -1,6 +1,8 @@
 //! Models that do not exist, each with the nearest substitute. Refusals of names give it, and `docs/scope.md` lists the
 //! same.
 
+use super::words::plain;
+
 /// Something that users look for and Roamlab does not have.
 struct Absent {
     /// What people write for it.
@@ -15,8 +17,9 @@ struct Absent {
 
 /// The help for a name that is not among `names`, if something there is nearest to it.
 pub fn help(wanted: &str, names: &[&str]) -> Option<String> {
-    let wanted = wanted.to_ascii_lowercase();
-    let is_meant = |row: &&Absent| row.words.contains(&wanted.as_str()) && names.contains(&row.nearest);
+    let (lower, word) = (wanted.to_ascii_lowercase(), plain(wanted));
+    let is_word = |known: &&str| *known == lower || plain(known) == word;
+    let is_meant = |row: &&Absent| row.words.iter().any(is_word) && names.contains(&row.nearest);
     let Absent { nearest, how, section, .. } = ABSENT.iter().find(is_meant)?;
     let how = unlinked(how);
     Some(format!("the nearest is `{nearest}`: {how} (docs/scope.md#{section})"))
@@ -56,7 +59,7 @@ const ABSENT: &[Absent] = &[
         section: "transports",
     },
     Absent {
-        words: &["bbr2"],
+        words: &["bbr2", "bbrv2"],
         nearest: "bbr3",
         how: "BBR version 3, which corrects version 2 and replaces it; version 1 is `bbr`",
         section: "transports",
@@ -75,21 +78,27 @@ const ABSENT: &[Absent] = &[
     },
     Absent { words: &["ledbat"], nearest: "vegas", how: "Vegas for low delay", section: "transports" },
     Absent {
-        words: &["linux", "windows", "freebsd"],
+        words: &["windows", "freebsd"],
         nearest: "rfc",
         how: "the profile `rfc`: the standards, with what each clause says on [its page](models/tcp-clauses.md)",
         section: "transports",
     },
     Absent {
-        words: &["sfq", "drr", "fq-pie", "fq_codel"],
+        words: &["sfq", "drr", "fq-pie"],
         nearest: "fq-codel",
         how: "FQ-CoDel: a queue for each flow, served in turn",
         section: "queues",
     },
     Absent {
-        words: &["priority", "prio", "pfifo", "htb", "tbf"],
+        words: &["priority", "prio"],
         nearest: "mred",
-        how: "`mred` and `mblue` treat forwarded packets apart; a `rate` limits a link",
+        how: "`mred` and `mblue` treat forwarded packets differently from others",
+        section: "queues",
+    },
+    Absent {
+        words: &["htb", "tbf", "netem"],
+        nearest: "droptail",
+        how: "the `rate` and `delay` of the link; its queue is `droptail`",
         section: "queues",
     },
     Absent {
@@ -177,7 +186,7 @@ const ABSENT: &[Absent] = &[
         section: "traffic",
     },
     Absent {
-        words: &["iperf", "bulk", "download", "game", "iot", "telnet"],
+        words: &["download", "game", "iot", "telnet"],
         nearest: "ftp",
         how: "`ftp` for bulk data over TCP; `cbr` for datagrams at a steady rate",
         section: "traffic",

@@ -39,6 +39,8 @@ pub(crate) struct Congestion {
     recovery_start: Option<Time>,
     /// The period has not ended.
     in_recovery: bool,
+    /// Packets were found lost at this time, and none sent later is acknowledged.
+    latest_loss: Option<Time>,
     reductions: u64,
 }
 
@@ -51,6 +53,7 @@ impl Congestion {
             params,
             recovery_start: None,
             in_recovery: false,
+            latest_loss: None,
             reductions: 0,
         }
     }
@@ -87,6 +90,8 @@ impl Congestion {
         let growing = packets.iter().filter(|packet| grows(packet)).count() as u32;
         let ends = self.in_recovery && growing > 0;
         self.in_recovery &= !ends;
+        let is_later = |loss: &mut Time| packets.iter().any(|packet| packet.sent > *loss);
+        self.latest_loss.take_if(|loss| is_later(loss));
         let event = AckEvent {
             now: ack.now,
             una: ack.numbers.0,
@@ -96,7 +101,9 @@ impl Congestion {
             rtt: ack.rtt,
             srtt: ack.srtt,
             in_flight: ack.in_flight,
-            recovering: self.in_recovery,
+            // To an algorithm with a model a recovery lasts until a round without a loss, as in the stacks that have BBR
+            // (QUICHE's `end_recovery_at_`, msquic's `EndOfRecovery`): RFC 9002's period is the time of one cut.
+            recovering: self.latest_loss.is_some(),
             app_limited: ack.app_limited,
             rate: ack.rate,
             segment: self.params.segment.0 as u32,
@@ -155,6 +162,7 @@ impl Congestion {
     /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). Whether that begins a recovery period.
     pub fn on_loss(&mut self, newest: Time, persistent: bool, now: Time) -> bool {
         let begins = self.recovery_start.is_none_or(|start| newest > start);
+        self.latest_loss = Some(now);
         if !begins && !persistent {
             return false;
         }
@@ -187,6 +195,8 @@ impl Congestion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::CongestionControlSpec;
+    use serde::Deserialize;
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
@@ -242,6 +252,61 @@ mod tests {
         assert_eq!(congestion.sizes().0, 6.0 + 1.0 / 6.0);
         assert!(congestion.on_loss(at(130), false, at(140)));
         assert_eq!(congestion.reductions(), 2);
+    }
+
+    #[test]
+    fn a_model_conserves_for_the_first_round_of_losses_alone() {
+        // As QUICHE's `UpdateRecoveryState`: conservation for a round, then growth, until a round has no loss.
+        let bbr = CongestionControlSpec::deserialize(serde_json::json!("bbr")).unwrap();
+        let spec = QuicSpec { congestion_control: bbr, ..QuicSpec::default() };
+        let mut congestion = Congestion::new(&spec, Arc::new(spec.for_congestion_control()));
+        let mut delivered = 0;
+        let mut ack = |congestion: &mut Congestion, sent, now, in_flight, lost| {
+            let packets = [Packet { number: 0, segment: 0, sent: at(sent) }];
+            // Each ACK ends a round trip of 50 ms in which 20 packets were delivered: the model permits many more than here.
+            let prior_delivered = delivered;
+            delivered += 20;
+            let rate = DeliveryRate {
+                delivered: 20,
+                interval: Duration::from_millis(50),
+                prior_delivered,
+                app_limited: false,
+                in_flight,
+                lost,
+            };
+            let srtt = Duration::from_millis(50);
+            let (rtt, rate, now) = (Some(srtt), Some(rate), at(now));
+            let context = AckContext {
+                now,
+                numbers: (1, 1),
+                lost,
+                rtt,
+                srtt,
+                in_flight,
+                app_limited: false,
+                held: false,
+                rate,
+            };
+            congestion.on_ack(&packets, &context);
+            congestion.sizes().0
+        };
+        ack(&mut congestion, 0, 50, 9, 0);
+        assert!(congestion.on_loss(at(10), false, at(100)));
+        assert_eq!(ack(&mut congestion, 50, 100, 4, 1), 5.0, "4 in flight and one acknowledged");
+        assert_eq!(ack(&mut congestion, 90, 145, 4, 0), 6.0, "the round is over: the window grows");
+        // The next period of the RFC, with a loss of what was sent behind the first one: it still grows, less what is lost.
+        assert!(congestion.on_loss(at(110), false, at(150)));
+        assert_eq!(ack(&mut congestion, 120, 150, 3, 1), 6.0, "6 - 1 + 1, not 3 + 1");
+        assert_eq!(
+            ack(&mut congestion, 140, 160, 3, 0),
+            7.0,
+            "a packet sent before the latest loss ends nothing"
+        );
+        assert_eq!(
+            ack(&mut congestion, 151, 201, 3, 0),
+            12.0,
+            "a round without a loss: the window of before, and one"
+        );
     }
 
     #[test]

@@ -55,6 +55,11 @@ impl RttEstimator {
         }
     }
 
+    /// Persistent congestion: the newest sample is the least one from now on (§5.2).
+    pub fn restart_min(&mut self) {
+        self.min = self.latest;
+    }
+
     /// The latest sample; zero before the first.
     pub fn latest(&self) -> Duration {
         self.latest
@@ -150,6 +155,20 @@ mod tests {
         // 110 is less than 100 + 20: nothing is taken off. (7 * 107.5 + 110) / 8 = 107.8125.
         rtt.sample(ms(110), ms(20), at(400));
         assert_eq!(rtt.smoothed(), Duration::from_nanos(107_812_500));
+    }
+
+    #[test]
+    fn after_persistent_congestion_the_newest_sample_is_the_least() {
+        // §5.2: otherwise a path that has become longer has its delays taken off down to the old path's minimum.
+        let mut rtt = estimator();
+        rtt.sample(ms(100), ms(0), at(100));
+        rtt.sample(ms(500), ms(0), at(700));
+        assert_eq!((rtt.min(), rtt.smoothed()), (ms(100), ms(150)));
+        rtt.restart_min();
+        assert_eq!(rtt.min(), ms(500));
+        // 510 is less than 500 + 20: nothing is taken off. (7 * 150 + 510) / 8 = 195.
+        rtt.sample(ms(510), ms(20), at(1300));
+        assert_eq!((rtt.min(), rtt.smoothed()), (ms(500), ms(195)));
     }
 
     #[test]

@@ -344,6 +344,7 @@ impl QuicSender {
             self.congestion.on_lost_packet(&lost);
         }
         if persistent {
+            self.rtt.restart_min();
             self.record(TcpFactKind::PersistentCongestion, segment, now);
         } else if begins {
             self.record(TcpFactKind::FastRetransmit, segment, now);

@@ -3,7 +3,8 @@
 //!
 //! The sender gets no data. So its own counters stay at the start.
 //!
-//! DEVIATION: ACKs and the SYN are not ECN-capable, as RFC 3168 has it; RFC 9768 leaves it open.
+//! DEVIATION: only in Linux's profiles are ACKs and the SYN ECN-capable ([`control_packets`]); RFC 9768
+//! leaves it open.
 
 use roamlab_packet::{AccEcnOption, Ecn, TcpFlags, TcpHeader};
 
@@ -34,6 +35,8 @@ const BYTES: u32 = 1 << 24;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accurate {
     agreed: Agreed,
+    /// The ECN field of the SYN.
+    syn: Option<Ecn>,
     /// The path changes the ECN field, or clears the ACE field (§3.2.2.3, §3.2.2.4).
     mangled: bool,
     cleared: bool,
@@ -53,6 +56,11 @@ pub(crate) struct Accurate {
 }
 
 impl Accurate {
+    /// Of a connection whose SYN has this ECN field.
+    pub fn new(syn: Ecn) -> Accurate {
+        Accurate { syn: Some(syn), ..Accurate::default() }
+    }
+
     /// Of so many segments that the ACK at hand acknowledges, those that were marked.
     pub fn latest(&self, segments: u32) -> u32 {
         if self.agreed == Agreed::Accurate { self.latest.min(segments) } else { segments }
@@ -73,14 +81,15 @@ impl Accurate {
 
     /// The SYN/ACK agrees, or not (§3.1.1 table 2; §3.1.3: what is reserved agrees too).
     fn on_syn_ack(&mut self, header: &TcpHeader, ecn: Ecn) {
-        let sent = Ecn::NotEct.as_ace();
+        let sent = self.syn.unwrap_or(Ecn::NotEct);
+        let may_be_marked = sent != Ecn::NotEct && header.flags.ace() == Ecn::Ce.as_ace();
         self.agreed = match header.flags.ace() {
             0b001 => Agreed::Classic,
             0b000 | 0b111 => Agreed::Nothing,
             _ => Agreed::Accurate,
         };
         if self.agreed == Agreed::Accurate {
-            self.mangled = ![sent, RESERVED].contains(&header.flags.ace()); // the SYN was not ECN-capable
+            self.mangled = ![sent.as_ace(), RESERVED].contains(&header.flags.ace()) && !may_be_marked;
             self.syn_ack = Some(ecn);
             (self.arrived, self.reported) = (FIRST_COUNT + u32::from(ecn == Ecn::Ce), FIRST_COUNT);
         }

@@ -50,6 +50,12 @@ impl SpuriousWatch {
         self.episode.is_some()
     }
 
+    /// Whether F-RTO sends new data to find out whether what was outstanding at a timeout is lost.
+    pub fn is_undecided(&self, detection: SpuriousDetection) -> bool {
+        let probes = self.episode.is_some_and(|episode| episode.timeout && episode.new_acks > 0);
+        probes && detection == SpuriousDetection::FRto
+    }
+
     /// A segment goes out again.
     pub fn sent_again(&mut self, seq: u32, detection: SpuriousDetection) {
         if self.episode.is_some() && detection == SpuriousDetection::DSack {

@@ -33,7 +33,7 @@ impl TcpSender {
             && !state.spurious.is_watching();
         let due = self.answer || self.probe || self.peer_closed || self.completes;
         let counts_dup_acks = state.dup_acks > 0 && params.follows_linux();
-        let closing = state.fin.is_some() || state.retransmit.is_some();
+        let closing = state.fin.is_some() || state.has_retransmission();
         agreed
             && recorded
             && paced

@@ -2,6 +2,7 @@
 
 mod accurate;
 mod cc;
+mod control_packets;
 mod delivery_rate;
 mod episode;
 mod fact;

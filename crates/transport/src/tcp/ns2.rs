@@ -41,6 +41,8 @@ rules! {
     ns2_idle_is_timeout;
     /// When the application has stopped, the last segment sent is not sent again.
     ns2_forgets_last;
+    /// The timeout of a SYN is one of data: it cuts ssthresh, and the initial window if `bugfix_ss_` is on.
+    ns2_syn_is_a_segment;
     /// Without a SYN, segment 0 offers ECN, and the first ACK of new data agrees.
     ns2_offers_ecn_on_data;
     /// Retransmissions are ECN-capable (against RFC 3168 §6.1.5).
@@ -75,13 +77,17 @@ rules! {
     ns2_vegas_counts_dupacks;
     /// Vegas: times of a range that passes the end of the ring are not cleared.
     ns2_vegas_leaves_ring;
+    /// Vegas: a retransmission that ACKs have caused doubles the RTO (against RFC 6298 §5.5).
+    ns2_vegas_backs_off;
+    /// Vegas: duplicate ACKs inflate cwnd itself, which the next cut then takes a part of.
+    ns2_vegas_inflates_cwnd;
     /// Vegas: a segment that was never sent counts as overdue.
     ns2_vegas_repeats_unsent;
 }
 
 impl TcpParams {
     #[inline(always)]
-    fn is_ns2(&self) -> bool {
+    pub(crate) fn is_ns2(&self) -> bool {
         matches!(self.profile, Profile::Ns2_2001 | Profile::Ns2_2003 | Profile::Ns2_2009)
     }
 

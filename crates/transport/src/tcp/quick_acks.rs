@@ -60,6 +60,9 @@ pub(super) struct Arrival {
     pub keeps_window: bool,
     /// More than half of the room is taken.
     pub is_half_full: bool,
+    /// The sender may have a small window: a mark begins to be echoed, or a segment is not ECN-capable that was sent again
+    /// (`__tcp_ecn_check_ce`).
+    pub asks_two: bool,
     /// Segments behind a gap are held now.
     pub gap: bool,
     /// It was in order and has closed the last gap.
@@ -158,6 +161,9 @@ impl QuickAcks {
             self.expect_quick();
         } else if arrival.in_order {
             self.adapt(now);
+        }
+        if arrival.asks_two {
+            (self.quick, self.ato) = (self.quick.max(self.most.min(2)), LEAST_DELAY);
         }
         self.widened(arrival.widens);
         let several = arrival.expected.saturating_sub(arrival.last_ack) >= 2;

@@ -1,6 +1,7 @@
 //! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::params::{AckRule, Handshake, TcpParams};
+use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::quick_acks::QuickAcks;
 use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
@@ -78,8 +79,13 @@ pub struct TcpReceiver {
     echoes: bool,
     /// Each change of the marks is reported.
     reports_marks: bool,
+    /// The ECN field of ACKs.
+    control_packets: ControlPackets,
     /// The last segment was marked.
     held_mark: bool,
+    /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
+    seen_ect: bool,
+    asks_two: bool,
     /// Most SACK blocks of an ACK.
     sack_blocks: u8,
     repeated: Option<u32>,
@@ -114,7 +120,10 @@ impl TcpReceiver {
             fin: None,
             echoes: false,
             reports_marks: params.congestion_control.needs_ecn(),
+            control_packets: ControlPackets::of(&params),
             held_mark: false,
+            seen_ect: false,
+            asks_two: false,
             repeated: None,
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
@@ -320,18 +329,29 @@ impl TcpReceiver {
                 Agreed::Classic => {}
             }
         }
+        let syn = header.flags.has(TcpFlags::SYN);
+        let tells_cwr = header.flags.has(TcpFlags::CWR) && !syn;
+        // A window that was cut may be one segment: its ACK goes at once (`tcp_ecn_accept_cwr`).
+        let at_once = tells_cwr && header.payload > 0 && self.params.follows_linux();
         if self.reports_marks {
-            return self.report_mark(ecn == Ecn::Ce, now);
+            if syn {
+                return false; // RFC 8257 §3.6: the mark of a SYN is ignored
+            }
+            return self.report_mark(ecn == Ecn::Ce, now) || at_once;
         }
-        if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
+        if tells_cwr {
             self.echoes = false;
         }
         let held = self.delayed.runs() && self.held_mark;
         self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
         // RFC 3168 §6.1.5: the mark of a segment outside the window is ignored.
         let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
+        let begins = ecn == Ecn::Ce && !is_old && !self.echoes;
+        let sent_again = ecn == Ecn::NotEct && self.seen_ect && !is_old;
+        self.asks_two = begins || sent_again;
+        self.seen_ect |= ecn != Ecn::NotEct && !is_old;
         self.echoes |= held || (ecn == Ecn::Ce && !is_old);
-        false
+        at_once
     }
 
     /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
@@ -352,12 +372,17 @@ impl TcpReceiver {
 
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
+        self.advertised_by(self.shift)
+    }
+
+    /// The same with a shift of so many bits in the field.
+    fn advertised_by(&self, shift: Option<u8>) -> u32 {
         let free = self.buffer().saturating_sub(self.unread);
         let (segment, expected) = (self.params.segment.0, self.received.base());
-        let shift = self.shift.unwrap_or(0);
         let bytes = u64::from(free) * segment;
-        let bytes = self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift));
-        let Some(shift) = self.shift else { return (bytes / segment) as u32 };
+        let bytes =
+            self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift.unwrap_or(0)));
+        let Some(shift) = shift else { return (bytes / segment) as u32 };
         let bytes = bytes.min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it; Linux rounds up (`__tcp_select_window`).
         let bytes = if self.params.follows_linux() { bytes.next_multiple_of(1 << shift) } else { bytes };
@@ -369,9 +394,9 @@ impl TcpReceiver {
         &self.params
     }
 
-    /// The window scale that it advertises with; 0: none.
-    pub fn window_shift(&self) -> u32 {
-        u32::from(self.shift.unwrap_or(0))
+    /// The window scale that its SYN offers (RFC 7323 §2.2), if it offers one.
+    pub fn window_shift(&self) -> Option<u8> {
+        self.shift.filter(|_| self.params.window_scaling)
     }
 
     /// The next ACK to send; call until `None`.
@@ -443,8 +468,9 @@ impl TcpReceiver {
         option += stamps;
         let syn_due = std::mem::take(&mut self.syn_due);
         let three_way = self.params.handshake == Handshake::ThreeWay;
-        option += if syn_due && three_way { self.params.syn_options() } else { 0 };
-        let syn = if syn_due && three_way { TcpFlags::SYN } else { TcpFlags::default() };
+        let is_syn_ack = syn_due && three_way;
+        option += if is_syn_ack { self.params.syn_options() } else { 0 };
+        let syn = if is_syn_ack { TcpFlags::SYN } else { TcpFlags::default() };
         let mut flags = TcpFlags::ACK.with(syn).with(self.echo(syn_due));
         let accecn = match &mut self.accurate {
             Some(accurate) if syn_due => accurate.on_syn_ack(),
@@ -455,8 +481,10 @@ impl TcpReceiver {
         if self.closed() && three_way {
             flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
         }
-        self.last_window = self.advertised();
-        let (expected, shift) = (self.received.base(), self.shift.unwrap_or(0));
+        // RFC 7323 §2.2: the window of a SYN is never scaled.
+        let shift = if is_syn_ack { self.shift.map(|_| 0) } else { self.shift };
+        self.last_window = self.advertised_by(shift);
+        let (expected, shift) = (self.received.base(), shift.unwrap_or(0));
         if let Some(tuning) = &mut self.autotuning {
             tuning.advertised(expected, shift);
         }
@@ -470,7 +498,12 @@ impl TcpReceiver {
             ..TcpHeader::default()
         };
         let size = Bytes(self.params.ack_size.0 + option);
-        self.outgoing.push_back(Segment { header, size, ecn: Ecn::NotEct });
+        let ecn = match &self.accurate {
+            _ if header.flags.has(TcpFlags::SYN) => self.control_packets.syn,
+            Some(accurate) if accurate.agreed() == Agreed::Nothing => Ecn::NotEct,
+            _ => self.control_packets.others,
+        };
+        self.outgoing.push_back(Segment { header, size, ecn });
     }
 
     /// What an ACK says of congestion in its flags; that of a SYN (`syn`) agrees on ECN (RFC 3168 §6.1.1).

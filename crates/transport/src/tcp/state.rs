@@ -3,8 +3,10 @@
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{CongestionControl, Pacer, Window};
+use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
+use crate::tcp::recovery::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
@@ -98,6 +100,8 @@ pub(crate) struct SendState {
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
     pub cwr: bool,
+    /// An echo of congestion reduces the window in proportion (Linux `TCP_CA_CWR`).
+    pub echo_reduction: Option<Box<Prr>>,
     /// The ACK at hand echoes congestion.
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
@@ -111,13 +115,17 @@ pub(crate) struct SendState {
     timed_out: Option<u32>,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
+    /// The retransmission timer has expired for this segment, which has not gone out since.
+    expired: Option<u32>,
     /// Segments below went out on a path that is no more; 0: there is no such path.
     pub path_from: u32,
-    /// Segments sent again since the congestion control had an event of an ACK.
+    /// Segments that ACKs have shown to be lost since the congestion control had an event of an ACK, if segments are recorded.
     lost: u32,
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,
+    /// The ECN field of what is not new data.
+    pub control_packets: ControlPackets,
     /// What accurate ECN knows, if it is offered.
     pub accurate: Option<Box<Accurate>>,
     /// A record of each segment outstanding, if the congestion control asks for it.
@@ -139,6 +147,7 @@ impl SendState {
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
         let window = Window::new(cwnd, &params);
         let mut control = CongestionControl::new(&params.congestion_control);
+        let control_packets = ControlPackets::of(&params);
         let buffers = params.send_autotuning && params.tso_deferral;
         let windows = control.algorithm().windows_in_buffer();
         SendState {
@@ -168,6 +177,7 @@ impl SendState {
             gives_up: false,
             echo: None,
             cwr: false,
+            echo_reduction: None,
             ece: false,
             ecn_backoff: false,
             fin: None,
@@ -175,10 +185,12 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
+            expired: None,
             probes_tail: false,
             control,
             delivered: None,
-            accurate: params.accecn.then(|| Box::new(Accurate::default())),
+            control_packets,
+            accurate: params.accecn.then(|| Box::new(Accurate::new(control_packets.syn))),
             lost: 0,
             pacing: Pacer::of(params.tso_deferral),
             spurious: SpuriousWatch::default(),
@@ -256,9 +268,26 @@ impl SendState {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
 
+    /// Whether a segment may have to be sent again before anything else.
+    pub fn has_retransmission(&self) -> bool {
+        self.retransmit.is_some() || self.expired.is_some()
+    }
+
+    /// The segment to send again before anything else. Behind a timeout that is the first one outstanding (RFC 6298 §5.4),
+    /// whatever ACKs arrive while pacing holds it.
+    pub fn next_retransmission(&mut self) -> Option<u32> {
+        let is_due = self.expired.take() == Some(self.una) && self.una == self.nxt && self.una < self.end;
+        if !is_due {
+            return self.retransmit.take().filter(|&seq| seq >= self.una);
+        }
+        self.use_quota();
+        self.nxt += 1;
+        Some(self.una)
+    }
+
     /// The next segment in the order: retransmission, then what the quota allows.
     pub fn next_segment(&mut self) -> Option<u32> {
-        if let Some(seq) = self.retransmit.take() {
+        if let Some(seq) = self.next_retransmission() {
             return Some(seq);
         }
         let (limit, quota) = match self.quota {
@@ -321,7 +350,6 @@ impl SendState {
             self.start_timer(now, self.rtt.rto());
         }
         if retransmission {
-            self.lost += u32::from(seq >= self.path_from);
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
             if !self.params.ns2_ticks() && self.timed == Some(seq) {
@@ -474,6 +502,11 @@ impl SendState {
         let interval = (self.rtt.rto() * (1 << self.probes.min(16))).min(self.params.max_rto);
         self.probes += 1;
         self.persist.start_by(self.params.wheel(), now, interval);
+    }
+
+    /// Whether all that was sent is a SYN. To ns-2 that is a segment like any other.
+    pub fn awaits_syn_ack(&self) -> bool {
+        self.una == 0 && self.params.has_syn() && !self.params.ns2_syn_is_a_segment()
     }
 
     /// Whether an ACK answers a SYN that is a segment.

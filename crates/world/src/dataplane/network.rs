@@ -327,6 +327,7 @@ impl Network {
     pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
         let (stays, waiting) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
+        waiting.queued.iter().chain(&waiting.since).for_each(|packet| cx.note_move(packet, row));
         waiting.queued.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));

@@ -20,6 +20,8 @@ pub struct HostRoute {
     pub link: Option<LinkId>,
     /// Tell the agent of packets that take it.
     pub watch: bool,
+    /// It may send packets back to where they come from.
+    pub may_redirect: bool,
     /// The domain of the agent.
     pub domain: DomainId,
     /// The agent.
@@ -210,7 +212,7 @@ impl HostRouteTable {
     /// The routes of a host have changed.
     fn update_lookup(&mut self, host: Addr) {
         let lookup = match self.all(host) {
-            [HostRoute { from: None, watch: false, link: Some(link), .. }] => link.0,
+            [HostRoute { from: None, watch: false, may_redirect: false, link: Some(link), .. }] => link.0,
             [] => NO_ROUTE,
             _ => NOWHERE,
         };

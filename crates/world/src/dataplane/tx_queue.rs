@@ -16,12 +16,34 @@ pub struct Queue {
     /// Whether each change is recorded.
     recorded: bool,
     qdisc: Qdisc,
+    /// The hosts of the waiting packets that a handover has held up or redirected, each as often as such a packet waits, in
+    /// the order of their entry.
+    moved: Vec<Addr>,
 }
 
 impl Queue {
     /// A queue.
     pub fn new(qdisc: Qdisc, recorded: bool) -> Queue {
-        Queue { recorded, qdisc }
+        Queue { recorded, qdisc, moved: Vec::new() }
+    }
+
+    /// What the discipline has dropped is lost.
+    fn settle(&mut self, id: LinkId, cx: &mut Context) {
+        if !self.moved.is_empty() && !cx.dropped.is_empty() {
+            // The packets that are lost had a share in filling the queue.
+            let before = self.moved.clone();
+            let lost: Vec<Addr> = moved_hosts(cx.dropped.iter().map(|(packet, _)| packet), cx);
+            lost.into_iter().for_each(|host| self.forget(host));
+            return cx.settle_drops(Location::Link(id), &before);
+        }
+        cx.settle_drops(Location::Link(id), &[]);
+    }
+
+    /// A packet of this host that a handover has held up or redirected waits no longer.
+    fn forget(&mut self, host: Addr) {
+        if let Some(place) = self.moved.iter().position(|&other| other == host) {
+            self.moved.remove(place);
+        }
     }
 
     #[inline(never)]
@@ -30,16 +52,22 @@ impl Queue {
             let waiting = self.qdisc.packets();
             cx.packet_event(PacketStep::Enqueue, &packet, Location::Link(id), (waiting, CauseId::NONE));
         }
+        if cx.pool[&packet].is_moved() {
+            self.moved.push(cx.mobile_end(&packet));
+        }
         self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
-        cx.settle_drops(Location::Link(id));
+        self.settle(id, cx);
         self.sample(id, cx);
     }
 
     #[inline(never)]
     fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Context) -> Option<PacketId> {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
-        cx.settle_drops(Location::Link(id));
+        self.settle(id, cx);
         if let Some(packet) = &next {
+            if cx.pool[packet].is_moved() {
+                self.forget(cx.mobile_end(packet));
+            }
             self.sample(id, cx);
             if self.recorded {
                 record_mark(id, packet, cx);
@@ -56,7 +84,8 @@ impl Queue {
         cx: &mut Context,
     ) -> Vec<PacketId> {
         let taken = self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx));
-        cx.settle_drops(Location::Link(id));
+        self.settle(id, cx);
+        moved_hosts(&taken, cx).into_iter().for_each(|host| self.forget(host));
         taken
     }
 
@@ -66,6 +95,12 @@ impl Queue {
             cx.probes.queue(cx.now, id, self.qdisc.packets(), self.qdisc.bytes(), self.qdisc.gauges());
         }
     }
+}
+
+/// The hosts of those of some packets that a handover has held up or redirected.
+fn moved_hosts<'a>(packets: impl IntoIterator<Item = &'a PacketId>, cx: &Context) -> Vec<Addr> {
+    let moved = packets.into_iter().filter(|packet| cx.pool[*packet].is_moved());
+    moved.map(|packet| cx.mobile_end(packet)).collect()
 }
 
 fn qdisc_cx(rate: Rate, now: Time, cx: &mut Context) -> QdiscCx<'_> {
@@ -93,9 +128,12 @@ impl TxQueue {
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Context) {
         // Drop-tail is the discipline of most links, so the call is inlined.
-        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) = self {
+        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue), moved }) = self
+            && moved.is_empty()
+            && !cx.pool[&packet].is_moved()
+        {
             queue.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
-            return cx.settle_drops(Location::Link(id));
+            return cx.settle_drops(Location::Link(id), &[]);
         }
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
@@ -122,7 +160,9 @@ impl TxQueue {
         rate: Rate,
         cx: &mut Context,
     ) -> (Option<PacketId>, usize) {
-        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue) }) = self {
+        if let TxQueue::Shared(Queue { recorded: false, qdisc: Qdisc::DropTail(queue), moved }) = self
+            && moved.is_empty()
+        {
             let next = queue.dequeue(&mut qdisc_cx(rate, now, cx));
             return (next, queue.packets());
         }
@@ -286,6 +326,7 @@ mod tests {
     use roamlab_engine::{Packets, Rng};
     use roamlab_packet::{Body, Dscp, FlowId, IpHeader, Packet, Tos, UdpHeader};
     use roamlab_qdisc::QueueSpec;
+    use roamlab_record::cause::Cause;
 
     impl TxQueue {
         /// A drop-tail queue in which `limit` packets may wait.
@@ -316,5 +357,47 @@ mod tests {
         assert_eq!(sample(&cx), (2, 1024, 1));
         while queue.dequeue(id, Time::ZERO, rate, &mut cx).0.is_some() {}
         assert_eq!(sample(&cx), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_loss_in_a_queue_where_redirected_packets_wait_is_the_handovers() {
+        let (mut cx, id, rate) = (Context::default(), LinkId(0), Rate::from_bps(1_000_000));
+        cx.probes.wanted.drops = true;
+        cx.probes.causes.begin();
+        let move_of = |host: Addr, cx: &mut Context| {
+            let row = Cause::root(roamlab_record::cause::Kind::Motion).about(Some(host));
+            cx.add_cause(row)
+        };
+        let hosts = [1, 2, 3].map(|number| Addr::new(number, 1));
+        let rows = [hosts[0], hosts[1]].map(|host| move_of(host, &mut cx));
+        let offer = |queue: &mut TxQueue, host: Addr, moved: Option<CauseId>, cx: &mut Context| {
+            let inner = IpHeader::new(Addr::new(9, 0), host, Tos::default());
+            let body = Body::Udp(UdpHeader::default());
+            let packet = cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
+            if let Some(row) = moved {
+                cx.note_move(&packet, row);
+            }
+            queue.enqueue(id, packet, rate, cx);
+        };
+        for recorded in [false, true] {
+            cx.probes.drops.rows.clear();
+            let mut queue = TxQueue::droptail(2, recorded);
+            offer(&mut queue, hosts[2], None, &mut cx);
+            offer(&mut queue, hosts[2], None, &mut cx);
+            offer(&mut queue, hosts[2], None, &mut cx); // Nothing was moved: the queue is a root.
+            offer(&mut queue, hosts[0], Some(rows[0]), &mut cx); // It was moved itself.
+            assert!(queue.dequeue(id, Time::ZERO, rate, &mut cx).0.is_some());
+            offer(&mut queue, hosts[1], Some(rows[1]), &mut cx); // It finds room.
+            offer(&mut queue, hosts[2], None, &mut cx); // Without that one there were room.
+            offer(&mut queue, hosts[1], None, &mut cx);
+            while queue.dequeue(id, Time::ZERO, rate, &mut cx).0.is_some() {}
+            let causes = |cx: &Context| -> Vec<CauseId> {
+                let rows = &cx.probes.drops.rows;
+                rows.iter().map(|row| cx.probes.causes.rows.cause[row.cause.0 as usize]).collect()
+            };
+            assert_eq!(causes(&cx), [CauseId::NONE, rows[0], rows[1], rows[1]], "recorded: {recorded}");
+            let TxQueue::Shared(queue) = &queue else { panic!("one queue") };
+            assert!(queue.moved.is_empty());
+        }
     }
 }

@@ -474,6 +474,7 @@ impl<'a> Builder<'a> {
             cx.probes.causes.begin();
         }
         cx.probes.losses = vec![0; flows.len()];
+        cx.probes.lost_acks = vec![0; flows.len()];
         schedule_changes(&mut cx, &self.links);
         cells.start(&mut cx);
         let mut flows = Flows::new(flows, informed);

@@ -40,6 +40,11 @@ impl Simulation {
         self.world.planes.cx.now
     }
 
+    /// How many events have happened.
+    pub fn events(&self) -> u64 {
+        self.world.events
+    }
+
     /// When something happens next by itself, if something does before the run ends.
     pub fn next_event(&mut self) -> Option<Time> {
         self.world.planes.cx.scheduler.next_time().filter(|time| *time < self.end)

@@ -6,8 +6,6 @@
 //!
 //! Rates are in segments per second. With `as_linux` they are the kernel's fixed-point fractions, otherwise real numbers.
 //!
-//! DEVIATION: without `as_linux` what a recovery sends again counts as lost when it is sent, and a lost segment is in flight
-//! until then.
 //! DEVIATION: the kernel's estimate of what is in flight when the next burst leaves subtracts what leaves the network
 //! until then; without `as_linux` the next burst leaves now.
 
@@ -33,8 +31,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// What surrounds it in Linux 6 too: it begins when the SYN is acknowledged, what is lost leaves what is in flight when
-    /// it is found, and what leaves until the next burst counts no more.
+    /// What surrounds it in Linux 6 too: it begins when the SYN is acknowledged, and what leaves until the next burst counts
+    /// no more.
     pub as_linux: bool,
     /// The phase of the cycle of gains with which ProbeBW begins: 0, or 2 to 7. Without it each time another one is drawn, as
     /// in Linux.
@@ -127,7 +125,7 @@ pub(crate) struct Bbr {
     rounds: u32,
     round_end: u32,
     round_start: bool,
-    /// Segments delivered, and sent again, so far.
+    /// Segments delivered, and lost, so far.
     delivered: u32,
     lost: u32,
     /// When something was delivered last (`delivered_mstamp`).
@@ -268,7 +266,8 @@ impl Algorithm for Bbr {
             rtt,
             ..*ack
         });
-        let ack = with_found.as_ref().unwrap_or(ack);
+        let without_lost = (ack.waiting > 0).then(|| AckEvent { in_flight: ack.in_network(), ..*ack });
+        let ack = with_found.as_ref().or(without_lost.as_ref()).unwrap_or(ack);
         self.lost = found.map_or(self.lost + ack.lost, |found| found.all_lost);
         if ack.acked > 0 {
             self.delivered_at = ack.now;
@@ -297,8 +296,8 @@ impl Algorithm for Bbr {
             return;
         }
         self.save_cwnd(window);
-        let goes_on = loss.kind == Loss::Tail || self.recovery == Recovery::Runs;
-        if !(self.params.as_linux && loss.found.is_some() && goes_on) {
+        let is_repaired = loss.kind == Loss::Tail && self.params.as_linux && loss.found.is_some();
+        if self.recovery != Recovery::Runs && !is_repaired {
             self.begins = true;
         }
     }

@@ -23,7 +23,7 @@ use crate::tcp::cc::bbr::{AckEpoch, MARGIN, NOMINAL_RTT};
 use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, RecoveryStep, Undo, Window};
 use crate::tcp::delivery_rate::LostSegment;
 pub(crate) use model::Bbr3;
-use model::{LEAST_CWND, Mode, PROBE_RTT, PROBE_RTT_GAIN, Recovery, Sample, in_flight};
+use model::{LEAST_CWND, Mode, PROBE_RTT, PROBE_RTT_GAIN, Recovery, Sample};
 use roamlab_engine::{Duration, Time};
 
 pub use crate::tcp::cc::NoParams as Params;
@@ -230,7 +230,7 @@ impl Bbr3 {
 
     /// `CheckDrainDone`.
     fn check_drain_done(&mut self, window: &Window, ack: &AckEvent) {
-        let is_drained = in_flight(ack) <= self.inflight(self.rate, window);
+        let is_drained = f64::from(ack.in_network()) <= self.inflight(self.rate, window);
         if self.mode == Mode::Drain && (is_drained || self.rounds > self.drain_start + DRAIN_ROUNDS) {
             self.start_down(ack.now);
         }
@@ -284,7 +284,7 @@ impl Bbr3 {
             if self.min_rtt.probe_round_done {
                 self.check_probe_rtt_done(window, ack.now);
             }
-        } else if in_flight(ack) <= self.probe_rtt_cwnd() {
+        } else if f64::from(ack.in_network()) <= self.probe_rtt_cwnd() {
             self.min_rtt.probe_end = Some(ack.now + PROBE_RTT);
             self.min_rtt.probe_round_done = false;
             self.start_round();

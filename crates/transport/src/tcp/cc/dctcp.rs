@@ -19,11 +19,13 @@ pub struct Params {
     pub gain: f64,
     /// The average before the first window (RFC 8257 §3.3; Linux `dctcp_alpha_on_init`).
     pub initial_alpha: f64,
+    /// The arithmetic and the window of observation of Linux (`tcp_dctcp.c`).
+    pub as_linux: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { gain: 1.0 / 16.0, initial_alpha: 1.0 }
+        Params { gain: 1.0 / 16.0, initial_alpha: 1.0, as_linux: false }
     }
 }
 
@@ -42,10 +44,14 @@ impl Params {
     }
 }
 
+/// Linux counts alpha in such parts (`DCTCP_MAX_ALPHA`).
+const UNITS: f64 = 1024.0;
+
 /// DCTCP's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct Dctcp {
     gain: f64,
+    as_linux: bool,
     /// The average share of marked segments (DCTCP.Alpha).
     alpha: f64,
     /// The window of observation ends behind this segment (DCTCP.WindowEnd).
@@ -59,7 +65,19 @@ pub(crate) struct Dctcp {
 impl Dctcp {
     pub fn new(params: &Params) -> Dctcp {
         let reno = Reno::default();
-        Dctcp { gain: params.gain, alpha: params.initial_alpha, window_end: 0, acked: 0, marked: 0, reno }
+        let Params { gain, initial_alpha: alpha, as_linux } = *params;
+        Dctcp { gain, as_linux, alpha, window_end: 0, acked: 0, marked: 0, reno }
+    }
+
+    /// The average after a window with this share of marks. Linux counts in 1024ths and cuts off (`dctcp_update_alpha`).
+    fn averaged(&self, share: f64) -> f64 {
+        if !self.as_linux {
+            return self.alpha + self.gain * (share - self.alpha);
+        }
+        let alpha = self.alpha * UNITS;
+        let decay = (alpha * self.gain).floor();
+        let decay = if decay == 0.0 { alpha } else { decay };
+        (alpha - decay + (share * UNITS * self.gain).floor()).min(UNITS) / UNITS
     }
 }
 
@@ -68,15 +86,22 @@ impl Algorithm for Dctcp {
         true
     }
 
+    /// In Linux a loss halves the window also where an echo has reduced it (`dctcp_react_to_loss`).
+    fn reduces_behind_echo(&self) -> bool {
+        self.as_linux
+    }
+
     /// §3.3, steps 1 to 8. SACK blocks do not count.
     fn on_feedback(&mut self, feedback: &Feedback) {
         self.acked += feedback.acked;
         self.marked += feedback.marked;
-        if feedback.ack <= self.window_end || self.acked == 0 {
+        let goes_on =
+            if self.as_linux { feedback.ack < self.window_end } else { feedback.ack <= self.window_end };
+        if goes_on || self.acked == 0 {
             return;
         }
         let share = f64::from(self.marked.min(self.acked)) / f64::from(self.acked);
-        self.alpha += self.gain * (share - self.alpha);
+        self.alpha = self.averaged(share);
         (self.window_end, self.acked, self.marked) = (feedback.nxt, 0, 0);
     }
 
@@ -88,6 +113,10 @@ impl Algorithm for Dctcp {
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         if loss.kind != Loss::Echo {
             return self.reno.on_loss(window, loss);
+        }
+        if self.as_linux {
+            let left = (window.cwnd - (window.cwnd * self.alpha / 2.0).floor()).max(MIN_SSTHRESH);
+            return window.cut(left, left, loss);
         }
         let left = window.cwnd * (1.0 - self.alpha / 2.0);
         let (left, least) = match loss.params.halving {
@@ -151,6 +180,20 @@ mod tests {
     }
 
     #[test]
+    fn linux_counts_alpha_in_whole_1024ths_and_cuts_off_what_the_window_loses() {
+        let mut dctcp = Dctcp::new(&Params { as_linux: true, ..Params::default() });
+        near(window_of(&mut dctcp, 10, 0) * 1024.0, 960.0); // 1024 - 64
+        near(window_of(&mut dctcp, 10, 3) * 1024.0, 919.0); // 960 - 60, and 3 · 64 / 10 = 19
+        dctcp.alpha = 9.0 / 1024.0;
+        near(window_of(&mut dctcp, 10, 0), 0.0); // 9 >> 4 is 0: all of it
+        let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
+        dctcp.alpha = 0.25;
+        let mut window = Window::new(21.0, &params);
+        dctcp.on_loss(&mut window, &LossEvent::simple(Loss::Echo, 21.0, &params));
+        assert_eq!((window.cwnd, window.ssthresh), (19.0, 19.0), "21 - (21 · 256 >> 11)");
+    }
+
+    #[test]
     fn a_stretch_ack_counts_all_its_segments() {
         let mut dctcp = dctcp(0.0);
         dctcp.window_end = 10;
@@ -187,7 +230,7 @@ mod tests {
 
     #[test]
     fn parameters_outside_their_range_are_refused() {
-        let check = |gain, initial_alpha| Params { gain, initial_alpha }.check();
+        let check = |gain, initial_alpha| Params { gain, initial_alpha, ..Params::default() }.check();
         assert!(check(1.0, 0.0).is_ok());
         for (gain, alpha, word) in
             [(0.0, 1.0, "gain"), (1.1, 1.0, "gain"), (f64::NAN, 1.0, "gain"), (0.1, 1.5, "initial_alpha")]

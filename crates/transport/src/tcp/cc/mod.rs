@@ -189,7 +189,8 @@ pub(crate) struct AckEvent {
     pub nxt: u32,
     /// Segments that it acknowledges for the first time. Segments in SACK blocks count if segments are recorded.
     pub acked: u32,
-    /// Segments that were sent again since the event before.
+    /// Segments that ACKs have shown to be lost since the event before, if segments are recorded. What the retransmission timer
+    /// takes for lost does not count.
     pub lost: u32,
     /// A measurement of the round-trip time.
     pub rtt: Option<Duration>,
@@ -220,6 +221,13 @@ pub(crate) struct AckEvent {
     pub until_burst: Duration,
     /// Of those in flight, segments that are lost and not sent again, if segments are recorded.
     pub waiting: u32,
+}
+
+impl AckEvent {
+    /// Segments in flight that are not known to have arrived or to be lost.
+    pub fn in_network(&self) -> u32 {
+        self.in_flight.saturating_sub(self.waiting)
+    }
 }
 
 /// What an ACK says about congestion (ECN), before anything else is done with it.
@@ -593,6 +601,8 @@ impl CongestionControlSpec {
             CongestionControlSpec::Cubic(params) => params.as_linux = true,
             CongestionControlSpec::Reno(params) => params.as_linux = true,
             CongestionControlSpec::Bbr(params) => params.as_linux = true,
+            CongestionControlSpec::Dctcp(params) => params.as_linux = true,
+            CongestionControlSpec::Vegas(params) => *params = vegas::Params::of_linux(),
             _ => {}
         }
         self

@@ -4,10 +4,13 @@
 //! that it did carry. The difference is in queues. Below alpha the window grows by a segment in the next round, above
 //! beta it shrinks by one. Slow start doubles only every other round, until more than gamma segments are in queues.
 
+mod linux;
+
 use crate::spec::SpecError;
 use crate::tcp::cc::reno::Reno;
 use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, Window};
-use roamlab_engine::{Packets, Time};
+use linux::Linux;
+use roamlab_engine::{Duration, Packets, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,16 +27,25 @@ pub struct Params {
     pub beta: Packets,
     /// More segments in queues end slow start (ns-2 `v_gamma_`).
     pub gamma: Packets,
+    /// As in Linux 6 (`tcp_vegas.c`): slow start doubles in each round trip, the shortest time of a round decides, and a loss
+    /// cuts the window as with Reno.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub as_linux: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
         // ASSUMPTION: Brakmo & Peterson name Vegas' alpha and beta, not gamma; all three are ns-2's.
-        Params { alpha: Packets(1), beta: Packets(3), gamma: Packets(1) }
+        Params { alpha: Packets(1), beta: Packets(3), gamma: Packets(1), as_linux: false }
     }
 }
 
 impl Params {
+    /// Those of Linux 6.
+    pub(super) fn of_linux() -> Params {
+        Params { alpha: Packets(2), beta: Packets(4), gamma: Packets(1), as_linux: true }
+    }
+
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         let Params { alpha, beta, .. } = self;
         if beta >= alpha {
@@ -64,6 +76,7 @@ pub(crate) struct Vegas {
     started: bool,
     /// A path whose round-trip time is yet to be measured.
     new_path: Option<NewPath>,
+    linux: Option<Box<Linux>>,
 }
 
 impl Algorithm for Vegas {
@@ -76,6 +89,13 @@ impl Algorithm for Vegas {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        if self.linux.is_some() {
+            self.on_other_ack(window, ack);
+            if let Some(linux) = &mut self.linux {
+                linux.on_ack(&self.params, window, ack);
+            }
+            return;
+        }
         if ack.una > self.round_end {
             self.end_round(window, ack);
         }
@@ -92,6 +112,12 @@ impl Algorithm for Vegas {
 
     fn on_other_ack(&mut self, _window: &mut Window, ack: &AckEvent) {
         let is_new = NewPath::take_measured(&mut self.new_path, ack);
+        if let Some(linux) = &mut self.linux {
+            if is_new {
+                linux.forget_base();
+            }
+            return ack.rtt.into_iter().for_each(|rtt| linux.measure(rtt));
+        }
         let Some(rtt) = ack.rtt.map(|rtt| rtt.as_nanos() as f64) else { return };
         self.rtt_sum += rtt;
         self.rtt_count += 1;
@@ -99,10 +125,13 @@ impl Algorithm for Vegas {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        if let Some(linux) = &mut self.linux {
+            linux.paused = true;
+            return linux.reno.on_loss(window, loss);
+        }
         let Loss::Age { again } = loss.kind else {
-            Reno::default().on_loss(window, loss);
-            window.cwnd = MIN_CWND.min(loss.most_cwnd);
-            return;
+            // What other recoveries find, and echoes: as Reno, and as Vegas in Linux.
+            return Reno::default().on_loss(window, loss);
         };
         let in_use = loss.in_use as u32;
         let left = match in_use {
@@ -115,12 +144,18 @@ impl Algorithm for Vegas {
 
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
         self.on_loss(window, loss);
+        window.cwnd = if self.linux.is_some() { 1.0 } else { MIN_CWND.min(loss.most_cwnd) };
+    }
+
+    fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {
+        self.linux.iter_mut().for_each(|linux| linux.restart());
     }
 }
 
 impl Vegas {
     pub fn new(params: &Params) -> Vegas {
-        Vegas { params: *params, ..Vegas::default() }
+        let linux = params.as_linux.then(|| Box::new(Linux::new()));
+        Vegas { params: *params, linux, ..Vegas::default() }
     }
 
     fn end_round(&mut self, window: &mut Window, ack: &AckEvent) {
@@ -143,7 +178,7 @@ impl Vegas {
     }
 
     fn adjust(&mut self, window: &mut Window, queued: i64) {
-        let Params { alpha, beta, gamma } = self.params;
+        let Params { alpha, beta, gamma, .. } = self.params;
         let [alpha, beta, gamma] = [alpha, beta, gamma].map(|segments| i64::from(segments.0));
         self.increment = 0.0;
         if window.cwnd < window.ssthresh {
@@ -167,7 +202,6 @@ impl Vegas {
 mod tests {
     use super::*;
     use crate::{Profile, TcpSpec};
-    use roamlab_engine::Duration;
 
     fn window(cwnd: f64, ssthresh: f64) -> Window {
         let params = TcpSpec::default().resolve(Profile::Ns2_2009).unwrap();

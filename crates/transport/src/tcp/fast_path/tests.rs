@@ -164,7 +164,8 @@ fn the_short_way_leaves_both_ends_as_the_general_one_does() {
         let variants = VARIANTS.iter().map(|(variant, _)| (*variant, None));
         let controls = CONGESTION_CONTROLS
             .iter()
-            .flat_map(|(control, _)| ["reno", "newreno", "sack"].map(|variant| (variant, Some(*control))));
+            .flat_map(|(control, _)| ["reno", "newreno", "sack"].map(|variant| (variant, Some(*control))))
+            .filter(|(variant, control)| *variant == "sack" || !matches!(control, Some("bbr" | "bbr3"))); // refused
         for (variant, control) in variants.chain(controls) {
             let (taken, of) = transfer(profile, variant, control, &mut rng);
             (0..2).for_each(|end| (short[end], all[end]) = (short[end] + taken[end], all[end] + of[end]));

@@ -39,6 +39,7 @@ impl TcpReceiver {
             widens,
             keeps_window,
             is_half_full,
+            asks_two: self.asks_two,
             gap,
             closes_gap: fills_gap && !gap,
             expected: self.received.base(),
@@ -293,6 +294,6 @@ mod tests {
             };
             TcpReceiver::new(spec.resolve(Profile::Linux6).unwrap()).window_shift()
         };
-        assert_eq!([shift(true), shift(false)], [7, 6]);
+        assert_eq!([shift(true), shift(false)], [Some(7), Some(6)]);
     }
 }

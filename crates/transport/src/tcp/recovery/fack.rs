@@ -38,7 +38,8 @@ impl LossRecovery for Fack {
         }
         self.board.clear(header.ack);
         self.retransmissions.clear();
-        self.retransmitted_below = header.ack;
+        let repairs = self.repairs_a_timeout(state) && header.ack < state.recovery_point;
+        self.retransmitted_below = header.ack.max(if repairs { self.retransmitted_below } else { 0 });
         self.ignores_sacks = false;
         self.trim = 0.0;
         state.advance(header.ack, now);
@@ -74,7 +75,7 @@ impl LossRecovery for Fack {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        if let Some(seq) = state.retransmit.take() {
+        if let Some(seq) = state.next_retransmission() {
             return Some(seq);
         }
         let beyond = matches!(state.quota, SendQuota::LimitedTransmit | SendQuota::Beyond(_));
@@ -95,6 +96,9 @@ impl LossRecovery for Fack {
             self.mark_retransmitted(state, hole);
             return Some(hole);
         }
+        if self.recovering {
+            state.nxt = state.nxt.max(self.board.highest_end()); // where F-RTO has gone back
+        }
         state.next_new()
     }
 }
@@ -107,6 +111,8 @@ impl Fack {
             if !self.ignores_sacks {
                 state.renew_quota();
             }
+        } else if self.repairs_a_timeout(state) {
+            state.renew_quota(); // slow start, whose holes are sent again without a recovery
         } else if !self.ignores_sacks
             && self.board.highest_end() > state.una.saturating_add(state.params.dupack_threshold)
         {
@@ -128,6 +134,11 @@ impl Fack {
         }
     }
 
+    /// Whether what was outstanding at a timeout is being sent again.
+    fn repairs_a_timeout(&self, state: &SendState) -> bool {
+        state.last_reduction == LastReduction::Timeout && !state.recovered() && !self.ignores_sacks
+    }
+
     /// awnd: what was sent above fack, and the retransmissions not reported.
     fn in_network(&self, state: &SendState) -> u32 {
         let retransmitted = self.board.holes(state.una, self.retransmitted_below);
@@ -136,7 +147,7 @@ impl Fack {
 
     fn mark_retransmitted(&mut self, state: &SendState, seq: u32) {
         self.retransmitted_below = seq + 1;
-        self.retransmissions.push_back((seq, state.nxt));
+        self.retransmissions.push_back((seq, state.snd_max));
     }
 
     fn take_blocks(&mut self, state: &SendState, header: &TcpHeader) {
@@ -147,7 +158,7 @@ impl Fack {
         self.board.update(state.una, state.snd_max, &header.sacks);
         self.trim = (self.trim - f64::from(self.board.highest_end() - fack) / 2.0).max(0.0);
         while let Some(&(seq, next)) = self.retransmissions.front() {
-            if self.board.contains(seq) {
+            if seq < state.una || self.board.contains(seq) {
                 self.retransmissions.pop_front();
                 continue;
             }

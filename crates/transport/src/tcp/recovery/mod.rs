@@ -4,7 +4,7 @@ mod fack;
 mod newreno;
 mod ns2_fack;
 mod pipe;
-mod prr;
+pub(super) mod prr;
 mod rack;
 mod reno;
 mod rfc6675;

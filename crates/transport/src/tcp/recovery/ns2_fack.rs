@@ -76,7 +76,7 @@ impl LossRecovery for Ns2Fack {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        if let Some(seq) = state.retransmit.take() {
+        if let Some(seq) = state.next_retransmission() {
             return Some(seq);
         }
         if !state.has_quota() || self.awaits_timeout || !self.has_room(state) {

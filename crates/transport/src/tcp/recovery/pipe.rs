@@ -95,7 +95,7 @@ impl LossRecovery for Pipe {
         if !self.recovering {
             return state.next_segment();
         }
-        if let Some(seq) = state.retransmit.take() {
+        if let Some(seq) = state.next_retransmission() {
             return Some(seq);
         }
         if !state.has_quota() || self.pipe >= i64::from(state.window.cwnd() as u32) {

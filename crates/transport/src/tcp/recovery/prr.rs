@@ -27,6 +27,11 @@ impl Prr {
         })
     }
 
+    /// An echo of congestion begins a reduction from this window, as a loss does (Linux `tcp_enter_cwr`).
+    pub fn of_echo(before: f64) -> Prr {
+        Prr::of(before as u32)
+    }
+
     fn of(recover_fs: u32) -> Prr {
         Prr { recover_fs: recover_fs.max(1), ..Prr::default() }
     }

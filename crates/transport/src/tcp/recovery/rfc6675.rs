@@ -112,7 +112,7 @@ impl LossRecovery for Rfc6675 {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        if let Some(seq) = state.retransmit.take() {
+        if let Some(seq) = state.next_retransmission() {
             return Some(seq);
         }
         if !self.recovering {

@@ -48,7 +48,10 @@ impl LossRecovery for Vegas {
             && (self.cut_cwnd > 0.0 || state.params.ns2_vegas_forgets_window());
         if state.dup_acks > threshold && inflated {
             state.recovery_step(RecoveryStep::Exit(self.cut_cwnd));
+        } else if state.inflation > 0 {
+            state.recovery_step(RecoveryStep::Exit(state.window.cwnd()));
         }
+        state.inflation = 0;
         let acknowledged = self.acknowledge(state, header.ack);
         state.advance(header.ack, now);
         let measured = match acknowledged {
@@ -92,7 +95,7 @@ impl LossRecovery for Vegas {
                 self.retransmit(state, now);
             }
         } else if state.dup_acks > threshold {
-            state.recovery_step(RecoveryStep::Inflate(1.0));
+            inflate(state, 1);
         }
         state.quota = SendQuota::Nothing;
         if state.dup_acks >= threshold {
@@ -107,6 +110,7 @@ impl LossRecovery for Vegas {
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        state.inflation = 0;
         state.timeout(now);
         if state.params.ns2_vegas_forgets_window() {
             state.quota = SendQuota::Window(u32::MAX);
@@ -200,17 +204,29 @@ impl Vegas {
         self.timeout =
             self.timeout.map(|timeout| if count > 1 { timeout * 2.0 } else { timeout + timeout / 8.0 });
         if sent.is_some_and(|sent| self.cut_at < sent.since(self.first_sent)) {
+            state.inflation = 0; // what is in use is the window without it
             state.cut_by_age(count != 1, state.usable_window(), now);
             self.cut_cwnd = state.window.cwnd();
-            state.recovery_step(RecoveryStep::Inflate(f64::from(state.dup_acks)));
+            inflate(state, state.dup_acks);
             self.cut_at = now.since(self.first_sent);
         }
-        state.rtt.back_off();
+        if state.params.ns2_vegas_backs_off() {
+            state.rtt.back_off();
+        }
         state.restart_timer(now);
         state.retransmit = Some(state.una);
         if count == 1 {
             state.dup_acks = state.params.dupack_threshold;
         }
         state.record(TcpFactKind::FastRetransmit, state.una, now);
+    }
+}
+
+/// So many segments have left the network: as many more may be outstanding (RFC 5681 §3.2 step 4).
+fn inflate(state: &mut SendState, segments: u32) {
+    if state.params.ns2_vegas_inflates_cwnd() {
+        state.recovery_step(RecoveryStep::Inflate(f64::from(segments)));
+    } else {
+        state.inflation += segments;
     }
 }

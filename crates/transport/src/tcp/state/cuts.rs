@@ -4,6 +4,7 @@ use super::{LastReduction, SendState};
 use crate::params::{RecoveryKind, Reduction};
 use crate::tcp::cc::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::prr::Prr;
 use roamlab_engine::Time;
 
 impl SendState {
@@ -78,10 +79,27 @@ impl SendState {
         // DEVIATION: behind a window below a segment, which neither this ACK nor a timer opens, ns-2 stays silent for ever.
         let opens = ack > self.una && (!self.ece || self.params.recovery == RecoveryKind::Ns2Fack);
         let silences = ack >= self.snd_max && !self.params.slow_start_restart && !opens;
+        let before = self.window.cwnd();
         self.reduce(Loss::Echo, false, if silences { 1.0 } else { 0.0 }, now);
+        self.echo_reduction = self.reduces_echoes_in_proportion().then(|| Box::new(Prr::of_echo(before)));
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Ecn;
         self.record(TcpFactKind::EcnReduction, ack, now);
+    }
+
+    /// Linux reduces the window in proportion where its congestion control leaves that to it (`tcp_cong_control`).
+    fn reduces_echoes_in_proportion(&mut self) -> bool {
+        let params = &self.params;
+        let has_prr = params.recovery == RecoveryKind::Rack && params.reduction == Reduction::LinuxPrr;
+        has_prr && params.follows_linux() && !self.control.algorithm().paces()
+    }
+
+    /// What an echo reduces is over with an ACK above all that was sent before it (`tcp_fastretrans_alert`).
+    pub fn end_echo_reduction(&mut self, ack: u32) {
+        if self.echo_reduction.is_some() && ack > self.recovery_point {
+            self.echo_reduction = None;
+            Prr::end(self);
+        }
     }
 
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
@@ -90,26 +108,39 @@ impl SendState {
         if std::mem::take(&mut self.gives_up) {
             return self.go_back(now);
         }
+        if self.awaits_syn_ack() {
+            return self.syn_timeout(now);
+        }
         self.watch(true, now);
         let reduced_by_echo =
             self.last_reduction == LastReduction::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
         let already_reduced = self.params.ns2_echo_keeps_ssthresh() && reduced_by_echo;
-        // RFC 5681 §3.1: after the loss of a SYN. In Linux after that of two (`tcp_init_transfer`), and what a lost SYN reduces is
-        // forgotten with the connection (`tcp_init_metrics`).
-        let of_linux = self.una == 0 && self.params.has_syn() && self.params.follows_linux();
-        if self.una == 0 && self.params.lost_first_reduces() && !(of_linux && self.timeouts == 0) {
+        if self.una == 0 && self.params.lost_first_reduces() {
             self.initial_window = 1.0;
         }
         let idle = self.flight_size() == 0;
         self.timeouts += u32::from(!idle);
-        if !of_linux {
-            self.reduce(Loss::Timeout, already_reduced, 0.0, now);
-        }
+        self.reduce(Loss::Timeout, already_reduced, 0.0, now);
         self.timed_out = Some(self.una);
         self.rtt.back_off();
         self.go_back(now);
+        self.expired = (!idle).then_some(self.una);
         let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
         self.record(kind, self.una, now);
+    }
+
+    /// No answer to the SYN has arrived: it is sent again. No data was lost, so ssthresh stays, and the first loss of data is found
+    /// as usual (Linux: `tcp_init_metrics`). The second one leaves an initial window of one segment (RFC 6928 §2; `tcp_init_transfer`).
+    fn syn_timeout(&mut self, now: Time) {
+        if self.timeouts > 0 {
+            self.initial_window = 1.0;
+        }
+        self.timeouts += 1;
+        self.rtt.back_off();
+        self.restart_timer(now);
+        self.nxt = self.una;
+        self.renew_quota();
+        self.record(TcpFactKind::Timeout, self.una, now);
     }
 
     /// What is outstanding is to be sent again, from the first segment on.
@@ -205,7 +236,12 @@ impl SendState {
     /// earlier timeout, though not one in a recovery (`tcp_enter_loss`).
     pub fn is_first_timeout(&self) -> bool {
         let repairs = self.una < self.recovery_point && self.last_reduction != LastReduction::Timeout;
-        self.timed_out != Some(self.una) && !(self.params.follows_linux() && repairs)
+        !(self.times_out_again() || self.params.follows_linux() && repairs)
+    }
+
+    /// Whether the retransmission timer has gone off before for the first outstanding segment.
+    pub fn times_out_again(&self) -> bool {
+        self.timed_out == Some(self.una)
     }
 
     /// The age of the oldest segment reports its loss, with `in_use` segments in use (Vegas).

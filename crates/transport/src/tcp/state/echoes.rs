@@ -25,6 +25,15 @@ impl SendState {
         if counts && self.control.algorithm().sends_ect1() { Ecn::Ect1 } else { Ecn::Ect0 }
     }
 
+    /// The ECN field of a SYN, or of another segment that is not new data.
+    pub fn codepoint_of_others(&self, syn: bool) -> Ecn {
+        match syn {
+            true => self.control_packets.syn,
+            false if self.uses_ecn() => self.control_packets.others,
+            false => Ecn::NotEct,
+        }
+    }
+
     /// Whether the sender tells by CWR that it has cut its window (RFC 3168 §6.1.2).
     pub fn uses_cwr(&self) -> bool {
         self.accurate.as_ref().is_none_or(|accurate| accurate.uses_cwr())

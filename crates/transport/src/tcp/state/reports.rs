@@ -237,6 +237,7 @@ impl SendState {
         if let Some(sent) = &mut self.sent_segments
             && let Some(lost) = sent.sent(seq, retransmission, lost, outstanding, stamp)
         {
+            self.lost += 1;
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
         self.pacing.sent(&self.window, self.data_segments(), now);
@@ -245,10 +246,14 @@ impl SendState {
         }
     }
 
-    /// These segments are lost, other than what the receiver holds, and wait to be sent again.
-    pub fn report_lost(&mut self, lost: Range<u32>, now: Time) {
+    /// These segments are lost, other than what the receiver holds, and wait to be sent again. `by_ack`: an ACK has shown it.
+    pub fn report_lost(&mut self, lost: Range<u32>, by_ack: bool, now: Time) {
         let Some(sent) = &mut self.sent_segments else { return };
+        if lost.is_empty() && self.spurious.is_undecided(self.params.spurious_detection) {
+            return;
+        }
         for lost in sent.lose(lost, now) {
+            self.lost += u32::from(by_ack);
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
     }

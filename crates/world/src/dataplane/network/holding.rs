@@ -43,7 +43,9 @@ impl Network {
                 "routes into a buffer, and has asked for none"
             }
             _ => {
-                let route = HostRoute { from, via, link, watch, domain: agent.domain, slot, cause };
+                let may_redirect = here.serves.is_some() && matches!(via, Via::Neighbour(_));
+                let domain = agent.domain;
+                let route = HostRoute { from, via, link, watch, may_redirect, domain, slot, cause };
                 match is_branch {
                     true => here.host_routes.add_branch(host, route),
                     false => here.host_routes.set_host(host, route),
@@ -80,7 +82,16 @@ impl Network {
             return Err("buffers, and has asked for no buffer".into());
         };
         let cause = note_buffer(Kind::Buffering, "", node, key, cx);
-        let route = HostRoute { from: None, via: Via::Buffer, link: None, watch: true, domain, slot, cause };
+        let route = HostRoute {
+            from: None,
+            via: Via::Buffer,
+            link: None,
+            watch: true,
+            may_redirect: false,
+            domain,
+            slot,
+            cause,
+        };
         let here = &mut self.nodes[node];
         here.host_routes.set_host(key.host, route);
         let serves = here.serves;
@@ -387,7 +398,16 @@ impl Network {
             });
             let here = &mut self.nodes[node];
             let link = here.serves.map(|cell| self.cells.air(cell));
-            let route = HostRoute { from: None, via: Via::Air, link, watch: false, domain, slot, cause };
+            let route = HostRoute {
+                from: None,
+                via: Via::Air,
+                link,
+                watch: false,
+                may_redirect: false,
+                domain,
+                slot,
+                cause,
+            };
             here.host_routes.set_host(key.host, route);
             let Some(buffer) = here.buffers.get_mut(&key) else { continue };
             (buffer.mode, buffer.cause) = (Mode::Attached, cause);
@@ -411,6 +431,7 @@ impl Network {
             Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
             Via::Air | Via::Buffer | Via::ReorderQueue => None,
         };
+        cx.note_move(&packet, cause);
         let how = (to, mark.is_some(), cause);
         cx.probes.released(cx.now, key.host, node, &cx.pool[&packet], how);
         if let Some(mark) = mark.filter(|_| !cx.pool[&packet].is_signal()) {

@@ -282,6 +282,10 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Context,
     ) {
+        if self.is_redirected(node, via, origin) {
+            let cause = self.nodes[node].host_routes.cause(host.host, host.slot, via);
+            cx.note_move(&packet, cause);
+        }
         match via {
             // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
             Via::Tunnel(end) if end == self.nodes[node].addr => {
@@ -289,6 +293,21 @@ impl Network {
                 self.pass_on_again(node, packet, origin, listener, cx);
             }
             via => self.send_via(node, packet, host, via, cx),
+        }
+    }
+
+    /// Whether a node forwards packets for a host that has left: back to where they come from, or into a tunnel, at a base
+    /// station or at an access router where they leave another one.
+    fn is_redirected(&self, node: NodeId, via: Via, origin: Origin) -> bool {
+        let here = &self.nodes[node];
+        match via {
+            Via::Neighbour(next) => {
+                self.previous_hop(origin).is_some_and(|from| self.nodes[from].addr == next)
+            }
+            Via::Tunnel(end) if end != here.addr => {
+                here.serves.is_some() || here.is_access_router && origin.tunnel.is_some()
+            }
+            Via::Tunnel(_) | Via::Air | Via::Buffer | Via::ReorderQueue => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The cycle of ProbeBW (§5.3.3): when to probe, how far, and the bound that results.
 
-use super::model::{Bbr3, Mode, Sample, in_flight};
+use super::model::{Bbr3, Mode, Sample};
 use crate::tcp::cc::bbr::{FullPipe, mixed};
 use crate::tcp::cc::{AckEvent, Window};
 use roamlab_engine::{Duration, Time};
@@ -84,12 +84,12 @@ impl Bbr3 {
     /// `IsTimeToCruise`.
     fn is_time_to_cruise(&self, window: &Window, ack: &AckEvent) -> bool {
         let most = self.inflight_with_headroom().min(self.inflight(self.max_rate.get(), window));
-        in_flight(ack) <= most
+        f64::from(ack.in_network()) <= most
     }
 
     /// `IsTimeToGoDown`.
     fn is_time_to_go_down(&mut self, window: &Window, sample: &Sample, ack: &AckEvent) -> bool {
-        if self.cycle.too_high && in_flight(ack) >= self.bounds.inflight_long {
+        if self.cycle.too_high && f64::from(ack.in_network()) >= self.bounds.inflight_long {
             self.cycle.precautionary = true;
             return true;
         }

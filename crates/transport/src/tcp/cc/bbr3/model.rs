@@ -294,8 +294,3 @@ impl Bbr3 {
         self.round_end = self.delivered;
     }
 }
-
-/// Segments that are not known to have arrived or to be lost (C.inflight).
-pub fn in_flight(ack: &AckEvent) -> f64 {
-    f64::from(ack.in_flight.saturating_sub(ack.waiting))
-}

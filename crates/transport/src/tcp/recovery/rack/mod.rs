@@ -10,6 +10,7 @@ mod min_rtt;
 mod probe;
 mod record;
 mod undo;
+mod unlisted;
 mod window;
 
 use crate::params::{Reduction, SpuriousDetection};
@@ -56,8 +57,10 @@ pub(crate) struct Rack {
     waits_for: Wait,
     prr: Prr,
     undo: Box<Undo>,
-    /// F-RTO: what goes out on this ACK is new data.
+    /// What goes out on this ACK is new data: F-RTO, or an ACK of an original while what was sent again is under way.
     new_first: bool,
+    /// The latest transmission known to be delivered may be another one since losses were looked for (`rack.advanced`).
+    advanced: bool,
     /// Segments in flight before the ACK at hand.
     before: u32,
     /// The retransmission timer runs from now on for the segment that goes out next.
@@ -110,17 +113,18 @@ impl LossRecovery for Rack {
         self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
         self.note_found(state, 0, None);
         // A timeout in a recovery is one more cut of the same episode.
-        let repeated = state.rtt.backoff() > 1;
+        let by_linux = state.params.follows_linux();
+        // A measurement of what blocks report ends the backoff, but not Linux's count of timeouts (`icsk_retransmits`).
+        let repeated = if by_linux { state.times_out_again() } else { state.rtt.backoff() > 1 };
         let is_over = state.una >= state.recovery_point;
-        let reduces = state.params.follows_linux() && state.is_first_timeout();
-        if self.phase == Phase::Open || is_over || reduces {
-            let by_linux = state.params.follows_linux();
+        if self.phase == Phase::Open || is_over || (by_linux && state.is_first_timeout()) {
             let under_way = if by_linux { self.record.under_way() } else { before };
             self.undo.begin(state, under_way + self.probe.repeats_under_way());
         }
         self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
         self.new_first = false;
         state.timeout(now);
+        state.echo_reduction = None;
         // As in Linux the first segment goes out whatever is in flight.
         (state.nxt, state.retransmit) = (state.snd_max, Some(state.una));
         state.recovery_timer.stop();
@@ -153,10 +157,12 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
-                // §7.3: whether a probe goes out or not. Linux counts from the transmission of the first segment.
-                let skips = state.flight_size() > 0 && !state.params.follows_linux();
-                if self.probe.is_due(state) || skips {
+                // §7.3: whether a probe goes out or not. Where none does, Linux counts from the transmission of the first segment.
+                let goes = self.probe.is_due(state);
+                if goes || (state.flight_size() > 0 && !state.params.follows_linux()) {
                     state.restart_timer(now);
+                } else if state.flight_size() > 0 {
+                    self.time_from_head(state, now);
                 }
             }
             Wait::Reordering => {
@@ -178,6 +184,8 @@ impl LossRecovery for Rack {
         }
         if self.phase == Phase::Recovery {
             self.prr.sent();
+        } else if let Some(prr) = &mut state.echo_reduction {
+            prr.sent();
         }
         if is_new {
             state.continue_burst(now);
@@ -249,7 +257,10 @@ impl LossRecovery for Rack {
 
     fn allows_fast_path(&self, state: &SendState) -> bool {
         // RACK's own work on an ACK in order is in `on_fast_ack`.
-        self.phase == Phase::Open && !self.probe.is_on() && self.record.is_plain(state.una)
+        self.phase == Phase::Open
+            && state.echo_reduction.is_none()
+            && !self.probe.is_on()
+            && self.record.is_plain(state.una)
     }
 
     #[inline(always)]
@@ -301,14 +312,18 @@ impl Rack {
         state.window.leaving.end();
         state.acknowledge_in_buffer(header);
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
-        let undone = self.undoes(state) && self.undo_if_needless(state, news, advances, now);
+        let undoes = self.undoes(state);
+        let undone = undoes && self.undo_if_needless(state, news, advances, now);
+        let only_late = undoes && !undone && self.is_only_late(state, advances);
+        self.new_first |= only_late;
         let mut exits = false;
         if self.phase != Phase::Open && state.una >= state.recovery_point {
             exits = self.phase == Phase::Recovery;
             self.exit(state, now);
         }
-        let looks = news.advances_rack || undone;
-        let marks = if looks { self.detect(state, now) } else { Marks::default() };
+        self.advanced |= news.advances_rack;
+        let looks = self.advanced || (undone && !state.params.follows_linux());
+        let marks = if looks && !only_late { self.detect(state, now) } else { Marks::default() };
         let rtt = news.rtt(advances, state.echo, now);
         self.note_found(state, marks.count, rtt);
         let finds_loss = match self.phase {
@@ -320,6 +335,12 @@ impl Rack {
             self.begin(state, news.delivered, now);
         } else if self.phase == Phase::Recovery {
             self.reduce(state, news.delivered, advances && marks.count == 0);
+        } else if let Some(mut prr) =
+            state.echo_reduction.as_deref().copied().filter(|_| self.phase == Phase::Open)
+        {
+            let in_flight = self.record.in_flight(state);
+            prr.reduce(state, news.delivered, in_flight, advances && marks.count == 0);
+            state.echo_reduction = Some(Box::new(prr));
         } else if advances && (!exits || state.params.follows_linux()) {
             state.grow(now);
         }
@@ -352,7 +373,7 @@ impl Rack {
 
     /// A recovery begins with an ACK that reports `delivered` segments.
     fn begin(&mut self, state: &mut SendState, delivered: u32, now: Time) {
-        let before = state.window.cwnd();
+        let (before, point) = (state.window.cwnd(), state.recovery_point);
         self.forget_repeats();
         self.undo.begin(state, self.record.under_way() + self.probe.repeats_under_way());
         state.fast_retransmit(now);
@@ -366,7 +387,13 @@ impl Rack {
             state.retransmit = self.record.next_lost(state.una);
             return;
         }
-        self.prr = Prr::begin(state, before, self.record.reported(), delivered);
+        // What an echo has begun goes on (`tcp_enter_recovery`).
+        let goes_on = state.echo_reduction.take();
+        if goes_on.is_some() {
+            state.recovery_point = point;
+        }
+        self.prr =
+            goes_on.map_or_else(|| Prr::begin(state, before, self.record.reported(), delivered), |prr| *prr);
         self.reduce(state, delivered, false);
         if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
@@ -413,11 +440,22 @@ impl Rack {
             _ => return false,
         };
         if !keeps_marks {
-            self.record.unmark(state.una);
+            self.record.unmark(state.una, state.params.follows_linux());
         }
         self.phase = Phase::Open;
         self.undo.revert(state, now);
         true
+    }
+
+    /// Whether an ACK in a recovery answers an original while what was sent again is under way. Linux then looks for no losses and
+    /// sends nothing again (`tcp_try_undo_partial`).
+    fn is_only_late(&self, state: &SendState, advances: bool) -> bool {
+        state.params.follows_linux()
+            && self.phase == Phase::Recovery
+            && advances
+            && state.una < state.recovery_point
+            && self.undo.answers_original(state)
+            && self.record.under_way() > 0
     }
 
     /// The window of an ACK in a recovery.
@@ -451,6 +489,7 @@ impl Rack {
         let reported = self.record.reported() >= state.params.dupack_threshold;
         let eager = self.phase != Phase::Open || reported;
         let lateness = self.window.length(eager, self.record.min_rtt(), state.rtt.srtt());
+        self.advanced = false;
         let marks = self.record.mark_overtaken(state.snd_max, lateness, now);
         if let Some(seq) = marks.first {
             state.record(TcpFactKind::RackMark, seq, now);

@@ -1,7 +1,8 @@
 //! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
 
 use super::min_rtt::WindowedMin;
-use crate::tcp::rtt::{stamps_between, whole_micros};
+use super::unlisted::Unlisted;
+use crate::tcp::rtt::{stamp, stamps_between, whole_micros};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::spurious::FirstBlock;
 use crate::tcp::state::SendState;
@@ -55,6 +56,22 @@ pub(super) struct Marks {
     pub wait: Option<Duration>,
 }
 
+/// What of an ACK reports a segment.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum By {
+    /// The number that it expects.
+    Ack,
+    /// A SACK block.
+    Block,
+}
+
+/// Whether an ACK answers an earlier transmission than this one, by the time that it echoes (RFC 8985 §6.2 step 2). Linux
+/// compares whole milliseconds, and does so only where the ACK itself acknowledges the segment (`tcp_skb_spurious_retrans`).
+fn echoes_earlier(state: &SendState, sent: Time, by: By) -> bool {
+    let Some(echo) = state.echo else { return false };
+    if state.params.follows_linux() { by == By::Ack && stamp(echo) < stamp(sent) } else { echo < sent }
+}
+
 #[derive(Copy, Clone, Debug)]
 struct Repeat {
     at: Time,
@@ -80,6 +97,8 @@ pub(super) struct Record {
     queue: VecDeque<(Time, u32)>,
     live: u32,
     lost_again: BTreeSet<u32>,
+    /// Of Linux.
+    unlisted: Unlisted,
     /// RACK.xmit_ts, RACK.end_seq: the latest transmission delivered.
     latest: (Time, u32),
     /// RACK.rtt.
@@ -161,8 +180,11 @@ impl Record {
         self.live > 0 || self.repeats.contains_key(&self.base)
     }
 
-    /// A timeout was not needed: nothing is lost.
-    pub fn unmark(&mut self, una: u32) {
+    /// A recovery was not needed: nothing is lost. In Linux RACK does not find again what it had found (`by_linux`).
+    pub fn unmark(&mut self, una: u32, by_linux: bool) {
+        if by_linux {
+            self.unlisted.unmark(una);
+        }
         (self.over_below, self.repeated_below) = (una, una);
         self.lost_again.clear();
     }
@@ -170,7 +192,8 @@ impl Record {
     /// Segments in flight: first transmissions that are not over, and repeated ones not known to be lost.
     pub fn in_flight(&self, state: &SendState) -> u32 {
         let first = self.over_below.max(state.una).max(state.path_from);
-        self.board.holes(first, state.snd_max) + self.live
+        let unmarked = self.unlisted.unmarked(&self.board, state.una.max(state.path_from)..first);
+        self.board.holes(first, state.snd_max) + unmarked + self.live
     }
 
     /// An ACK arrived, which the state is yet to take in.
@@ -195,7 +218,7 @@ impl Record {
                 let sent = self.sent_once(seq);
                 news.reported_sent = news.reported_sent.or(sent);
                 news.last_reported_sent = sent.or(news.last_reported_sent);
-                self.deliver(seq, fack, state, &mut news, now);
+                self.deliver(seq, fack, By::Block, state, &mut news, now);
                 seq = self.board.next_hole(seq + 1);
             }
             self.board.insert(start, end);
@@ -204,7 +227,7 @@ impl Record {
             news.acknowledges_repeat |= self.repeats.contains_key(&seq);
             if !self.board.contains(seq) {
                 news.last_acknowledged_sent = self.sent_once(seq).or(news.last_acknowledged_sent);
-                self.deliver(seq, fack, state, &mut news, now);
+                self.deliver(seq, fack, By::Ack, state, &mut news, now);
             }
         }
         if state.params.follows_linux()
@@ -236,7 +259,7 @@ impl Record {
         self.repeats.get(&self.base).map(|repeat| repeat.at).or_else(|| self.sent.front().copied())
     }
 
-    fn deliver(&mut self, seq: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
+    fn deliver(&mut self, seq: u32, fack: u32, by: By, state: &SendState, news: &mut News, now: Time) {
         let Some(&first) = self.sent.get((seq - self.base) as usize) else { return };
         news.delivered += 1;
         let repeat = self.repeats.remove(&seq);
@@ -253,8 +276,7 @@ impl Record {
             }
         } else {
             // §6.2 step 2: it may be the ACK of the transmission before.
-            let echoes_earlier = state.echo.is_some_and(|echo| echo < sent);
-            if rtt < self.min_rtt.least() || (echoes_earlier && !state.params.follows_linux()) {
+            if rtt < self.min_rtt.least() || echoes_earlier(state, sent, by) {
                 return;
             }
         }
@@ -279,13 +301,14 @@ impl Record {
         let bound = in_time.min(overtaken).min(snd_max);
         let from = self.over_below.max(base);
         if bound > from {
-            let hole = self.board.next_hole(from);
-            marks.count = self.board.holes(from, bound);
+            let hole = self.unlisted.next_hole(&self.board, from);
+            marks.count = self.board.holes(from, bound) - self.unlisted.unmarked(&self.board, from..bound);
             marks.first = (hole < bound).then_some(hole);
             self.over_below = bound;
+            self.unlisted.find(from..bound);
         }
         if overtaken > bound
-            && let Some(last) = self.board.last_hole(overtaken).filter(|&last| last >= bound)
+            && let Some(last) = self.unlisted.last_hole(&self.board, overtaken).filter(|&last| last >= bound)
         {
             marks.wait = Some(wait(self.sent[(last - base) as usize]));
         }
@@ -330,6 +353,8 @@ impl Record {
         let limit = self.rtt + lateness;
         let over = self.sent.partition_point(|&sent| now.since(sent) >= limit) as u32 + self.base;
         let before = self.over_below.max(una);
+        self.marked += self.unlisted.unmarked(&self.board, una..before);
+        self.unlisted.clear();
         self.over_below = self.over_below.max(over).max(una + 1).min(snd_max);
         self.marked += self.board.holes(before, self.over_below);
         while let Some(&(sent, seq)) = self.queue.front() {
@@ -347,6 +372,7 @@ impl Record {
 
     /// Everything in flight is lost.
     pub fn lose_all(&mut self, una: u32, snd_max: u32) {
+        self.unlisted.clear();
         let again: Vec<u32> = self.repeats.keys().copied().collect();
         again.into_iter().for_each(|seq| self.lose_again(seq));
         (self.over_below, self.repeated_below) = (snd_max, una);
@@ -362,21 +388,27 @@ impl Record {
         self.repeated_below.max(una)..self.over_below
     }
 
+    /// Lost segments from here on, sent again or not.
+    fn lost_from(&self, from: u32) -> u32 {
+        let unmarked = self.unlisted.unmarked(&self.board, from..self.over_below);
+        self.board.holes(from, self.over_below) - unmarked
+    }
+
     /// Whether a segment is lost, sent again or not.
     pub fn has_lost(&self, una: u32) -> bool {
-        self.board.holes(una, self.over_below) > 0 || !self.lost_again.is_empty()
+        self.lost_from(una) > 0 || !self.lost_again.is_empty()
     }
 
     /// Whether a lost segment is not on its way again (`lost_out` > `retrans_out`).
     pub fn waits_to_repeat(&self, una: u32) -> bool {
-        self.board.holes(self.waiting(una).start, self.over_below) > 0 || !self.lost_again.is_empty()
+        self.lost_from(self.waiting(una).start) > 0 || !self.lost_again.is_empty()
     }
 
     /// The lowest lost segment that is not on its way again.
     pub fn next_lost(&mut self, una: u32) -> Option<u32> {
-        let mut hole = self.board.next_hole(self.repeated_below.max(una));
+        let mut hole = self.unlisted.next_hole(&self.board, self.repeated_below.max(una));
         while hole < self.over_below && self.repeats.get(&hole).is_some_and(|repeat| repeat.is_live) {
-            hole = self.board.next_hole(hole + 1);
+            hole = self.unlisted.next_hole(&self.board, hole + 1);
         }
         self.repeated_below = hole;
         let first = (hole < self.over_below).then_some(hole);
@@ -392,9 +424,24 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Profile, TcpSpec};
 
     fn at(micros: u64) -> Time {
         Time::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn an_ack_that_echoes_an_earlier_time_answers_an_earlier_transmission_and_a_block_only_by_the_rfc() {
+        let earlier = |profile, echo| {
+            let mut state =
+                SendState::new(TcpSpec::default().resolve(profile).unwrap().into(), Duration::ZERO);
+            state.echo = Some(at(echo));
+            [By::Ack, By::Block].map(|by| echoes_earlier(&state, at(5_800), by))
+        };
+        assert_eq!(earlier(Profile::Linux6, 4_999), [true, false]);
+        assert_eq!(earlier(Profile::Linux6, 5_200), [false, false], "the same millisecond");
+        assert_eq!(earlier(Profile::Rfc, 5_200), [true, true]);
+        assert_eq!(earlier(Profile::Rfc, 5_800), [false, false]);
     }
 
     #[test]

@@ -42,7 +42,8 @@ impl Undo {
     pub fn begin(&mut self, state: &SendState, under_way: u32) {
         let (cwnd, ssthresh) = state.window.sizes();
         // tcp_current_ssthresh: three quarters of cwnd at least.
-        self.prior = (!state.ece).then_some((cwnd, ssthresh.max(cwnd * 0.75)));
+        let echoed = state.ece || state.echo_reduction.is_some();
+        self.prior = (!echoed).then_some((cwnd, ssthresh.max(cwnd * 0.75)));
         self.marker = Some(state.una);
         self.unreported = (under_way > 0).then_some(under_way);
         if !state.params.follows_linux() {

@@ -1,0 +1,328 @@
+//! Warnings of what is written and changes nothing: hosts that no protocol knows, moves that lead nowhere, faults on messages
+//! that no part sends, changes to what is there already.
+
+use super::queues::queues;
+use crate::names::PATH_CHANGE;
+use crate::problem::Problem;
+use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
+use roamlab_engine::{Duration, Time};
+use roamlab_mobility::MobilitySpec;
+use roamlab_qdisc::QueueSpec;
+use roamlab_radio::{Management, Motion, SignalSpec};
+use roamlab_traffic::AppSpec;
+use std::collections::BTreeSet;
+
+/// All such warnings.
+pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
+    let mut found = unused_parts(scenario);
+    found.extend(unknown_hosts(scenario));
+    found.extend(idle_moves(scenario));
+    found.extend(empty_files(scenario));
+    found.extend(unsent_messages(scenario));
+    found.extend(idle_changes(scenario));
+    found.extend(news_of_no_path(scenario));
+    found.extend(unmarked(scenario));
+    found
+}
+
+/// Parts that nothing uses: a scenario without flows, hosts at the end of no flow, a protocol without hosts.
+fn unused_parts(scenario: &Scenario) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let is_host = |name: &String| scenario.hosts.iter().any(|host| host.name == *name);
+    if scenario.flows.is_empty() {
+        found.push(Problem::at("flows", "there are no flows: no data is sent").help(
+            "add for example `[[flows]]` with `path = [\"a\", \"b\"]`, `transport = { kind = \"tcp\" }` and `app = { kind = \"ftp\" }`",
+        ));
+    } else if !scenario.hosts.is_empty() && !scenario.flows.iter().any(|flow| flow.path.iter().any(is_host)) {
+        let host = &scenario.hosts[0].name;
+        let message = "no flow has a mobile host at an end: their moves change nothing for the data";
+        found.push(Problem::at("hosts", message).help(format!("write \"{host}\" in the `path` of a flow")));
+    }
+    if scenario.hosts.is_empty() && scenario.mobility.is_some() {
+        let problem = Problem::at("mobility", "there are no mobile hosts: the protocol has nothing to do");
+        found.push(problem.help("add `[[hosts]]`, or remove the protocol"));
+    }
+    found
+}
+
+/// Whether some protocol follows the host, in this cell if one is given.
+fn is_followed(scenario: &Scenario, host: &str, cell: Option<&str>) -> bool {
+    scenario.protocols().any(|(_, spec)| {
+        let domain = spec.domain();
+        domain.has_host(host) && cell.is_none_or(|cell| domain.has_cell(cell))
+    })
+}
+
+/// Hosts at an end of a flow that no protocol follows.
+fn unknown_hosts(scenario: &Scenario) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let ends: BTreeSet<&str> =
+        scenario.flows.iter().flat_map(|flow| flow.path.iter().map(String::as_str)).collect();
+    let reached = scenario.hosts.iter().enumerate().filter(|(_, host)| ends.contains(host.name.as_str()));
+    for (index, host) in reached {
+        let at = |part: &str| format!("hosts[{index}].{part}");
+        let name = &host.name;
+        if !is_followed(scenario, name, None) {
+            let message = format!(
+                "no mobility protocol follows host \"{name}\": packets to it reach \"{}\", and none arrives",
+                host.home
+            );
+            let help = match scenario.protocols().next() {
+                None => {
+                    "write `[mobility]` with `kind = \"mobile-ip\"`, or another protocol of `roamlab list`"
+                        .to_owned()
+                }
+                Some((table, _)) => format!("add \"{name}\" to `{table}.domain.hosts`"),
+            };
+            found.push(Problem::at(at("home"), message).help(help));
+            continue;
+        }
+        let outside = host.stays().iter().position(|visit| !is_followed(scenario, name, Some(&visit.cell)));
+        if let Some(number) = outside {
+            let cell = &host.stays()[number].cell;
+            let message = format!(
+                "no mobility protocol follows host \"{name}\" in cell \"{cell}\": nothing reaches it there"
+            );
+            let problem = Problem::at(at(&format!("visits[{number}].cell")), message);
+            found.push(problem.help(format!("add \"{cell}\" to `mobility.domain.cells`")));
+        }
+    }
+    found
+}
+
+/// Moves that lead nowhere: no cell at all, the cell where the host is, one that it enters behind the end of the run.
+fn idle_moves(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let mut found = Vec::new();
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        let at = |part: String| format!("hosts[{index}].{part}");
+        if host.visits.as_ref().is_some_and(Vec::is_empty) {
+            let problem = Problem::at(at("visits".into()), "this host is never in a cell");
+            found.push(problem.help("write for example `visits = [{ cell = \"bs1\", at = \"0 s\" }]`"));
+        }
+        let stays = host.stays();
+        for (number, pair) in stays.windows(2).enumerate() {
+            if pair[0].cell == pair[1].cell && pair[0].until.is_none() && pair[1].at < end {
+                let message = format!(
+                    "the host is in \"{}\" already: it leaves this cell and enters it again",
+                    pair[1].cell
+                );
+                let problem = Problem::at(at(format!("visits[{}].cell", number + 1)), message);
+                found.push(problem.help(
+                    "write another cell; for a time without coverage write `until` in the visit before",
+                ));
+            }
+        }
+        found.extend(late_entry(scenario, host, at));
+    }
+    found
+}
+
+/// Plans whose first move comes behind the end of the run. What they generate has lost them: the written scenario has them.
+pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let written =
+        scenario.written.as_ref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let hosts = written.as_ref().and_then(|written| written.get("hosts")?.as_array());
+    let time = |plan: &serde_json::Value, name: &str| plan.get(name)?.as_str()?.parse::<Duration>().ok();
+    let warning = |(index, host): (usize, &serde_json::Value)| {
+        let plan = host.get("plan")?;
+        let dwell =
+            time(plan, "dwell").filter(|&dwell| dwell + time(plan, "at").unwrap_or_default() >= end)?;
+        let message = format!(
+            "the host stays in its first cell for {dwell}, and the run ends at {end}: it never moves"
+        );
+        let help = "write a shorter time, lengthen `run.duration`, or write `kind = \"stay\"`";
+        Some(Problem::at(format!("hosts[{index}].plan.dwell"), message).help(help))
+    };
+    hosts.into_iter().flatten().enumerate().filter_map(warning).collect()
+}
+
+/// Files that stop when they start.
+fn empty_files(scenario: &Scenario) -> Vec<Problem> {
+    let is_empty = |app: &AppSpec| matches!(app, AppSpec::Ftp(_)) && app.stop() == Some(app.start());
+    let warning = |(index, flow): (usize, &crate::schema::FlowSpec)| {
+        let message = format!("this flow stops at {}, when it starts: it sends nothing", flow.app.start());
+        Problem::at(format!("flows[{index}].app.stop"), message).help("write a later time, or leave it out")
+    };
+    scenario.flows.iter().enumerate().filter(|(_, flow)| is_empty(&flow.app)).map(warning).collect()
+}
+
+/// A visit that begins within the run, while its host is still between cells when the run ends.
+fn late_entry(scenario: &Scenario, host: &HostSpec, at: impl Fn(String) -> String) -> Option<Problem> {
+    let end = scenario.run.duration;
+    let motions = scenario.radio.plan(host.stays()).ok()?;
+    let (entered, visit) = motions.into_iter().find_map(|(time, motion)| match motion {
+        Motion::Enter { visit } if time >= Time::ZERO + end && host.stays()[visit].at < end => {
+            Some((time, visit))
+        }
+        _ => None,
+    })?;
+    let cell = &host.stays()[visit].cell;
+    let entered = Duration::from_nanos(entered.as_nanos());
+    let gap = scenario.radio.gap();
+    let message =
+        format!("the host would enter \"{cell}\" at {entered}, after a gap of {gap}: the run ends at {end}");
+    let problem = Problem::at(at(format!("visits[{visit}].at")), message);
+    Some(problem.help("shorten `radio.gap`, lengthen `run.duration`, or write an earlier time"))
+}
+
+/// Faults on messages that nothing in this scenario sends.
+fn unsent_messages(scenario: &Scenario) -> Vec<Problem> {
+    let mut sent: BTreeSet<&str> =
+        scenario.protocols().flat_map(|(_, spec)| spec.messages().iter().copied()).collect();
+    if scenario.radio.roaming().is_some() {
+        sent.extend(Management::NAMES);
+    }
+    if scenario.flows.iter().any(|flow| flow.path_change.is_some()) {
+        sent.insert(PATH_CHANGE);
+    }
+    let unsent =
+        scenario.faults.iter().enumerate().filter(|(_, fault)| !sent.contains(fault.message.as_str()));
+    let warning = |(index, fault): (usize, &crate::schema::FaultSpec)| {
+        let titles: Vec<_> = scenario.protocols().map(|(_, spec)| spec.title()).collect();
+        let senders = MobilitySpec::senders_of(&fault.message).collect::<Vec<_>>().join(" or ");
+        let who = match titles.as_slice() {
+            [] => "nothing in this scenario sends it".to_owned(),
+            titles => format!("{} sends no such message", titles.join(" or ")),
+        };
+        let whose = if senders.is_empty() { String::new() } else { format!(" (it is one of {senders})") };
+        let listed: Vec<_> = sent.iter().take(8).map(|name| format!("\"{name}\"")).collect();
+        let help = match listed.as_slice() {
+            [] => "write a `[mobility]` protocol, or remove the fault".to_owned(),
+            listed => format!(
+                "write a message that is sent here, for example {}, or remove the fault",
+                listed.join(", ")
+            ),
+        };
+        let message = format!("this fault never happens: {who}{whose}");
+        Problem::at(format!("faults[{index}].message"), message).help(help)
+    };
+    unsent.map(warning).collect()
+}
+
+/// What a link is at some moment.
+struct State {
+    values: [Option<String>; 5],
+}
+
+const FIELDS: [&str; 5] = ["rate", "reverse_rate", "delay", "reverse_delay", "up"];
+
+impl State {
+    fn of(link: &LinkSpec) -> State {
+        use crate::schema::Way::{Back, There};
+        let rate = |way| link.rate.recorded().is_none().then(|| link.rate(way).to_string());
+        let delay = |way| Some(link.delay(way).to_string());
+        State { values: [rate(There), rate(Back), delay(There), delay(Back), Some("true".into())] }
+    }
+
+    /// What a change writes, each way.
+    fn written(change: &ChangeSpec) -> [Option<String>; 5] {
+        let rate = change.rate.map(|rate| rate.to_string());
+        let delay = change.delay.map(|delay| delay.to_string());
+        [
+            rate.clone(),
+            change.reverse_rate.map(|rate| rate.to_string()).or(rate),
+            delay.clone(),
+            change.reverse_delay.map(|delay| delay.to_string()).or(delay),
+            change.up.map(|up| up.to_string()),
+        ]
+    }
+}
+
+/// Changes of links to what they are already, or that another one at the same time replaces.
+fn idle_changes(scenario: &Scenario) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for (index, link) in scenario.links.iter().enumerate().filter(|(_, link)| !link.changes.is_empty()) {
+        let mut order: Vec<usize> = (0..link.changes.len()).collect();
+        order.sort_by_key(|&number| link.changes[number].at);
+        let mut state = State::of(link);
+        for (place, &number) in order.iter().enumerate() {
+            let change = &link.changes[number];
+            let written = State::written(change);
+            let at = |part: &str| format!("links[{index}].changes[{number}].{part}");
+            let is_changed = |field: usize| written[field].is_some() && written[field] != state.values[field];
+            let changed = (0..FIELDS.len()).any(is_changed);
+            if !changed && let Some(field) = written.iter().position(Option::is_some) {
+                let name = FIELDS[field];
+                let now = written[field].as_deref().unwrap_or_default();
+                let message = match name {
+                    "up" => format!(
+                        "the link is {} already: this changes nothing",
+                        if now == "true" { "up" } else { "down" }
+                    ),
+                    _ => format!("the {} is {now} already: this changes nothing", name.replace('_', " ")),
+                };
+                found.push(Problem::at(at(name), message).help("write another value, or remove the change"));
+            }
+            let replaced = order.get(place + 1).map(|&next| &link.changes[next]).is_some_and(|next| {
+                let later = State::written(next);
+                next.at == change.at
+                    && (0..FIELDS.len()).all(|it| written[it].is_none() || later[it].is_some())
+            });
+            if replaced {
+                let message = format!("another change at {} replaces this one", change.at);
+                found.push(
+                    Problem::at(at("at"), message).help("write another time, or remove one of the two"),
+                );
+            }
+            for (value, new) in state.values.iter_mut().zip(written) {
+                *value = new.or(value.take());
+            }
+        }
+    }
+    found
+}
+
+/// Senders that are notified of new paths, though their hosts stay where they are.
+fn news_of_no_path(scenario: &Scenario) -> Vec<Problem> {
+    if scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions) {
+        return Vec::new();
+    }
+    let moves = |name: &String| {
+        let host = scenario.hosts.iter().find(|host| host.name == *name);
+        host.is_some_and(|host| host.plan.is_some() || host.stays().len() > 1)
+    };
+    let still = |flow: &crate::schema::FlowSpec| {
+        flow.path_change.as_ref().is_some_and(|spec| spec.false_every.is_none())
+            && !flow.path.iter().any(moves)
+    };
+    let warn = |(index, _)| {
+        let message = "its hosts stay in one cell: there is no new path to be notified of";
+        Problem::at(format!("flows[{index}].path_change"), message).help("add a visit, or remove this")
+    };
+    scenario.flows.iter().enumerate().filter(|(_, flow)| still(flow)).map(warn).collect()
+}
+
+/// Senders that go by marks, in a network that marks nothing.
+fn unmarked(scenario: &Scenario) -> Vec<Problem> {
+    if queues(scenario).into_iter().filter_map(|(_, queue)| queue).any(marks) {
+        return Vec::new();
+    }
+    let hears = |transport: &roamlab_transport::TransportSpec| {
+        transport
+            .tcp()
+            .and_then(|tcp| tcp.resolve(scenario.run.profile).ok())
+            .is_some_and(|params| params.ecn)
+    };
+    let warn = |(index, _)| {
+        let message =
+            "this flow uses ECN, and no queue of the network marks packets: they are dropped instead";
+        Problem::at(format!("flows[{index}].transport"), message)
+            .help("write `mark_ecn = true` in a queue that can mark, for example `{ kind = \"codel\", mark_ecn = true }`")
+    };
+    scenario.flows.iter().enumerate().filter(|(_, flow)| hears(&flow.transport)).map(warn).collect()
+}
+
+/// Whether a queue marks packets with congestion.
+fn marks(queue: &QueueSpec) -> bool {
+    const NEVER: [&str; 6] = ["droptail", "head-drop", "mblue", "mred", "fq", "rlc"];
+    let Ok(fields) = serde_json::to_value(queue) else { return true };
+    match fields.get("mark_ecn").and_then(serde_json::Value::as_bool) {
+        Some(marks) => marks,
+        None => {
+            let marks_above = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
+            !NEVER.contains(&queue.name()) || marks_above("ce_threshold") || marks_above("mark_above")
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Names that other programs (ns-2, ns-3, Linux, tc, mininet, iperf) and papers have for the parts of a scenario.
+
+/// What users write who know another program, and what to write here.
+struct Known {
+    /// Their words, as [`plain`] makes them.
+    words: &'static [&'static str],
+    /// A name that only the right place knows: a field of the table, or a value that can stand there.
+    among: &'static str,
+    /// What to write.
+    answer: Answer,
+}
+
+/// What to write instead of a word.
+#[derive(Copy, Clone)]
+enum Answer {
+    /// This field of the same table, or this value.
+    Name(&'static str),
+    /// What this says.
+    Text(&'static str),
+}
+
+use Answer::{Name, Text};
+
+/// What a word means at a place that knows the names `names`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Meaning {
+    /// One of the names.
+    Name(String),
+    /// What to write is said in words.
+    Text(String),
+}
+
+/// What `wanted` means where one of `names` is expected, if another program has it or it differs in its spelling only.
+pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
+    let word = plain(wanted);
+    let mut same = names.iter().filter(|name| plain(name) == word);
+    if let (Some(name), None) = (same.next(), same.next()) {
+        return Some(Meaning::Name((*name).to_owned()));
+    }
+    if names.contains(&"quinn")
+        && let Some(text) = of_control(&word)
+    {
+        return Some(Meaning::Text(text));
+    }
+    let row = KNOWN.iter().find(|row| row.words.contains(&word.as_str()) && names.contains(&row.among))?;
+    Some(match row.answer {
+        Name(name) => Meaning::Name(name.to_owned()),
+        Text(text) => Meaning::Text(text.to_owned()),
+    })
+}
+
+/// A congestion control, or a variant of TCP, where a transport is expected.
+fn of_control(word: &str) -> Option<String> {
+    let named = |(name, _): &&(&'static str, &str)| plain(name) == word;
+    let written = |field: &str, name: &str| {
+        Some(format!("\"{name}\" is a `{field}` of TCP: write `{{ kind = \"tcp\", {field} = \"{name}\" }}`"))
+    };
+    if let Some((name, _)) = roamlab_transport::CONGESTION_CONTROLS.iter().find(named) {
+        return written("congestion_control", name);
+    }
+    let variant = roamlab_transport::VARIANTS.iter().find(named);
+    variant.and_then(|(name, _)| written("variant", name))
+}
+
+/// A name without what differs from program to program: case, hyphens, the class around it (`ns3::TcpNewReno`,
+/// `Agent/TCP/Newreno`, `FqCoDelQueueDisc`, `net.ipv4.tcp_rmem`).
+pub fn plain(name: &str) -> String {
+    const BEFORE: &[&str] = &["tcp"];
+    const BEHIND: &[&str] = &["queuedisc", "queue", "application", "helper", "mobilitymodel", "errormodel"];
+    let name = name.split('<').next().unwrap_or_default();
+    let name = name.rsplit("::").next().unwrap_or_default();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    let mut word: String =
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    if let Some(rest) = word.strip_prefix("netipv4") {
+        word = rest.to_owned();
+    }
+    for part in BEFORE {
+        word = word.strip_prefix(part).filter(|rest| rest.len() > 1).map_or(word.clone(), str::to_owned);
+    }
+    for part in BEHIND {
+        word = word.strip_suffix(part).filter(|rest| rest.len() > 1).map_or(word.clone(), str::to_owned);
+    }
+    word
+}
+
+const PATH: Answer =
+    Text("a flow has both ends in one field: write `path = [\"from\", \"to\"]`, the sender first");
+const ENDS: Answer = Text("a link has both ends in one field: write `between = [\"a\", \"b\"]`");
+const LIMITED: Answer =
+    Text("the length belongs to the queue: write `queue = { kind = \"droptail\", limit = \"100 pkt\" }`");
+const ADDRESS: Answer =
+    Text("Roamlab gives addresses itself: leave this out, and use the name where you would use an address");
+const PORTS: Answer = Text("flows have names, not ports: leave this out");
+const MOVES: Answer = Text(
+    "this is how hosts move: write `visits`, a `plan` or a `trajectory` in `[[hosts]]`. `mobility.kind` is the protocol that \
+     finds them again",
+);
+const A3: Answer = Text(
+    "this is of event A3 of LTE: write it in `[mobility.measurement]`, with `mobility.kind = \"lte-x2\"` and a \
+     `[radio.measurement]`",
+);
+
+#[rustfmt::skip]
+const KNOWN: &[Known] = &[
+    // Links and cells.
+    Known { words: &["bandwidth", "bw", "datarate", "capacity", "speed", "linkrate", "linkspeed", "linkbandwidth", "bitrate", "throughput"], among: "rate", answer: Name("rate") },
+    Known { words: &["latency", "propagationdelay", "propdelay", "onewaydelay", "owd", "prop"], among: "delay", answer: Name("delay") },
+    Known { words: &["rtt", "roundtriptime", "basertt"], among: "reverse_delay", answer: Text("a link has a `delay` for each way: write half of its round-trip time") },
+    Known { words: &["plr", "lossrate", "droprate", "losspercent", "lossprobability", "packeterrorrate"], among: "loss", answer: Name("loss") },
+    Known { words: &["qdisc", "discipline", "queuedisc", "queuetype", "aqm"], among: "reverse_queue", answer: Name("queue") },
+    Known { words: &["maxqueuesize", "queuesize", "queuelimit", "queuelength", "buffer", "buffersize", "bufsize", "qlen", "txqueuelen", "limit"], among: "reverse_queue", answer: LIMITED },
+    Known { words: &["nodes", "ends", "endpoints", "node1", "node2", "from", "to", "source", "target", "src", "dst", "destination", "a", "b"], among: "between", answer: ENDS },
+    Known { words: &["netem", "tc", "usehtb", "usetbf", "burst"], among: "between", answer: Text("write what the command does as fields of the link: `rate`, `delay`, `loss`, `queue`") },
+    Known { words: &["accesspoint", "accessrouter", "foreignagent", "attachedto", "switch", "gateway"], among: "backhaul", answer: Name("router") },
+    // Queues.
+    Known { words: &["maxsize", "maxpackets", "size", "queuesize", "capacity", "qlen", "length", "buffer", "buffersize", "qlimit"], among: "limit", answer: Name("limit") },
+    Known { words: &["flows", "buckets"], among: "quantum", answer: Name("queues") },
+    Known { words: &["min", "minth", "thresh", "minthreshold"], among: "min_threshold", answer: Name("min_threshold") },
+    Known { words: &["max", "maxth", "maxthresh", "maxthreshold"], among: "max_threshold", answer: Name("max_threshold") },
+    Known { words: &["probability", "pmax", "maxprobability"], among: "max_p", answer: Name("max_p") },
+    Known { words: &["wq", "qw", "qweight", "weight"], among: "queue_weight", answer: Name("queue_weight") },
+    Known { words: &["ecn", "useecn", "setbit", "marking", "markecn"], among: "mark_ecn", answer: Name("mark_ecn") },
+    Known { words: &["fifo", "pfifo", "pfifofast", "bfifo", "taildrop", "tail", "no", "dt"], among: "droptail", answer: Name("droptail") },
+    // Flows.
+    Known { words: &["source", "src", "from", "sender", "destination", "dest", "dst", "to", "target", "receiver", "client", "server", "sink", "nodes", "between", "ends"], among: "two_way", answer: PATH },
+    Known { words: &["bidirectional", "bidir", "duplex", "bothways"], among: "two_way", answer: Name("two_way") },
+    Known { words: &["number", "parallel", "n", "p", "flows", "connections", "streams", "num", "nflows"], among: "two_way", answer: Name("count") },
+    Known { words: &["protocol", "tcp", "udp", "quic", "proto", "socket", "agent"], among: "two_way", answer: Text("write `transport = { kind = \"tcp\", congestion_control = \"cubic\" }`; without `transport` it is UDP") },
+    Known { words: &["application", "traffic", "type", "workload", "generator"], among: "two_way", answer: Name("app") },
+    Known { words: &["duration", "time", "runtime"], among: "two_way", answer: Text("write when it ends: `stop = \"5 s\"` in its `app`") },
+    Known { words: &["start", "starttime", "begin", "stop", "stoptime", "end", "size", "bytes", "rate", "bandwidth"], among: "two_way", answer: Text("the application says when and how much: write it in `app`, as in `app = { kind = \"ftp\", start = \"1 s\", stop = \"5 s\" }`") },
+    Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "two_way", answer: PORTS },
+    Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "dupack_threshold", answer: PORTS },
+    Known { words: &["tos", "dsfield", "trafficclass", "qos", "priority"], among: "dscp", answer: Name("dscp") },
+    // TCP.
+    Known { words: &["cc", "ca", "cong", "algorithm", "congestion", "congestioncontrolalgorithm", "sockettype", "ccalgo"], among: "congestion_control", answer: Name("congestion_control") },
+    Known { words: &["mss", "segmentsize", "packetsize", "maxseg", "payload", "mtu", "packet"], among: "dupack_threshold", answer: Name("segment") },
+    Known { words: &["initcwnd", "initialcwnd", "iw", "windowinit", "initwindow", "icwnd"], among: "initial_window", answer: Name("initial_window") },
+    Known { words: &["ssthresh", "initialssthresh", "initialslowstartthreshold"], among: "initial_ssthresh", answer: Name("initial_ssthresh") },
+    Known { words: &["rwnd", "rcvbuf", "rcvbufsize", "rmem", "receivewindow", "advertisedwindow", "awnd", "maxwin", "windowsize", "wmem", "sndbuf", "sndbufsize"], among: "dupack_threshold", answer: Name("window") },
+    Known { words: &["rtomin", "minrto"], among: "min_rto", answer: Name("min_rto") },
+    Known { words: &["rtomax", "maxrto"], among: "max_rto", answer: Name("max_rto") },
+    Known { words: &["rto", "connectiontimeout", "initialrto"], among: "initial_rto", answer: Name("initial_rto") },
+    Known { words: &["delack", "delacktimeout", "delackcount", "delayedacks", "quickack"], among: "delayed_ack", answer: Text("write `delayed_ack = \"40 ms\"` for the timer; `ack_rule` says which segments are acknowledged at once") },
+    Known { words: &["nodelay", "nagle", "cork"], among: "dupack_threshold", answer: Text("no sender waits for more data (Nagle's algorithm is absent): leave this out") },
+    Known { words: &["sack", "fack", "newreno", "rack"], among: "dupack_threshold", answer: Text("this is the loss recovery: write `variant = \"sack\"`, or `recovery`, for example `recovery = \"rack\"`") },
+    Known { words: &["hystart", "hystartplusplus", "beta", "fastconvergence"], among: "dupack_threshold", answer: Text("this is a parameter of the congestion control: write it in its table, as in `congestion_control = { kind = \"cubic\", slow_start = \"hystart\" }`") },
+    Known { words: &["tlp", "earlyretrans"], among: "tail_loss_probe", answer: Name("tail_loss_probe") },
+    Known { words: &["frto"], among: "spurious_detection", answer: Name("spurious_detection") },
+    Known { words: &["reordering", "dupthresh", "dupacks", "retxthresh"], among: "dupack_threshold", answer: Name("dupack_threshold") },
+    Known { words: &["noslowstartafteridle", "slowstartafteridle"], among: "slow_start_restart", answer: Name("slow_start_restart") },
+    Known { words: &["moderatercvbuf"], among: "receive_autotuning", answer: Name("receive_autotuning") },
+    Known { words: &["socketfactory", "stream", "stdtcp", "linux6"], among: "quinn", answer: Name("tcp") },
+    Known { words: &["udpsocketfactory", "dgram", "datagram", "none"], among: "quinn", answer: Name("udp") },
+    Known { words: &["linuxreno", "aimd", "standard"], among: "newreno", answer: Name("newreno") },
+    Known { words: &["newreno", "sack", "tahoe", "fack", "linuxreno", "aimd"], among: "dctcp", answer: Text("its law is Reno's, and its loss recovery another: write `variant = \"newreno\"`, `\"sack\"`, `\"fack\"` or `\"tahoe\"` instead of `congestion_control`") },
+    Known { words: &["sack1", "rfc6675", "sack1delack"], among: "sack", answer: Name("sack") },
+    Known { words: &["bbr1", "bbrv1"], among: "bbr", answer: Name("bbr") },
+    Known { words: &["bbrv3"], among: "bbr3", answer: Name("bbr3") },
+    Known { words: &["bic", "bictcp", "linuxcubic"], among: "cubic", answer: Name("cubic") },
+    // Applications.
+    Known { words: &["bulksend", "bulk", "greedy", "backlog", "infinite", "file", "filetransfer", "iperf", "iperf3", "netperf", "wget", "scp", "tcp"], among: "ftp", answer: Text("bulk data is `ftp`: write `app = { kind = \"ftp\", start = \"0 s\" }` and `transport = { kind = \"tcp\" }`; `cbr` sends datagrams at a rate, as `iperf -u` does") },
+    Known { words: &["ping", "icmp", "echo", "udpecho", "udpechoclient", "udpechoserver"], among: "cbr", answer: Text("there is no echo: write `two_way = true` and `app = { kind = \"cbr\", rate = \"6 kbit/s\", packet = \"64 B\" }`; the record has the delay of each packet") },
+    Known { words: &["packetsink", "sink", "server", "udpserver", "null", "lossmonitor"], among: "cbr", answer: Text("a flow brings its receiver with it: leave the sink out, and write the receiver's node as the second name in `path`") },
+    Known { words: &["udp", "udpclient", "udptrace", "ditg", "mgen"], among: "cbr", answer: Name("cbr") },
+    Known { words: &["maxbytes", "bytes", "filesize", "transfersize", "totalbytes", "num"], among: "size", answer: Name("size") },
+    Known { words: &["starttime", "begin", "startat", "from"], among: "start_within", answer: Name("start") },
+    Known { words: &["stoptime", "end", "endtime", "until", "duration", "time"], among: "start_within", answer: Text("write when it ends: `stop = \"5 s\"`") },
+    Known { words: &["packetsize", "length", "payload", "len", "pktsize"], among: "packet", answer: Name("packet") },
+    Known { words: &["interval", "pps"], among: "packet", answer: Text("write `rate`: the bits of a packet by the seconds between two") },
+    // The run, and tables.
+    Known { words: &["time", "stop", "stoptime", "simtime", "simulationtime", "end", "endtime", "length", "runtime", "simduration"], among: "random_numbers", answer: Name("duration") },
+    Known { words: &["rngseed", "randomseed", "rngrun", "rng"], among: "random_numbers", answer: Text("a scenario has no seed: write `--seed 7` at the command line, `seed=7` in Python, or `seed = 7` in a sweep") },
+    Known { words: &["runs", "repetitions", "reps", "iterations", "trials"], among: "random_numbers", answer: Text("a scenario says what one run is: write `replications = 30` in a sweep, or `roamlab compare A B --runs 30`") },
+    Known { words: &["warmup", "warmuptime", "transient"], among: "random_numbers", answer: Text("nothing is cut off a run: write `start` in the flows' `app`, or count from a later time in the frames of the record") },
+    Known { words: &["tcp", "variant", "transport"], among: "random_numbers", answer: Text("each flow has its own: write `transport = { kind = \"tcp\", congestion_control = \"cubic\" }` in `[[flows]]`") },
+    Known { words: &["simulation", "general", "global", "config", "experiment", "simulator", "scenario", "sim"], among: "faults", answer: Name("run") },
+    Known { words: &["nodes", "node", "switches", "routers", "controllers", "servers"], among: "faults", answer: Text("a node needs no table: each name in `links.between` is one. Mobile hosts are `[[hosts]]`, base stations `[cells.NAME]`") },
+    Known { words: &["applications", "apps", "app", "traffic", "connections", "transport", "tcp"], among: "faults", answer: Text("what is sent is a flow: write `[[flows]]` with `name`, `path`, `transport` and `app`") },
+    Known { words: &["basestations", "bs", "aps", "accesspoints", "enb", "enbs", "gnb", "gnbs", "stations"], among: "faults", answer: Name("cells") },
+    Known { words: &["ues", "ue", "mobiles", "mobilenodes", "users", "terminals"], among: "faults", answer: Name("hosts") },
+    Known { words: &["edges", "channels", "wires"], among: "faults", answer: Name("links") },
+    Known { words: &["wifi", "wireless", "air", "handover", "handoff", "phy"], among: "faults", answer: Name("radio") },
+    Known { words: &["trace", "tracing", "pcap", "output", "log", "monitor"], among: "faults", answer: Name("record") },
+    Known { words: &["pcap", "ascii", "traceall", "dump"], among: "deliveries", answer: Text("write `packets = true`, and after the run `roamlab export --format pcapng`") },
+    // Hosts, radio and mobility.
+    Known { words: &["ip", "mac", "address", "ipaddress", "addr", "subnet"], among: "trajectory", answer: ADDRESS },
+    Known { words: &["speed", "velocity", "position", "waypoints", "coordinates", "x", "y"], among: "trajectory", answer: Text("a host's way is its `trajectory`: write `trajectory = { waypoints_m = [[0, 0], [500, 0]], speed_m_per_s = 10 }`, with `radio.measurement.signal = \"positions\"`") },
+    Known { words: &["homeagent", "ha", "homenode", "gateway", "router"], among: "trajectory", answer: Name("home") },
+    Known { words: &["cell", "cells", "moves", "handovers", "handoffs", "schedule", "route", "path", "attach", "ap"], among: "trajectory", answer: Text("a host's moves are its visits: write `visits = [{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs2\", at = \"10 s\" }]`, or a `plan`") },
+    Known { words: &["mobility", "mobilitymodel", "movement", "model"], among: "trajectory", answer: MOVES },
+    Known { words: &["handovertime", "handoverdelay", "handoverlatency", "handofflatency", "handoffdelay", "outage", "interruption", "interruptiontime", "duration", "delay", "blackout"], among: "in_flight_at_break", answer: Name("gap") },
+    Known { words: &["timetotrigger", "ttt", "hysteresis", "hys", "a3offset", "offset", "a3"], among: "in_flight_at_break", answer: A3 },
+    Known { words: &["measurement", "signal", "rssi", "rssithreshold", "bgscan", "roamingthreshold", "threshold", "trajectory", "positions"], among: "missed_beacons", answer: Text("stations of 802.11 roam by beacons here, not by signal strength: they look for another access point after `missed_beacons` beacons are lost. The nearest is to leave this out, to write in `visits` when the signal would have become too weak, and `overlap` for how long both can be heard; see docs/models/wifi-roaming.md") },
+    Known { words: &["lte", "nr", "5g", "umts", "3gpp", "x2", "4g"], among: "802.11", answer: Text("LTE is a protocol, not a radio: write `mobility.kind = \"lte-x2\"` and `[radio]` with `kind = \"hard\"` and `measurement = {}`") },
+    Known { words: &["mip", "mipv4", "mobileipv4", "mobileip4", "cmip"], among: "mobile-ip", answer: Name("mobile-ip") },
+    Known { words: &["x2", "x2handover", "5gnr", "4g"], among: "lte-x2", answer: Name("lte-x2") },
+    Known { words: &["a3", "eventa3", "a3rsrp", "a2a4rsrq", "rsrp"], among: "lte-x2", answer: Text("event A3 is a part of LTE: write `kind = \"lte-x2\"`, and `[mobility.measurement]` for its hysteresis and time to trigger") },
+    Known { words: &["randomwaypoint", "randomwalk", "randomwalk2d", "randomdirection", "randomdirection2d", "gaussmarkov", "manhattan", "constantvelocity", "constantposition", "waypoint", "static", "sumo"], among: "lte-x2", answer: MOVES },
+    Known { words: &["wifi", "80211", "80211r", "80211ac", "80211n", "wlan", "wpa"], among: "lte-x2", answer: Text("802.11 is a radio: write `radio.kind = \"802.11\"`. `mobility.kind` is the protocol above it; with all access points at one router `cellular-ip` with `domain.gateway` is the nearest to a switched LAN") },
+    Known { words: &["none", "off", "no", "null"], among: "lte-x2", answer: Text("no protocol: leave `[mobility]` out. A host that moves is then found nowhere, and its packets are lost") },
+    // Profiles.
+    Known { words: &["linux", "linux5", "linux4", "linux61", "linux612", "linux515", "ubuntu", "kernel"], among: "linux-6", answer: Name("linux-6") },
+    Known { words: &["ns", "ns2", "ns234", "ns235", "ns2linux"], among: "ns2-2009", answer: Name("ns2-2009") },
+    Known { words: &["ns3", "rfc5681", "rfc793", "rfc9293", "ietf", "standard", "default", "omnet", "inet"], among: "linux-6", answer: Name("rfc") },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_freed_of_its_class_case_and_hyphens() {
+        for (name, word) in [
+            ("ns3::TcpNewReno", "newreno"),
+            ("ns3::DropTailQueue<Packet>", "droptail"),
+            ("FqCoDelQueueDisc", "fqcodel"),
+            ("Agent/TCP/Sack1", "sack1"),
+            ("TCP Cubic", "cubic"),
+            ("net.ipv4.tcp_rmem", "rmem"),
+            ("TCP", "tcp"),
+            ("802.11", "80211"),
+        ] {
+            assert_eq!(plain(name), word, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_word_means_something_where_its_name_is_known_and_nothing_elsewhere() {
+        let links = ["between", "rate", "delay", "reverse_delay"];
+        assert_eq!(meaning("DataRate", &links), Some(Meaning::Name("rate".into())));
+        assert_eq!(meaning("Delay", &links), Some(Meaning::Name("delay".into())));
+        assert_eq!(meaning("DataRate", &["duration"]), None);
+        let transports = ["tcp", "quic", "quinn", "udp"];
+        let Some(Meaning::Text(text)) = meaning("cubic", &transports) else { panic!("no answer") };
+        assert!(text.ends_with("write `{ kind = \"tcp\", congestion_control = \"cubic\" }`"), "{text}");
+        let Some(Meaning::Text(text)) = meaning("ns3::TcpNewReno", &transports) else { panic!("no answer") };
+        assert!(text.ends_with("write `{ kind = \"tcp\", variant = \"newreno\" }`"), "{text}");
+    }
+
+    #[test]
+    fn each_word_is_written_as_it_is_looked_up() {
+        for row in KNOWN {
+            assert!(row.words.iter().all(|word| plain(word) == *word), "{:?}", row.words);
+        }
+    }
+}

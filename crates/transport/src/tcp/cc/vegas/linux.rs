@@ -1,0 +1,129 @@
+//! Vegas as in Linux 6 (`net/ipv4/tcp_vegas.c`): only its window. Losses are found and repaired as with every other
+//! congestion control there, and cut the window as with Reno.
+//!
+//! A round compares its shortest round-trip time, which no delayed ACK has made longer, with the shortest of all. Slow start
+//! doubles in every round. A round of at most two measurements, and what follows a loss, is Reno's.
+
+use super::Params;
+use crate::tcp::cc::linux::Growth;
+use crate::tcp::cc::reno::{self, Reno};
+use crate::tcp::cc::{AckEvent, Algorithm, Window};
+use roamlab_engine::Duration;
+
+/// Rounds with at most so many measurements are Reno's.
+const FEW: u32 = 2;
+
+#[derive(Clone, Debug)]
+pub(super) struct Linux {
+    pub reno: Reno,
+    /// In the recovery of a loss nothing is compared.
+    pub paused: bool,
+    /// The round ends when more than this segment is acknowledged.
+    round_end: u32,
+    /// Microseconds: the shortest round-trip time of all, and of the round.
+    base: Option<u64>,
+    shortest: Option<u64>,
+    count: u32,
+}
+
+impl Linux {
+    pub fn new() -> Linux {
+        let reno = Reno::new(&reno::Params { as_linux: true });
+        Linux { reno, paused: false, round_end: 0, base: None, shortest: None, count: 0 }
+    }
+
+    /// A round-trip time was measured (`tcp_vegas_pkts_acked`).
+    pub fn measure(&mut self, rtt: Duration) {
+        let micros = rtt.as_nanos() / 1000 + 1;
+        self.base = Some(self.base.map_or(micros, |base| base.min(micros)));
+        self.shortest = Some(self.shortest.map_or(micros, |shortest| shortest.min(micros)));
+        self.count += 1;
+    }
+
+    /// The connection begins again behind idleness: nothing that was measured counts (`tcp_vegas_cwnd_event`).
+    pub fn restart(&mut self) {
+        (self.base, self.shortest, self.count) = (None, None, 0);
+    }
+
+    pub fn forget_base(&mut self) {
+        self.base = None;
+    }
+
+    /// `tcp_vegas_cong_avoid`.
+    pub fn on_ack(&mut self, params: &Params, window: &mut Window, ack: &AckEvent) {
+        if self.paused {
+            self.reno.on_ack(window, ack);
+            if !ack.recovering {
+                self.paused = false;
+                self.begin_round(ack.nxt);
+            }
+        } else if ack.una > self.round_end {
+            match (self.base, self.shortest) {
+                (Some(base), Some(shortest)) if self.count > FEW => {
+                    Linux::compare(params, window, ack, base, shortest);
+                }
+                _ => self.reno.on_ack(window, ack),
+            }
+            self.begin_round(ack.nxt);
+        } else if window.cwnd < window.ssthresh {
+            Growth::slow_start(window, f64::from(ack.acked), ack.acked);
+        }
+    }
+
+    fn begin_round(&mut self, next: u32) {
+        (self.round_end, self.shortest, self.count) = (next, None, 0);
+    }
+
+    fn compare(params: &Params, window: &mut Window, ack: &AckEvent, base: u64, shortest: u64) {
+        let Params { alpha, beta, gamma, .. } = *params;
+        let cwnd = window.cwnd as u64;
+        let queued = cwnd * shortest.saturating_sub(base) / base;
+        let in_slow_start = window.cwnd < window.ssthresh;
+        if in_slow_start && queued > u64::from(gamma.0) {
+            window.cwnd = window.cwnd.min((cwnd * base / shortest + 1) as f64);
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if in_slow_start {
+            Growth::slow_start(window, f64::from(ack.acked), ack.acked);
+        } else if queued > u64::from(beta.0) {
+            window.cwnd -= 1.0;
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if queued < u64::from(alpha.0) {
+            window.grow(1.0);
+        }
+        window.set(window.cwnd.max(super::MIN_CWND));
+        // `tcp_current_ssthresh`
+        window.ssthresh = window.ssthresh.max((window.cwnd * 0.75).floor());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    /// The window behind a round of these round-trip times in ms, over a path of 10 ms.
+    fn after(cwnd: f64, ssthresh: f64, rtts: &[u64]) -> (f64, f64) {
+        let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
+        let mut window = Window { ssthresh, ..Window::new(cwnd, &params) };
+        let mut vegas = Linux { base: Some(10_001), ..Linux::new() };
+        rtts.iter().for_each(|&rtt| vegas.measure(Duration::from_millis(rtt)));
+        let ack = AckEvent { una: 1, nxt: 40, acked: 1, in_flight: 39, ..AckEvent::default() };
+        vegas.on_ack(&Params::of_linux(), &mut window, &ack);
+        (window.cwnd, window.ssthresh)
+    }
+
+    #[test]
+    fn the_shortest_of_a_round_decides() {
+        // 20 segments at 12 ms where 10 do: 20 · 2 / 10 = 3.9 in queues, between alpha 2 and beta 4.
+        assert_eq!(after(20.0, 2.0, &[50, 12, 50]), (20.0, 15.0));
+        assert_eq!(after(20.0, 2.0, &[50, 13, 50]), (19.0, 14.0), "5.9: more than beta");
+        assert_eq!(after(20.0, 2.0, &[50, 10, 50]), (21.0, 15.0), "none: less than alpha");
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_rate_that_the_path_has() {
+        // 40 · 10 / 20 + 1.
+        assert_eq!(after(40.0, 1000.0, &[20, 20, 20]), (21.0, 21.0));
+        assert_eq!(after(40.0, 1000.0, &[10, 10, 10]), (41.0, 1000.0), "a segment acknowledged");
+    }
+}

@@ -1,0 +1,91 @@
+//! Small scenarios with one right value each.
+
+use crate::lab::{results, rows};
+use roamlab_world::{Replication, Table};
+
+const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
+
+/// A transfer over a link of 20 Mbit/s; `link` and `transport` are further fields.
+fn transfer(profile: &str, link: &str, transport: &str, app: &str) -> Vec<Table> {
+    let text = format!(
+        r#"
+        run = {{ duration = "10 s", profile = "{profile}" }}
+        record = {{ packets = true, queues = [] }}
+        links = [{{ between = ["a", "b"], rate = "20 Mbit/s", {link} }}]
+        [[flows]]
+        name = "f"
+        path = ["a", "b"]
+        transport = {{ kind = "tcp", segment = "1448 B", {transport} }}
+        app = {{ kind = "ftp", start = "0.1 s"{app} }}
+        "#
+    );
+    results(&text, DRAW)
+}
+
+fn number(word: &str) -> u64 {
+    word.parse().unwrap_or_else(|error| panic!("{word}: {error}"))
+}
+
+/// Megabits per second of new data from this second on.
+fn goodput(tables: &[Table], from: u64) -> f64 {
+    let arrivals = rows(tables, "deliveries", ["time_ns", "fresh"]);
+    let late = arrivals.iter().filter(|row| row[1] == "true" && number(&row[0]) >= from * 1_000_000_000);
+    late.count() as f64 * 1448.0 * 8.0 / (10 - from) as f64 / 1e6
+}
+
+fn facts(tables: &[Table], kind: &str) -> Vec<(u64, u64)> {
+    let facts = rows(tables, "tcp", ["event", "time_ns", "seq"]).into_iter().filter(|row| row[0] == kind);
+    facts.map(|row| (number(&row[1]), number(&row[2]))).collect()
+}
+
+/// draft-cardwell-iccrg-bbr-00 (BBRSetCwnd): behind a timeout 4, 8, 16 … segments, and in nine round trips the product.
+#[test]
+fn bbr_comes_back_from_a_timeout_in_some_round_trips() {
+    for recovery in ["rfc6675", "rack"] {
+        let transport = format!("variant = \"bbr\", window = \"4000 pkt\", recovery = \"{recovery}\"");
+        let startup = "delay = \"50 ms\", queue = { kind = \"droptail\", limit = \"167 pkt\" }";
+        let tables = transfer("rfc", startup, &transport, "");
+        assert!(goodput(&tables, 5) > 17.5, "{recovery}: {}", goodput(&tables, 5));
+    }
+    // The loss of 3000 is repaired by the timer, 0.1 s and some round trips before second 6.
+    let drops = "delay = \"50 ms\", queue = { kind = \"droptail\", limit = \"2000 pkt\" }, \
+                 drops = [{ flow = \"f\", packets = [3000, 3215] }]";
+    let tables = transfer("rfc", drops, "variant = \"bbr\", window = \"4000 pkt\"", "");
+    assert!(goodput(&tables, 6) > 17.5, "{}", goodput(&tables, 6));
+    // RFC 6298 §5.4: the timer's expiry sends the earliest segment; pacing may hold it for one burst of 1.2 ms.
+    let timeouts = facts(&tables, "timeout");
+    let [(expired, segment)] = timeouts[..] else { panic!("{timeouts:?}") };
+    let sent = rows(&tables, "packets", ["event", "place", "number", "time_ns"]).into_iter();
+    let sent = sent.filter(|row| row[0] == "send" && row[1] == "a" && number(&row[2]) == segment);
+    let repair = sent.map(|row| number(&row[3])).find(|&time| time >= expired).unwrap();
+    assert!(repair - expired <= 1_200_000, "{expired} {repair}");
+}
+
+/// The packets of segment 100 and of its repairs, as they follow from the losses before.
+const REPAIRS: [u32; 5] = [101, 136, 165, 235, 583];
+
+/// RFC 6298 §5.5: the RTO doubles when the timer expires, only then. RFC 5681 §3.2 (6): a recovery leaves at most the
+/// ssthresh of its first cut, which for Vegas is three quarters of the 28 segments that it had (Brakmo & Peterson 1995).
+#[test]
+fn lost_repairs_neither_double_the_rto_of_vegas_nor_raise_its_window() {
+    let mut cut = f64::INFINITY;
+    for lost in 1..=REPAIRS.len() {
+        let link = format!(
+            "delay = \"25 ms\", queue = {{ kind = \"droptail\", limit = \"2000 pkt\" }}, drops = [{{ flow = \"f\", packets = {:?} }}]",
+            &REPAIRS[..lost]
+        );
+        let tables = transfer("rfc", &link, "variant = \"vegas\"", ", packets = \"6000 pkt\"");
+        assert_eq!(facts(&tables, "timeout"), [], "{lost}");
+        let all = rows(&tables, "tcp", ["event", "rto_ns", "cwnd", "time_ns"]);
+        assert!(all.iter().all(|row| number(&row[1]) == 1_000_000_000), "{lost}");
+        let windows = all.iter().map(|row| (row[0].as_str(), f64::from_bits(number(&row[2]))));
+        let cuts: Vec<f64> = windows.filter(|row| row.0 == "fast-retransmit").map(|row| row.1).collect();
+        cut = cut.min(cuts[0]);
+        assert!(cuts.iter().all(|&cwnd| cwnd <= cut), "{lost}: {cuts:?}");
+        let tables = transfer("linux-6", &link, "variant = \"vegas\"", ", packets = \"6000 pkt\"");
+        let times: Vec<u64> =
+            rows(&tables, "deliveries", ["time_ns"]).iter().map(|row| number(&row[0])).collect();
+        let silence = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+        assert!(silence < 300_000_000, "Linux with {lost}: {silence} ns"); // the kernel: 265 ms
+    }
+}

@@ -1,0 +1,110 @@
+// Settings that may take the longest stall away, each tried with several seeds: as `roamlab why --check`, for a page.
+
+/** A setting is tried with so many seeds, and all together for so long. */
+const REMEDY_SEEDS = 3;
+const REMEDIES_MS = 9000;
+
+/** What a flow has of a run: time in stalls and slow periods in s, and its goodput. */
+function outcomeOf(record, flow) {
+  const spans = [...stallsOf(record, flow), ...slowPeriods(record, flow)].sort((one, other) => one.start - other.start);
+  let [trouble, until] = [0, 0];
+  for (const { start, end } of spans) {
+    trouble += Math.max(0, end - Math.max(start, until));
+    until = Math.max(until, end);
+  }
+  return { trouble: trouble / 1e9, goodput: figureOf(record, flow).goodput_bps };
+}
+
+/** Settings against what is suspected of a stall: `{what, changes}`, the first suspect's first. */
+function settingsAgainst(record, { stall, suspects }) {
+  const found = new Map();
+  const add = (what, changes) => found.set(what, { what, changes: changes.map(([path, value]) => ({ path, value })) });
+  for (const suspect of suspects) for (const each of SETTINGS[suspect.kind]?.(record, suspect, stall) ?? []) add(...each);
+  return [...found.values()];
+}
+
+/** A field of the mobility protocol with another value, where the protocol has it. */
+function ofProtocol(record, names, tables, other) {
+  const { mobility } = record.echo;
+  if (!mobility || Array.isArray(mobility)) return [];
+  return tables.flatMap((table) =>
+    names
+      .map((name) => [...table, name])
+      .filter((path) => typeof path.reduce((part, key) => part?.[key], mobility) === "string")
+      .map((path) => [`mobility.${path.join(".")} ${other(path)}`, [[["mobility", ...path], JSON.stringify(other(path))]]]),
+  );
+}
+
+function largerBuffer(record, { place }) {
+  const lost = rowsOf(record.tables.drops, { place, reason: "buffer-overflow" }).length;
+  const now = (path) => Number.parseInt(path.reduce((part, key) => part[key], record.echo.mobility), 10);
+  return ofProtocol(record, ["limit", "buffer_limit"], [[], ["buffer"]], (path) => `${now(path) + lost} pkt`);
+}
+
+function longerTimer(record) {
+  return ofProtocol(record, EXPIRIES, [[], ["buffer"], ["timers"]], () => "1 min");
+}
+
+/** Drop-tail without a limit at the air of a cell or at a link. */
+function longerQueue(record, { place }) {
+  const [cell, air, host] = place.split("/");
+  const at = (record.echo.links ?? []).findIndex(({ between }) => [between, [...between].reverse()].some((ends) => ends.join("->") === place));
+  if (host || (!air && at < 0)) return [];
+  const backwards = at >= 0 && record.echo.links[at].between.join("->") !== place;
+  const path = air ? ["cells", cell, "queue"] : ["links", String(at), backwards ? "reverse_queue" : "queue"];
+  const spec = path.reduce((part, key) => part?.[key], record.echo) ?? {};
+  const gone = Object.keys(spec).filter((key) => !["kind", "limit"].includes(key)).map((key) => [[...path, key], null]);
+  return [[`a queue without limit at ${place}`, [...gone, [[...path, "kind"], '"droptail"'], [[...path, "limit"], JSON.stringify(AMPLE)]]]];
+}
+
+function otherTimer(record, { kind }, stall) {
+  const at = record.echo.flows.findIndex(({ name }) => name === flowTable(record, stall.flow).name);
+  if (record.echo.flows[at]?.transport?.kind !== "tcp") return [];
+  const rtos = Array.from(timeoutsOf(record, stall), (row) => record.tables.tcp.column("rto_ns")[row]);
+  const longest = Math.max(...rtos);
+  const bound = (name, value) => [[["flows", String(at), "transport", name], JSON.stringify(value)]];
+  const found = [];
+  if (rtos.length > 1 && longest > 1e9) found.push(["an RTO of at most 1 s (RFC 6298: at least 60 s)", bound("max_rto", "1 s")]);
+  if (kind === "long timeout") found.push(["an RTO of at least 50 ms", bound("min_rto", "50 ms")]);
+  else found.push([`an RTO of at least ${general((2 * longest) / 1e9, 3)} s`, bound("min_rto", `${2 * longest} ns`)]);
+  return found;
+}
+
+const SETTINGS = {
+  "buffer too small": largerBuffer,
+  "timer too short": longerTimer,
+  "queue full": longerQueue,
+  "early drop": longerQueue,
+  "spurious timeout": otherTimer,
+  "long timeout": otherTimer,
+};
+
+/** Tries the settings against the longest stall. `run(text, seed, use)`: what `use` makes of the record of a run; it throws
+ * where the scenario is refused. A setting is a remedy if no seed loses by it in the mean, and the seed shown does not either.
+ */
+function remediesOf(text, seed, run, set, isOver) {
+  const seeds = Array.from({ length: REMEDY_SEEDS }, (_, place) => seed + place);
+  const { flow, settings } = run(text, seed, (record) => {
+    const [first] = explain(record);
+    return first ? { flow: first.stall.flow, settings: settingsAgainst(record, first) } : { flow: null, settings: [] };
+  });
+  const outcomes = (changed) => seeds.map((each) => run(changed, each, (record) => outcomeOf(record, flow)));
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const before = settings.length ? outcomes(text) : [];
+  const tried = [];
+  for (const { what, changes } of settings) {
+    if (isOver()) break;
+    try {
+      const after = outcomes(set(text, changes));
+      const gain = (name, sign) => after.map((each, place) => sign * (each[name] - before[place][name]));
+      const [goodput, trouble] = [gain("goodput", 1), gain("trouble", -1)];
+      const isRemedy = [goodput, trouble].every((gains) => gains[0] >= 0 && mean(gains) >= 0) && mean([...goodput, ...trouble]) > 0;
+      tried.push({ what, changes, isRemedy, goodput: mean(goodput), trouble: mean(trouble) });
+    } catch (refused) {
+      if (refused instanceof WebAssembly.RuntimeError) throw refused;
+      tried.push({ what, changes, isRemedy: false, refused: refused.problem ?? refused.message ?? String(refused) });
+    }
+  }
+  tried.sort((one, other) => other.isRemedy - one.isRemedy || (other.trouble ?? -Infinity) - (one.trouble ?? -Infinity));
+  return { flow, seeds, tried, left: settings.length - tried.length };
+}

@@ -1,0 +1,136 @@
+"""No mistake of a user is without an answer, and the answer says what to write (mistakes.toml)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import tomli
+from click.testing import CliRunner
+
+import roamlab as rl
+from conftest import ROOT
+from roamlab.cli import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOVES = ROOT / "examples/handover.toml"
+MISTAKES = tomli.loads((ROOT / "tests/python/mistakes.toml").read_text(encoding="utf-8"))
+TEXT = MOVES.read_text(encoding="utf-8")
+
+
+def answer(text: str) -> str:
+    """What is said of a scenario: an error, or warnings."""
+    scenario = rl.Scenario(text, "lab.toml")
+    try:
+        return "\n".join(scenario.warnings)
+    except rl.ScenarioError as error:
+        return str(error)
+
+
+def test_the_table_has_a_hundred_mistakes_and_more() -> None:
+    assert sum(len(MISTAKES[table]) for table in ("wired", "moves", "commands", "sweeps")) >= 250
+    assert not answer(MISTAKES["base"])
+    assert not answer(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("base", "table"), [(MISTAKES["base"], "wired"), (TEXT, "moves")], ids=["wired", "moves"]
+)
+def test_a_scenario(base: str, table: str) -> None:
+    wrong = []
+    for find, write, words in MISTAKES[table]:
+        assert find in base
+        said = answer(base.replace(find, write, 1))
+        wrong += [(write, word, said) for word in words if word not in said]
+    assert not wrong
+
+
+def said_of(arguments: list[str]) -> str:
+    """The error of a command, which has to fail."""
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code != 0, arguments
+    return f"{done.output}\n{done.exception}"
+
+
+def test_a_command() -> None:
+    wrong = []
+    for arguments, words in MISTAKES["commands"]:
+        put = [str(MOVES) if argument == "FILE" else argument for argument in arguments]
+        said = said_of(put)
+        wrong += [(arguments, word, said) for word in words if word.replace("FILE", str(MOVES)) not in said]
+    assert not wrong
+
+
+def test_help_is_a_command() -> None:
+    for arguments, says in [
+        (["help"], "Commands:"),
+        (["help", "run"], "Simulate a scenario"),
+        (["version"], "version"),
+    ]:
+        done = CliRunner().invoke(cli, arguments)
+        assert done.exit_code == 0
+        assert says in done.output
+
+
+def test_a_sweep(tmp_path: Path) -> None:
+    base = (
+        f'scenario = "{MOVES}"\nreplications = 2\nmetrics = ["flows.moving.goodput_bps"]\n\n[grid]\n'
+        '"mobility.buffer.limit" = ["4 pkt", "16 pkt"]\n'
+    )
+    wrong = []
+    for find, write, words in MISTAKES["sweeps"]:
+        assert find in base
+        file = tmp_path / "sweep.toml"
+        file.write_text(base.replace(find, write, 1), encoding="utf-8")
+        said = said_of(["sweep", str(file), "--out", str(tmp_path / "out")])
+        wrong += [(write, word, said) for word in words if word not in said]
+        assert r"\u{a}" not in said
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        (
+            "series.csv",
+            "Timestamp,PCI\n2025-05-03T10:00:00.00Z,301\n",
+            ("series of serving cells", "from,to"),
+        ),
+        (
+            "series_de.csv",
+            "Day;Timestamp [dd.mm.yyyy,hh:mm:ss.ss];PCI\nSat;03.05.2025,10:00:00.00;301\n",
+            ("separated by semicolons", "2025-05-03T10:00:00.5Z"),
+        ),
+        (
+            "ping.out",
+            "[1716821959.628708] PING 192.0.2.1 (192.0.2.1) 38(66) bytes of data.\n[1716821959.629152] 46 bytes\n",
+            ("output of ping", "gap_s"),
+        ),
+    ],
+)
+def test_a_file_that_is_no_log_of_handovers(
+    tmp_path: Path, name: str, text: str, words: tuple[str, ...]
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    said = said_of(["schedule", str(file)])
+    assert all(word in said for word in words), said
+
+
+def test_roaming_by_signal_is_refused_with_the_nearest() -> None:
+    text = (ROOT / "examples/roaming.toml").read_text(encoding="utf-8")
+    said = answer(text.replace("[radio]", '[radio]\nmeasurement = { signal = "positions" }', 1))
+    assert "roam by beacons here" in said
+    assert "missed_beacons" in said
+
+
+def test_a_fault_and_a_loss_that_nothing_met_are_reported_after_the_run() -> None:
+    fault = '[[faults]]\nmessage = "registration-request"\noccurrences = [1000]\n\n[[flows]]'
+    link = 'between = ["ch", "fa1"]\nreverse_drops = [{ flow = "moving", packets = [100000] }]\n'
+    text = TEXT.replace("[[flows]]", fault, 1).replace('between = ["ch", "fa1"]\n', link, 1)
+    scenario = rl.Scenario(text.replace('"40 s"', '"1 s"'), "lab.toml")
+    said = rl.run(scenario).warnings
+    assert any("message 1000 of `registration-request` was never sent" in line for line in said), said
+    assert any("reverse_drops[0]: no packet was lost" in line for line in said), said
