@@ -76,9 +76,9 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """`roamlab help [COMMAND]` is `roamlab [COMMAND] --help`, and `roamlab version` is `roamlab --version`."""
         if word == "version":
-            from roamlab import __version__
+            from importlib.metadata import version
 
-            say(f"roamlab, version {__version__}")
+            say(f"roamlab, version {version('roamlab')}")
             ctx.exit()
         if not rest:
             say(ctx.get_help())
