@@ -177,9 +177,11 @@ class _Pages:
         found[INDEX] = "\n".join(
             [
                 _HEAD,
+                ":::{container} fields",
                 "| section or family | written as | what it has |",
                 "| --- | --- | --- |",
                 *listed,
+                ":::",
                 "",
                 "## All tables",
                 "",
