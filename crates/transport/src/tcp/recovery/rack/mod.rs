@@ -517,3 +517,6 @@ impl Rack {
         self.probe.arm(state, repairs, head_sent, now);
     }
 }
+
+#[cfg(test)]
+mod tests;
