@@ -44,6 +44,12 @@ impl Prr {
         }
     }
 
+    /// A timer begins the recovery, so nothing is delivered: a fast retransmit is forced (§6.2).
+    pub fn force(&mut self, state: &mut SendState, in_flight: u32) {
+        let cwnd = self.on_ack(0, in_flight, state.window.ssthresh(), false);
+        state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
+    }
+
     /// The recovery is over: cwnd is ssthresh (§6.4).
     pub fn end(state: &mut SendState) {
         state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
