@@ -20,9 +20,10 @@ import polars as pl
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import open_regular
 from roamlab.base.output import draft_folder, sync, write_durably
-from roamlab.records.manifest import Manifest
+from roamlab.records.manifest import Manifest, build_of
 from roamlab.records.pieces import Pieces
 from roamlab.records.results import Results
+from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,11 +136,27 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
         _check(path, digests[table])
         try:
             with open_regular(path) as file:  # Polars takes a path for a pattern
-                return pl.read_parquet(file)
+                frame = pl.read_parquet(file)
         except pl.exceptions.PolarsError as error:
             raise _broken(path, f"not a Parquet file ({error})") from None
+        _check_columns(path, frame, manifest)
+        return frame
 
     return Results(manifest, dict.fromkeys(digests, read))
+
+
+def _check_columns(path: Path, frame: pl.DataFrame, manifest: Manifest) -> None:
+    """Raise `BadInput` if another version wrote the table, and it lacks a column that this one reads."""
+    table = TABLES.get(path.stem)
+    if table is None or manifest.build_hash == build_of(manifest.parameters_text):
+        return
+    if lacking := [name for name in table.columns if name not in frame.columns]:
+        raise BadInput(
+            path,
+            f"roamlab {manifest.version} of another build wrote it, without the column {lacking[0]}",
+            expected=f"the columns {', '.join(table.columns)}",
+            remedy=f"run the scenario again: {path.parent / MANIFEST} has its text, its seed and its number",
+        )
 
 
 def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:
