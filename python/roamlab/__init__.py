@@ -16,10 +16,12 @@ Names are imported when they are first used, so that the command line starts qui
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# `typing` is not imported for this name: until `__main__` is there, an interrupt is a traceback.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from roamlab._roamlab import ScenarioError, SimulationError
     from roamlab.base.errors import BadInput, RoamlabError
     from roamlab.records.results import Results
@@ -109,6 +111,8 @@ def __getattr__(name: str) -> Any:
         return package_version()
     if name not in _HOMES:
         raise AttributeError(f"module 'roamlab' has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(f"roamlab.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
