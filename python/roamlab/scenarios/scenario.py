@@ -30,7 +30,7 @@ _DRAWN = 100
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 
 
-_LONGEST_PATH = 1000
+_LONGEST_PATH = 400
 """Characters of a field's path."""
 
 
