@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.gallery import page as gallery
@@ -32,12 +33,9 @@ html_css_files = ["site.css"]
 
 HERE = Path(__file__).parent
 PAPERS = HERE.parent / "python/roamlab/papers"
-FIELDS = HERE / "reference/scenario-fields.md"
-HEAD = """# Scenario fields
 
-Made from the engine's schema, which `roamlab schema` prints.
-[The scenario format](../scenario.md) explains them with an example.
-"""
+sys.path.insert(0, str(HERE))
+import scenario_fields  # noqa: E402
 
 
 def setup(app: Sphinx) -> None:
@@ -49,7 +47,8 @@ def setup(app: Sphinx) -> None:
 
 def _write_made(_: Sphinx) -> None:
     """The pages that are made from the code."""
-    _write(FIELDS, fields())
+    for page, text in scenario_fields.pages(json.loads(_roamlab.schema()), HERE / "models").items():
+        _write(HERE / page, text)
     gallery.write(HERE.parent / "examples", HERE)
     for readme in sorted(PAPERS.glob("*/README.md")):
         _write(HERE / "papers" / f"{readme.parent.name}.md", _moved(readme))
@@ -69,7 +68,7 @@ _NOT_BUILT = """<!doctype html><html lang="en"><title>Roamlab: playground</title
 
 def _write(page: Path, text: str) -> None:
     """Whole or not at all: two builds may run at once."""
-    page.parent.mkdir(exist_ok=True)
+    page.parent.mkdir(parents=True, exist_ok=True)
     draft = page.with_name(f".{page.name}.{os.getpid()}")
     draft.write_text(text, encoding="utf-8")
     draft.replace(page)
@@ -106,78 +105,3 @@ def _name_what_is_outside(app: Sphinx, page: str, source: list[str]) -> None:
         return f"{link[1]} (`{place.relative_to(Path(app.srcdir).parent)}`)"
 
     source[0] = re.sub(r"\[([^\]]+)\]\(([^)#]+)([^)]*)\)", named, source[0])
-
-
-def fields() -> str:
-    """A page with a table for each kind of table that a scenario has."""
-    schema = json.loads(_roamlab.schema())
-    parts = [HEAD, _table("The scenario", schema)]
-    for name, definition in sorted(schema["$defs"].items()):
-        parts += [_table(title, each) for title, each in _kinds(name, definition)]
-    return "\n".join(filter(None, parts))
-
-
-def _kinds(name: str, definition: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """A definition, or each of its kinds if it is one of several."""
-    kinds = [each for each in definition.get("oneOf", []) if "properties" in each]
-    if not kinds:
-        return [(name, definition)]
-    constants = [each["properties"].get("kind", {}).get("const", "") for each in kinds]
-    return [
-        (f"{name}, kind {kind}" if kind else name, each) for kind, each in zip(constants, kinds, strict=True)
-    ]
-
-
-def _table(title: str, definition: dict[str, Any]) -> str:
-    properties = definition.get("properties", {})
-    if not properties:
-        return ""
-    needed = set(definition.get("required", []))
-    rows = [
-        f"| `{name}` | {_type(field)} | {_words(field)} {_default(name, field, needed)} |"
-        for name, field in sorted(properties.items(), key=lambda each: each[0] != "kind")
-    ]
-    about = _words(definition)
-    return "\n".join(
-        [
-            f"## {title}",
-            "",
-            about,
-            "",
-            ":::{container} fields",
-            "| field | type | meaning and default |",
-            "| --- | --- | --- |",
-            *rows,
-            ":::",
-            "",
-        ]
-    )
-
-
-def _type(field: dict[str, Any]) -> str:
-    if "$ref" in field:
-        return field["$ref"].rpartition("/")[2]
-    if "const" in field:
-        return f'`"{field["const"]}"`'
-    if "enum" in field:
-        return ", ".join(f"`{json.dumps(each)}`" for each in field["enum"])
-    for several in ("anyOf", "oneOf", "allOf"):
-        if several in field:
-            return " or ".join(
-                dict.fromkeys(_type(each) for each in field[several] if each.get("type") != "null")
-            )
-    if field.get("type") == "array":
-        return f"list of {_type(field.get('items', {}))}"
-    kind = field.get("type", "any")
-    return " or ".join(kind) if isinstance(kind, list) else str(kind)
-
-
-def _default(name: str, field: dict[str, Any], needed: set[str]) -> str:
-    if field.get("default") is not None:
-        default = json.dumps(field["default"], ensure_ascii=False).replace("|", "\\|")
-        return f"Default: `{default}`."
-    return "**Required.**" if name in needed else ""
-
-
-def _words(field: dict[str, Any]) -> str:
-    return " ".join(field.get("description", "").split()).replace("|", "\\|").replace("<", "&lt;")

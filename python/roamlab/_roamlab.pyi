@@ -35,7 +35,7 @@ def expand(text: str, name: str, seed: int, run: int) -> str: ...
 def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
     """Warnings about a scenario; roughly, the events of a run and the bytes of its record."""
 
-def outline(json: str) -> tuple[int, int, bool, bool, list[str]]:
+def outline(json: str) -> tuple[int, int, bool, bool, bool, list[str]]:
     """Properties of a scenario, from its JSON as `check` gives it.
 
     Its duration in ns, its flows, whether hosts move, whether it generates anything, and which of the tables

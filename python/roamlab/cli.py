@@ -76,9 +76,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """`roamlab help [COMMAND]` is `roamlab [COMMAND] --help`, and `roamlab version` is `roamlab --version`."""
         if word == "version":
-            from roamlab import __version__
-
-            say(f"roamlab, version {__version__}")
+            self.main(["--version"], prog_name=ctx.info_name, standalone_mode=False)
             ctx.exit()
         if not rest:
             say(ctx.get_help())

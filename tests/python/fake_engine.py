@@ -36,7 +36,7 @@ def check(text: str, name: str, _memory: int | None = None) -> str:
     return json.dumps(data | {"run": run}, default=str)
 
 
-def outline(resolved: str) -> tuple[int, int, bool, bool, list[str]]:
+def outline(resolved: str) -> tuple[int, int, bool, bool, bool, list[str]]:
     """As the engine's, of what `check` gives."""
     data = json.loads(resolved)
     if "run" not in data:
@@ -45,7 +45,7 @@ def outline(resolved: str) -> tuple[int, int, bool, bool, list[str]]:
     record = {"deliveries": True, "tcp": True, "packets": False} | data.get("record", {})
     recorded = [table for table in ("deliveries", "tcp", "packets") if record[table]]
     duration_ns = int(float(number) * {"h": 3.6e12, "s": 1e9, "ms": 1e6, "ns": 1}[unit])
-    return duration_ns, len(data.get("flows", [])), False, False, recorded
+    return duration_ns, len(data.get("flows", [])), False, False, False, recorded
 
 
 def schema() -> str:

@@ -35,6 +35,7 @@ _GENERATED = {
     "docs/models/assumptions.md",
     "docs/gallery.md",
     "docs/reference/scenario-fields.md",
+    "docs/reference/fields",
     "docs/papers",
 }
 # Of papers only the pages are checked.

@@ -70,6 +70,8 @@ def test_flows_back_off_together_only_within_one_round_trip() -> None:
     def together(*cuts: tuple[float, str]) -> int:
         times, flows = zip(*cuts, strict=True)
         tcp = pl.DataFrame({"time_ns": ns(*times), "flow": flows, "event": ["timeout"] * len(cuts)})
+        # The engine's column knows the names of all flows.
+        tcp = tcp.with_columns(pl.col("flow").cast(pl.Enum(experiments.FLOWS)))
         found = FakeResults(tcp=tcp)
         return measures.backing_off_together(found, experiments.FLOWS, 10.0)  # type: ignore[arg-type]
 

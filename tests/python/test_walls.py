@@ -122,8 +122,8 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
             yield source, source.read_text(encoding="utf-8")
 
 
-_WORDS = "crates/scenario/src/suggest/substitutes.rs"
-"""The words of refusals, a list of names that no code goes by."""
+_WORDS = ("crates/scenario/src/suggest/", "python/roamlab/against/")
+"""The words of refusals, a list of names that no code goes by, and the scenarios that are drawn for a comparison."""
 
 
 @pytest.mark.parametrize("folder", _PROTOCOLS)
@@ -138,7 +138,8 @@ def test_a_mobility_protocol_is_named_in_its_folder_and_in_one_row(root: Path, f
     places = [
         (source.relative_to(root).as_posix(), line.strip())
         for source, text in _sources(root)
-        if not folders & set(source.relative_to(root).parts) and source.relative_to(root).as_posix() != _WORDS
+        if not folders & set(source.relative_to(root).parts)
+        and not source.relative_to(root).as_posix().startswith(_WORDS)
         for line in text.splitlines()
         if named.search(line)
     ]

@@ -45,12 +45,15 @@ fn advise<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<(Vec<Bound<'
     Ok((warnings, estimate.events, estimate.memory))
 }
 
+/// Duration in ns, flows, whether hosts move, whether it generates anything, whether it forces losses or faults, tables.
+type Outline = (u64, u64, bool, bool, bool, Vec<&'static str>);
+
 /// Properties of a scenario, from its JSON as `check` gives it: duration in ns, flows, whether hosts move, whether it generates
-/// anything, and the tables of `record` that are on.
+/// anything or forces losses or faults, and the tables of `record` that are on.
 #[pyfunction]
-fn outline(json: &str) -> PyResult<(u64, u64, bool, bool, Vec<&'static str>)> {
+fn outline(json: &str) -> PyResult<Outline> {
     let found = roamlab_scenario::outline(json).map_err(PyValueError::new_err)?;
-    Ok((found.duration.as_nanos(), found.flows, found.moves, found.generates, found.recorded))
+    Ok((found.duration.as_nanos(), found.flows, found.moves, found.generates, found.forces, found.recorded))
 }
 
 /// The JSON schema of scenarios.

@@ -15,6 +15,8 @@ pub struct Outline {
     pub moves: bool,
     /// It has topologies, groups or plans, which stand for links, cells, hosts and flows.
     pub generates: bool,
+    /// Its links lose or delay packets that it lists, or its messages have faults.
+    pub forces: bool,
     /// Which of the tables `deliveries`, `tcp` and `packets` are recorded.
     pub recorded: Vec<&'static str>,
 }
@@ -36,6 +38,8 @@ pub fn outline(json: &str) -> Result<Outline, String> {
             .iter()
             .any(|host| host.stays().len() > 1 || host.plan.as_ref().is_some_and(moves)),
         generates: scenario.generates(),
+        forces: !scenario.faults.is_empty()
+            || scenario.links.iter().any(|link| !(link.drops.is_empty() && link.reverse_drops.is_empty())),
         recorded: tables.into_iter().filter_map(|(table, on)| on.then_some(table)).collect(),
     })
 }
@@ -87,6 +91,22 @@ mod tests {
         assert!(!moves(&format!("\"visits\":[{visit}]")));
         assert!(moves("\"plan\":{\"kind\":\"line\",\"dwell\":\"1 s\"}"));
         assert!(!moves("\"plan\":{\"kind\":\"stay\"}"));
+    }
+
+    #[test]
+    fn losses_and_faults_that_are_listed_are_forced() {
+        let forces = |rest: &str| {
+            outline(&format!("{{\"run\":{{\"duration\":\"1 s\"}},{rest}}}")).expect("JSON").forces
+        };
+        let link = |field: &str| {
+            format!(
+                "\"links\":[{{\"between\":[\"a\",\"b\"],\"rate\":\"1 Mbit/s\",\"delay\":\"1 ms\"{field}}}]"
+            )
+        };
+        assert!(!forces(&link("")));
+        assert!(forces(&link(",\"drops\":[{\"packets\":[3]}]")));
+        assert!(forces(&link(",\"reverse_drops\":[{\"packets\":[3]}]")));
+        assert!(forces("\"faults\":[{\"message\":\"beacon\",\"occurrences\":[1]}]"));
     }
 
     #[test]

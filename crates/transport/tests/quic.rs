@@ -499,6 +499,19 @@ fn ack_from(sender: &mut QuicSender, path: u32, number: u32, end: u32, now: Time
 }
 
 #[test]
+fn bytes_from_the_old_address_are_no_credit_for_the_new_one() {
+    // RFC 9000 §8.1: three times what came from the address. Late packets of the old one do not count: a PING of 35 B allows
+    // 105 B, of which the challenge takes 43.
+    let mut sender = before_a_migration();
+    sender.on_packet(&from_address(1, 100, true, false), at(150));
+    assert!(sender.poll_transmit(at(150)).unwrap().header.path_challenge);
+    for number in 5..100 {
+        ack_from(&mut sender, 0, number, 12, at(155));
+        assert_eq!(sender.poll_transmit(at(155)), None, "{number}");
+    }
+}
+
+#[test]
 fn an_answer_from_an_older_address_validates_nothing() {
     let mut sender = before_a_migration();
     sender.on_packet(&from_address(1, 5, true, false), at(150));

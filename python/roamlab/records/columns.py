@@ -6,7 +6,7 @@ itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -16,12 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roamlab._roamlab import Tables
+    from roamlab.records.manifest import Manifest
 
 Mask = NDArray[np.bool_]
 """Which rows are meant."""
 
 Rows = Mask | NDArray[np.intp] | slice
 """The same, or their numbers."""
+
+
+class RunTables(Protocol):
+    """What metrics read of a run. `Results` has it."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What determined the run."""
+
+    def columns(self, name: str) -> Columns:
+        """A table by its name."""
 
 
 class Columns:

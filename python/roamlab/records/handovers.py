@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from roamlab.records.results import Results
+    from roamlab.records.columns import RunTables
 
 
-def timeouts(results: Results, flow: str) -> NDArray[np.integer]:
+def timeouts(results: RunTables, flow: str) -> NDArray[np.integer]:
     """Timeouts of each handover of a host at the flow's ends, in order of time.
 
     A timeout belongs to the handover whose chain of causes has the same root: the motion, say, that broke the link. A
@@ -39,7 +39,7 @@ MOST_FLOWS = 100
 """Runs with more flows are not examined for a warning."""
 
 
-def timeouts_by_time(results: Results, flow: str) -> NDArray[np.integer]:
+def timeouts_by_time(results: RunTables, flow: str) -> NDArray[np.integer]:
     """Timeouts less than 2 s after each handover, whatever caused them; each belongs to the last handover before it."""
     begun = np.asarray(metrics.flow_handovers(results, flow))
     events = results.columns("tcp")
@@ -50,7 +50,7 @@ def timeouts_by_time(results: Results, flow: str) -> NDArray[np.integer]:
     return np.bincount(last[near], minlength=begun.size)
 
 
-def all_timeouts_by_time(results: Results, flow: str) -> float:
+def all_timeouts_by_time(results: RunTables, flow: str) -> float:
     """The sum of `timeouts_by_time`; NaN without a handover, or where the senders' events were not recorded."""
     if "tcp" not in results.manifest.outline.recorded:
         return math.nan
@@ -58,7 +58,7 @@ def all_timeouts_by_time(results: Results, flow: str) -> float:
     return float(found.sum()) if found.size else math.nan
 
 
-def without_timeout_ratio(results: Results, flow: str) -> float:
+def without_timeout_ratio(results: RunTables, flow: str) -> float:
     """The share of the handovers to which no timeout of the flow belongs.
 
     NaN without a handover, or where the senders' events were not recorded.
@@ -66,19 +66,21 @@ def without_timeout_ratio(results: Results, flow: str) -> float:
     return _none_ratio(results, flow, timeouts)
 
 
-def without_timeout_by_time_ratio(results: Results, flow: str) -> float:
+def without_timeout_by_time_ratio(results: RunTables, flow: str) -> float:
     """The share of the handovers that no timeout of the flow follows within 2 s; NaN as for the other."""
     return _none_ratio(results, flow, timeouts_by_time)
 
 
-def _none_ratio(results: Results, flow: str, count: Callable[[Results, str], NDArray[np.integer]]) -> float:
+def _none_ratio(
+    results: RunTables, flow: str, count: Callable[[RunTables, str], NDArray[np.integer]]
+) -> float:
     if "tcp" not in results.manifest.outline.recorded:
         return math.nan
     found = count(results, flow)
     return float((found == 0).mean()) if found.size else math.nan
 
 
-def warnings(results: Results) -> list[str]:
+def warnings(results: RunTables) -> list[str]:
     """Flows whose handovers with a timeout are not the same by cause and by time."""
     if "tcp" not in results.manifest.outline.recorded:
         return []

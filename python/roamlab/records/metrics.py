@@ -18,8 +18,7 @@ from roamlab.base.errors import BadInput, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from roamlab.records.columns import Columns, Rows
-    from roamlab.records.results import Results
+    from roamlab.records.columns import Columns, Rows, RunTables
 
 Values = NDArray[np.float64]
 
@@ -73,19 +72,19 @@ def count(times: Values, start: float, end: float) -> int:
     return int(np.count_nonzero((times >= start) & (times < end)))
 
 
-def total(results: Results, flow: str, column: str) -> float:
+def total(results: RunTables, flow: str, column: str) -> float:
     """A total of a flow at the end of the run, from the table `flows`."""
     flows = results.columns("flows")
     return float(flows[column][rows_of_flow(flows, flow)].item())
 
 
-def arrivals(results: Results, flow: str) -> Values:
+def arrivals(results: RunTables, flow: str) -> Values:
     """When data packets of `flow` were delivered for the first time, in s."""
     rows = results.columns("deliveries")
     return seconds(rows, chosen=rows_of_flow(rows, flow) & rows["fresh"])
 
 
-def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
+def goodput_bps(results: RunTables, flow: str, start: float, end: float) -> float:
     """Payload delivered for the first time in the span: n · 8 B / (end - start), B the flow's mean payload."""
     _check_span(start, end)
     packets = total(results, flow, "delivered_pkts")
@@ -93,7 +92,7 @@ def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
     return count(arrivals(results, flow), start, end) * 8.0 * payload / (end - start)
 
 
-def goodput_of_all_bps(results: Results) -> float:
+def goodput_of_all_bps(results: RunTables) -> float:
     """Bits delivered by all flows, over the time from the start of the first one to the end of the run.
 
     Goodputs of single flows are each from that flow's own start: their sum is no rate. 0 if no flow starts.
@@ -104,13 +103,13 @@ def goodput_of_all_bps(results: Results) -> float:
     return 8.0 * float(flows["delivered_bytes"].sum()) / (length / _NS) if length > 0 else 0.0
 
 
-def has_connection(results: Results, flow: str) -> bool:
+def has_connection(results: RunTables, flow: str) -> bool:
     """Whether `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
     return bool(flows.where("kind", *_CONNECTIONS)[rows_of_flow(flows, flow)].any())
 
 
-def elastic_flows(results: Results) -> list[str]:
+def elastic_flows(results: RunTables) -> list[str]:
     """The flows that take what the network gives: those with a connection, but for requests of other flows' data."""
     flows = results.columns("flows")
     return _without_requests(flows, flows.words("flow", flows.where("kind", *_CONNECTIONS)))
@@ -123,14 +122,14 @@ def _without_requests(flows: Columns, names: Iterable[str]) -> list[str]:
     ]
 
 
-def fairness(results: Results) -> float:
+def fairness(results: RunTables) -> float:
     """Jain's index of the goodput of the elastic flows, or of all flows but requests in a run without any."""
     flows = results.columns("flows")
     names = elastic_flows(results) or _without_requests(flows, flows.words("flow"))
     return jain(flows["goodput_bps"][flows.where("flow", *names)].tolist())
 
 
-def losses(results: Results, flow: str) -> Values:
+def losses(results: RunTables, flow: str) -> Values:
     """When data packets of `flow` were lost, in s: for each packet of which no copy arrived, when the last was lost.
 
     All copies of a packet have the same number and the same time of sending. A retransmission is a packet of its own.
@@ -146,7 +145,7 @@ def losses(results: Results, flow: str) -> Values:
     return np.asarray(sorted(lost.values()), dtype=np.float64) / _NS
 
 
-def loss_ratio(results: Results, flow: str) -> float:
+def loss_ratio(results: RunTables, flow: str) -> float:
     """Data packets of which no copy arrived, over data packets sent; a retransmission is a packet of its own."""
     sent = total(results, flow, "sent_pkts")
     return losses(results, flow).size / sent if sent else math.nan
@@ -167,18 +166,18 @@ def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
     return [max(0, at - int(j)) for at, j in enumerate(first)]
 
 
-def reordering_extent(results: Results, flow: str) -> int:
+def reordering_extent(results: RunTables, flow: str) -> int:
     """The largest extent of the flow's data packets; a retransmission is a packet of its own."""
     return max(reordering_extents(_sending_order(results, flow)), default=0)
 
 
-def reordered_ratio(results: Results, flow: str) -> float:
+def reordered_ratio(results: RunTables, flow: str) -> float:
     """Data packets that arrived after one that was sent later, over all that arrived (RFC 4737, section 4.1)."""
     extents = reordering_extents(_sending_order(results, flow))
     return sum(extent > 0 for extent in extents) / len(extents) if extents else math.nan
 
 
-def _sending_order(results: Results, flow: str) -> NDArray[np.integer]:
+def _sending_order(results: RunTables, flow: str) -> NDArray[np.integer]:
     """Of the first copy of each data packet that arrived, in order of arrival: its place in the order of sending.
 
     Copies have the number and the time of sending of their packet; serial numbers are their own. What is sent at one
@@ -195,7 +194,7 @@ def _sending_order(results: Results, flow: str) -> NDArray[np.integer]:
     return found
 
 
-def handover_times(results: Results, host: str) -> Values:
+def handover_times(results: RunTables, host: str) -> Values:
     """When the host left a cell, in s."""
     rows = results.columns("handovers")
     return seconds(rows, chosen=rows.where("host", host) & rows.where("phase", "link-down"))
@@ -247,19 +246,19 @@ def silence_s(
     return float(begins[longest]), float(after[explained][longest])
 
 
-def flow_handovers(results: Results, flow: str) -> list[float]:
+def flow_handovers(results: RunTables, flow: str) -> list[float]:
     """When a host at either end of `flow` left a cell, in s, in order of time."""
     return sorted(float(at) for host in ends(results, flow) for at in handover_times(results, host))
 
 
-def ends(results: Results, flow: str) -> list[str]:
+def ends(results: RunTables, flow: str) -> list[str]:
     """The nodes at the two ends of a flow."""
     flows = results.columns("flows")
     row = rows_of_flow(flows, flow)
     return [name for end in ("source", "destination") for name in flows.words(end, row)]
 
 
-def table_of(results: Results, flow: str) -> dict[str, Any]:
+def table_of(results: RunTables, flow: str) -> dict[str, Any]:
     """The table `[[flows]]` of a flow, or of the group that it is of, in the scenario; empty if there is none."""
     specs = {spec["name"]: spec for spec in results.manifest.parameters.get("flows", [])}
     name = flow
@@ -269,19 +268,19 @@ def table_of(results: Results, flow: str) -> dict[str, Any]:
     return found
 
 
-def application(results: Results, flow: str) -> dict[str, Any]:
+def application(results: RunTables, flow: str) -> dict[str, Any]:
     """The application of a flow, as the scenario says it; of one that stands for no table there, empty."""
     found: dict[str, Any] = table_of(results, flow).get("app", {})
     return found
 
 
-def has_size(results: Results, flow: str) -> bool:
+def has_size(results: RunTables, flow: str) -> bool:
     """Whether the flow is a file that ends."""
     app = application(results, flow)
     return app.get("kind") == "ftp" and app.get("size") is not None
 
 
-def flow_disruptions_s(results: Results, flow: str, settle: float = 1.0) -> list[float]:
+def flow_disruptions_s(results: RunTables, flow: str, settle: float = 1.0) -> list[float]:
     """The disruption of `flow` at each handover of the host at either of its ends, in order of time.
 
     NaN for a handover at which the flow had nothing to send: a file that was complete, a sender that was idle.
@@ -302,7 +301,7 @@ _PAUSE_S = 0.2
 """A sender that pauses for less is not idle."""
 
 
-def _waiting(results: Results, flow: str, stop: float) -> Callable[[float, float], float]:
+def _waiting(results: RunTables, flow: str, stop: float) -> Callable[[float, float], float]:
     """From when on data was under way, or lost and not yet repaired, between two arrivals; infinity if none was.
 
     A datagram is under way from its sending to its arrival or loss, a segment until it arrives. A pause of the sender
@@ -341,7 +340,7 @@ def _waiting(results: Results, flow: str, stop: float) -> Callable[[float, float
     return since
 
 
-def handover_timeouts(results: Results, flow: str) -> float:
+def handover_timeouts(results: RunTables, flow: str) -> float:
     """Expiries of the retransmission timer whose chain of causes leads to a handover of a host at the flow's ends.
 
     The chain's root is a motion, a measurement or the like of that host (`MOVES`), later than its first entry of a
@@ -362,7 +361,7 @@ def roots(causes: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.
     return at
 
 
-def _of_handovers(results: Results, flow: str, causes: Columns) -> NDArray[np.bool_]:
+def _of_handovers(results: RunTables, flow: str, causes: Columns) -> NDArray[np.bool_]:
     """Which rows of the table `causes` are the root of a handover of a host at the flow's ends."""
     phases = results.columns("handovers")
     found = np.zeros(causes.height, dtype=np.bool_)
@@ -373,7 +372,7 @@ def _of_handovers(results: Results, flow: str, causes: Columns) -> NDArray[np.bo
     return found & causes.where("kind", *MOVES)
 
 
-def duration_s(results: Results) -> float:
+def duration_s(results: RunTables) -> float:
     """How long the run was, in s."""
     return results.manifest.outline.duration_ns / 1e9
 
@@ -384,7 +383,7 @@ def span_s(text: str) -> float:
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}[unit]
 
 
-def utilisation(results: Results, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:
+def utilisation(results: RunTables, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:
     """Bits of data packets of `flows` that arrived in the span, headers included, over rate_bps · (end - start)."""
     _check_span(start, end)
     if not rate_bps > 0:
@@ -405,7 +404,7 @@ def jain(shares: Sequence[float]) -> float:
     return float(values.sum()) ** 2 / squares if squares else math.nan
 
 
-def cutting_flows(results: Results, start: float, end: float) -> int:
+def cutting_flows(results: RunTables, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
     _check_span(start, end)
     rows = results.columns("tcp")
@@ -415,7 +414,7 @@ def cutting_flows(results: Results, start: float, end: float) -> int:
 
 
 def synchronisation(
-    results: Results,
+    results: RunTables,
     flows: Sequence[str],
     round_trip: float,
     start: float = -math.inf,
@@ -439,7 +438,7 @@ def synchronisation(
 
 
 def window_correlation(
-    results: Results,
+    results: RunTables,
     flows: Sequence[str],
     start: float,
     end: float,

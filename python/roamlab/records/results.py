@@ -84,15 +84,13 @@ class Results(Frames):
         return [*found, *self._unmet(), *self._window_limited(), *self._timeouts_of_handovers()]
 
     def _unmet(self) -> list[str]:
-        parameters = self.manifest.parameters
-        forced = any(link.get("drops") or link.get("reverse_drops") for link in parameters.get("links", []))
-        if not forced and not parameters.get("faults"):
+        if not self.manifest.outline.forces:
             return []
         sent = dict(self.flows.select(pl.col("flow").cast(pl.String), "sent_pkts").rows())
         lost = self.table("drops").select(pl.col("place", "flow", "reason").cast(pl.String))
         messages = self.signalling.select(pl.col("message", "host").cast(pl.String)).rows()
         at = lost.filter(pl.col("reason") == "forced-loss").select("place", "flow").rows()
-        return remarks.unmet(parameters, messages, sent, at)
+        return remarks.unmet(self.manifest.parameters, messages, sent, at)
 
     def _timeouts_of_handovers(self) -> list[str]:
         recorded = {"tcp", "causes", "handovers"} <= {*self.loaders}

@@ -344,6 +344,8 @@ class Outline(NamedTuple):
     """A host visits more than one cell."""
     generates: bool
     """It has topologies, groups or plans, which stand for links, cells, hosts and flows."""
+    forces: bool
+    """Its links lose or delay packets that it lists, or its messages have faults."""
     recorded: Collection[str]
     """Which of the tables `deliveries`, `tcp` and `packets` are recorded."""
 

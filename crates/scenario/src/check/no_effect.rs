@@ -69,8 +69,10 @@ fn unknown_hosts(scenario: &Scenario) -> Vec<Problem> {
             );
             let help = match scenario.protocols().next() {
                 None => {
-                    "write `[mobility]` with `kind = \"mobile-ip\"`, or another protocol of `roamlab list`"
-                        .to_owned()
+                    let (first, _) = roamlab_mobility::PROTOCOLS[0];
+                    format!(
+                        "write `[mobility]` with `kind = \"{first}\"`, or another protocol of `roamlab list`"
+                    )
                 }
                 Some((table, _)) => format!("add \"{name}\" to `{table}.domain.hosts`"),
             };

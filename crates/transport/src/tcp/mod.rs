@@ -8,6 +8,7 @@ mod episode;
 mod fact;
 mod fast_path;
 mod ns2;
+mod prr;
 mod quick_acks;
 mod receiver;
 mod recovery;

@@ -61,6 +61,14 @@ pub struct TcpReceiver {
     /// An ACK of everything that has arrived is due, and says nothing else.
     bare_ack_due: bool,
     reads_at_once: bool,
+    syn_due: bool,
+    /// The last segment was marked.
+    held_mark: bool,
+    /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
+    seen_ect: bool,
+    asks_two: bool,
+    /// Most SACK blocks of an ACK.
+    sack_blocks: u8,
     /// ACKs that are due, before the plain one.
     outgoing: VecDeque<Segment>,
     /// Segments from the next expected one on that are taken at most.
@@ -74,20 +82,12 @@ pub struct TcpReceiver {
     accurate: Option<Box<Accurate>>,
     /// Window scale (RFC 7323 §2.2).
     shift: Option<u8>,
-    syn_due: bool,
     fin: Option<u32>,
     echoes: bool,
     /// Each change of the marks is reported.
     reports_marks: bool,
     /// The ECN field of ACKs.
     control_packets: ControlPackets,
-    /// The last segment was marked.
-    held_mark: bool,
-    /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
-    seen_ect: bool,
-    asks_two: bool,
-    /// Most SACK blocks of an ACK.
-    sack_blocks: u8,
     repeated: Option<u32>,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,

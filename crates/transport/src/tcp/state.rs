@@ -6,7 +6,7 @@ use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
-use crate::tcp::recovery::prr::Prr;
+use crate::tcp::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
@@ -96,10 +96,10 @@ pub(crate) struct SendState {
     pub probes_tail: bool,
     /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
     pub waits_for_timer: bool,
-    /// The time that the ACK at hand echoes, if timestamps are in use.
-    pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
     pub cwr: bool,
+    /// The time that the ACK at hand echoes, if timestamps are in use.
+    pub echo: Option<Time>,
     /// An echo of congestion reduces the window in proportion (Linux `TCP_CA_CWR`).
     pub echo_reduction: Option<Box<Prr>>,
     /// The ACK at hand echoes congestion.
@@ -108,6 +108,10 @@ pub(crate) struct SendState {
     ecn_backoff: bool,
     /// What is in flight is given up with its path: the next timeout is none of the timer.
     pub gives_up: bool,
+    /// The segment that timed out last has not gone out since.
+    expired: bool,
+    /// The ECN field of what is not new data.
+    pub control_packets: ControlPackets,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
@@ -115,8 +119,6 @@ pub(crate) struct SendState {
     timed_out: Option<u32>,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
-    /// The retransmission timer has expired for this segment, which has not gone out since.
-    expired: Option<u32>,
     /// Segments below went out on a path that is no more; 0: there is no such path.
     pub path_from: u32,
     /// Segments that ACKs have shown to be lost since the congestion control had an event of an ACK, if segments are recorded.
@@ -124,8 +126,6 @@ pub(crate) struct SendState {
     pub control: CongestionControl,
     /// What the ACK at hand reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,
-    /// The ECN field of what is not new data.
-    pub control_packets: ControlPackets,
     /// What accurate ECN knows, if it is offered.
     pub accurate: Option<Box<Accurate>>,
     /// A record of each segment outstanding, if the congestion control asks for it.
@@ -185,7 +185,7 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
-            expired: None,
+            expired: false,
             probes_tail: false,
             control,
             delivered: None,
@@ -270,13 +270,14 @@ impl SendState {
 
     /// Whether a segment may have to be sent again before anything else.
     pub fn has_retransmission(&self) -> bool {
-        self.retransmit.is_some() || self.expired.is_some()
+        self.retransmit.is_some() || self.expired
     }
 
     /// The segment to send again before anything else. Behind a timeout that is the first one outstanding (RFC 6298 §5.4),
     /// whatever ACKs arrive while pacing holds it.
     pub fn next_retransmission(&mut self) -> Option<u32> {
-        let is_due = self.expired.take() == Some(self.una) && self.una == self.nxt && self.una < self.end;
+        let is_next = self.una == self.nxt && self.una < self.end;
+        let is_due = std::mem::take(&mut self.expired) && self.timed_out == Some(self.una) && is_next;
         if !is_due {
             return self.retransmit.take().filter(|&seq| seq >= self.una);
         }

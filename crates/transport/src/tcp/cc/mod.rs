@@ -602,7 +602,7 @@ impl CongestionControlSpec {
             CongestionControlSpec::Reno(params) => params.as_linux = true,
             CongestionControlSpec::Bbr(params) => params.as_linux = true,
             CongestionControlSpec::Dctcp(params) => params.as_linux = true,
-            CongestionControlSpec::Vegas(params) => *params = vegas::Params::of_linux(),
+            CongestionControlSpec::Vegas(params) => *params = params.in_linux(),
             _ => {}
         }
         self

@@ -9,7 +9,7 @@ mod linux;
 use crate::spec::SpecError;
 use crate::tcp::cc::reno::Reno;
 use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, Window};
-use linux::Linux;
+use linux::{Linux, Thresholds};
 use roamlab_engine::{Duration, Packets, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,8 +41,8 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Those of Linux 6.
-    pub(super) fn of_linux() -> Params {
+    /// Those of Linux 6 instead.
+    pub(super) fn in_linux(self) -> Params {
         Params { alpha: Packets(2), beta: Packets(4), gamma: Packets(1), as_linux: true }
     }
 
@@ -92,7 +92,9 @@ impl Algorithm for Vegas {
         if self.linux.is_some() {
             self.on_other_ack(window, ack);
             if let Some(linux) = &mut self.linux {
-                linux.on_ack(&self.params, window, ack);
+                let Params { alpha, beta, gamma, .. } = self.params;
+                let [alpha, beta, gamma] = [alpha, beta, gamma].map(|segments| u64::from(segments.0));
+                linux.on_ack(Thresholds { alpha, beta, gamma }, window, ack);
             }
             return;
         }

@@ -17,7 +17,8 @@ use std::collections::VecDeque;
 /// FACK's recovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fack {
-    board: Scoreboard,
+    /// In a box, a sender with another recovery is not larger for it.
+    board: Box<Scoreboard>,
     recovering: bool,
     /// After a timeout, or the loss of a retransmission: nothing is learned and nothing sent until an ACK advances.
     ignores_sacks: bool,

@@ -4,7 +4,6 @@ mod fack;
 mod newreno;
 mod ns2_fack;
 mod pipe;
-pub(super) mod prr;
 mod rack;
 mod reno;
 mod rfc6675;

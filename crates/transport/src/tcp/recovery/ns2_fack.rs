@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 /// ns-2's FACK.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ns2Fack {
-    board: Scoreboard,
+    /// In a box, a sender with another recovery is not larger for it.
+    board: Box<Scoreboard>,
     /// One above the forward-most segment known to have arrived (`fack_` + 1).
     fack: u32,
     /// How far fack was above the first hole when that was looked at last (`dupacks_`). At 0 any ACK permits segments.

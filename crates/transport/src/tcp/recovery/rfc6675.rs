@@ -7,8 +7,8 @@
 
 use crate::params::Reduction;
 use crate::tcp::fact::TcpFactKind;
+use crate::tcp::prr::Prr;
 use crate::tcp::recovery::LossRecovery;
-use crate::tcp::recovery::prr::Prr;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;

@@ -4,7 +4,7 @@ use super::{LastReduction, SendState};
 use crate::params::{RecoveryKind, Reduction};
 use crate::tcp::cc::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use crate::tcp::fact::TcpFactKind;
-use crate::tcp::recovery::prr::Prr;
+use crate::tcp::prr::Prr;
 use roamlab_engine::Time;
 
 impl SendState {
@@ -124,7 +124,7 @@ impl SendState {
         self.timed_out = Some(self.una);
         self.rtt.back_off();
         self.go_back(now);
-        self.expired = (!idle).then_some(self.una);
+        self.expired = !idle;
         let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
         self.record(kind, self.una, now);
     }
@@ -250,5 +250,30 @@ impl SendState {
         let (kind, in_use, params) = (Loss::Age { again }, f64::from(in_use), &self.params);
         let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, found: None, params };
         self.control.algorithm().on_loss(&mut self.window, &loss);
+    }
+}
+
+/// The steps of PRR that change the state of a sender.
+impl Prr {
+    /// A recovery begins with an ACK that has delivered so many segments and left `held` by SACK blocks. `before` is cwnd
+    /// before the loss (§6.1).
+    pub fn begin(state: &SendState, before: f64, held: u32, delivered: u32) -> Prr {
+        Prr::of(match state.params.reduction {
+            Reduction::LinuxPrr => before as u32,
+            Reduction::Prr | Reduction::Immediate => state.flight_size() - held + delivered,
+        })
+    }
+
+    /// The window of an ACK that reports `delivered` segments and leaves `in_flight` (§6.2). `safe`: SafeACK.
+    pub fn reduce(&mut self, state: &mut SendState, delivered: u32, in_flight: u32, safe: bool) {
+        if delivered > 0 {
+            let cwnd = self.on_ack(delivered, in_flight, state.window.ssthresh(), safe);
+            state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
+        }
+    }
+
+    /// The recovery is over: cwnd is ssthresh (§6.4).
+    pub fn end(state: &mut SendState) {
+        state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
     }
 }

@@ -4,14 +4,23 @@
 //! A round compares its shortest round-trip time, which no delayed ACK has made longer, with the shortest of all. Slow start
 //! doubles in every round. A round of at most two measurements, and what follows a loss, is Reno's.
 
-use super::Params;
 use crate::tcp::cc::linux::Growth;
 use crate::tcp::cc::reno::{self, Reno};
 use crate::tcp::cc::{AckEvent, Algorithm, Window};
 use roamlab_engine::Duration;
 
+/// Smallest window in segments.
+const MIN_CWND: f64 = 2.0;
 /// Rounds with at most so many measurements are Reno's.
 const FEW: u32 = 2;
+
+/// Thresholds in segments that are in queues.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Thresholds {
+    pub alpha: u64,
+    pub beta: u64,
+    pub gamma: u64,
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Linux {
@@ -50,7 +59,7 @@ impl Linux {
     }
 
     /// `tcp_vegas_cong_avoid`.
-    pub fn on_ack(&mut self, params: &Params, window: &mut Window, ack: &AckEvent) {
+    pub fn on_ack(&mut self, thresholds: Thresholds, window: &mut Window, ack: &AckEvent) {
         if self.paused {
             self.reno.on_ack(window, ack);
             if !ack.recovering {
@@ -60,7 +69,7 @@ impl Linux {
         } else if ack.una > self.round_end {
             match (self.base, self.shortest) {
                 (Some(base), Some(shortest)) if self.count > FEW => {
-                    Linux::compare(params, window, ack, base, shortest);
+                    Linux::compare(thresholds, window, ack, base, shortest);
                 }
                 _ => self.reno.on_ack(window, ack),
             }
@@ -74,23 +83,23 @@ impl Linux {
         (self.round_end, self.shortest, self.count) = (next, None, 0);
     }
 
-    fn compare(params: &Params, window: &mut Window, ack: &AckEvent, base: u64, shortest: u64) {
-        let Params { alpha, beta, gamma, .. } = *params;
+    fn compare(thresholds: Thresholds, window: &mut Window, ack: &AckEvent, base: u64, shortest: u64) {
+        let Thresholds { alpha, beta, gamma } = thresholds;
         let cwnd = window.cwnd as u64;
         let queued = cwnd * shortest.saturating_sub(base) / base;
         let in_slow_start = window.cwnd < window.ssthresh;
-        if in_slow_start && queued > u64::from(gamma.0) {
+        if in_slow_start && queued > gamma {
             window.cwnd = window.cwnd.min((cwnd * base / shortest + 1) as f64);
             window.ssthresh = window.ssthresh.min(window.cwnd);
         } else if in_slow_start {
             Growth::slow_start(window, f64::from(ack.acked), ack.acked);
-        } else if queued > u64::from(beta.0) {
+        } else if queued > beta {
             window.cwnd -= 1.0;
             window.ssthresh = window.ssthresh.min(window.cwnd);
-        } else if queued < u64::from(alpha.0) {
+        } else if queued < alpha {
             window.grow(1.0);
         }
-        window.set(window.cwnd.max(super::MIN_CWND));
+        window.set(window.cwnd.max(MIN_CWND));
         // `tcp_current_ssthresh`
         window.ssthresh = window.ssthresh.max((window.cwnd * 0.75).floor());
     }
@@ -108,7 +117,7 @@ mod tests {
         let mut vegas = Linux { base: Some(10_001), ..Linux::new() };
         rtts.iter().for_each(|&rtt| vegas.measure(Duration::from_millis(rtt)));
         let ack = AckEvent { una: 1, nxt: 40, acked: 1, in_flight: 39, ..AckEvent::default() };
-        vegas.on_ack(&Params::of_linux(), &mut window, &ack);
+        vegas.on_ack(Thresholds { alpha: 2, beta: 4, gamma: 1 }, &mut window, &ack);
         (window.cwnd, window.ssthresh)
     }
 

@@ -4,7 +4,7 @@
 //! and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A timer
 //! ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
 //! retransmission timer expires. What is in flight is computed from the scoreboard. The window comes down immediately or by
-//! [proportional rate reduction](super::prr).
+//! [proportional rate reduction](crate::tcp::prr).
 
 mod min_rtt;
 mod probe;
@@ -16,8 +16,8 @@ mod window;
 use crate::params::{Reduction, SpuriousDetection};
 use crate::tcp::cc::{Found, RecoveryStep};
 use crate::tcp::fact::TcpFactKind;
+use crate::tcp::prr::Prr;
 use crate::tcp::recovery::LossRecovery;
-use crate::tcp::recovery::prr::Prr;
 use crate::tcp::state::SendState;
 use probe::Probe;
 use record::{Marks, News, Record};
@@ -517,3 +517,6 @@ impl Rack {
         self.probe.arm(state, repairs, head_sent, now);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,6 @@
 //! one round trip: ssthresh / RecoverFS of what is delivered. Below ssthresh it permits what was delivered, and one more
 //! where the ACK advances and reports no further loss. What is lost and what is in flight is up to the recovery.
 
-use crate::params::Reduction;
-use crate::tcp::cc::RecoveryStep;
-use crate::tcp::state::SendState;
-
 /// The counters of one recovery, in segments.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Prr {
@@ -18,40 +14,19 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// A recovery begins with an ACK that has delivered so many segments and left `held` by SACK blocks. `before` is cwnd
-    /// before the loss (§6.1).
-    pub fn begin(state: &SendState, before: f64, held: u32, delivered: u32) -> Prr {
-        Prr::of(match state.params.reduction {
-            Reduction::LinuxPrr => before as u32,
-            Reduction::Prr | Reduction::Immediate => state.flight_size() - held + delivered,
-        })
-    }
-
     /// An echo of congestion begins a reduction from this window, as a loss does (Linux `tcp_enter_cwr`).
     pub fn of_echo(before: f64) -> Prr {
         Prr::of(before as u32)
     }
 
-    fn of(recover_fs: u32) -> Prr {
+    /// A recovery with this RecoverFS begins.
+    pub fn of(recover_fs: u32) -> Prr {
         Prr { recover_fs: recover_fs.max(1), ..Prr::default() }
-    }
-
-    /// The window of an ACK that reports `delivered` segments and leaves `in_flight` (§6.2). `safe`: SafeACK.
-    pub fn reduce(&mut self, state: &mut SendState, delivered: u32, in_flight: u32, safe: bool) {
-        if delivered > 0 {
-            let cwnd = self.on_ack(delivered, in_flight, state.window.ssthresh(), safe);
-            state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
-        }
-    }
-
-    /// The recovery is over: cwnd is ssthresh (§6.4).
-    pub fn end(state: &mut SendState) {
-        state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
     }
 
     /// An ACK reports `delivered` segments and leaves `in_flight`: cwnd in segments. `safe`: the ACK advances and
     /// reports no further loss (SafeACK).
-    fn on_ack(&mut self, delivered: u32, in_flight: u32, ssthresh: f64, safe: bool) -> u32 {
+    pub fn on_ack(&mut self, delivered: u32, in_flight: u32, ssthresh: f64, safe: bool) -> u32 {
         self.delivered += delivered;
         let permitted = if f64::from(in_flight) > ssthresh {
             let share = f64::from(self.delivered) * ssthresh / f64::from(self.recover_fs);
