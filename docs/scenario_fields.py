@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from roamlab.scenarios.scenario import inline_toml
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -307,7 +309,8 @@ class _Pages:
             return "**Required.**" if name in needed else ""
         if isinstance(default, dict) and "kind" not in default:
             return "" if not default else "Default: the defaults of its fields."
-        return f"Default: `{_toml(default)}`."
+        written = inline_toml(default).replace("|", "\\|")
+        return f"Default: `{written}`."
 
 
 _TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "`true` or `false`"}
@@ -324,19 +327,6 @@ def _kinds(definition: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def _to(table: _Table, text: str = "") -> str:
     """A link to a table."""
     return f"{{ref}}`{text or table.name} <{table.label}>`"
-
-
-def _toml(value: Any) -> str:
-    """A value as it is written in a scenario."""
-    if isinstance(value, dict):
-        inner = ", ".join(
-            f"{key} = {_toml(each)}"
-            for key, each in sorted(value.items(), key=lambda item: item[0] != "kind")
-        )
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("|", "\\|")
 
 
 def _words(node: dict[str, Any]) -> str:

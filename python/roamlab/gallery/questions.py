@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli
 
-from roamlab.scenarios.scenario import Scenario, load
+from roamlab.scenarios.scenario import Scenario, inline_toml, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +90,7 @@ class Question:
     def command(self, name: str, root: Path) -> str:
         """The command that runs a case, from the folder `root`."""
         sets = (
-            f" --set '{path}={value if isinstance(value, str) else _toml(value)}'"
+            f" --set '{path}={value if isinstance(value, str) else inline_toml(value)}'"
             for path, value in self.cases[name].items()
         )
         return f"roamlab run {os.path.relpath(self.base, root)}{''.join(sets)}"
@@ -111,7 +110,7 @@ class Question:
                 )
                 keys.append(str(place))
                 table = table[int(place)] if listed else table.get(key, {}) if isinstance(table, dict) else {}
-            found.append({"path": keys, "value": _toml(value)})
+            found.append({"path": keys, "value": inline_toml(value)})
         return found
 
     def met(self, values: Mapping[str, float]) -> list[str]:
@@ -153,12 +152,3 @@ def _holds(condition: str, values: Mapping[str, float]) -> bool:
 
     left, right = term("left"), term("right")
     return {"<": left < right, ">": left > right, "==": left == right}[found["sign"]]
-
-
-def _toml(value: Any) -> str:
-    """A value as it is written in TOML, in one line."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)

@@ -320,6 +320,17 @@ def _toml_value(text: str) -> Any:
     return text
 
 
+def inline_toml(value: object) -> str:
+    """A value in one line of TOML, as one writes it in a scenario. The field `kind` of a table is first."""
+    if isinstance(value, dict):
+        fields = sorted(value.items(), key=lambda field: field[0] != "kind")
+        inner = ", ".join(f"{key} = {inline_toml(each)}" for key, each in fields)
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
 def check_number(name: str, value: object) -> None:
     """Refuse what is no whole number from 0 to 2^64 - 1, as a seed and the number of a run are."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:

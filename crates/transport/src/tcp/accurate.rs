@@ -3,8 +3,7 @@
 //!
 //! The sender gets no data. So its own counters stay at the start.
 //!
-//! DEVIATION: only in Linux's profiles are ACKs and the SYN ECN-capable ([`control_packets`]); RFC 9768
-//! leaves it open.
+//! DEVIATION: only in Linux's profiles are ACKs and the SYN ECN-capable (`control_packets.rs`); RFC 9768 leaves it open.
 
 use roamlab_packet::{AccEcnOption, Ecn, TcpFlags, TcpHeader};
 

@@ -602,7 +602,7 @@ impl CongestionControlSpec {
             CongestionControlSpec::Reno(params) => params.as_linux = true,
             CongestionControlSpec::Bbr(params) => params.as_linux = true,
             CongestionControlSpec::Dctcp(params) => params.as_linux = true,
-            CongestionControlSpec::Vegas(params) => *params = params.in_linux(),
+            CongestionControlSpec::Vegas(params) => params.set_linux(),
             _ => {}
         }
         self

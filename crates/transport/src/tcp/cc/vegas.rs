@@ -41,9 +41,9 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Those of Linux 6 instead.
-    pub(super) fn in_linux(self) -> Params {
-        Params { alpha: Packets(2), beta: Packets(4), gamma: Packets(1), as_linux: true }
+    /// Takes those of Linux 6.
+    pub(super) fn set_linux(&mut self) {
+        *self = Params { alpha: Packets(2), beta: Packets(4), gamma: Packets(1), as_linux: true };
     }
 
     pub(crate) fn check(&self) -> Result<(), SpecError> {
@@ -92,9 +92,7 @@ impl Algorithm for Vegas {
         if self.linux.is_some() {
             self.on_other_ack(window, ack);
             if let Some(linux) = &mut self.linux {
-                let Params { alpha, beta, gamma, .. } = self.params;
-                let [alpha, beta, gamma] = [alpha, beta, gamma].map(|segments| u64::from(segments.0));
-                linux.on_ack(Thresholds { alpha, beta, gamma }, window, ack);
+                linux.on_ack(window, ack);
             }
             return;
         }
@@ -156,7 +154,9 @@ impl Algorithm for Vegas {
 
 impl Vegas {
     pub fn new(params: &Params) -> Vegas {
-        let linux = params.as_linux.then(|| Box::new(Linux::new()));
+        let [alpha, beta, gamma] =
+            [params.alpha, params.beta, params.gamma].map(|segments| u64::from(segments.0));
+        let linux = params.as_linux.then(|| Box::new(Linux::new(Thresholds { alpha, beta, gamma })));
         Vegas { params: *params, linux, ..Vegas::default() }
     }
 

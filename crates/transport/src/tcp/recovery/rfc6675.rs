@@ -45,7 +45,7 @@ impl LossRecovery for Rfc6675 {
                 // (A) The recovery is over; cwnd is ssthresh since it began, or by PRR from now on.
                 self.recovering = false;
                 if self.prr.take().is_some() {
-                    Prr::end(state);
+                    state.end_prr();
                 }
                 state.record(TcpFactKind::RecoveryExit, header.ack, now);
             } else {
@@ -155,7 +155,7 @@ impl Rfc6675 {
     fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
         let pipe = self.pipe(state);
         if let Some(prr) = &mut self.prr {
-            prr.reduce(state, delivered, pipe, safe);
+            state.reduce_by_prr(prr, delivered, pipe, safe);
         }
     }
 
@@ -182,7 +182,7 @@ impl Rfc6675 {
             self.rescue_rxt = state.una; // (4.3): no premature rescue retransmission
             if state.params.reduction != Reduction::Immediate && state.una >= state.path_from {
                 self.high_rxt = state.una; // what is in flight without the retransmission
-                self.prr = Some(Prr::begin(state, cwnd, self.board.count(), delivered));
+                self.prr = Some(state.begin_prr(cwnd, self.board.count(), delivered));
                 self.reduce(state, delivered, false);
             }
             self.high_rxt = state.una + 1;

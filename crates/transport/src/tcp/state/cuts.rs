@@ -98,7 +98,7 @@ impl SendState {
     pub fn end_echo_reduction(&mut self, ack: u32) {
         if self.echo_reduction.is_some() && ack > self.recovery_point {
             self.echo_reduction = None;
-            Prr::end(self);
+            self.end_prr();
         }
     }
 
@@ -251,29 +251,26 @@ impl SendState {
         let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, found: None, params };
         self.control.algorithm().on_loss(&mut self.window, &loss);
     }
-}
 
-/// The steps of PRR that change the state of a sender.
-impl Prr {
-    /// A recovery begins with an ACK that has delivered so many segments and left `held` by SACK blocks. `before` is cwnd
-    /// before the loss (§6.1).
-    pub fn begin(state: &SendState, before: f64, held: u32, delivered: u32) -> Prr {
-        Prr::of(match state.params.reduction {
+    /// PRR begins with an ACK that has delivered `delivered` segments and left `held` by SACK blocks. `before` is cwnd before
+    /// the loss (RFC 9937 §6.1).
+    pub fn begin_prr(&self, before: f64, held: u32, delivered: u32) -> Prr {
+        Prr::of(match self.params.reduction {
             Reduction::LinuxPrr => before as u32,
-            Reduction::Prr | Reduction::Immediate => state.flight_size() - held + delivered,
+            Reduction::Prr | Reduction::Immediate => self.flight_size() - held + delivered,
         })
     }
 
-    /// The window of an ACK that reports `delivered` segments and leaves `in_flight` (§6.2). `safe`: SafeACK.
-    pub fn reduce(&mut self, state: &mut SendState, delivered: u32, in_flight: u32, safe: bool) {
+    /// PRR sets the window at an ACK that reports `delivered` segments and leaves `in_flight` (§6.2). `safe`: SafeACK.
+    pub fn reduce_by_prr(&mut self, prr: &mut Prr, delivered: u32, in_flight: u32, safe: bool) {
         if delivered > 0 {
-            let cwnd = self.on_ack(delivered, in_flight, state.window.ssthresh(), safe);
-            state.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
+            let cwnd = prr.on_ack(delivered, in_flight, self.window.ssthresh(), safe);
+            self.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
         }
     }
 
-    /// The recovery is over: cwnd is ssthresh (§6.4).
-    pub fn end(state: &mut SendState) {
-        state.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
+    /// PRR is over: cwnd is ssthresh (§6.4).
+    pub fn end_prr(&mut self) {
+        self.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
     }
 }

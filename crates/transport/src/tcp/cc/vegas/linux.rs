@@ -24,6 +24,7 @@ pub(super) struct Thresholds {
 
 #[derive(Clone, Debug)]
 pub(super) struct Linux {
+    thresholds: Thresholds,
     pub reno: Reno,
     /// In the recovery of a loss nothing is compared.
     pub paused: bool,
@@ -36,9 +37,9 @@ pub(super) struct Linux {
 }
 
 impl Linux {
-    pub fn new() -> Linux {
+    pub fn new(thresholds: Thresholds) -> Linux {
         let reno = Reno::new(&reno::Params { as_linux: true });
-        Linux { reno, paused: false, round_end: 0, base: None, shortest: None, count: 0 }
+        Linux { thresholds, reno, paused: false, round_end: 0, base: None, shortest: None, count: 0 }
     }
 
     /// A round-trip time was measured (`tcp_vegas_pkts_acked`).
@@ -59,7 +60,7 @@ impl Linux {
     }
 
     /// `tcp_vegas_cong_avoid`.
-    pub fn on_ack(&mut self, thresholds: Thresholds, window: &mut Window, ack: &AckEvent) {
+    pub fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         if self.paused {
             self.reno.on_ack(window, ack);
             if !ack.recovering {
@@ -69,7 +70,7 @@ impl Linux {
         } else if ack.una > self.round_end {
             match (self.base, self.shortest) {
                 (Some(base), Some(shortest)) if self.count > FEW => {
-                    Linux::compare(thresholds, window, ack, base, shortest);
+                    self.compare(window, ack, base, shortest);
                 }
                 _ => self.reno.on_ack(window, ack),
             }
@@ -83,8 +84,8 @@ impl Linux {
         (self.round_end, self.shortest, self.count) = (next, None, 0);
     }
 
-    fn compare(thresholds: Thresholds, window: &mut Window, ack: &AckEvent, base: u64, shortest: u64) {
-        let Thresholds { alpha, beta, gamma } = thresholds;
+    fn compare(&self, window: &mut Window, ack: &AckEvent, base: u64, shortest: u64) {
+        let Thresholds { alpha, beta, gamma } = self.thresholds;
         let cwnd = window.cwnd as u64;
         let queued = cwnd * shortest.saturating_sub(base) / base;
         let in_slow_start = window.cwnd < window.ssthresh;
@@ -114,10 +115,11 @@ mod tests {
     fn after(cwnd: f64, ssthresh: f64, rtts: &[u64]) -> (f64, f64) {
         let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
         let mut window = Window { ssthresh, ..Window::new(cwnd, &params) };
-        let mut vegas = Linux { base: Some(10_001), ..Linux::new() };
+        let mut vegas =
+            Linux { base: Some(10_001), ..Linux::new(Thresholds { alpha: 2, beta: 4, gamma: 1 }) };
         rtts.iter().for_each(|&rtt| vegas.measure(Duration::from_millis(rtt)));
         let ack = AckEvent { una: 1, nxt: 40, acked: 1, in_flight: 39, ..AckEvent::default() };
-        vegas.on_ack(Thresholds { alpha: 2, beta: 4, gamma: 1 }, &mut window, &ack);
+        vegas.on_ack(&mut window, &ack);
         (window.cwnd, window.ssthresh)
     }
 

@@ -339,7 +339,7 @@ impl Rack {
             state.echo_reduction.as_deref().copied().filter(|_| self.phase == Phase::Open)
         {
             let in_flight = self.record.in_flight(state);
-            prr.reduce(state, news.delivered, in_flight, advances && marks.count == 0);
+            state.reduce_by_prr(&mut prr, news.delivered, in_flight, advances && marks.count == 0);
             state.echo_reduction = Some(Box::new(prr));
         } else if advances && (!exits || state.params.follows_linux()) {
             state.grow(now);
@@ -393,7 +393,7 @@ impl Rack {
             state.recovery_point = point;
         }
         self.prr =
-            goes_on.map_or_else(|| Prr::begin(state, before, self.record.reported(), delivered), |prr| *prr);
+            goes_on.map_or_else(|| state.begin_prr(before, self.record.reported(), delivered), |prr| *prr);
         self.reduce(state, delivered, false);
         if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
@@ -462,14 +462,14 @@ impl Rack {
     fn reduce(&mut self, state: &mut SendState, delivered: u32, safe: bool) {
         if state.params.reduction != Reduction::Immediate {
             let in_flight = self.record.in_flight(state);
-            self.prr.reduce(state, delivered, in_flight, safe);
+            state.reduce_by_prr(&mut self.prr, delivered, in_flight, safe);
         }
     }
 
     fn exit(&mut self, state: &mut SendState, now: Time) {
         if self.phase == Phase::Recovery {
             if state.params.reduction != Reduction::Immediate {
-                Prr::end(state);
+                state.end_prr();
             }
             state.record(TcpFactKind::RecoveryExit, state.una, now);
         }

@@ -27,7 +27,7 @@ impl Connection {
         connection
     }
 
-    /// The application has so many segments more; what goes out.
+    /// The application offers `segments` more. Returns what goes out.
     fn send(&mut self, segments: u64) -> Vec<u32> {
         self.sender.offer(Some(segments));
         std::iter::from_fn(|| self.sender.poll_transmit(self.now)).map(|segment| segment.header.seq).collect()
