@@ -212,3 +212,9 @@ pub fn block(seed: u64, number: u64) -> u32 {
 fn forty_thousand_sequences() {
     assert_eq!((0..200).map(|number| block(1, number)).sum::<u32>(), 40_000);
 }
+
+/// cwnd is near 2^32 segments here, and a burst is added to it.
+#[test]
+fn a_burst_at_the_largest_window_overflows_nothing() {
+    assert_eq!(block(1, 276), SEQUENCES);
+}

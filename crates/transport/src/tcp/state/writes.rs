@@ -62,7 +62,10 @@ impl SendState {
             buffer.push = Push::Nothing;
         }
         let pushed = buffer.leave(place.nxt, segments);
-        buffer.look_for_room(Place { in_flight: (place.cwnd + segments).saturating_sub(room), ..place });
+        buffer.look_for_room(Place {
+            in_flight: place.cwnd.saturating_add(segments).saturating_sub(room),
+            ..place
+        });
         pushed
     }
 
