@@ -97,6 +97,7 @@ impl Law {
 pub(crate) struct Control {
     /// When the target will have been exceeded for an interval; `None`: the last packet was below it.
     first_above: Option<Time>,
+    /// When the next packet is due; zero before the first drop.
     drop_next: Time,
     count: u32,
     last_count: u32,
@@ -211,7 +212,11 @@ impl Control {
     fn begin(&mut self, law: &Law, now: Time) {
         self.dropping = true;
         let since_last_begin = self.count.wrapping_sub(self.last_count);
-        let is_recent = now < self.drop_next + law.interval * 16;
+        // Overflows count too: without a drop by the law there is no period to go on from. In Linux the clock is far from 0.
+        // ASSUMPTION: it has run for less than 36 minutes. Its 32 bits of 1024 ns are compared with a sign, so that in every
+        // second 36 minutes a `drop_next` of 0 is in the future, and then recent.
+        let has_dropped = self.drop_next > Time::ZERO;
+        let is_recent = has_dropped && now < self.drop_next + law.interval * 16;
         if since_last_begin > 1 && is_recent {
             self.count = since_last_begin;
             self.improve_root();

@@ -251,6 +251,31 @@ fn spared_packets_survive_an_overflow() {
     }
 }
 
+/// RFC 8289 §5.5: the rate of drops goes on from a period of drops by the law. Overflows are none, also in the first 16 intervals.
+#[test]
+fn overflows_at_the_start_of_the_clock_begin_no_period_of_drops() {
+    for rules in [Rules::Rfc, Rules::Linux] {
+        let drops_from = |start: u64| {
+            let mut bench =
+                Bench::<FqCodel>::new(&Params { rules, limit: Packets(500), ..Params::default() });
+            bench.wait(ms(start));
+            offer(&mut bench, 1, 510, 512);
+            let overflows = bench.dropped.len();
+            let drops = (0..260).map(|_| {
+                bench.serve();
+                bench.wait(ms(1));
+                bench.dropped.len() - overflows
+            });
+            drops.collect::<Vec<_>>()
+        };
+        let drops = drops_from(0);
+        // Above the target from 5 ms, so the first at 105 ms, and the next one 100 ms later.
+        let at = |count: usize| drops.iter().position(|&dropped| dropped == count).unwrap();
+        assert_eq!([at(1), at(2)], [105, 205]);
+        assert_eq!(drops, drops_from(10_000));
+    }
+}
+
 #[test]
 fn other_parameters_keep_the_contract_too() {
     let fast = Params {
