@@ -61,7 +61,6 @@ pub struct TcpReceiver {
     /// An ACK of everything that has arrived is due, and says nothing else.
     bare_ack_due: bool,
     reads_at_once: bool,
-    syn_due: bool,
     /// The last segment was marked.
     held_mark: bool,
     /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
@@ -82,6 +81,8 @@ pub struct TcpReceiver {
     accurate: Option<Box<Accurate>>,
     /// Window scale (RFC 7323 §2.2).
     shift: Option<u8>,
+    /// Linux: the SYN did not offer ECN.
+    without_ecn: bool,
     fin: Option<u32>,
     echoes: bool,
     /// Each change of the marks is reported.
@@ -117,6 +118,7 @@ impl TcpReceiver {
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
             shift: window_shift(&params).map(|shift| shift as u8),
             syn_due: false,
+            without_ecn: false,
             fin: None,
             echoes: false,
             reports_marks: params.congestion_control.needs_ecn(),
@@ -248,6 +250,7 @@ impl TcpReceiver {
             && (self.params.echo_latest
                 || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
             && !self.only_answers(header.seq)
+            && !self.repeats_answer(syn)
         {
             self.recent = Some(timestamps.value);
         }
@@ -259,7 +262,9 @@ impl TcpReceiver {
             self.acknowledge(now);
         }
         self.remember_block(header.seq);
-        self.repeated = (self.params.dsack && !fresh).then_some(header.seq);
+        // RFC 2018 §3: blocks are of an established connection.
+        let reports_copies = self.params.dsack && !(syn && self.params.handshake == Handshake::ThreeWay);
+        self.repeated = (reports_copies && !fresh).then_some(header.seq);
         self.highest_end = self.highest_end.max(header.seq + 1);
         self.fin = if fin { Some(header.seq) } else { self.fin };
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
@@ -315,7 +320,7 @@ impl TcpReceiver {
     /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender reports by CWR that it has cut its window.
     /// Whether the ACK of the segment has to go at once.
     fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> bool {
-        if !self.params.ecn {
+        if !self.params.ecn || self.without_ecn {
             return false;
         }
         if let Some(accurate) = &mut self.accurate {
@@ -330,6 +335,10 @@ impl TcpReceiver {
             }
         }
         let syn = header.flags.has(TcpFlags::SYN);
+        if syn && self.params.follows_linux() && self.received.base() == 0 {
+            let offers = header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
+            self.without_ecn = !offers; // `tcp_ecn_create_request`
+        }
         let tells_cwr = header.flags.has(TcpFlags::CWR) && !syn;
         // A window that was cut may be one segment: its ACK goes at once (`tcp_ecn_accept_cwr`).
         let at_once = tells_cwr && header.payload > 0 && self.params.follows_linux();
@@ -501,6 +510,7 @@ impl TcpReceiver {
         let ecn = match &self.accurate {
             _ if header.flags.has(TcpFlags::SYN) => self.control_packets.syn,
             Some(accurate) if accurate.agreed() == Agreed::Nothing => Ecn::NotEct,
+            _ if self.without_ecn => Ecn::NotEct,
             _ => self.control_packets.others,
         };
         self.outgoing.push_back(Segment { header, size, ecn });
@@ -512,7 +522,7 @@ impl TcpReceiver {
         match agreed {
             Some((Agreed::Accurate, ace)) => TcpFlags::default().with_ace(ace),
             Some((Agreed::Nothing, _)) => TcpFlags::default(),
-            _ if self.echoes || syn && self.params.ecn => TcpFlags::ECE,
+            _ if self.echoes || syn && self.params.ecn && !self.without_ecn => TcpFlags::ECE,
             _ => TcpFlags::default(),
         }
     }

@@ -152,8 +152,10 @@ impl TcpSender {
         state.ece = echoes && !agrees;
         let before = state.window.sizes();
         if state.params.ecn && !(state.una == 0 && state.params.has_syn()) {
-            let (ack, acked, nxt) = (header.ack, header.ack - state.una, state.nxt);
-            let marked = marked.unwrap_or(0);
+            let (ack, acked, nxt) =
+                (header.ack, self.recovery.algorithm().delivered_by(state, header), state.nxt);
+            let counts = state.accurate.as_ref().is_some_and(|accurate| accurate.counts());
+            let marked = marked.map_or(0, |marked| if counts { marked } else { acked });
             state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
         }
         state.end_echo_reduction(header.ack);

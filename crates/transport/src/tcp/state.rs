@@ -112,6 +112,8 @@ pub(crate) struct SendState {
     expired: bool,
     /// The ECN field of what is not new data.
     pub control_packets: ControlPackets,
+    /// Linux: the SYN/ACK did not agree on ECN.
+    pub without_ecn: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
@@ -135,7 +137,7 @@ pub(crate) struct SendState {
     pub pacing: Pacer,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
-    initial_window: f64,
+    pub initial_window: f64,
     pub timeouts: u32,
     pub reductions: u32,
     facts: VecDeque<TcpFact>,
@@ -175,6 +177,7 @@ impl SendState {
             last_reduction: LastReduction::None,
             path_from: 0,
             gives_up: false,
+            without_ecn: false,
             echo: None,
             cwr: false,
             echo_reduction: None,

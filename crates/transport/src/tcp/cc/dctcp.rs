@@ -6,7 +6,7 @@
 
 use crate::params::Halving;
 use crate::spec::SpecError;
-use crate::tcp::cc::reno::{MIN_SSTHRESH, Reno};
+use crate::tcp::cc::reno::{self, MIN_SSTHRESH, Reno};
 use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,8 +64,8 @@ pub(crate) struct Dctcp {
 
 impl Dctcp {
     pub fn new(params: &Params) -> Dctcp {
-        let reno = Reno::default();
         let Params { gain, initial_alpha: alpha, as_linux } = *params;
+        let reno = Reno::new(&reno::Params { as_linux });
         Dctcp { gain, as_linux, alpha, window_end: 0, acked: 0, marked: 0, reno }
     }
 
@@ -91,16 +91,16 @@ impl Algorithm for Dctcp {
         self.as_linux
     }
 
-    /// §3.3, steps 1 to 8. SACK blocks do not count.
+    /// §3.3, steps 1 to 8.
     fn on_feedback(&mut self, feedback: &Feedback) {
         self.acked += feedback.acked;
         self.marked += feedback.marked;
         let goes_on =
             if self.as_linux { feedback.ack < self.window_end } else { feedback.ack <= self.window_end };
-        if goes_on || self.acked == 0 {
+        if goes_on || (self.acked == 0 && !self.as_linux) {
             return;
         }
-        let share = f64::from(self.marked.min(self.acked)) / f64::from(self.acked);
+        let share = f64::from(self.marked.min(self.acked)) / f64::from(self.acked.max(1));
         self.alpha = self.averaged(share);
         (self.window_end, self.acked, self.marked) = (feedback.nxt, 0, 0);
     }

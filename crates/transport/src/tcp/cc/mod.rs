@@ -235,7 +235,7 @@ impl AckEvent {
 pub(crate) struct Feedback {
     /// The segment that it expects.
     pub ack: u32,
-    /// Segments that it acknowledges; SACK blocks do not count.
+    /// Segments that it acknowledges. SACK blocks count in Linux alone.
     pub acked: u32,
     /// Segments of which it reports that they were marked; of accurate ECN SACK blocks count too.
     pub marked: u32,

@@ -131,6 +131,12 @@ impl TcpReceiver {
         }
     }
 
+    /// Whether a SYN is one that was answered before: Linux sends the same SYN/ACK again, which echoes the first SYN
+    /// (`tcp_check_req`).
+    pub(super) fn repeats_answer(&self, syn: bool) -> bool {
+        syn && self.params.follows_linux() && self.received.base() > 0
+    }
+
     /// Whether Linux answers a segment and does nothing else with it: an ACK has covered it and more (`tcp_sequence`).
     pub(super) fn only_answers(&self, seq: u32) -> bool {
         self.quick_acks.is_some() && seq + 1 < self.last_ack

@@ -27,6 +27,11 @@ pub(crate) trait LossRecovery {
     /// An ACK arrived that expects less than `state.una`: later ones have overtaken it.
     fn on_late_ack(&mut self, _state: &mut SendState, _header: &TcpHeader, _now: Time) {}
 
+    /// How many segments an ACK reports as delivered that is yet to be taken in. By RFC 8257 §3.3 SACK blocks do not count.
+    fn delivered_by(&self, state: &SendState, header: &TcpHeader) -> u32 {
+        header.ack - state.una
+    }
+
     /// The retransmission timer went off with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
 

@@ -9,14 +9,18 @@ impl SendState {
     pub fn offer(&self) -> TcpFlags {
         match (&self.accurate, self.params.ecn) {
             (Some(_), _) if self.timeouts < 2 => TcpFlags::default().with_ace(0b111),
-            (None, true) => TcpFlags::ECE.with(TcpFlags::CWR),
+            // RFC 3168 §6.1.1.1: a SYN that is sent again need not offer it. Linux's does not (`tcp_ecn_clear_syn`).
+            (None, true) if self.timeouts == 0 || !self.params.follows_linux() => {
+                TcpFlags::ECE.with(TcpFlags::CWR)
+            }
             _ => TcpFlags::default(),
         }
     }
 
     /// Whether data is ECN-capable.
     pub fn uses_ecn(&self) -> bool {
-        self.params.ecn && self.accurate.as_ref().is_none_or(|accurate| accurate.permits_ecn())
+        let permits = self.accurate.as_ref().is_none_or(|accurate| accurate.permits_ecn());
+        self.params.ecn && !self.without_ecn && permits
     }
 
     /// The codepoint of data that is ECN-capable.
@@ -49,8 +53,11 @@ impl SendState {
     pub fn echoed(&mut self, header: &TcpHeader, ecn: Ecn) -> Option<u32> {
         let acked = header.ack.saturating_sub(self.una);
         let echoes = header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
+        if header.flags.has(TcpFlags::SYN) && self.accurate.is_none() && self.params.follows_linux() {
+            self.without_ecn = !header.flags.has(TcpFlags::ECE); // `tcp_ecn_rcv_synack`
+        }
         match &mut self.accurate {
-            None => (self.params.ecn && echoes).then_some(acked),
+            None => (self.uses_ecn() && echoes).then_some(acked),
             Some(accurate) => accurate.echoed(header, ecn, acked, self.params.segment.0 as u32),
         }
     }

@@ -69,6 +69,9 @@ pub(crate) struct Rack {
 
 impl LossRecovery for Rack {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        if state.una == 0 && state.timeouts > 1 && self.record.first_is_answered(state) {
+            state.initial_window = f64::from(state.params.initial_window.0);
+        }
         let news = self.take_in(state, header, now);
         if news.acknowledges_repeat && state.params.follows_linux() && state.echo.is_some() {
             state.rtt.measure_in_stamps();
@@ -102,6 +105,15 @@ impl LossRecovery for Rack {
         let news = self.take_in(state, header, now);
         if news.delivered > 0 || news.repeated_end.is_some() {
             self.on_ack(state, header, &news, false, now);
+        }
+    }
+
+    /// Linux counts segments when blocks report them (`tcp_count_delivered`).
+    fn delivered_by(&self, state: &SendState, header: &TcpHeader) -> u32 {
+        if state.params.follows_linux() {
+            self.record.delivered_by(state, header)
+        } else {
+            header.ack - state.una
         }
     }
 

@@ -196,6 +196,22 @@ impl Record {
         self.board.holes(first, state.snd_max) + unmarked + self.live
     }
 
+    /// Whether the ACK at hand answers the first transmission of the first outstanding segment. Linux asks so of a SYN
+    /// (`tcp_try_undo_spurious_syn`).
+    pub fn first_is_answered(&self, state: &SendState) -> bool {
+        let answered =
+            state.echo.zip(self.sent.front()).is_some_and(|(echo, &sent)| stamp(echo) == stamp(sent));
+        answered && state.params.follows_linux()
+    }
+
+    /// How many segments an ACK reports that no other has reported.
+    pub fn delivered_by(&self, state: &SendState, header: &TcpHeader) -> u32 {
+        let blocks = header.sacks.as_slice().iter();
+        let valid = blocks.filter(|(start, end)| *start >= header.ack && *end <= state.snd_max);
+        self.board.holes(state.una, header.ack)
+            + valid.map(|&(start, end)| self.board.holes(start, end)).sum::<u32>()
+    }
+
     /// An ACK arrived, which the state is yet to take in.
     pub fn on_ack(&mut self, state: &SendState, header: &TcpHeader, now: Time) -> News {
         let mut news = News::default();
