@@ -114,6 +114,7 @@ impl Algorithm for Dctcp {
         if loss.kind != Loss::Echo {
             return self.reno.on_loss(window, loss);
         }
+        self.reno.forget_credit();
         if self.as_linux {
             let left = (window.cwnd - (window.cwnd * self.alpha / 2.0).floor()).max(MIN_SSTHRESH);
             return window.cut(left, left, loss);
@@ -216,6 +217,24 @@ mod tests {
         assert_eq!(after(Profile::Rfc, 1.0, 3.0), (1.5, 2.0));
         assert_eq!(after(Profile::Linux6, 0.25, 21.0), (18.0, 18.0), "18.375");
         assert_eq!(after(Profile::Linux6, 1.0, 3.0), (2.0, 2.0));
+    }
+
+    #[test]
+    fn linux_counts_acknowledged_segments_and_begins_again_behind_an_echo() {
+        let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
+        let mut window = Window { ssthresh: 2.0, ..Window::new(4.0, &params) };
+        let mut dctcp = Dctcp::new(&Params { initial_alpha: 0.0, as_linux: true, ..Params::default() });
+        let mut una = 1;
+        let mut grow = |dctcp: &mut Dctcp, window: &mut Window, acked: u32| {
+            una += acked;
+            let in_flight = (window.cwnd as u32).saturating_sub(acked);
+            let ack = AckEvent { una, nxt: una + in_flight, acked, in_flight, ..AckEvent::default() };
+            dctcp.on_ack(window, &ack);
+            window.cwnd
+        };
+        assert_eq!([2, 2, 2].map(|acked| grow(&mut dctcp, &mut window, acked)), [4.0, 5.0, 5.0]);
+        dctcp.on_loss(&mut window, &LossEvent::simple(Loss::Echo, 5.0, &params));
+        assert_eq!([2, 2, 1].map(|acked| grow(&mut dctcp, &mut window, acked)), [5.0, 5.0, 6.0]);
     }
 
     #[test]

@@ -38,6 +38,13 @@ impl Reno {
     pub fn new(params: &Params) -> Reno {
         Reno { linux: params.as_linux.then(Growth::default) }
     }
+
+    /// The window is reduced: what has been acknowledged for the next segment counts no more (`tcp_init_cwnd_reduction`).
+    pub fn forget_credit(&mut self) {
+        if let Some(growth) = &mut self.linux {
+            growth.credit = 0;
+        }
+    }
 }
 
 impl Growth {
@@ -79,9 +86,7 @@ impl Algorithm for Reno {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
-        if let Some(growth) = &mut self.linux {
-            growth.credit = 0;
-        }
+        self.forget_credit();
         if loss.kind == Loss::Echo && loss.params.abe {
             let left = ABE_BETA * loss.in_use;
             return window.cut(left.max(1.0), left.max(MIN_SSTHRESH), loss);
