@@ -72,6 +72,8 @@ struct Seen {
     remote: Option<SocketAddr>,
     /// The window was cut, and what was lost has not been sent again yet.
     repairs: bool,
+    /// How often the window was cut.
+    cuts: u64,
 }
 
 impl std::fmt::Debug for QuinnEnd {
@@ -306,12 +308,12 @@ impl QuinnEnd {
         let stats = connection.stats().path;
         let cwnd = stats.cwnd as f64 / self.spec.datagram.0 as f64;
         let was = self.seen;
-        self.seen =
-            Seen { cwnd, losses: stats.congestion_events, remote: Some(remote), repairs: was.repairs };
+        self.seen = Seen { cwnd, losses: stats.congestion_events, remote: Some(remote), ..was };
         if was.remote.is_some_and(|was| was != remote) {
             self.record(TcpFactKind::Migration, self.number(self.progress.end()), now);
-        } else if self.seen.losses > was.losses {
-            self.seen.repairs = true;
+        } else if self.seen.losses > was.losses && cwnd < was.cwnd {
+            // quinn counts each ACK that finds losses; it cuts the window once in a recovery (RFC 9002 §7.3.2).
+            (self.seen.repairs, self.seen.cuts) = (true, was.cuts + 1);
         } else if cwnd != was.cwnd && was.remote.is_some() {
             self.record(TcpFactKind::Window, self.number(self.progress.end()), now);
         }
@@ -425,7 +427,7 @@ impl QuinnEnd {
             rto: Duration::ZERO,
             backoff: 1,
             timeouts: 0,
-            reductions: connection.stats().path.congestion_events,
+            reductions: self.seen.cuts,
         }
     }
 }

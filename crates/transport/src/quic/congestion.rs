@@ -110,9 +110,11 @@ impl Congestion {
             has_sack: true,
             ..AckEvent::default()
         };
+        let before = self.window.cwnd();
         let algorithm = self.control.algorithm();
         if growing == 0 || ack.app_limited || ack.held {
             algorithm.on_other_ack(&mut self.window, &event); // §7.8: the window is not used
+            self.keep_minimum(before);
             return ends;
         }
         // A window of the RFC grows with each packet acknowledged, an algorithm's with each event. The last one has the
@@ -122,7 +124,16 @@ impl Congestion {
         for left in (0..growing).rev() {
             algorithm.on_ack(&mut self.window, if left == 0 { &one } else { &bare });
         }
+        self.keep_minimum(before);
         ends
+    }
+
+    /// An algorithm that is TCP's may leave a segment, which is less than the minimum window (§7.2).
+    fn keep_minimum(&mut self, before: f64) {
+        let least = MINIMUM_WINDOW.min(before);
+        if self.window.cwnd() < least {
+            self.window.set(least);
+        }
     }
 
     /// A packet is lost, one of those of [`on_loss`](Self::on_loss).
@@ -182,6 +193,8 @@ impl Congestion {
             // §7.6.2: as after TCP's timeout, but to the minimum window, and the period ends.
             algorithm.on_rto(&mut self.window, &loss);
             algorithm.on_recovery_step(&mut self.window, RecoveryStep::SlowStart(MINIMUM_WINDOW));
+            // A model does without the step; the RFC's MUST holds for it too.
+            self.window.set(MINIMUM_WINDOW.min(cwnd));
             (self.recovery_start, self.in_recovery) = (None, false);
         } else {
             algorithm.on_loss(&mut self.window, &loss);
@@ -327,6 +340,23 @@ mod tests {
         // The period is over: packets sent before grow the window, in slow start.
         acked(&mut congestion, 1, 550, false);
         assert_eq!(congestion.sizes().0, 3.0);
+    }
+
+    #[test]
+    fn persistent_congestion_leaves_two_packets_to_every_algorithm() {
+        // §7.6.2: "the sender's congestion window MUST be reduced to the minimum congestion window".
+        for &(name, _) in crate::CONGESTION_CONTROLS {
+            let control = CongestionControlSpec::deserialize(serde_json::json!(name)).unwrap();
+            let spec = QuicSpec { congestion_control: control, ..QuicSpec::default() };
+            let mut congestion = Congestion::new(&spec, Arc::new(spec.for_congestion_control()));
+            acked(&mut congestion, 2, 0, false);
+            congestion.on_loss(at(500), true, at(600));
+            assert_eq!(congestion.sizes().0, 2.0, "{name}");
+            // §7.2: the minimum is "the smallest value the congestion window can attain".
+            congestion.on_loss(at(700), false, at(750));
+            acked(&mut congestion, 1, 720, true);
+            assert!(congestion.sizes().0 >= 2.0, "{name}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod careful_resume;
 mod congestion;
+mod intervals;
 #[cfg(test)]
 mod oracle;
 mod pacer;

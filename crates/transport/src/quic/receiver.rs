@@ -45,7 +45,10 @@ pub struct QuicReceiver {
     rtt: RttEstimator,
     /// When the handshake was answered, until the first data measure the round trip.
     answered: Option<Time>,
-    /// How often this end's address has changed.
+    /// A packet that is none of the handshake has arrived, so it is confirmed.
+    confirmed: bool,
+    /// How often this end's host has got a new address, and how many of them this end has taken.
+    moves: u32,
     path: u32,
     /// The other end does not use the address yet.
     announcement: Option<Announcement>,
@@ -84,6 +87,8 @@ impl QuicReceiver {
             asked: None,
             rtt: RttEstimator::new(spec.initial_rtt, spec.granularity, spec.max_ack_delay),
             answered: None,
+            confirmed: spec.handshake == QuicHandshake::None,
+            moves: 0,
             path: 0,
             announcement: None,
             response_due: false,
@@ -119,11 +124,21 @@ impl QuicReceiver {
         if let Some(answered) = self.answered.take() {
             self.rtt.sample(now.since(answered), Duration::ZERO, now);
         }
+        self.confirmed = true;
+        self.take_address(now);
         self.announcement = self.announcement.filter(|_| header.path != self.path);
         let (number, end) = (header.number, self.numbers.end());
         if header.payload == 0 {
-            self.numbers.insert(number);
-            self.response_due |= header.path_challenge;
+            if self.numbers.insert(number) && number >= end {
+                self.largest_at = now;
+            }
+            // ASSUMPTION: an address that this end has left is gone, so a challenge to it has no answer. Its packet is
+            // acknowledged, as data to that address is.
+            if header.path_challenge && header.path == self.path {
+                self.response_due = true;
+            } else if header.path_challenge {
+                self.delayed.get_or_insert(now + self.spec.max_ack_delay);
+            }
             return Receipt { fresh: true, in_order_segments: 0, out_of_order: false };
         }
         let out_of_order = header.segment < self.highest_end;
@@ -186,7 +201,7 @@ impl QuicReceiver {
         }
         let header = self.header(ack, false, asks || announces);
         let header = QuicHeader { path_response: responds, ..header };
-        let size = Bytes(wire::IP_UDP + wire::control_payload(&header, self.spec.connection_id));
+        let size = Bytes(wire::IP_UDP + wire::answer_payload(&header, self.spec.connection_id));
         Some(QuicPacket { header, size })
     }
 
@@ -202,8 +217,14 @@ impl QuicReceiver {
 
     /// This end has a new address: it tells the other end by a PING.
     pub fn on_path_change(&mut self, now: Time) {
-        if self.spec.migration.is_some() {
-            self.path += 1;
+        self.moves += u32::from(self.spec.migration.is_some());
+        self.take_address(now);
+    }
+
+    /// Takes the latest address. RFC 9000 §9: not before the handshake is confirmed; until then the old one serves.
+    fn take_address(&mut self, now: Time) {
+        if self.confirmed && self.path != self.moves {
+            self.path = self.moves;
             self.announcement = Some(Announcement { next: now, sent: 0 });
         }
     }

@@ -8,6 +8,7 @@ use crate::quic::congestion::{AckContext, Congestion};
 use crate::quic::pacer::{self, Pacer};
 use crate::quic::params::{Migration, QuicHandshake, QuicSpec};
 use crate::quic::path::Validation;
+use crate::quic::ranges::Ranges;
 use crate::quic::rtt::RttEstimator;
 use crate::quic::sent_packets::{Packet, SentPackets, Thresholds};
 use crate::quic::stream::Stream;
@@ -58,14 +59,19 @@ pub struct QuicSender {
     pto_count: u32,
     /// Probes that are due.
     probes: u32,
-    /// The number of the other end's packet that asks for an ACK.
-    asked: Option<u32>,
+    /// The numbers of the other end's packets that wait for an ACK, and when that goes out at the latest (RFC 9000
+    /// §13.2.1).
+    asked: Option<(Ranges, Time)>,
     /// The number of the other end's packet with the largest number.
     heard: Option<u32>,
+    /// New addresses of this end's host that are not taken yet.
+    moves: u32,
     /// The address to which packets go, and the last one that was validated.
     path: u32,
     validated: u32,
     validation: Option<Validation>,
+    /// The address that was left, to be challenged too (RFC 9000 §9.3.3).
+    left: Option<u32>,
     /// With Careful Resume, after the first change of paths.
     resume: Option<CarefulResume>,
     /// Packets declared lost since the last ACK.
@@ -104,9 +110,11 @@ impl QuicSender {
             probes: 0,
             asked: None,
             heard: None,
+            moves: 0,
             path: 0,
             validated: 0,
             validation: None,
+            left: None,
             resume: None,
             lost: 0,
             timeouts: 0,
@@ -138,8 +146,11 @@ impl QuicSender {
         if header.handshake {
             return self.on_answer(ack, now);
         }
-        if header.ping {
-            self.asked = Some(header.number);
+        // RFC 9002 §2: a PING and a PATH_RESPONSE ask for an ACK; an ACK frame does not.
+        if header.ping || header.path_response {
+            let due = now + self.spec.max_ack_delay;
+            let none = || (Ranges::new(self.spec.ack_ranges as usize), due);
+            self.asked.get_or_insert_with(none).0.insert(header.number);
         }
         self.look_at_path(header, now);
         let app_limited = self.congestion.permits(self.sent.in_flight()) && self.stream.is_empty();
@@ -236,18 +247,22 @@ impl QuicSender {
         self.stream.arrived(0);
         self.pto_count = 0;
         self.set_timer();
+        self.take_address(now);
     }
 
     /// The other end may have a new address, or prove that it has it (RFC 9000 §8.2, §9.3).
     fn look_at_path(&mut self, header: &QuicHeader, now: Time) {
         let Some(migration) = self.spec.migration else { return };
-        let bytes = wire::control_payload(header, self.spec.connection_id);
+        let bytes = wire::answer_payload(header, self.spec.connection_id);
         let is_latest = self.heard.is_none_or(|heard| header.number > heard);
         self.heard = self.heard.max(Some(header.number));
         if header.path > self.path && is_latest {
+            // ASSUMPTION: one that was never validated is not challenged again.
+            if self.path == self.validated {
+                self.left = Some(self.path);
+            }
             self.path = header.path;
-            let timeouts = (self.rtt.pto(), self.rtt.for_new_path().pto());
-            self.validation = Some(Validation::new(bytes, timeouts, now));
+            self.validation = Some(Validation::new(bytes, self.validation_timeouts(), now));
             if migration.resets_unvalidated() == Some(true) {
                 self.begin_path(migration, now);
             }
@@ -257,7 +272,15 @@ impl QuicSender {
         {
             validation.received(bytes);
         }
-        if header.path_response && header.path == self.path && self.validation.take().is_some() {
+        if header.path_response
+            && header.path == self.path
+            && let Some(validation) = self.validation.take()
+        {
+            let validates_address = validation.is_of_address();
+            self.validation = validation.answered(self.validation_timeouts(), now);
+            if !validates_address {
+                return;
+            }
             self.validated = self.path;
             if migration.resets_unvalidated() == Some(false) {
                 self.begin_path(migration, now);
@@ -266,12 +289,26 @@ impl QuicSender {
         }
     }
 
+    /// The probe timeouts that bound a validation: the present one, and that of a new path (RFC 9000 §8.2.4).
+    fn validation_timeouts(&self) -> (Duration, Duration) {
+        (self.rtt.pto(), self.rtt.for_new_path().pto())
+    }
+
     /// This end has a new address: the other end knows it from the next packet.
     ///
     /// ASSUMPTION: the other end validates it without effect on the data, because its ACKs are far below the limit.
     pub fn on_path_change(&mut self, now: Time) {
+        self.moves += 1;
+        self.take_address(now);
+    }
+
+    /// Takes the latest address of this end. RFC 9000 §9: not before the handshake is confirmed.
+    fn take_address(&mut self, now: Time) {
         let Some(migration) = self.spec.migration else { return };
-        self.path += 1;
+        if self.moves == 0 || matches!(self.handshake, Handshake::Underway { .. }) {
+            return;
+        }
+        self.path += std::mem::take(&mut self.moves);
         if migration != Migration::Keep {
             self.begin_path(migration, now);
         }
@@ -379,12 +416,16 @@ impl QuicSender {
     /// When the sender has to be woken.
     pub fn next_deadline(&self) -> Option<Time> {
         let validation = self.validation.as_ref().map(Validation::deadline);
-        self.timer.into_iter().chain(self.pacing).chain(validation).min()
+        // At the limit of an address no ACK can go; what comes from the address raises the limit.
+        let ack = self.asked.as_ref().map(|&(_, due)| due).filter(|_| self.permits_ack());
+        self.timer.into_iter().chain(self.pacing).chain(validation).chain(ack).min()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
-        if self.validation.take_if(|validation| validation.has_failed(now)).is_some() {
+        if let Some(failed) = self.validation.take_if(|validation| validation.has_failed(now))
+            && failed.is_of_address()
+        {
             self.path = self.validated; // RFC 9000 §9.3.2
             self.set_timer();
         }
@@ -419,6 +460,12 @@ impl QuicSender {
             && let Some(packet) = self.challenge(now)
         {
             return Some(packet);
+        }
+        if let Some(left) = self.left.take() {
+            return Some(self.control(left, true, wire::EXPANDED, now));
+        }
+        if self.asked.as_ref().is_some_and(|&(_, due)| due <= now) && self.permits_ack() {
+            return Some(self.control(self.path, false, 0, now));
         }
         if !self.permits_data() {
             return None;
@@ -474,22 +521,43 @@ impl QuicSender {
         Some(QuicPacket { header, size: self.spec.packet_size() })
     }
 
-    /// A packet with a PATH_CHALLENGE, if the limit permits one. It is not padded for that reason (RFC 9000 §8.2.1).
+    /// A packet with a PATH_CHALLENGE for the new address, if the limit permits one.
     fn challenge(&mut self, now: Time) -> Option<QuicPacket> {
-        let (number, path, ack) = (self.sent.next_number(), self.path, self.ack());
-        let header = QuicHeader { number, path, ack, path_challenge: true, ..QuicHeader::default() };
-        let bytes = wire::control_payload(&header, self.spec.connection_id);
-        let validation = self.validation.as_mut().filter(|validation| validation.permits(bytes))?;
-        validation.sent(bytes);
+        let bytes = self.control_bytes(true);
+        let size = self.validation.as_mut()?.challenge_size(bytes)?;
+        Some(self.control(self.path, true, size, now))
+    }
+
+    /// A packet without data for the address `path`, of `least` bytes of UDP payload at least.
+    fn control(&mut self, path: u32, path_challenge: bool, least: u64, now: Time) -> QuicPacket {
+        let bytes = self.control_bytes(path_challenge).max(least);
+        let (number, ack) = (self.sent.next_number(), self.ack());
+        if let Some(validation) = self.validation.as_mut().filter(|_| path == self.path) {
+            validation.sent(bytes);
+        }
         self.sent.sent_without_data(now);
         self.asked = None;
-        Some(QuicPacket { header, size: Bytes(bytes + wire::IP_UDP) })
+        let header = QuicHeader { number, path, ack, path_challenge, ..QuicHeader::default() };
+        QuicPacket { header, size: Bytes(bytes + wire::IP_UDP) }
+    }
+
+    /// The bytes of a packet without data, before padding.
+    fn control_bytes(&self, path_challenge: bool) -> u64 {
+        let header = QuicHeader { ack: self.ack(), path_challenge, ..QuicHeader::default() };
+        wire::control_payload(&header, self.spec.connection_id)
+    }
+
+    /// Whether the address may be sent an ACK alone.
+    fn permits_ack(&self) -> bool {
+        self.validation.as_ref().is_none_or(|validation| validation.permits(self.control_bytes(false)))
     }
 
     /// The ACK frame that the other end has asked for.
+    ///
+    /// ASSUMPTION: its delay is not measured by that end.
     fn ack(&self) -> Option<Box<QuicAck>> {
-        let asked = self.asked?;
-        Some(Box::new(QuicAck { ranges: vec![(asked, asked + 1)], delay: Duration::ZERO }))
+        let (asked, _) = self.asked.as_ref()?;
+        Some(Box::new(QuicAck { ranges: asked.to_vec(), delay: Duration::ZERO }))
     }
 
     /// A full packet with a segment.

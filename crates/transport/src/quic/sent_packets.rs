@@ -1,7 +1,9 @@
 //! The record of packets sent: acknowledgement, loss detection (RFC 9002 §6.1), persistent congestion (§7.6).
 //!
-//! Packet numbers never repeat, so every acknowledged packet tells when it was sent.
+//! Packet numbers never repeat, so every acknowledged packet tells when it was sent. An ACK costs a look at what it newly
+//! acknowledges and at what may be lost, however many packets are remembered.
 
+use crate::quic::intervals::Intervals;
 use crate::tcp::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use roamlab_engine::{Duration, Time};
 use std::collections::VecDeque;
@@ -55,6 +57,10 @@ pub(crate) struct SentPackets {
     /// Record `i` is that of packet `first + i`.
     records: VecDeque<Record>,
     first: u32,
+    /// No packet below is in flight.
+    open_from: u32,
+    /// The packets that are acknowledged, from `first` on.
+    acknowledged: Intervals,
     /// Of this path.
     in_flight: u32,
     /// Packets below are of an old path: they do not count in the window.
@@ -67,6 +73,9 @@ pub(crate) struct SentPackets {
     /// When the last packet was sent.
     last_sent: Time,
     delivery: DeliverySampler,
+    /// Records looked at.
+    #[cfg(test)]
+    looks: u64,
 }
 
 impl SentPackets {
@@ -101,13 +110,14 @@ impl SentPackets {
 
     /// Declares everything in flight lost: the segments.
     pub fn abandon(&mut self) -> Vec<u32> {
-        let in_flight = self.records.iter_mut().filter(|record| record.state == State::InFlight);
-        let lost = in_flight.map(|record| {
+        let open = self.open_from.saturating_sub(self.first) as usize;
+        let records = self.records.iter_mut().skip(open);
+        let lost = records.filter(|record| record.state == State::InFlight).map(|record| {
             record.state = State::Lost;
             record.segment
         });
         let lost = lost.collect();
-        (self.in_flight, self.foreign) = (0, 0);
+        (self.in_flight, self.foreign, self.open_from) = (0, 0, self.next_number());
         lost
     }
 
@@ -160,8 +170,12 @@ impl SentPackets {
         }
         self.largest_acknowledged = self.largest_acknowledged.max(Some(largest));
         let mut newest: Option<Stamp> = None;
+        let mut fresh = Vec::new();
         for &(start, end) in ranges.iter().rev() {
-            for number in start.max(self.first)..end {
+            self.acknowledged.insert(start.max(self.first), end, &mut fresh);
+            for number in fresh.drain(..).flatten() {
+                #[cfg(test)]
+                (self.looks += 1);
                 let record = &mut self.records[(number - self.first) as usize];
                 let before = std::mem::replace(&mut record.state, State::Acknowledged);
                 match before {
@@ -195,8 +209,12 @@ impl SentPackets {
         let Some(largest) = self.largest_acknowledged.filter(|&largest| largest >= self.first) else {
             return (lost, loss_time);
         };
-        let below = (largest - self.first) as usize;
-        for (record, number) in self.records.iter_mut().take(below).zip(self.first..) {
+        let start = self.open_from.max(self.first);
+        let range = (start - self.first) as usize..(largest.max(start) - self.first) as usize;
+        self.open_from = largest.max(start);
+        for (record, number) in self.records.range_mut(range).zip(start..) {
+            #[cfg(test)]
+            (self.looks += 1);
             if record.state != State::InFlight {
                 continue;
             }
@@ -207,6 +225,7 @@ impl SentPackets {
                 SentPackets::remove(&mut self.in_flight, &mut self.foreign, is_own);
                 lost.push(Packet { number, segment: record.segment, sent: record.stamp.sent });
             } else {
+                self.open_from = self.open_from.min(number);
                 loss_time = Some(loss_time.map_or(due, |earliest: Time| earliest.min(due)));
             }
         }
@@ -225,8 +244,8 @@ impl SentPackets {
         let (Some(oldest), Some(first_sample)) = (lost.first(), first_sample) else { return false };
         let mut since: Option<Time> = None;
         let mut lost = lost.iter().peekable();
-        let records = self.records.iter().zip(self.first..);
-        for (record, number) in records.skip((oldest.number - self.first) as usize) {
+        let records = self.records.range((oldest.number - self.first) as usize..);
+        for (record, number) in records.zip(oldest.number..) {
             let is_lost_now = lost.next_if(|packet| packet.number == number).is_some();
             if record.state == State::Acknowledged {
                 since = None;
@@ -254,12 +273,14 @@ impl SentPackets {
             self.records.pop_front();
             self.first += 1;
         }
+        self.acknowledged.forget_below(self.first);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use roamlab_engine::Rng;
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
@@ -388,6 +409,74 @@ mod tests {
         assert_eq!(numbers(&lost), [1, 2, 3, 4, 5, 6, 7]);
         assert!(packets.is_persistent(&lost, Some(at(500)), ms(6000)));
         assert!(!packets.is_persistent(&lost, Some(at(500)), ms(7000)));
+    }
+
+    #[test]
+    fn an_ack_looks_at_what_is_new_however_many_losses_are_remembered() {
+        // Of each five packets one is lost; each ACK reports four new ones, in 32 ranges. None is forgotten meanwhile.
+        const GROUPS: u32 = 2000;
+        let mut packets = SentPackets::default();
+        packets.sent(0, at(0));
+        packets.on_ack(&[(0, 1)], at(80));
+        for group in 0..GROUPS {
+            (0..5).for_each(|place| packets.sent(5 * group + place + 1, at(100)));
+            let ranges: Vec<_> =
+                (0..=group).rev().take(32).map(|group| (5 * group + 2, 5 * group + 6)).collect();
+            let ack = packets.on_ack(&ranges, at(180));
+            assert_eq!(ack.packets.len(), 4);
+            let lost = packets.detect_lost(RFC, at(180)).0;
+            assert_eq!(numbers(&lost), [5 * group + 1]);
+            packets.forget(ms(1000), at(180));
+        }
+        assert_eq!((packets.in_flight(), packets.records.len()), (0, 5 * GROUPS as usize));
+        // Four acknowledged; and five below the largest, with the largest of the ACK before.
+        assert!(packets.looks <= u64::from(10 * GROUPS), "{} looks", packets.looks);
+    }
+
+    #[test]
+    fn a_walk_over_all_records_would_find_the_same() {
+        // Random packets in flight, acknowledged and lost, against the definition: each record below the largest.
+        for seed in 0..50 {
+            let mut rng = Rng::named(seed, 0, "sent packets");
+            let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
+            let mut packets = SentPackets::default();
+            for step in 1..200 {
+                let now = at(10 * step);
+                (0..below(6)).for_each(|_| packets.sent(packets.next_number(), now));
+                let next = packets.next_number();
+                if next == 0 {
+                    continue;
+                }
+                let start = next.saturating_sub(1 + below(30));
+                let first = (start, (start + 1 + below(8)).min(next));
+                let second = (start.saturating_sub(12), start.saturating_sub(2 + below(6)));
+                let ranges: Vec<_> = [first, second].into_iter().filter(|range| range.0 < range.1).collect();
+                let is_new = |number: u32| {
+                    let state = packets.records.get(number.checked_sub(packets.first)? as usize)?.state;
+                    (state == State::InFlight).then_some(number)
+                };
+                let expected: Vec<u32> = ranges.iter().rev().flat_map(|&(start, end)| start..end).collect();
+                let expected: Vec<u32> = expected.into_iter().filter_map(is_new).collect();
+                assert_eq!(numbers(&packets.on_ack(&ranges, now).packets), expected);
+                let largest = packets.largest_acknowledged().unwrap();
+                let open = packets.records.iter().zip(packets.first..);
+                let open =
+                    open.filter(|(record, number)| record.state == State::InFlight && *number < largest);
+                let (late, waiting): (Vec<_>, Vec<_>) = open.partition(|(record, number)| {
+                    record.stamp.sent + RFC.time <= now || largest - number >= RFC.packets
+                });
+                let late: Vec<u32> = late.into_iter().map(|(_, number)| number).collect();
+                let due = waiting.iter().map(|(record, _)| record.stamp.sent + RFC.time).min();
+                let (lost, next) = packets.detect_lost(RFC, now);
+                assert_eq!((numbers(&lost), next), (late, due), "seed {seed}, step {step}");
+                packets.forget(ms(u64::from(below(400))), now);
+                if step % 70 == 0 {
+                    packets.abandon();
+                }
+                let in_flight = packets.records.iter().filter(|record| record.state == State::InFlight);
+                assert_eq!(in_flight.count() as u32, packets.in_flight());
+            }
+        }
     }
 
     #[test]

@@ -25,16 +25,26 @@ const fn overhead(connection_id: Bytes) -> u64 {
     SHORT_HEADER + connection_id.0 + TAG
 }
 
+/// A datagram with a PATH_CHALLENGE or PATH_RESPONSE has this size, unless the limit of an address that is not validated
+/// permits no such one (§8.2.1, §8.2.2).
+pub(crate) const EXPANDED: u64 = 1200;
+
 /// Stream data in a full datagram.
 pub(crate) const fn payload(datagram: Bytes, connection_id: Bytes) -> u64 {
     datagram.0.saturating_sub(overhead(connection_id) + STREAM_FRAME)
 }
 
-/// The UDP payload of a packet without stream data.
+/// The UDP payload of a packet without stream data, not expanded.
 pub(crate) fn control_payload(header: &QuicHeader, connection_id: Bytes) -> u64 {
     let ack = header.ack.as_ref().map_or(0, |ack| ack_frame(ack));
     let path = PATH_FRAME * (u64::from(header.path_challenge) + u64::from(header.path_response));
     overhead(connection_id) + ack + path + u64::from(header.ping)
+}
+
+/// The UDP payload of a packet of the end that gets the data, whose limit is far.
+pub(crate) fn answer_payload(header: &QuicHeader, connection_id: Bytes) -> u64 {
+    let least = if header.path_response { EXPANDED } else { 0 };
+    control_payload(header, connection_id).max(least)
 }
 
 /// An ACK frame without ECN counts (§19.3).

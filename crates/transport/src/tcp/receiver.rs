@@ -61,6 +61,7 @@ pub struct TcpReceiver {
     /// An ACK of everything that has arrived is due, and says nothing else.
     bare_ack_due: bool,
     reads_at_once: bool,
+    syn_due: bool,
     /// The last segment was marked.
     held_mark: bool,
     /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.

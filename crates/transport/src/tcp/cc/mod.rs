@@ -155,7 +155,7 @@ impl Window {
     }
 
     /// Sets cwnd, to `max_cwnd` at most.
-    fn set(&mut self, cwnd: f64) {
+    pub(crate) fn set(&mut self, cwnd: f64) {
         self.cwnd = cwnd.min(self.max_cwnd);
     }
 

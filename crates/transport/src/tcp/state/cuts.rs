@@ -269,6 +269,12 @@ impl SendState {
         }
     }
 
+    /// A timer begins the recovery, so nothing is delivered: PRR forces a fast retransmit (§6.2).
+    pub fn force_prr(&mut self, prr: &mut Prr, in_flight: u32) {
+        let cwnd = prr.on_ack(0, in_flight, self.window.ssthresh(), false);
+        self.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
+    }
+
     /// PRR is over: cwnd is ssthresh (§6.4).
     pub fn end_prr(&mut self) {
         self.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));

@@ -180,7 +180,9 @@ impl LossRecovery for Rack {
             Wait::Reordering => {
                 let marks = self.detect(state, now);
                 if marks.count > 0 && self.phase != Phase::Recovery {
-                    self.begin(state, 1, now);
+                    // Linux counts one as delivered (`tcp_rack_reo_timeout`), the RFC what ACKs report.
+                    let counts = state.params.reduction == Reduction::LinuxPrr;
+                    self.begin(state, u32::from(counts), now);
                 }
                 self.time_from_head(state, now);
                 state.renew_quota();
@@ -383,7 +385,7 @@ impl Rack {
         }
     }
 
-    /// A recovery begins with an ACK that reports `delivered` segments.
+    /// A recovery begins with an ACK that reports `delivered` segments, or with a timer.
     fn begin(&mut self, state: &mut SendState, delivered: u32, now: Time) {
         let (before, point) = (state.window.cwnd(), state.recovery_point);
         self.forget_repeats();
@@ -407,6 +409,9 @@ impl Rack {
         self.prr =
             goes_on.map_or_else(|| state.begin_prr(before, self.record.reported(), delivered), |prr| *prr);
         self.reduce(state, delivered, false);
+        if state.params.reduction == Reduction::Prr && delivered == 0 {
+            state.force_prr(&mut self.prr, self.record.in_flight(state));
+        }
         if state.params.reduction == Reduction::Immediate {
             state.retransmit = self.record.next_lost(state.una); // whatever is in flight
         }
