@@ -46,6 +46,7 @@ def test_a_download_fills_the_link_before_it_moves(results: Results) -> None:
 def test_sizes_are_those_of_the_wire(results: Results) -> None:
     packets = results.packets.with_columns(pl.col("event", "kind").cast(pl.String))
     sent = packets.filter(pl.col("event") == "send")
+    assert sent.filter((pl.col("kind") == "syn") & (pl.col("time_ns") > _S)).is_empty()
     sizes = {kind: set(sent.filter(pl.col("kind") == kind)["wire_bytes"]) for kind in ("data", "syn", "ack")}
     assert sizes["data"] == sizes["syn"] == {1228}
     # 57 B of headers and tag; the frame has 5 B at least.
@@ -189,8 +190,9 @@ def test_quinn_itself_carries_the_same_download(scenario: rl.Scenario) -> None:
     assert row["delivered_bytes"] * 8 / 12e6 > 8.5
     # The server, which sends, sees the phone's new address half a round trip after 6.3 s.
     assert [time / _S for time in _migrations(run)["time_ns"]] == [pytest.approx(6.32, abs=0.01)]
-    sizes = run.packets.filter(pl.col("event").cast(pl.String) == "send")["wire_bytes"]
-    assert sizes.max() == 1228
+    sent = run.packets.with_columns(pl.col("event", "kind").cast(pl.String)).filter(pl.col("event") == "send")
+    assert sent["wire_bytes"].max() == 1228
+    assert sent.filter((pl.col("kind") == "syn") & (pl.col("time_ns") > 5 * _S)).is_empty()
 
 
 def test_a_resumed_window_is_told(scenario: rl.Scenario) -> None:

@@ -72,7 +72,7 @@ vocabulary! {
         Datagram => "datagram";
         /// A TCP segment or QUIC packet with data.
         Data => "data";
-        /// An acknowledgement.
+        /// An acknowledgement, or another packet of QUIC without data.
         Ack => "ack";
         /// The request for a connection, or another packet of QUIC's handshake.
         Syn => "syn";
@@ -89,6 +89,9 @@ impl PacketKind {
             () if packet.is_udp() => (PacketKind::Datagram, seq, false),
             () if packet.payload() > 0 => (PacketKind::Data, seq, again),
             () if packet.flags().has(TcpFlags::ACK) => (PacketKind::Ack, packet.ack(), false),
+            () if packet.is_quic() && !packet.flags().has(TcpFlags::SYN) => {
+                (PacketKind::Ack, packet.ack(), false)
+            }
             () => (PacketKind::Syn, seq, again),
         }
     }

@@ -18,8 +18,6 @@ pub enum Law {
     Linear(&'static str),
     /// Its authors' algorithm cannot fulfil the laws of the window: only the timer's law. Why.
     TimerOnly(&'static str),
-    /// No law yet: what is known to be wrong.
-    Open(&'static str),
 }
 
 /// A sender that may be drawn.
@@ -59,7 +57,7 @@ pub const ROWS: &[Row] = &[
     Row { by_marks: true, ..tcp("prague", &["rack"]) },
     quic("reno"),
     quic("cubic"),
-    Row { law: Law::Open("each loss period is a recovery that conserves for a round"), ..quic("bbr") },
+    quic("bbr"),
     quic("bbr3"),
 ];
 
