@@ -18,6 +18,9 @@ struct Outcome {
     /// New bytes that arrived.
     fresh: u64,
     facts: Vec<TcpFactKind>,
+    /// How often the sender's window has fallen, and what the sender counts.
+    falls: u64,
+    reductions: u64,
     end: Time,
 }
 
@@ -37,6 +40,7 @@ fn transfer(
     let mut rng = Rng::named(seed, 0, "quinn");
     let mut wire: BTreeMap<(Time, u64), (usize, QuicHeader)> = BTreeMap::new();
     let (mut order, mut now, mut fresh, mut data) = (0, at(0), 0, Vec::new());
+    let (mut cwnd, mut falls) = (0.0, 0);
     let (mut facts, mut moves) = (Vec::new(), moves.iter().map(|&millis| at(millis)).peekable());
     ends[0].offer(Some(segments));
     ends[client].open();
@@ -69,8 +73,10 @@ fn transfer(
             fresh += ends[to].on_packet(&header, now).1;
         }
         ends.iter_mut().for_each(|end| end.on_deadline(now));
+        let before = std::mem::replace(&mut cwnd, ends[0].variables().cwnd);
+        falls += u64::from(cwnd < before);
     }
-    Outcome { data, fresh, facts, end: now }
+    Outcome { data, fresh, facts, falls, reductions: ends[0].variables().reductions, end: now }
 }
 
 #[test]
@@ -82,6 +88,11 @@ fn a_file_arrives_whatever_is_lost() {
         let again = outcome.data.iter().filter(|header| header.retransmission).count();
         assert_eq!(again > 0, loss > 0.0, "{again} packets were sent again, seed {seed}");
         assert_eq!(outcome.facts.contains(&TcpFactKind::FastRetransmit), loss > 0.0, "seed {seed}");
+        // RFC 9002 §7.3.2: the window falls once in a recovery, however many ACKs find losses.
+        let repairs =
+            outcome.facts.iter().filter(|&&kind| kind == TcpFactKind::FastRetransmit).count() as u64;
+        assert_eq!(outcome.reductions, outcome.falls, "seed {seed}");
+        assert!(repairs <= outcome.falls, "seed {seed}: {repairs} of {}", outcome.falls);
         // The numbers of new data rise; a packet that is not full may have that of the next one.
         let numbers: Vec<u32> = outcome
             .data
