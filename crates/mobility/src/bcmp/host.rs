@@ -2,6 +2,7 @@
 
 use super::{Action, Global, Kind, Phase, Session};
 use crate::backoff::Backoff;
+use crate::identification::Requests;
 use crate::signal::send;
 use crate::{Identification, mobile_ip};
 use roamlab_engine::{Duration, Time};
@@ -185,17 +186,18 @@ pub struct Ending {
 pub struct Registrar {
     home_agent: Addr,
     params: Global,
-    id: Identification,
+    /// Those of the present registration.
+    requests: Requests,
     timer: Option<Backoff>,
-    /// The last request has been accepted.
+    /// It has been accepted.
     registered: bool,
 }
 
 impl Registrar {
     /// None yet.
     pub fn new(home_agent: Addr, params: &Global) -> Registrar {
-        let (params, id) = (params.clone(), Identification::default());
-        Registrar { home_agent, params, id, timer: None, registered: false }
+        let (params, requests) = (params.clone(), Requests::default());
+        Registrar { home_agent, params, requests, timer: None, registered: false }
     }
 
     /// When it wants to be looked at.
@@ -212,18 +214,18 @@ impl Registrar {
     pub fn begin(&mut self, about: (Addr, Addr), session: Session, now: Time, out: &mut Vec<Action>) {
         self.registered = false;
         self.timer = Some(Backoff::start(now, self.params.retransmit, self.params.retransmit_limit));
-        self.send(about, session, now, out);
+        let id = self.requests.begin(now);
+        self.send(about, session, id, out);
     }
 
-    /// A request of the host through its access router, newer than any before.
+    /// A request of the host through its access router.
     fn send(
-        &mut self,
+        &self,
         (host, base_station): (Addr, Addr),
         session: Session,
-        now: Time,
+        id: Identification,
         out: &mut Vec<Action>,
     ) {
-        self.id = self.id.newer(now);
         let request = mobile_ip::Kind::RegistrationRequest {
             home_agent: self.home_agent,
             care_of: session.anchor,
@@ -231,7 +233,7 @@ impl Registrar {
             previous: Vec::new(),
             base_station,
         };
-        send(session.anchor, (host, self.id, Kind::GlobalRequest { request }), out);
+        send(session.anchor, (host, id, Kind::GlobalRequest { request }), out);
     }
 
     /// Repeats or renews it, if it is time.
@@ -241,7 +243,8 @@ impl Registrar {
             self.begin(about, session, now, out);
         } else {
             self.timer = Some(timer.again(now));
-            self.send(about, session, now, out);
+            let id = self.requests.again(now);
+            self.send(about, session, id, out);
         }
     }
 
@@ -254,7 +257,7 @@ impl Registrar {
         out: &mut Vec<Action>,
     ) -> bool {
         let mobile_ip::Kind::RegistrationReply { code, lifetime } = reply else { return false };
-        let accepted = id == self.id && code.accepted() && !self.registered;
+        let accepted = self.requests.are_answered(id) && code.accepted() && !self.registered;
         if accepted {
             self.registered = true;
             let wait = lifetime.saturating_sub(self.params.renewal_margin).max(Duration::from_nanos(1));

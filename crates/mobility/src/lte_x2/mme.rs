@@ -86,6 +86,8 @@ impl Mme {
             }
             _ if request.id <= known.id => refuse(host, request, out),
             Some(_) => {
+                // Of the repeated service requests of a host the last one is enough.
+                known.queue.retain(|waits| !(waits.service && request.service && waits.from == request.from));
                 if !known.queue.contains(&request) {
                     known.queue.push_back(request);
                 }

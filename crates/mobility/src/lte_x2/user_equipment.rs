@@ -56,6 +56,8 @@ enum State {
     },
     Requesting {
         base_station: Addr,
+        /// The first of the requests: a connection for any of them is what it waits for.
+        since: Identification,
         retry: Backoff,
     },
     Connected {
@@ -117,12 +119,9 @@ impl UserEquipment {
     /// A new connection through this base station.
     fn request_service(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
         self.note(Phase::ServiceRequested, out);
-        self.ask(base_station, self.params.timers.rrc_retry(now), now, out);
-    }
-
-    fn ask(&mut self, base_station: Addr, retry: Backoff, now: Time, out: &mut Vec<Action>) {
         self.id = self.id.newer(now);
-        self.state = State::Requesting { base_station, retry };
+        let (since, retry) = (self.id, self.params.timers.rrc_retry(now));
+        self.state = State::Requesting { base_station, since, retry };
         self.send(base_station, Kind::ServiceRequest, out);
     }
 
@@ -216,7 +215,9 @@ impl UserEquipment {
     fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
         let current = message.id == self.id;
         match (self.state.clone(), message.kind) {
-            (State::Requesting { base_station, .. }, Kind::ConnectionSetup) if current => {
+            (State::Requesting { base_station, since, .. }, Kind::ConnectionSetup)
+                if (since..=self.id).contains(&message.id) =>
+            {
                 self.connect(base_station, Phase::ServiceRestored, out);
             }
             (State::Connected { base_station, .. }, Kind::MeasurementControl) if from == base_station => {
@@ -273,8 +274,10 @@ impl UserEquipment {
                 self.state = State::Idle { retry: None };
                 out.push(Action::Search);
             }
-            State::Requesting { base_station, retry } if retry.at <= now => {
-                self.ask(base_station, retry.again(now), now, out);
+            State::Requesting { base_station, since, retry } if retry.at <= now => {
+                self.id = self.id.newer(now);
+                self.state = State::Requesting { base_station, since, retry: retry.again(now) };
+                self.send(base_station, Kind::ServiceRequest, out);
             }
             State::Detached { t304, .. } | State::Accessing { t304, .. } if t304 <= now => {
                 self.select(now, out)

@@ -5,6 +5,9 @@
 //! station's buffer first. A host that moves between two base stations of one agent leaves a drain too; the agent is
 //! then old and new at the same time. ASSUMPTION: the papers do not treat that case. The detour cannot end for lack of
 //! packets there, because they continue to arrive at this agent; it ends the hold time after the move.
+//!
+//! ASSUMPTION: a reply to any request of a host that is pending counts, and an acceptance even behind the time-out that
+//! the host was told of (code 78). Otherwise no host would register whose home agent is farther away than that time.
 
 use super::visitor::{Host, Location};
 use super::{Action, Backoff, Input, Kind, Message, Params, Phase};
@@ -22,7 +25,9 @@ crate::transitions! {
     "pending, visitor" | "registration-request" | "newer" | "no route, route, forward, registration-request, binding-update" | "same";
     "pending" | "registration-reply" | "accepted" | "registration-reply" | "visitor";
     "pending" | "registration-reply" | "denied" | "registration-reply, no route" | "none";
-    "visitor" | "registration-reply" | "to the last request" | "registration-reply" | "same";
+    "none" | "registration-reply" | "accepted, behind the time-out" | "route, registration-reply" | "visitor";
+    "pending" | "registration-reply" | "denied, and a later request is pending" | "" | "same";
+    "visitor" | "registration-reply" | "to a pending request" | "registration-reply" | "same";
     "none" | "binding-update" | "" | "tunnel, binding-acknowledge" | "departed";
     "pending, visitor" | "binding-update" | "newer; forwards if there is a buffer" | "tunnel, route, forward, binding-acknowledge" | "departed";
     "departed" | "binding-update" | "newer or the same" | "tunnel, route, forward, binding-acknowledge" | "same";
@@ -107,7 +112,11 @@ impl ForeignAgent {
             return;
         }
         let previous_place = entry.location;
-        let pending = Some(now + self.params.pending_timeout);
+        let first = match previous_place {
+            Location::Here { pending: Some((first, _)), .. } | Location::GivenUp { first, .. } => first,
+            _ => identification,
+        };
+        let pending = Some((first, now + self.params.pending_timeout));
         entry.identification = Some(identification);
         match previous_place {
             Location::Here { base_station: old, confirmed, .. } => {
@@ -117,7 +126,7 @@ impl ForeignAgent {
                     entry.move_within(host, old, base_station, &self.params, now, out);
                 }
             }
-            Location::Unknown | Location::Departed { .. } => {
+            Location::Unknown | Location::GivenUp { .. } | Location::Departed { .. } => {
                 entry.location = Location::Here { base_station, pending, confirmed: None };
                 out.push(Action::Note { host, phase: Phase::NewAgentNotified });
                 entry.arrive(host, base_station, out);
@@ -165,15 +174,25 @@ impl ForeignAgent {
             return;
         };
         let Some(entry) = self.hosts.get_mut(&host) else { return };
-        let Location::Here { pending, confirmed, .. } = &mut entry.location else { return };
-        if pending.is_none() || entry.identification != Some(id) {
-            return;
+        let is_last = entry.identification == Some(id);
+        let is_of = |first: Identification| first <= id && entry.identification >= Some(id);
+        match &mut entry.location {
+            Location::Here { pending, confirmed, .. } if pending.is_some_and(|(first, _)| is_of(first)) => {
+                if code.accepted() {
+                    *confirmed = Some(now + lifetime);
+                } else if !is_last {
+                    return;
+                }
+                pending.take_if(|_| is_last);
+            }
+            &mut Location::GivenUp { base_station, first, .. } if is_of(first) && code.accepted() => {
+                entry.location =
+                    Location::Here { base_station, pending: None, confirmed: Some(now + lifetime) };
+                entry.arrive(host, base_station, out);
+            }
+            _ => return,
         }
-        *pending = None;
-        if code.accepted() {
-            *confirmed = Some(now + lifetime);
-        }
-        let refused = confirmed.is_none();
+        let refused = matches!(entry.location, Location::Here { confirmed: None, .. });
         out.push(message.to(host));
         if refused {
             self.forget(host, out);
@@ -214,7 +233,7 @@ impl ForeignAgent {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
                 entry.leave(host, base_station, &self.params, now, out);
             }
-            Location::Unknown | Location::Departed { .. } => {
+            Location::Unknown | Location::GivenUp { .. } | Location::Departed { .. } => {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
                 entry.set_routes(host, out);
                 entry.ask_again(host, out);
@@ -224,7 +243,7 @@ impl ForeignAgent {
 
     fn packet_seen(&mut self, host: Addr, source: Addr, tunnelled: bool, now: Time, out: &mut Vec<Action>) {
         let entry = self.hosts.get_mut(&host);
-        let here = entry.as_ref().is_some_and(|entry| !entry.departed());
+        let here = entry.as_ref().is_some_and(|entry| matches!(entry.location, Location::Here { .. }));
         if let Some(drain) = entry.and_then(|entry| entry.drain.as_mut()) {
             if !tunnelled {
                 // Nobody but the base station sends such packets here without a tunnel.
@@ -259,12 +278,13 @@ impl ForeignAgent {
             if entry.pending_too_long(now) {
                 out.push(entry.timeout_reply(host).to(host));
             }
-            entry.on_timer(host, now, out)
+            entry.on_timer(host, &self.params, now, out)
         });
         // An update holds only as long as the host is, or was last, here.
         let mut again = Vec::new();
         self.updates.retain(|&key, update| {
-            let alive = self.hosts.contains_key(&key.0);
+            let known = self.hosts.get(&key.0);
+            let alive = known.is_some_and(|host| !matches!(host.location, Location::GivenUp { .. }));
             if alive && update.retransmit.at <= now {
                 update.retransmit = update.retransmit.again(now);
                 again.push((key, *update));
@@ -304,7 +324,7 @@ impl ForeignAgent {
 impl Role for ForeignAgent {
     fn state(&self, host: Addr) -> StateName {
         match self.hosts.get(&host).map(|host| host.location) {
-            None | Some(Location::Unknown) => StateName::None,
+            None | Some(Location::Unknown | Location::GivenUp { .. }) => StateName::None,
             Some(Location::Here { confirmed: None, .. }) => StateName::Pending,
             Some(Location::Here { .. }) => StateName::Visitor,
             Some(Location::Departed { .. }) => StateName::Departed,

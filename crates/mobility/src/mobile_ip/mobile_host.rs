@@ -1,9 +1,15 @@
 //! The mobile host: detects its moves, and registers.
 //!
-//! All other inputs have no effect: a reply to an earlier request, a beacon when there is no need for one, any message
+//! A reply to any request of the present registration ends it. RFC 5944 §3.6.2 compares a reply with the most recent
+//! request alone: then no host registers whose home agent is farther away than the wait between two requests.
+//!
+//! DEVIATION: a host accepts a reply to each request that it has sent to its present agent for its present registration.
+//!
+//! All other inputs have no effect: a reply to a request of an earlier registration, a beacon when there is no need for one, any message
 //! from another cell. Its base station is the one that it has received last, even while it is in an older cell too.
 
 use super::{Action, Backoff, BeaconTiming, Input, Kind, Message, Params, Phase};
+use crate::identification::Requests;
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
@@ -21,7 +27,7 @@ crate::transitions! {
     "listening" | "agent-advertisement" | "through its cell, without local handoff" | "registration-request" | "registering";
     "requested" | "agent-advertisement" | "through its cell" | "registration-request" | "registering";
     "registering" | "time" | "no reply; a newer identification" | "handoff-request, registration-request" | "same";
-    "registering" | "registration-reply" | "to the last request, accepted" | "" | "registered";
+    "registering" | "registration-reply" | "to a request of this registration, accepted" | "" | "registered";
     "registered" | "time" | "lifetime nearly over" | "registration-request" | "registering";
 }
 
@@ -38,8 +44,10 @@ pub struct MobileHost {
     home_agent: Addr,
     params: Params,
     state: State,
-    /// Of the last request; replies to any other are stale.
-    identification: Identification,
+    /// Those of the present registration; replies to any other are stale.
+    requests: Requests,
+    /// What the last accepted registration took, from its request to the reply.
+    round_trip: Duration,
     /// Agents that got a request since the last reply, and the one that the reply came through: they may hold
     /// packets or routes for this host.
     visited: Vec<Addr>,
@@ -62,7 +70,8 @@ impl MobileHost {
             home_agent,
             params: params.clone(),
             state: State::Detached,
-            identification: Identification(0),
+            requests: Requests::default(),
+            round_trip: Duration::ZERO,
             visited: Vec::new(),
         }
     }
@@ -88,8 +97,14 @@ impl MobileHost {
         self.state = State::Listening { base_station, since: now, solicitation, solicited: 1 };
     }
 
+    /// The first wait (RFC 5944 §3.6.3). The host knows the round trip from its last registration, wherever it was then.
     fn registration_timer(&self, now: Time) -> Backoff {
-        Backoff::start(now, self.params.registration_retransmit, self.params.retransmit_limit)
+        let round_trips = match self.round_trip {
+            Duration::ZERO => Duration::ZERO,
+            round_trip => round_trip * 2 + self.params.registration_processing,
+        };
+        let wait = self.params.registration_retransmit.max(round_trips);
+        Backoff::start(now, wait, self.params.retransmit_limit)
     }
 
     fn solicitation(&self, base_station: Addr) -> Action {
@@ -133,13 +148,29 @@ impl MobileHost {
             _ => return,
         }
         self.note(Phase::RegistrationSent, out);
-        let retransmit = self.registration_timer(now);
-        self.state = State::Registering { base_station: from, agent, retransmit, handover: true };
-        self.send_request(from, agent, now, out);
+        self.register((from, agent), true, now, out);
     }
 
-    fn send_request(&mut self, base_station: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
-        self.identification = self.identification.newer(now);
+    /// Begins a registration, after a handover or before the last one ends.
+    fn register(
+        &mut self,
+        (base_station, agent): (Addr, Addr),
+        handover: bool,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let retransmit = self.registration_timer(now);
+        self.state = State::Registering { base_station, agent, retransmit, handover };
+        let id = self.requests.begin(now);
+        self.send_request((base_station, agent), id, out);
+    }
+
+    fn send_request(
+        &mut self,
+        (base_station, agent): (Addr, Addr),
+        id: Identification,
+        out: &mut Vec<Action>,
+    ) {
         let previous = if self.params.smooth_handoff {
             self.visited.iter().copied().filter(|visited| *visited != agent).collect()
         } else {
@@ -155,11 +186,12 @@ impl MobileHost {
             previous,
             base_station,
         };
-        send(agent, (self.home_address, self.identification, request), out);
+        send(agent, (self.home_address, id, request), out);
     }
 
-    fn take_reply(&mut self, lifetime: Duration, now: Time, out: &mut Vec<Action>) {
+    fn take_reply(&mut self, id: Identification, lifetime: Duration, now: Time, out: &mut Vec<Action>) {
         let State::Registering { base_station, agent, handover, .. } = self.state else { return };
+        self.round_trip = id.age(now);
         let margin = self.params.renewal_margin;
         let until_renewal = if margin < lifetime { lifetime - margin } else { lifetime / 2 };
         self.state = State::Registered { base_station, agent, renew_at: now + until_renewal };
@@ -188,12 +220,11 @@ impl MobileHost {
                 if self.params.local_handoff {
                     out.push(self.handoff_request(base_station));
                 }
-                self.send_request(base_station, agent, now, out);
+                let id = self.requests.again(now);
+                self.send_request((base_station, agent), id, out);
             }
             State::Registered { base_station, agent, renew_at } if renew_at <= now => {
-                let retransmit = self.registration_timer(now);
-                self.state = State::Registering { base_station, agent, retransmit, handover: false };
-                self.send_request(base_station, agent, now, out);
+                self.register((base_station, agent), false, now, out);
             }
             _ => {}
         }
@@ -240,7 +271,7 @@ impl Agent for MobileHost {
             Input::Message {
                 message: Message { id, kind: Kind::RegistrationReply { code, lifetime }, .. },
                 ..
-            } if id == self.identification && code.accepted() => self.take_reply(lifetime, now, out),
+            } if self.requests.are_answered(id) && code.accepted() => self.take_reply(id, lifetime, now, out),
             Input::Message { .. } | Input::Trigger(_) | Input::Data { .. } => {}
         }
     }

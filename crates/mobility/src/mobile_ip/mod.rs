@@ -42,7 +42,7 @@
 //! | --- | --- |
 //! | beacon | the next one |
 //! | handoff request, notification, advertisement | the handoff request, repeated at each beacon |
-//! | registration request, reply | the host, after 1 s, doubling, each time with a newer identification |
+//! | registration request, reply | the host, after 1 s or twice the round trip, doubling, each time with a newer identification |
 //! | binding update to the old agent, its acknowledge | the new agent, after 200 ms, doubling |
 //! | forward message | the old agent, after 200 ms, doubling, until it sees a packet from the old base station |
 //! | binding update to a correspondent, its acknowledge | the home agent, after 1 s, doubling; the next warning |
@@ -127,10 +127,14 @@ pub struct Params {
     pub registration_lifetime: Duration,
     /// The host registers again this long before its registration ends. Default 30 s.
     pub renewal_margin: Duration,
-    /// First retransmission of a registration request; each later one waits twice as long (RFC 5944 §3.6.3).
-    /// Default 1 s.
+    /// Least time to the first retransmission of a registration request; each later one waits twice as long (RFC 5944
+    /// §3.6.3). Default 1 s.
     pub registration_retransmit: Duration,
-    /// A foreign agent gives an unanswered registration up after this time (code 78). Default 7 s.
+    /// What the first wait allows for processing, on top of twice the round trip to the home agent as the host's last
+    /// registration measured it (RFC 5944 §3.6.3). A host's first registration knows no round trip. Default 100 ms.
+    pub registration_processing: Duration,
+    /// A foreign agent gives a registration up after this time without an answer (code 78). A late answer counts, as long
+    /// as the lifetime asked for. Default 7 s.
     pub pending_timeout: Duration,
     /// First retransmission of a binding update to the old agent, and of the forward message; each later one waits
     /// twice as long. Default 200 ms.
@@ -172,6 +176,7 @@ impl Default for Params {
             registration_lifetime: Duration::from_secs(300),
             renewal_margin: Duration::from_secs(30),
             registration_retransmit: Duration::from_secs(1),
+            registration_processing: Duration::from_millis(100),
             pending_timeout: Duration::from_secs(7),
             update_retransmit: Duration::from_millis(200),
             correspondent_retransmit: Duration::from_secs(1),

@@ -33,11 +33,13 @@ pub(super) enum Location {
     /// In a cell of this agent.
     Here {
         base_station: Addr,
-        /// A request that waits for its reply until then.
-        pending: Option<Time>,
+        /// Requests that wait for a reply: the first of them, and until when.
+        pending: Option<(Identification, Time)>,
         /// The registration that holds until then.
         confirmed: Option<Time>,
     },
+    /// In a cell of this agent, whose requests since `first` had no reply in time; forgotten at `expires`.
+    GivenUp { base_station: Addr, first: Identification, expires: Time },
     /// At another agent; forgotten at `expires`.
     Departed { care_of: Addr, expires: Time },
 }
@@ -129,7 +131,7 @@ impl Host {
     /// station that drains, are of interest to the agent.
     pub fn set_routes(&self, host: Addr, out: &mut Vec<Action>) {
         let onward = match self.location {
-            Location::Unknown => return,
+            Location::Unknown | Location::GivenUp { .. } => return,
             Location::Here { base_station, .. } => Via::Neighbour(base_station),
             Location::Departed { care_of, .. } => Via::Tunnel(care_of),
         };
@@ -147,7 +149,7 @@ impl Host {
     }
 
     pub fn pending_too_long(&self, now: Time) -> bool {
-        matches!(self.location, Location::Here { pending: Some(until), .. } if until <= now)
+        matches!(self.location, Location::Here { pending: Some((_, until)), .. } if until <= now)
     }
 
     /// The answer to a request that waited too long for the home agent's (RFC 5944 §3.7.2).
@@ -156,20 +158,42 @@ impl Host {
         Message::about(host, self.identification.unwrap_or_default(), reply)
     }
 
+    /// The requests had no reply in time: the host has no routes here, but a late reply counts.
+    fn give_up(
+        &mut self,
+        host: Addr,
+        (base_station, first): (Addr, Identification),
+        expires: Time,
+        out: &mut Vec<Action>,
+    ) {
+        self.clear_routes(host, out);
+        self.diverted.clear();
+        self.drain = None;
+        self.location = Location::GivenUp { base_station, first, expires };
+    }
+
     /// Ends what has ended; `false` if that leaves nothing, and the routes are cleared.
-    pub fn on_timer(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) -> bool {
-        let alive = match &mut self.location {
-            Location::Unknown => false,
-            Location::Departed { expires, .. } => now < *expires,
-            Location::Here { pending, confirmed, .. } => {
-                *pending = pending.filter(|until| now < *until);
+    pub fn on_timer(&mut self, host: Addr, params: &Params, now: Time, out: &mut Vec<Action>) -> bool {
+        match &mut self.location {
+            Location::Departed { expires, .. } if now < *expires => {}
+            Location::GivenUp { expires, .. } => return now < *expires,
+            Location::Here { base_station, pending, confirmed } => {
+                let over = pending.take_if(|(_, until)| *until <= now);
                 *confirmed = confirmed.filter(|until| now < *until);
-                pending.is_some() || confirmed.is_some()
+                if let (Some((first, _)), None) = (over, *confirmed) {
+                    let requests = (*base_station, first);
+                    self.give_up(host, requests, now + params.registration_lifetime, out);
+                    return true;
+                }
+                if pending.is_none() && confirmed.is_none() {
+                    self.clear_routes(host, out);
+                    return false;
+                }
             }
-        };
-        if !alive {
-            self.clear_routes(host, out);
-            return false;
+            Location::Unknown | Location::Departed { .. } => {
+                self.clear_routes(host, out);
+                return false;
+            }
         }
         let Some(drain) = &mut self.drain else { return true };
         if let Some(timer) = drain.forward.filter(|timer| timer.at <= now) {
@@ -188,8 +212,8 @@ impl Host {
     pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let life = match self.location {
             Location::Unknown => [None, None],
-            Location::Departed { expires, .. } => [Some(expires), None],
-            Location::Here { pending, confirmed, .. } => [pending, confirmed],
+            Location::GivenUp { expires, .. } | Location::Departed { expires, .. } => [Some(expires), None],
+            Location::Here { pending, confirmed, .. } => [pending.map(|(_, until)| until), confirmed],
         };
         let forward = self.drain.and_then(|drain| Some(drain.forward?.at));
         let detour = self.drain.and_then(|drain| drain.detour_until);

@@ -179,13 +179,15 @@ fn foreign_agent() -> String {
     let departed = and(&visitor, &[(563, update(FA_B, FA_B, 558))]);
     let draining = and(&departed, &[(570, data(false))]);
     let within = and(&visitor, &[(562, request(HOST, (FA_A, BS_A2), 558, &[]))]);
-    let states: [Setup<'_, Message>; 6] = [
+    let twice = and(&pending, &[(563, request(HOST, here, 558, &[]))]);
+    let states: [Setup<'_, Message>; 7] = [
         ("unknown", &[]),
         ("registration request relayed", &pending),
         ("reply relayed", &visitor),
         ("moved to fa-b", &departed),
         ("moved to fa-b, bs-a forwards", &draining),
         ("moved to bs-a2", &within),
+        ("two registration requests relayed", &twice),
     ];
     let inputs = [
         ("notification of bs-a", SOON, hear(BS_A, 0, Kind::Notification)),
@@ -210,7 +212,27 @@ fn foreign_agent() -> String {
         ("time: lifetimes over", AT_THE_END, Input::Deadline),
     ];
     let agent = ForeignAgent::new(FA_A, &[BS_A, BS_A2], Duration::ZERO, &Params::default()).into();
-    table(&agent, &states, ms(600), &inputs)
+    table(&agent, &states, ms(600), &inputs) + &foreign_agent_behind_the_time_out(&agent)
+}
+
+/// Its home agent is more than seven seconds away.
+fn foreign_agent_behind_the_time_out(agent: &MobileIp) -> String {
+    let here = (FA_A, BS_A);
+    let given_up = [(62, request(HOST, here, 58, &[FA_C])), (7_062, Input::Deadline)];
+    let asked_again = and(&given_up, &[(7_070, request(HOST, here, 7_066, &[]))]);
+    let states: [Setup<'_, Message>; 2] =
+        [("no reply in time", &given_up), ("no reply in time, another request relayed", &asked_again)];
+    let inputs = [
+        ("reply to 58", SOON, reply(HA, ReplyCode::ACCEPTED, 58)),
+        ("reply to 58, denied", SOON, reply(HA, ReplyCode::IDENTIFICATION_MISMATCH, 58)),
+        ("reply to 20: of an earlier stay", SOON, reply(HA, ReplyCode::ACCEPTED, 20)),
+        ("request 58 again", SOON, request(HOST, here, 58, &[FA_C])),
+        ("request 7_080", SOON, request(HOST, here, 7_080, &[])),
+        ("update 7_080 of fa-b", SOON, update(FA_B, FA_B, 7_080)),
+        ("packet through a tunnel", SOON, data(true)),
+        ("time: lifetimes over", AT_THE_END, Input::Deadline),
+    ];
+    table(agent, &states, ms(7_100), &inputs)
 }
 
 fn home_agent() -> String {
