@@ -20,6 +20,9 @@
 //! an answer is repeated, then the next cell of the scan is tried, then the station scans again. The automaton has no
 //! clock and sends nothing: it gets the station's inputs ([`StationEvent`]) and answers with [`StationAction`]s.
 //!
+//! A station whose beacons stay out, and none of whose frames was acknowledged since, asks its base station with frames
+//! without data, as Linux does (mac80211: `max_nullfunc_tries`, `probe_wait_ms`). In a crowded cell beacons collide too.
+//!
 //! ASSUMPTION: open system authentication alone; no keys or 802.1X follow it.
 
 use crate::handover::{ManagementSizes, Scan, Wifi};
@@ -123,8 +126,11 @@ pub enum StationEvent {
         /// It is a beacon.
         beacon: bool,
     },
-    /// A probe request of its own has been on the air, or there is nobody who could hear one.
-    ProbeSent,
+    /// A management frame of its own has been on the air, or there is nobody who could hear one; whether it was acknowledged.
+    FrameSent {
+        /// It was, or none had to be.
+        acknowledged: bool,
+    },
     /// This cell has answered its authentication request.
     Authenticated(u32),
     /// This cell has answered its association request.
@@ -194,9 +200,12 @@ enum State {
     Authenticating { offer: Offer, sent: u32 },
     /// The same for association requests.
     Associating { offer: Offer, sent: u32 },
-    /// It has a cell; so many attempts in a row were not acknowledged.
-    Associated { offer: Offer, unanswered: u32 },
+    /// It has a cell; so many attempts in a row were not acknowledged. So often it has asked whether the cell is there.
+    Associated { offer: Offer, unanswered: u32, asked: u32 },
 }
+
+/// How long it waits until a frame that asks for its base station has been sent (mac80211's `probe_wait_ms`).
+const NULL_DATA_WAIT: Duration = Duration::from_millis(500);
 
 /// A roaming station.
 #[derive(Clone, Debug)]
@@ -247,13 +256,20 @@ impl Roamer {
             (StationEvent::Cell { offer, .. }, State::Scanning { step, .. }) if step != Step::Rest => {
                 self.find(offer)
             }
-            (StationEvent::Cell { offer: heard, beacon: true }, State::Associated { offer, .. })
-                if heard.cell == offer.cell =>
-            {
-                self.await_beacons(offer, now);
+            (
+                StationEvent::Cell { offer: heard, beacon: true },
+                State::Associated { offer, unanswered, .. },
+            ) if heard.cell == offer.cell => {
+                self.is_alive(offer, unanswered, now);
+            }
+            (StationEvent::FrameSent { acknowledged: true }, State::Associated { offer, unanswered, .. }) => {
+                self.is_alive(offer, unanswered, now);
+            }
+            (StationEvent::FrameSent { .. }, State::Associated { offer, asked, .. }) if asked > 0 => {
+                self.ask(offer, now, out);
             }
             (
-                StationEvent::ProbeSent,
+                StationEvent::FrameSent { .. },
                 State::Scanning { channel, step: Step::Sending | Step::Min { .. } },
             ) => {
                 let Wifi { min_channel_time, max_channel_time, .. } = self.wifi;
@@ -266,23 +282,21 @@ impl Roamer {
                 self.associate(offer, 0, now, out);
             }
             (StationEvent::Associated(cell), State::Associating { offer, .. }) if cell == offer.cell => {
-                self.state = State::Associated { offer, unanswered: 0 };
                 self.had_cell = true;
                 self.found.clear();
                 self.keep_alive_at = now + self.wifi.keep_alive;
-                self.await_beacons(offer, now);
+                self.is_alive(offer, 0, now);
                 out.push(StationAction::Enter(cell));
             }
             (StationEvent::Deauthenticated(cell), State::Associated { offer, .. }) if cell == offer.cell => {
                 self.lose(cell, "deauthenticated", now, out);
             }
             (StationEvent::Answered, State::Associated { offer, .. }) => {
-                self.state = State::Associated { offer, unanswered: 0 };
                 self.keep_alive_at = now + self.wifi.keep_alive;
-                self.watch();
+                self.is_alive(offer, 0, now);
             }
-            (StationEvent::Unanswered, State::Associated { offer, unanswered }) => {
-                self.state = State::Associated { offer, unanswered: unanswered + 1 };
+            (StationEvent::Unanswered, State::Associated { offer, unanswered, asked }) => {
+                self.state = State::Associated { offer, unanswered: unanswered + 1, asked };
                 if unanswered + 1 == self.wifi.failed_attempts {
                     self.lose(offer.cell, "retry-loss", now, out);
                 }
@@ -336,7 +350,7 @@ impl Roamer {
                 self.try_next(now, out);
             }
             State::Associated { offer, .. } if self.beacon_by.is_some_and(|time| time <= now) => {
-                self.lose(offer.cell, "beacon-loss", now, out);
+                self.ask(offer, now, out);
             }
             State::Associated { offer, .. } => {
                 self.keep_alive_at = now + self.wifi.keep_alive;
@@ -397,7 +411,22 @@ impl Roamer {
         out.push(StationAction::Associate { cell: offer.cell, again: self.had_cell });
     }
 
-    fn await_beacons(&mut self, offer: Offer, now: Time) {
+    /// Asks whether the cell is there, or takes it as lost.
+    fn ask(&mut self, offer: Offer, now: Time, out: &mut Vec<StationAction>) {
+        match &mut self.state {
+            State::Associated { asked, .. } if *asked < self.wifi.null_data_tries => {
+                *asked += 1;
+                self.beacon_by = Some(now + NULL_DATA_WAIT);
+                self.watch();
+                out.push(StationAction::KeepAlive(offer.cell));
+            }
+            _ => self.lose(offer.cell, "beacon-loss", now, out),
+        }
+    }
+
+    /// It has a sign of life of its cell.
+    fn is_alive(&mut self, offer: Offer, unanswered: u32, now: Time) {
+        self.state = State::Associated { offer, unanswered, asked: 0 };
         let Wifi { missed_beacons, beacon_grace, .. } = self.wifi;
         let span = offer.interval.saturating_mul(u64::from(missed_beacons));
         self.beacon_by = (missed_beacons > 0).then(|| now + span + beacon_grace);

@@ -7,7 +7,7 @@
 //! packets there, because they continue to arrive at this agent; it ends the hold time after the move.
 //!
 //! ASSUMPTION: a reply to any request of a host that is pending counts, and an acceptance even behind the time-out that
-//! the host was told of (code 78). Otherwise no host would register whose home agent is farther away than that time.
+//! was reported to the host (code 78). Otherwise no host would register whose home agent is farther away than that time.
 
 use super::visitor::{Host, Location};
 use super::{Action, Backoff, Input, Kind, Message, Params, Phase};

@@ -12,11 +12,15 @@ use serde::{Deserialize, Serialize};
 pub struct Wifi {
     /// How long a host is in the coverage of the cell that it comes from after it has come into that of the next.
     pub overlap: Duration,
-    /// A host whose cell has sent no beacon that it heard for so many beacon intervals has lost it; 0: it does not notice so.
+    /// A host that heard no beacon of its cell for so many beacon intervals, and had no frame acknowledged, asks its base
+    /// station whether it is there; 0: it does not notice so.
     pub missed_beacons: u32,
     /// How much later than expected the last of these may come.
     pub beacon_grace: Duration,
-    /// A host so many of whose transmissions in a row were not acknowledged has lost its cell; 0: it does not notice so.
+    /// It asks so often with a frame without data. When none is acknowledged it has lost the cell; 0: it has at once.
+    pub null_data_tries: u32,
+    /// A host so many of whose transmissions in a row were not acknowledged has lost its cell. In a crowded cell collisions
+    /// do so too. 0: it does not notice so.
     pub failed_attempts: u32,
     /// How it looks for cells.
     pub scan: Scan,
@@ -98,16 +102,19 @@ impl Default for ManagementSizes {
     }
 }
 
-/// ASSUMPTION: three lost beacons; timeouts and tries as Linux has them (mac80211: 200 ms, three times), as it has 50 lost
-/// frames until a base station gives a host up and hostapd 300 s of silence; 30 s between signs of life, as many drivers have it. ns-2.35 gives a probe delay of 0.1 ms, channel
-/// times of 5, 11 and 120 ms, and three failed attempts.
+/// ASSUMPTION: three lost beacons. Timeouts and tries are those of Linux (mac80211): 200 ms and three times for requests, two
+/// frames without data to ask for the base station, and 50 lost frames until a base station gives a host up. Data that is
+/// not acknowledged does not end an association there. hostapd gives a host up after 300 s of silence; many drivers send a
+/// sign of life every 30 s. ns-2.35 gives a probe delay of 0.1 ms and channel times of 5, 11 and 120 ms; it also turns to
+/// another cell after three failed attempts.
 impl Default for Wifi {
     fn default() -> Wifi {
         Wifi {
             overlap: Duration::ZERO,
             missed_beacons: 3,
             beacon_grace: Duration::from_micros(51_200),
-            failed_attempts: 3,
+            null_data_tries: 2,
+            failed_attempts: 0,
             scan: Scan::Active,
             channels: 11,
             probe_delay: Duration::from_micros(100),
@@ -141,6 +148,10 @@ impl Wifi {
         if self.missed_beacons == 0 && self.failed_attempts == 0 {
             let message = "a host would never find out that its cell is gone: write for example 3";
             return bad("missed_beacons", message.to_owned());
+        }
+        if self.null_data_tries > 255 {
+            let tries = self.null_data_tries;
+            return bad("null_data_tries", format!("no station asks {tries} times: write 0 to 255"));
         }
         if !(1..=MOST_CHANNELS).contains(&self.channels) {
             return bad("channels", format!("{} channels: write 1 to {MOST_CHANNELS}", self.channels));

@@ -40,12 +40,12 @@ impl Station {
     fn find_first(&mut self) -> u64 {
         self.wait(false);
         let now = self.roamer.next_deadline().unwrap();
-        self.hear(StationEvent::ProbeSent, now);
+        self.hear(StationEvent::FrameSent { acknowledged: true }, now);
         self.hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, now);
         self.wait(true);
         self.wait(true);
         self.wait(false);
-        self.hear(StationEvent::ProbeSent, self.roamer.next_deadline().unwrap());
+        self.hear(StationEvent::FrameSent { acknowledged: true }, self.roamer.next_deadline().unwrap());
         self.wait(false)
     }
 
@@ -64,12 +64,12 @@ fn a_scan_waits_longer_where_the_channel_is_busy() {
     assert_eq!(station.done(), [StationAction::Tune(1)]);
     assert_eq!(station.wait(false), 100);
     assert_eq!(station.done(), [StationAction::Probe]);
-    station.hear(StationEvent::ProbeSent, at(1_000));
+    station.hear(StationEvent::FrameSent { acknowledged: true }, at(1_000));
     station.hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, at(2_000));
     assert_eq!((station.wait(true), station.wait(true)), (6_000, 12_000));
     assert_eq!(station.done(), [StationAction::Tune(2)]);
     assert_eq!(station.wait(false), 12_100);
-    station.hear(StationEvent::ProbeSent, at(12_100));
+    station.hear(StationEvent::FrameSent { acknowledged: true }, at(12_100));
     assert_eq!(station.wait(false), 17_100);
     assert_eq!(
         station.done(),
@@ -143,10 +143,45 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
         .hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, beacon + Duration::from_millis(50));
     let span = Duration::from_micros(3 * 102_400 + 51_200);
     assert_eq!(station.roamer.next_deadline(), Some(beacon + span));
-    station.wait(false);
+    // It asks twice whether the cell is there. The first frame is sent in vain, the second not at all.
+    let sent_in_vain = StationEvent::FrameSent { acknowledged: false };
+    let asked = at(station.wait(false));
+    assert_eq!(station.done(), [StationAction::KeepAlive(0)]);
+    station.hear(sent_in_vain, asked + Duration::from_millis(40));
+    assert_eq!(station.done(), [StationAction::KeepAlive(0)]);
+    assert_eq!(at(station.wait(false)), asked + Duration::from_millis(540));
     assert_eq!(station.done(), lost("beacon-loss"));
 
+    // An answer, a beacon or acknowledged data is a sign of life; what was sent in vain before does not count then.
+    for sign in [
+        StationEvent::FrameSent { acknowledged: true },
+        StationEvent::Cell { offer: offer(0, 7), beacon: true },
+        StationEvent::Answered,
+    ] {
+        let mut station = Station::new(Wifi::default());
+        station.associate();
+        let asked = at(station.wait(false));
+        station.hear(sent_in_vain, asked);
+        station.hear(sign, asked + Duration::from_millis(1));
+        station.hear(sent_in_vain, asked + Duration::from_millis(2));
+        assert_eq!(station.done(), [StationAction::KeepAlive(0); 2], "{sign:?}");
+        assert_eq!(at(station.wait(false)), asked + Duration::from_millis(1) + span);
+        assert_eq!((station.done(), station.roamer.cell()), (vec![StationAction::KeepAlive(0)], Some(0)));
+    }
+
+    // Without asking.
+    let mut station = Station::new(Wifi { null_data_tries: 0, ..Wifi::default() });
+    let since = station.associate();
+    assert_eq!(at(station.wait(false)), since + span);
+    assert_eq!(station.done(), lost("beacon-loss"));
+
+    // Data that is not acknowledged does not end an association, unless that is asked for.
     let mut station = Station::new(Wifi::default());
+    let since = station.associate();
+    (0..1_000).for_each(|_| station.hear(StationEvent::Unanswered, since));
+    assert_eq!(station.done(), []);
+
+    let mut station = Station::new(Wifi { failed_attempts: 3, ..Wifi::default() });
     let since = station.associate();
     for heard in [
         StationEvent::Unanswered,

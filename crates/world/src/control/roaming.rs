@@ -56,7 +56,7 @@ impl Agents {
                 let led = net.cells().why_silent(host, cx);
                 cx.with_cause(led, |cx| self.hear(host, heard, net, cx));
             }
-            Air::HostSent(host) => self.probe_sent(host, net, cx),
+            Air::HostSent(host, acknowledged) => self.frame_sent(host, acknowledged, net, cx),
             Air::Acknowledged(cell, host) => net.see(cell, host, cx),
             Air::GivenUp(cell, host) => {
                 let led = CurrentCause::Row(
@@ -247,16 +247,23 @@ impl Agents {
     fn probe(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         let cells = net.cells().on_channel(host);
         if cells.is_empty() {
-            return self.probe_sent(host, net, cx);
+            return self.frame_sent(host, false, net, cx);
         }
         for cell in cells {
             self.request(host, cell, Management::ProbeRequest, net, cx);
         }
     }
 
-    fn probe_sent(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
+    /// A management frame of a host has been on the air, or need not be.
+    fn frame_sent(&mut self, host: NodeId, acknowledged: bool, net: &mut Network, cx: &mut Context) {
         net.cells().probed(host, cx.now);
-        self.hear(host, StationEvent::ProbeSent, net, cx);
+        let sent = StationEvent::FrameSent { acknowledged };
+        let about = net.address(host);
+        if acknowledged || net.cells().newest_cell(about).is_none() {
+            return self.hear(host, sent, net, cx);
+        }
+        let led = net.cells().why_silent(host, cx);
+        cx.with_cause(led, |cx| self.hear(host, sent, net, cx));
     }
 
     fn request(&mut self, host: NodeId, cell: CellId, kind: Management, net: &mut Network, cx: &mut Context) {
@@ -283,7 +290,7 @@ impl Agents {
             Some(FaultAction::Lose) => {
                 cx.lose(packet, DropReason::ForcedLoss, place);
                 if kind == Management::ProbeRequest {
-                    self.probe_sent(host, net, cx);
+                    self.frame_sent(host, false, net, cx);
                 }
             }
             Some(FaultAction::Delay(delay)) => {

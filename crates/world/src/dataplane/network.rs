@@ -98,8 +98,8 @@ pub enum Air {
     Beacon(CellId, Time),
     /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
     Attempt(NodeId, bool),
-    /// A management frame of a host has left, received or not.
-    HostSent(NodeId),
+    /// A management frame of a host has left; whether it was received.
+    HostSent(NodeId, bool),
     /// A frame for a host was received, and acknowledged to the base station.
     Acknowledged(CellId, Addr),
     /// A base station takes a host as gone: it has given up too many frames for it.

@@ -61,7 +61,8 @@ fn parameters_of_the_scan_take_what_they_say() {
 #[test]
 fn the_loss_of_a_cell_is_noticed_within_its_bounds_by_beacons() {
     for (missed, grace) in [(1, 51_200_000), (3, 51_200_000), (3, 10_000_000), (7, 51_200_000)] {
-        let radio = format!("missed_beacons = {missed}\nbeacon_grace = \"{} us\"", grace / 1000);
+        let radio =
+            format!("missed_beacons = {missed}\nbeacon_grace = \"{} us\"\nnull_data_tries = 0", grace / 1000);
         let mut times = Vec::new();
         for draw in 1..=100 {
             let [detection, ..] = phases(&Lab { draw, ..quiet(&radio) }.run(), "beacon-loss");
@@ -81,11 +82,31 @@ fn the_loss_of_a_cell_is_noticed_within_its_bounds_by_beacons() {
     }
 }
 
+/// The host asks twice before it gives its cell up: two frames of 28 B (304 µs), each sent seven times with six timeouts
+/// of 222 µs and backoffs of up to 31, 63, 127, 255, 511, 1023 and 1023 slots of 20 µs.
+#[test]
+fn the_frames_by_which_a_host_asks_for_its_cell_take_their_time() {
+    let (mut all, attempts) = (0.0, 7 * 304_000 + 6 * 222_000);
+    for draw in 1..=40 {
+        let [asked, at_once] = [2, 0].map(|tries| {
+            phases(&Lab { draw, ..quiet(&format!("null_data_tries = {tries}")) }.run(), "beacon-loss")[0]
+        });
+        let longer = asked - at_once;
+        assert!(
+            (2 * attempts..2 * (attempts + 3_033 * 20_000 + 10 * 50_000)).contains(&longer),
+            "{draw}: {longer}"
+        );
+        all += longer as f64 / 40.0;
+    }
+    let expected = 2.0 * (attempts as f64 + 3_033.0 / 2.0 * 20_000.0);
+    assert!((all / expected - 1.0).abs() < 0.15, "{all} {expected}");
+}
+
 #[test]
 fn a_host_that_sends_notices_by_its_own_attempts() {
     let lab = |radio: &str| Lab { flows: UP.into(), radio: radio.into(), ..Lab::default() };
     for draw in 1..=20 {
-        let [detection, ..] = phases(&Lab { draw, ..lab("") }.run(), "retry-loss");
+        let [detection, ..] = phases(&Lab { draw, ..lab("failed_attempts = 3") }.run(), "retry-loss");
         // A datagram every 20 ms, and three attempts of some 0.3 ms with up to 31, 63 and 127 slots.
         assert!(detection < 20 * MS + 7 * MS, "{draw}: {detection}");
         let [slow, ..] = phases(&Lab { draw, ..lab("failed_attempts = 14") }.run(), "retry-loss");
@@ -175,4 +196,39 @@ fn retries_for_the_host_that_is_gone_delay_others_in_its_old_cell() {
         assert!(meanwhile > before + 10.0, "{draw}: {before} {meanwhile}");
         assert!((after - before).abs() < 2.0, "{draw}: {before} {after}");
     }
+}
+
+/// Hosts in a cell of 11 Mbit/s that all want to send 12 Mbit/s: an attempt collides with a probability of some 0.4, and so do
+/// beacons. Nobody leaves the cell.
+#[test]
+fn a_host_keeps_its_cell_however_many_frames_and_beacons_collide() {
+    let crowd = |hosts: u32, direction: &str, radio: &str| {
+        let mut flows = String::new();
+        for host in 0..hosts {
+            let (name, path) = (format!("h{host}"), ["ch".to_owned(), format!("h{host}")]);
+            let [from, to] = if direction == "up" { [&path[1], &path[0]] } else { [&path[0], &path[1]] };
+            let _ = write!(
+                flows,
+                "[[hosts]]\nname = \"{name}\"\nhome = \"gw\"\nvisits = [{{ cell = \"bs1\", at = \"0 s\" }}]\n\
+                 [[flows]]\nname = \"f{host}\"\npath = [\"{from}\", \"{to}\"]\n\
+                 app = {{ kind = \"cbr\", start = \"2 s\", rate = \"3 Mbit/s\", packet = \"1000 B\" }}\n"
+            );
+        }
+        let visits = vec![("bs1", 0, None)];
+        Lab { visits, flows: flows + DOWN, radio: radio.into(), duration_ms: 8_000, ..Lab::default() }.run()
+    };
+    let given_up = |record: &Record| {
+        let signs = ["beacon-loss", "retry-loss", "deauthenticated", "gone-by-retries", "link-down"];
+        record.phases.iter().filter(|noted| signs.contains(&&*noted.phase) && noted.time > 2_000 * MS).count()
+    };
+    for (hosts, direction) in [(15, "up"), (15, "down"), (4, "up")] {
+        let record = crowd(hosts, direction, "");
+        assert_eq!(given_up(&record), 0, "{hosts} hosts, {direction}");
+        let shares = (0..hosts).map(|host| record.total(&format!("f{host}"), "delivered_pkts"));
+        assert!(shares.min() > Some(50), "{hosts} hosts, {direction}");
+    }
+    // ns-2.35 has such a rule, and beacons alone say the same.
+    // The rule of ns-2.35 takes collisions for the loss of the cell, and so do beacons without a question.
+    assert!(given_up(&crowd(15, "up", "failed_attempts = 3")) > 20);
+    assert!(given_up(&crowd(15, "up", "null_data_tries = 0")) > 0);
 }

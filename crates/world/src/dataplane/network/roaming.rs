@@ -26,9 +26,11 @@ impl Network {
                 let host = cx.pool[packet].header.dst;
                 self.links.fail(link, host).then_some(Air::GivenUp(cell, host))
             }
-            (None, Settled::Received(_, true)) => Some(Air::HostSent(from)),
+            (None, Settled::Received(_, true)) => Some(Air::HostSent(from, true)),
             (None, Settled::Received(_, false)) => Some(Air::Attempt(from, true)),
-            (None, Settled::Lost(packet, _)) if cx.pool[packet].is_management() => Some(Air::HostSent(from)),
+            (None, Settled::Lost(packet, _)) if cx.pool[packet].is_management() => {
+                Some(Air::HostSent(from, false))
+            }
             (None, Settled::Unanswered(false) | Settled::Lost(..)) => Some(Air::Attempt(from, false)),
             _ => None,
         }
