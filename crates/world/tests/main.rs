@@ -7,6 +7,7 @@ mod combinations;
 mod dcf;
 mod determinism;
 mod domains;
+mod far;
 mod forced;
 mod generated;
 mod handoff;
