@@ -307,9 +307,38 @@ mod tests {
     fn a_triggered_cell_is_reported_again_only_after_the_leaving_condition() {
         // Left when Mn + 1 < −78, that is below −79; −78 neither enters nor leaves.
         let levels = |dip: f64| [[-76.0; 4], [dip; 4], [-76.0; 4]].concat();
-        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &levels(-78.0)), [(80, better(1))]);
+        for dip in [-77.5, -78.0, -78.5, -79.0] {
+            assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &levels(dip)), [(80, better(1))], "{dip}");
+        }
         let again = [(80, better(1)), (400, better(1))];
         assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &levels(-79.5)), again);
+        // Without hysteresis entry and leaving meet: left below −78.
+        let event = Condition { hysteresis_db: 0.0, ..EVENT };
+        assert_eq!(findings(&mut meter(event.clone(), [0.0; 3]), &levels(-78.0)), [(80, better(1))]);
+        assert_eq!(findings(&mut meter(event, [0.0; 3]), &levels(-78.5)), again);
+        // One measurement is enough to leave; the time to trigger begins again with the next entry.
+        let dip = [[-76.0; 4].as_slice(), &[-79.5], &[-76.0; 4]].concat();
+        assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &dip), [(80, better(1)), (280, better(1))]);
+        // The offset of the neighbour counts for leaving as well.
+        let with_offset = |dip| findings(&mut meter(EVENT, [0.0, 3.0, 0.0]), &levels(dip));
+        assert_eq!(with_offset(-82.0), [(80, better(1))]);
+        assert_eq!(with_offset(-82.5), again);
+    }
+
+    /// A neighbour that swings about the offset by less than the hysteresis causes no handover, nor one that is better for less
+    /// than the time to trigger.
+    #[test]
+    fn a_small_or_short_swing_causes_no_ping_pong() {
+        // 25 swings of 320 ms about the offset of 2 dB.
+        for (swing, reports) in [(0.9, 0), (1.1, 25)] {
+            let levels: Vec<f64> =
+                (0..200).map(|step| if step % 8 < 4 { -78.0 + swing } else { -78.0 - swing }).collect();
+            assert_eq!(findings(&mut meter(EVENT, [0.0; 3]), &levels).len(), reports, "{swing} dB");
+        }
+        let late = Condition { time_to_trigger: Duration::from_millis(128), ..EVENT };
+        let levels: Vec<f64> = (0..200).map(|step| if step % 8 < 4 { -70.0 } else { -90.0 }).collect();
+        // It is better at four measurements in a row, for 120 ms: less than the time to trigger.
+        assert_eq!(findings(&mut meter(late, [0.0; 3]), &levels), []);
     }
 
     #[test]
@@ -376,6 +405,17 @@ mod tests {
             };
             assert!((after(steps) + 86.0).abs() < 1e-9);
             assert!((after(steps) + 84.0).abs() < 1e-9);
+        }
+        // F = (1 − a)·F + a·M, a = 2^(−k/4), at 200 ms: a step of 8 dB.
+        for (coefficient, level) in
+            [(0, -82.0), (2, -84.343_145_750_507_62), (8, -88.0), (12, -89.0), (16, -89.5)]
+        {
+            let mut meter = Meter::new(FILTER_PERIOD, Duration::from_millis(100), -110.0, vec![0.0; 2]);
+            meter.evaluate(coefficient, vec![EVENT]);
+            meter.sample(at(0), &[-80.0, -90.0]);
+            meter.sample(at(200), &[-80.0, -82.0]);
+            let filtered = meter.filtered[1].unwrap_or_default();
+            assert!((filtered - level).abs() < 1e-9, "k = {coefficient}: {filtered}");
         }
     }
 

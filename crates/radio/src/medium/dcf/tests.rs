@@ -1,5 +1,7 @@
 //! The medium alone, with stations that a test drives.
 
+mod exact;
+
 use super::bianchi::Saturated;
 use super::timing::{Phy, Preamble};
 use super::*;
