@@ -213,3 +213,33 @@ fn frames_are_sent_as_often_as_the_limit_of_their_length_says() {
         }
     }
 }
+
+/// §9.2.5.1: a station that was about to send without a backoff when another begins has to draw one; one that counts keeps
+/// what is left, and slots count only behind the pause.
+#[test]
+fn a_medium_that_becomes_busy_makes_a_station_draw_or_keep_its_backoff() {
+    let slot = Duration::from_nanos(SLOT);
+    let at = |micros| Time::ZERO + Duration::from_micros(micros);
+    let mut station = Station::new(1, Role::Host, 31, Rng::named(1, 0, "station"));
+    station.frame = Some(Cell::new(&without_beacons(), 1, MBPS_11).frame);
+    station.ready = at(1_000);
+    let drawn = |station: &mut Station, now| {
+        station.need_not_wait();
+        assert!(station.freeze(now, slot));
+        u64::from(station.backoff) * SLOT
+    };
+    for now in [at(960), at(1_000), at(1_015)] {
+        let drawn: Vec<u64> = (0..OFTEN).map(|_| drawn(&mut station, now)).collect();
+        assert_uniform(&drawn, 0, 31);
+    }
+    for (now, left) in [(990, 10), (1_000, 10), (1_019, 10), (1_020, 9), (1_070, 7)] {
+        station.backoff = 10;
+        assert!(station.freeze(at(now), slot));
+        assert_eq!(station.backoff, left, "{now} us");
+    }
+    // One that has nothing to send and nothing to count is left out.
+    station.forget_frame();
+    station.backoff = 2;
+    assert!(station.freeze(at(1_020), slot));
+    assert!(!station.freeze(at(1_020), slot));
+}
