@@ -50,6 +50,7 @@ def _write_made(_: Sphinx) -> None:
     for page, text in scenario_fields.pages(json.loads(_roamlab.schema()), HERE / "models").items():
         _write(HERE / page, text)
     gallery.write(HERE.parent / "examples", HERE)
+    gallery.front(HERE.parent / "examples", HERE)
     for readme in sorted(PAPERS.glob("*/README.md")):
         _write(HERE / "papers" / f"{readme.parent.name}.md", _moved(readme))
 

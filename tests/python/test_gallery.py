@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import tomli
+from matplotlib.image import imread
 
 import prose
 from conftest import ROOT
@@ -20,6 +21,7 @@ from roamlab import papers
 from roamlab.base.errors import BadInput
 from roamlab.gallery import page
 from roamlab.gallery.answers import Answer, answer
+from roamlab.gallery.pictures import picture
 from roamlab.gallery.questions import TABLE, Number, questions
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, assigned, load
@@ -113,14 +115,32 @@ def test_a_case_runs_from_the_command_line_and_in_the_playground() -> None:
                 assert Scenario(text, asked.scenario.name).parameters == wanted
 
 
-def test_the_readme_shows_what_the_runs_of_today_show() -> None:
+def test_the_front_page_and_the_tutorial_show_the_run_of_the_tutorial(tmp_path: Path) -> None:
+    """The picture is drawn with the site, and has the times that `roamlab why` prints on both pages."""
+    drawn = page.front(EXAMPLES, tmp_path)
+    (length,) = re.findall(r"stall of ([\d.]+) s", drawn.caption)
+    for file in ("README.md", "docs/tutorial.md"):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"received nothing new of download for {length} s" in text
+    for file in ("docs/index.md", "docs/tutorial.md"):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"gallery/{drawn.svg.name}" in text
+        assert "img/busy-cell" not in text
+
+
+def test_the_readme_shows_what_the_runs_of_today_show(tmp_path: Path) -> None:
     """Three questions with their sentences, and the moving picture."""
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     shown = re.findall(r"docs/img/gallery-([\w-]+)\.png", readme)
     assert len(shown) == 3
     for name in shown:
         assert f"**{QUESTIONS[name].question}** {_answer(name).sentence}" in readme
-        assert (ROOT / f"docs/img/gallery-{name}.png").is_file()
+        made = picture(_answer(name), tmp_path).png
+        assert made is not None
+        shown_there, today = (imread(path) for path in (ROOT / f"docs/img/gallery-{name}.png", made))
+        assert shown_there.shape == today.shape, f"{name}: `make picture` writes it again"
+        # Fonts may be smoothed otherwise elsewhere; a curve that lies elsewhere changes more.
+        assert np.abs(shown_there - today).mean() < 0.002, f"{name}: `make picture` writes it again"
     assert readme.index("docs/img/handover.svg") < readme.index("docs/img/gallery-")
 
 

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 
 from roamlab.base.errors import BadInput
 from roamlab.gallery.answers import REPETITIONS, answer
-from roamlab.gallery.pictures import picture
+from roamlab.gallery.pictures import picture, stall
 from roamlab.gallery.questions import SEED, TABLE, questions
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import load
 
 if TYPE_CHECKING:
+    from roamlab.base.figures import SavedFigure
     from roamlab.gallery.answers import Answer
 
 PAGE, PICTURES = "gallery.md", "gallery"
@@ -57,6 +60,11 @@ def write(examples: Path, folder: Path) -> list[Answer]:
     )
     draft.replace(folder / PAGE)
     return found
+
+
+def front(examples: Path, folder: Path) -> SavedFigure:
+    """Draw the picture of the front page and of the tutorial, whose run it is."""
+    return stall(run(load(examples / "busy-cell.toml"), SEED), "download", folder / PICTURES, "busy-cell")
 
 
 def _thumbnail(found: Answer) -> str:
