@@ -85,7 +85,7 @@ def section(paper: str, record: dict[str, Any]) -> str:
                 each["default"],
                 each["verdict"],
                 each["measured"],
-                f"nowhere; nearest: {nowhere[name]['line']}" if name in nowhere else "",
+                f"nowhere; closest with {nowhere[name]['line']}" if name in nowhere else "",
             )
         )
         for name, each in record["claims"].items()
@@ -93,7 +93,7 @@ def section(paper: str, record: dict[str, Any]) -> str:
     ]
     return (
         f"{HEADING}\n`roamlab reproduce {paper} --fit` tried {record['settings']} settings. {headline}; under the "
-        f"default {record['holds']['default']} of {record['results']}, on the same {record['fresh_runs']} fresh "
+        f"default {record['holds']['default']} of {record['results']}, on the same {record['fresh_runs']} further "
         "runs. It differs from the default in:\n\n"
         + _row(("choice", "default", "this setting", "the text allows it", "what the text says"))
         + _row(["---"] * 5)

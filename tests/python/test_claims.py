@@ -136,6 +136,8 @@ def test_results_and_inventory_are_counted_apart() -> None:
         "inventory": {"claims": 1, "holds": 1, "contradicted": 0, "undecided": 0},
     }
     assert claims.tally(every) == "2 results: 1 holds, 1 contradicted; 1 inventory claim: 1 holds"
+    several = [each for each in every if each.kind == "inventory"] * 13
+    assert claims.tally(several) == "13 inventory claims: all hold"
     held = [claim for claim in every if claim.verdict == "holds" and claim.kind == "result"]
     assert claims.tally(held * 2) == "2 results: 2 hold"
     assert [table.title for table in claims.terminal_tables(every)] == ["Results", "Inventory claims"]

@@ -96,8 +96,8 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     claim = data["claims"]["planted.loss"]
     turned = sum(each["claims"]["planted.loss"]["verdict"] == "holds" for each in data["tried"])
     assert turned > 1
-    told = f"contradicted under the default; holds under queue 8 (holds on 6 fresh runs); {turned} of 12 settings"
-    assert claim["robustness"] == told
+    turns = f"holds in {turned} of 12 settings, such as queue 8 (confirmed by 6 further runs)"
+    assert claim["robustness"] == f"contradicted under the default; {turns}"
     assert claim["measures"] == {"lost": turned}
     assert claim["most_measures"] == 1
     assert claim["fresh_runs"]["verdict"] == "holds"
@@ -172,7 +172,7 @@ def test_a_claim_beside_is_decided_where_the_search_went(tmp_path: Path) -> None
     assert 5 < len(decided) < 12
     claim = data["claims"]["planted.none"]
     assert claim["robustness"].startswith(
-        "holds under the default; contradicted under queue 8 (contradicted on 6 "
+        "holds under the default; contradicted in 2 of 7 settings, such as "
     )
     assert claim["turned"] == sum(
         each["claims"]["planted.none"]["verdict"] == "contradicted" for each in decided
@@ -220,7 +220,7 @@ def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
     assert (chosen["queue"], chosen["window"]) == ("8", "16")
     assert {axis["text"] for axis in data["axes"]} == {"planted"}
     assert page.headline.startswith("1 of 2 results hold under one setting, queue 8")
-    assert page.headline.endswith("on 6 fresh runs; under the default 0 of 2.")
+    assert page.headline.endswith("on 6 further runs; under the default 0 of 2.")
     # The other claim holds nowhere, and is nearest where most is lost.
     (name,) = data["nowhere"]
     assert name == "planted.many"
@@ -228,7 +228,7 @@ def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
     assert near["setting"]["queue"] == "8"
     assert 0.99e6 < near["distance"] < 1e6
     assert near["unit"] == "pkt"
-    assert "pkt or" in near["line"]
+    assert "999000 pkt" in near["line"]
     told = fitting.summary(data)
     assert f"planted.many: holds nowhere; nearest: {near['line']}" in told
     assert "queue: 8, default 40" in told

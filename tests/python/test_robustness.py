@@ -61,12 +61,12 @@ def test_a_verdict_that_fewer_runs_did_not_give_is_told_as_theirs() -> None:
     claim = replace(_CLAIM, id="mblue.claim")
     assert (claim.verdict, replace(claim, measures=(_BAD,)).verdict) == ("undecided", "contradicted")
     assert known.line(replace(claim, measures=(_GOOD,))) == known.lines["mblue.claim"]
-    assert known.line(claim) == f"with 4 runs {known.lines['mblue.claim']}"
+    assert known.line(claim) == f"with 4 runs: {known.lines['mblue.claim']}"
     assert known.line(replace(claim, id="mblue.other")) is None
 
 
 def test_a_contradicted_card_has_the_nearest_setting_and_what_the_paper_says(tmp_path: Path) -> None:
-    near = {"line": "queue 8, 2 pkt or 3 half-widths outside the claimed range", "setting": {"queue": "8"}}
+    near = {"line": "queue 8: 2 pkt outside the claimed range", "setting": {"queue": "8"}}
     data = _data(
         "mblue", "contradicted under the default; holds in none", says={"queue": '"a queue" (p. 1): open; 40'}
     )

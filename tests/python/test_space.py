@@ -68,9 +68,9 @@ def test_a_small_corner_is_found_by_its_slope(corner: dict[int, int]) -> None:
     assert found.turning is not None
     assert {at: value for at, value in enumerate(found.turning) if value} == corner
     assert found.line(AXES, FRESH) == (
-        "contradicted under the default; holds under "
-        + " + ".join(f"axis {at} {'abc'[value]}" for at, value in corner.items())
-        + f" (holds on 6 fresh runs); {found.turned} of 150 settings"
+        f"contradicted under the default; holds in {found.turned} of 150 settings, such as "
+        + ", ".join(f"axis {at} {'abc'[value]}" for at, value in corner.items())
+        + " (confirmed by 6 further runs)"
     )
 
 
@@ -89,10 +89,10 @@ def test_a_value_that_alone_does_nothing_is_tried_with_each_that_does() -> None:
 def test_a_claim_that_is_true_nowhere_is_reported_as_such() -> None:
     found = _explore(lambda setting: -2.0 + 0.05 * sum(setting))
     assert found.turning is None
-    nearest = " + ".join(f"{axis.what} c" for axis in AXES)
+    nearest = ", ".join(f"{axis.what} c" for axis in AXES)
     assert found.line(AXES, None) == (
-        f"contradicted under the default; holds in none of the 150 settings tried; nearest: {nearest}, "
-        "1.1 pkt or 1.1 half-widths outside the claimed range"
+        f"contradicted under the default; holds in none of the 150 settings tried; closest with {nearest}: "
+        "1.1 pkt outside the claimed range, with a 95 % interval of ± 1 pkt"
     )
     assert (found.shares["holds"].effect, found.shares["contradicted"].effect) == (0.0, 1.0)
     assert found.shares["holds"].high < 0.1
@@ -102,28 +102,28 @@ def test_a_claim_that_breaks_is_reported_with_what_breaks_it() -> None:
     found = _explore(lambda setting: -2.0 if _in(setting, {4: 1, 7: 1}) else 2.0)
     assert (
         found.line(AXES, ("contradicted", 6))
-        == "holds under the default; contradicted under axis 4 b + axis 7 b (contradicted on 6 fresh runs); 19 of 150 "
-        "settings"
+        == "holds under the default; contradicted in 19 of 150 settings, such as axis 4 b, axis 7 b (confirmed by 6 "
+        "further runs)"
     )
 
 
 def test_a_turn_that_fresh_runs_do_not_confirm_is_told_as_such() -> None:
     found = _explore(lambda setting: 2.0 if _in(setting, {2: 1}) else -2.0)
-    begin = (
-        f"contradicted under the default; holds in {found.turned} of 150 settings, not confirmed: axis 2 b"
-    )
-    assert found.line(AXES, ("undecided", 6)) == f"{begin} (undecided on 6 fresh runs)"
-    assert found.line(AXES, None) == f"{begin} (no fresh runs)"
+    begin = f"contradicted under the default; holds in {found.turned} of 150 settings"
+    unconfirmed = "further runs do not confirm it: undecided in 6"
+    assert found.line(AXES, ("undecided", 6)) == f"{begin} ({unconfirmed}), such as axis 2 b"
+    assert found.line(AXES, None) == f"{begin} (not checked by further runs), such as axis 2 b"
 
 
-def test_a_distance_is_told_in_the_unit_and_in_half_widths() -> None:
+def test_a_distance_is_given_in_the_unit_with_the_interval() -> None:
     assert (
-        Outcome("contradicted", -3.0, "", 0.25, "1").far == "0.25 or 3 half-widths outside the claimed range"
+        Outcome("contradicted", -3.0, "", 0.25, "1").far
+        == "0.25 outside the claimed range, with a 95 % interval of ± 0.083"
     )
     assert Outcome("contradicted", -np.inf, "", 4.0, "pkt").far == "4 pkt outside the claimed range"
     assert (
         Outcome("undecided", 0.5, "", 0.0, "pkt").far
-        == "within the claimed range, which the interval crosses"
+        == "within the claimed range, but part of its 95 % interval is outside"
     )
 
 
@@ -156,7 +156,8 @@ def test_what_leans_is_looked_at_closely() -> None:
     found = space.explore(AXES, evaluate, 100).claims["claim"]
     assert (
         found.line(AXES, FRESH)
-        == "contradicted under the default; holds under axis 1 c + axis 2 c (holds on 6 fresh runs); 7 of 100 settings"
+        == "contradicted under the default; holds in 7 of 100 settings, such as axis 1 c, axis 2 c "
+        "(confirmed by 6 further runs)"
     )
     assert looked
     assert all(each[1] == each[2] == 2 for each in looked)

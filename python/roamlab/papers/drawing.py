@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import bar, label, save
+from roamlab.base.figures import BLUE, VERMILION, bar, label, save
 from roamlab.papers.texts import texts
 from roamlab.running.ensemble import processors
 from roamlab.statistics.stats import student
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from roamlab.base.figures import SavedFigure
+    from roamlab.statistics.claims import Measure, Verdict
     from roamlab.statistics.stats import Interval
 
 TIME = ("time", "s")
@@ -88,6 +89,40 @@ def panel(axis: Axes, title: str, x: tuple[str, str], y: tuple[str, str]) -> Non
     axis.set_title(title, loc="left", fontsize=9)
     label(axis, x, y)
     axis.label_outer()
+
+
+def name_ends(axis: Axes) -> None:
+    """Write the name of each curve behind its end, right of the axes; names that would overlap are moved apart."""
+    low, high = axis.get_ylim()
+    right = axis.get_xlim()[1]
+    named = [line for line in axis.get_lines() if not str(line.get_label()).startswith("_")]
+    ends = []
+    for line in named:
+        times, values = (np.asarray(each, dtype=np.float64) for each in line.get_data())
+        ends.append((float(values[times <= right][-1]), line))
+    at = -math.inf
+    for value, line in sorted(ends, key=lambda end: end[0]):
+        at = max(value, at + (high - low) / 16)
+        text = f" {line.get_label()}"
+        axis.annotate(text, (right, at), color=line.get_color(), va="center", annotation_clip=False)
+
+
+def differences(axis: Axes, measures: Sequence[Measure], quantity: str) -> None:
+    """The effects of a claim's comparisons with their intervals and the claimed range, a row for each."""
+    rows = range(len(measures))[::-1]
+    for row, measure in zip(rows, measures, strict=True):
+        found, colour = measure.measured, _OF_VERDICT[measure.verdict]
+        sides = [[found.effect - found.low], [found.high - found.effect]]
+        axis.errorbar([found.effect], [row], xerr=sides, color=colour, marker="o", markersize=4, capsize=3)
+        axis.annotate(f" {measure.verdict}", (found.high, row), color=colour, va="bottom", fontsize=8)
+    axis.axvline(0.0, color="0.4", linewidth=0.8)
+    axis.set_yticks(list(rows), [measure.what for measure in measures])
+    axis.set_ylim(-0.6, len(measures) - 0.3)
+    axis.margins(x=0.2)
+    label(axis, (quantity, measures[0].unit), ("comparison", "1"))
+
+
+_OF_VERDICT: dict[Verdict, str] = {"holds": BLUE, "contradicted": VERMILION, "undecided": "0.4"}
 
 
 def errorbars(axis: Axes, places: Iterable[float], means: Sequence[Interval], **style: Any) -> None:

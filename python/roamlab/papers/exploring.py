@@ -50,7 +50,7 @@ class Confirmed:
     runs: int
 
     def __str__(self) -> str:
-        return f"{self.verdict} on {self.runs} fresh runs: {self.measured}"
+        return f"{self.verdict} in {self.runs} further runs: {self.measured}"
 
 
 def outcome(claim: Claim) -> Outcome:
@@ -251,7 +251,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
             "settings tried": len(found.tried),
             "of these drawn by weight, for the shares": len(found.drawn),
             "runs of each experiment under a setting": space.runs,
-            "fresh runs where a verdict turns": space.confirm,
+            "further runs where a verdict turns": space.confirm,
         },
         figures=[Known.of(data).draw_map(session.figures)],
         assumptions=[

@@ -55,7 +55,7 @@ class Fit:
         results = sum(claim.kind == "result" for claim in self.under_fit)
         return (
             f"{self.held(self.under_fit)} of {results} results hold under one setting, "
-            f"{changes(self.space.axes, self.setting)}, on {self.runs} fresh runs; under the default "
+            f"{changes(self.space.axes, self.setting)}, on {self.runs} further runs; under the default "
             f"{self.held(self.under_default)} of {results}."
         )
 
@@ -97,7 +97,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     of = sentences.of_paper(space.paper)
     data = _data(found, of)
     nowhere = {
-        name: f"holds under none of the {found.tried} settings tried; nearest: {robust.nearest_text(space.axes)}"
+        name: f"holds under none of the {found.tried} settings tried; closest with {robust.nearest_text(space.axes)}"
         for name, robust in found.nowhere.items()
     }
     page = search_report(
@@ -111,7 +111,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
         {
             "settings tried": found.tried,
             "runs of each experiment under a setting": space.runs,
-            "fresh runs of each experiment": found.runs,
+            "further runs of each experiment": found.runs,
         },
         claims=found.under_fit,
         robustness=nowhere,
@@ -189,7 +189,7 @@ def _claims(found: Fit) -> Table:
         for own, other in zip(found.under_fit, found.under_default, strict=True)
     ]
     headings = ("claim", "kind", "under the fit", "decided by", "under the default", "decided by ")
-    return Table(f"The claims on {found.runs} fresh runs", headings, rows)
+    return Table(f"The claims on {found.runs} further runs", headings, rows)
 
 
 def _nowhere(data: Mapping[str, Any]) -> Table:

@@ -86,5 +86,5 @@ def _holm(claims: Sequence[Claim]) -> Table:
         )
         for each in corrected(claims)
     ]
-    headings = ("claim", "comparison", "verdict", "p", "p, Holm", "verdict among so many")
+    headings = ("claim", "comparison", "verdict", "p", "p, Holm", "verdict after the correction")
     return Table("All comparisons of random runs, adjusted for their number by Holm's method", headings, rows)

@@ -103,7 +103,7 @@ class Known:
         line = self.lines.get(claim.id)
         if line is None or self.defaults[claim.id] == claim.verdict:
             return line
-        return f"with {self.runs} runs {line}"
+        return f"with {self.runs} runs: {line}"
 
     def source(self, paper: str) -> str:
         """Where the lines are from, for people."""

@@ -16,6 +16,7 @@ from roamlab.statistics.claims import (
     corrected,
     counts,
     interval_text,
+    verb,
 )
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ _WIDTH, _HEIGHT, _MARGIN = 320.0, 26.0, 8.0
 """Of the drawing of an interval, in px."""
 
 
-def verdict(of: Verdict) -> str:
-    """The verdict as a word with a mark, which tell it apart without its colour."""
-    return f'<span class="verdict {of}"><span aria-hidden="true">{_MARKS[of]}</span> {of}</span>'
+def verdict(of: Verdict, count: int = 1) -> str:
+    """The verdict of `count` claims as a word with a mark, which tell it apart without its colour."""
+    word = verb(of, count)
+    return f'<span class="verdict {of}"><span aria-hidden="true">{_MARKS[of]}</span> {word}</span>'
 
 
 def tally_bar(claims: Sequence[Claim]) -> str:
@@ -41,7 +43,9 @@ def tally_bar(claims: Sequence[Claim]) -> str:
     for kind, of in counts(claims).items():
         found = [(each, of[each]) for each in VERDICTS if of[each]]
         parts = "".join(f'<span class="{each}" style="flex:{count}"></span>' for each, count in found)
-        words = " · ".join(f"{count} {verdict(each)}" for each, count in found)
+        words = " · ".join(
+            f"{'all' if count == of['claims'] > 2 else count} {verdict(each, count)}" for each, count in found
+        )
         bar = f'<div class="tally" aria-hidden="true">{parts}</div>' if kind == "result" else ""
         if found:
             lines.append(f"{bar}<p>{of['claims']} {TITLES[kind][of['claims'] != 1]}: {words}</p>")
@@ -146,7 +150,11 @@ _HEADINGS = ("measure", "verdict", "effect", "unit", "95 % interval", "claimed",
 
 
 def _row(measure: Measure, stands: Mapping[str, bool]) -> tuple[str, ...]:
-    among = "" if stands.get(measure.what, True) else ", undecided among so many comparisons (Holm)"
+    among = (
+        ""
+        if stands.get(measure.what, True)
+        else ", undecided after correction for the number of comparisons (Holm)"
+    )
     return (
         measure.what,
         f"{measure.outcome}{among}",

@@ -86,11 +86,20 @@ class Outcome:
     def far(self) -> str:
         """How far the deciding measure is from the claimed range, for people."""
         if self.distance == 0.0:
-            return (
-                "within the claimed range, which the interval crosses" if self.margin < 1.0 else "within it"
-            )
-        widths = f" or {-self.margin:.2g} half-widths" if math.isfinite(self.margin) else ""
-        return f"{with_unit(f'{self.distance:.3g}', self.unit)}{widths} outside the claimed range"
+            crosses = ", but part of its 95 % interval is outside" if self.margin < 1.0 else ""
+            return f"within the claimed range{crosses}"
+        far = f"{with_unit(_three_digits(self.distance), self.unit)} outside the claimed range"
+        if not math.isfinite(self.margin):
+            return far
+        return (
+            f"{far}, with a 95 % interval of ± {with_unit(f'{self.distance / -self.margin:.2g}', self.unit)}"
+        )
+
+
+def _three_digits(value: float) -> str:
+    """Without a power of ten, from 0.0001 on: "0.375", "999000"."""
+    text = f"{value:.3g}"
+    return f"{float(text):.0f}" if "e+" in text else text
 
 
 Tried: TypeAlias = dict[Setting, dict[str, Outcome]]

@@ -266,7 +266,7 @@ class Corrected:
 
     @property
     def verdict(self) -> Verdict:
-        """The measure's, if it stands among so many comparisons."""
+        """The measure's, if it holds after the correction for the number of comparisons."""
         return self.measure.verdict if self.adjusted < 1 - CONFIDENCE else "undecided"
 
 
@@ -294,14 +294,20 @@ def counts(claims: Sequence[Claim]) -> dict[Kind, dict[str, int]]:
 def tally(claims: Sequence[Claim]) -> str:
     """The same in a sentence, results first."""
     return "; ".join(
-        f"{of['claims']} {TITLES[kind][of['claims'] != 1]}: "
-        + ", ".join(f"{of[verdict]} {_verb(verdict, of[verdict])}" for verdict in VERDICTS if of[verdict])
+        f"{of['claims']} {TITLES[kind][of['claims'] != 1]}: {_outcomes(of)}"
         for kind, of in counts(claims).items()
         if of["claims"]
     )
 
 
-def _verb(verdict: Verdict, count: int) -> str:
+def _outcomes(of: Mapping[str, int]) -> str:
+    """How many claims have each verdict: "2 hold, 1 undecided", or "all hold"."""
+    if of["claims"] > 2 and of["holds"] == of["claims"]:
+        return "all hold"
+    return ", ".join(f"{of[verdict]} {verb(verdict, of[verdict])}" for verdict in VERDICTS if of[verdict])
+
+
+def verb(verdict: Verdict, count: int) -> str:
     """A verdict behind a number of claims: "1 holds", "13 hold"."""
     return "hold" if verdict == "holds" and count != 1 else verdict
 

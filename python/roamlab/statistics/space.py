@@ -78,23 +78,27 @@ class Robustness:
     """The largest number of measures that hold in one setting."""
 
     def line(self, axes: Sequence[Axis], again: tuple[Verdict, int] | None) -> str:
-        """In one line; `again`: the verdict of so many fresh runs at the turning point."""
+        """In one line; `again`: the verdict of this number of further runs at the turning point."""
         other = turned(self.default)
         begin = f"{self.default} under the default"
         if self.turning is None:
-            nearest = "" if self.default == "holds" else f"; nearest: {self.nearest_text(axes)}"
-            parts = f"; at most {self.most_measures} of {len(self.measures)} measures hold together"
+            nearest = "" if self.default == "holds" else f"; closest with {self.nearest_text(axes)}"
+            parts = f", in which at most {self.most_measures} of {len(self.measures)} measures hold"
             told = parts if self.default != "holds" and len(self.measures) > 1 else ""
             return f"{begin}; {other} in none of the {self.tried} settings tried{told}{nearest}"
         under, count = changes(axes, self.turning), f"{self.turned} of {self.tried} settings"
         if again is None or again[0] != other:
-            fresh = f"{again[0]} on {again[1]} fresh runs" if again else "no fresh runs"
-            return f"{begin}; {other} in {count}, not confirmed: {under} ({fresh})"
-        return f"{begin}; {other} under {under} ({other} on {again[1]} fresh runs); {count}"
+            checked = (
+                f"further runs do not confirm it: {again[0]} in {again[1]}"
+                if again
+                else "not checked by further runs"
+            )
+            return f"{begin}; {other} in {count} ({checked}), such as {under}"
+        return f"{begin}; {other} in {count}, such as {under} (confirmed by {again[1]} further runs)"
 
     def nearest_text(self, axes: Sequence[Axis]) -> str:
         """The setting in which the claim comes nearest to holding, and how far it is there."""
-        return f"{changes(axes, self.best)}, {self.nearest.far}"
+        return f"{changes(axes, self.best)}: {self.nearest.far}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def changes(axes: Sequence[Axis], setting: Setting) -> str:
     found = [
         f"{axis.what} {axis.values[at].label}" for axis, at in zip(axes, setting, strict=True) if at != 0
     ]
-    return " + ".join(found) or "the default"
+    return ", ".join(found) or "the default"
 
 
 def explore(

@@ -229,7 +229,8 @@ def _ecn(anatomy: Anatomy) -> Claim:
     return claim("lte.ecn", measures)
 
 
-def _fig12(found: Evidence) -> Claim:
+def fig12(found: Evidence) -> Claim:
+    """More data with prediction, and with AQM, than with the standard procedure."""
     cases: dict[str, Active12] = {
         "standard": ("standard", "droptail"),
         "AQM": ("standard", "red"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
-from roamlab.papers.drawing import bars, draw_all, errorbars, mark, panel, saved
+from roamlab.papers.drawing import bars, differences, draw_all, errorbars, mark, panel, saved
 from roamlab.papers.lte import claims, evidence, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
 from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
@@ -178,7 +178,7 @@ def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
 def _delivered(found: Evidence, folder: Path) -> SavedFigure:
     names = {"droptail": "drop-tail", "red": "RED, dropping", "mark": "RED, marking"}
     colours = {"droptail": BLUE, "red": ORANGE, "mark": GREEN}
-    with new_figure() as (figure, (axis,)):
+    with new_figure(rows=2, share_x=False) as (figure, (axis, lower)):
         for at, (scheme, aqm) in enumerate(FIG12):
             mean = student([run.handover.handover_bytes / 1e3 for run in found.active[scheme, aqm]])
             place = at % 3 * 0.27 + at // 3
@@ -188,6 +188,7 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
         axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right", ncols=3)
         label(axis, ("handover", "procedure"), ("delivered", "kB"))
+        differences(lower, claims.fig12(found).measures, "difference of what is delivered")
         runs = len(found.active["standard", "droptail"])
         return saved("lte", figure, folder, "fig12", runs=runs)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure
 from roamlab.papers.deciding import each
-from roamlab.papers.drawing import TIME, band, bars, draw_all, longest, mark, panel, saved
+from roamlab.papers.drawing import TIME, band, bars, draw_all, longest, mark, name_ends, panel, saved
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.papers.texts import texts
@@ -75,6 +75,7 @@ def _queues(
                 axis.plot(trace.times, trace.average, **style)
                 axis.legend(loc="upper right")
             axis.axhline(THRESHOLD_PKTS, color="0.4", linestyle="--", linewidth=0.8)
+            axis.annotate(" TH_b", (span[1], THRESHOLD_PKTS), color="0.4", va="center", annotation_clip=False)
             mark(axis, handoffs)
             axis.set_ylim(0, 125)
             axis.set_xlim(*span)
@@ -91,9 +92,13 @@ def _received(evidence: Evidence, folder: Path) -> SavedFigure:
             band(axis, measures.CURVE_S, shifted, NAMES[queue])
         mark(axis, (HANDOFF_S,))
         at_handoff = float(np.mean([_at_handoff(run.curve) for run in evidence.one["mblue"]]))
-        axis.axhline(at_handoff + claims.AXIS_PKTS, color="0.4", linestyle="--", linewidth=0.8)
+        top = at_handoff + claims.AXIS_PKTS
+        axis.axhline(top, color="0.4", linestyle="--", linewidth=0.8)
+        words = f"the paper's axis ends here, {claims.AXIS_PKTS} packets above the handoff"
+        axis.annotate(words, (9.55, top), color="0.4", va="bottom", fontsize=8)
         axis.set_xlim(9.5, 13.0)
-        axis.legend(loc="upper left")
+        axis.set_ylim(bottom=0.0)
+        name_ends(axis)
         label(axis, TIME, ("received since 9.5 s", "pkt"))
         runs = len(evidence.one["mblue"])
         return saved("mblue", figure, folder, "fig12", runs=runs, axis_pkts=claims.AXIS_PKTS)
