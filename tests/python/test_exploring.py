@@ -97,7 +97,8 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     turned = sum(each["claims"]["planted.loss"]["verdict"] == "holds" for each in data["tried"])
     assert turned > 1
     turns = f"holds in {turned} of 12 settings, such as queue 8 (confirmed by 6 further runs)"
-    assert claim["robustness"] == f"contradicted under the default; {turns}"
+    told = f"contradicted under the default; {turns}"
+    assert claim["robustness"] == told
     assert claim["measures"] == {"lost": turned}
     assert claim["most_measures"] == 1
     assert claim["fresh_runs"]["verdict"] == "holds"

@@ -273,7 +273,7 @@ def _mispredict(anatomy: Anatomy) -> Claim:
     return claim("lte.mispredict", measures)
 
 
-BY_EVIDENCE = (_fig8, _fig9, _fig11, _tab4, _fig12)
+BY_EVIDENCE = (_fig8, _fig9, _fig11, _tab4, fig12)
 
 
 def alone(anatomy: Anatomy) -> list[Claim]:
