@@ -98,6 +98,23 @@ _HOMES = {
 }
 
 
+_OTHER_NAMES = {
+    "simulate": "run",
+    "simulation": "run",
+    "simulator": "run",
+    "read": "load",
+    "open": "load",
+    "load_scenario": "load",
+    "compare": "sweep",
+    "grid_search": "sweep",
+    "plot": "drawing",
+    "draw": "drawing",
+    "explain": "why",
+    "threshold": "smallest",
+}
+"""Names that users of other programs try."""
+
+
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
@@ -108,7 +125,11 @@ def __getattr__(name: str) -> Any:
 
         return package_version()
     if name not in _HOMES:
-        raise AttributeError(f"module 'roamlab' has no attribute {name!r}")
+        from roamlab.base.calls import no_attribute
+
+        other = _OTHER_NAMES.get(name.lower())
+        hint = f"did you mean {other!r}?" if other else f"it has {', '.join(__all__)}"
+        raise no_attribute("module 'roamlab'", name, __all__, hint)
     value = getattr(import_module(f"roamlab.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -133,10 +133,16 @@ def unmet(
     for number, fault in enumerate(parameters.get("faults", [])):
         name, host, last = fault["message"], fault.get("host"), max(fault["occurrences"])
         count = sum(1 for message, about in messages if message == name and host in (None, about))
-        if 0 < count < last:
+        whose = f" about host {host}" if host else ""
+        if count == 0:
             found.append(
-                f"faults[{number}]: message {last} of `{name}` was never sent: the run had {count}; write a number "
-                f"up to {count}"
+                f"faults[{number}]: no `{name}`{whose} was sent in this run, so the fault has no effect; write another "
+                "message of the table `signalling`, or leave the fault out"
+            )
+        elif count < last:
+            found.append(
+                f"faults[{number}]: message {last} of `{name}`{whose} was never sent: the run had {count}; write a "
+                f"number up to {count}"
             )
     for number, link in enumerate(parameters.get("links", [])):
         one, other = link["between"]

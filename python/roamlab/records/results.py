@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import polars as pl
 
 import roamlab
+from roamlab.base.calls import BadCall, no_attribute
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
@@ -36,6 +37,18 @@ class Results(Frames):
     """The engine's columns, while this process has them."""
     frames: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
     """Tables that were asked for."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = f'a metric is read by .metric("flows.NAME.{name}"), a table by .table(name)'
+        raise no_attribute("Results", name, dir(type(self)), hint)
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise BadCall(
+            f"Results[{name!r}]",
+            "a run has no items",
+            expected="a table or a metric by its name",
+            remedy=f"write results.table({name!r}), or results.metric({name!r})",
+        )
 
     def __repr__(self) -> str:
         made = self.manifest

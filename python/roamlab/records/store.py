@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from roamlab.base.calls import BadCall
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import open_regular
 from roamlab.base.output import draft_folder, sync, write_durably
@@ -52,6 +53,16 @@ class Store:
     """A folder of run folders."""
 
     root: Path
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.root, str | Path):
+            raise BadCall(
+                "Store, argument root",
+                f"{self.root!r} is no path",
+                expected="the path of a folder",
+                remedy='write roamlab.Store("out/runs")',
+            )
+        object.__setattr__(self, "root", Path(self.root))
 
     def folder(self, manifest: Manifest) -> Path:
         """Where the run stands, or would stand."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
+from roamlab.base.calls import Kind, called
 from roamlab.base.limits import memory_per_run
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import Manifest, describe
@@ -52,6 +53,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_JOBS = Kind((list, tuple), "a list of jobs", "write [roamlab.Job(scenario, seed)]")
+_STORE = Kind(("Store",), "a store", 'write roamlab.Store(Path("out/runs"))')
+
+
+@called(jobs=_JOBS, store=_STORE)
 def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> list[Results]:
     """The results of `jobs`, in their order, read from the store's folders when they are looked at.
 

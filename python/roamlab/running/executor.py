@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from roamlab import _roamlab
+from roamlab.base.calls import NUMBER
 from roamlab.base.errors import BadInput, RoamlabError
 from roamlab.base.limits import memory_per_run
 from roamlab.base.screen import say
@@ -40,6 +41,13 @@ class LocalPool:
     """Threads of this process, one run each; the interpreter's lock is not held by runs."""
 
     def __init__(self, threads: int | None = None) -> None:
+        if threads is not None and (not NUMBER.has(threads) or threads < 1):
+            raise BadInput(
+                f"LocalPool, argument threads = {threads!r}",
+                "it is no number of threads",
+                expected="a whole number from 1 on",
+                remedy="leave it out: there is one for each processor",
+            )
         self.threads = threads or processors()
 
     def execute(self, jobs: Iterable[Job], measurement: Measurement, sink: Sink, *, tables: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
+from roamlab.base.calls import called
 from roamlab.base.limits import memory_per_run
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from roamlab.scenarios.scenario import Scenario
 
 
+@called()
 def run(
     scenario: Scenario | str | Path,
     seed: int = 1,

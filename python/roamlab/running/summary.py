@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from roamlab.base.calls import RESULTS, TEXT, called
 from roamlab.base.errors import BadInput, closest
 from roamlab.records import experience, handovers, metrics, slow
 from roamlab.records.columns import Columns
@@ -299,6 +300,7 @@ class Measurement:
         return found
 
 
+@called(results=RESULTS, name=TEXT)
 def metric(results: Results, name: str) -> float:
     """A metric of one run by its name, such as "flows.moving.mos" or "mean(flows.*.goodput_bps)".
 

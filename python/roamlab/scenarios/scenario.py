@@ -5,29 +5,33 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import tomli
 import tomli_w
 
 import roamlab
 from roamlab import _roamlab
+from roamlab.base.calls import TEXT, BadCall, Kind, called, no_attribute
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.inputs import read_text
 from roamlab.base.limits import memory_per_run
 from roamlab.base.screen import escape, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
 _DRAWN = 100
 """A notebook draws networks of so many links and cells."""
 
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
+_PATH = Kind((str, Path), "the path of a scenario", 'write roamlab.load("scenario.toml")')
+_CHANGES = Kind((Mapping,), "a dictionary of paths and values", 'write {"run.duration": "20 s"}')
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +44,34 @@ class Scenario:
     """No file holds the text: its lines say nothing to anybody."""
     changes: str = field(default="", compare=False)
     """What was changed last, for reports."""
+
+    def __new__(cls, *_: object, **given: object) -> Scenario:
+        """Python calls this before `__init__`, which would not say what to write for a section."""
+        if foreign := [name for name in given if name not in cls.__dataclass_fields__]:
+            raise BadCall(
+                "Scenario",
+                f"it has no argument {foreign[0]!r}",
+                expected="the text of a scenario, and a name",
+                remedy=f'write Scenario.from_dict({{"{foreign[0]}": …}}) for tables, or roamlab.load(path) for a file',
+            )
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise BadCall(
+                "Scenario, argument text",
+                f"it is a {type(self.text).__name__}",
+                expected="TOML as text",
+                remedy="write Scenario.from_dict(…) for dictionaries, or roamlab.load(path) for a file",
+            )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise no_attribute(
+            "Scenario",
+            name,
+            dir(type(self)),
+            "a field is changed by .set(path, value), and read in .parameters",
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], name: str = "scenario", changes: str = "") -> Scenario:
@@ -129,6 +161,7 @@ class Scenario:
         """The text as dictionaries and lists, without defaults; a copy that may be changed."""
         return tomli.loads(self.text)
 
+    @called(path=TEXT)
     def set(self, path: str, value: Any) -> Scenario:
         """A copy with one field changed, checked.
 
@@ -138,6 +171,7 @@ class Scenario:
         """
         return self.set_all({path: value})
 
+    @called(changes=_CHANGES)
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
         """A copy with several fields changed, in order, and checked when all are."""
         data = self.tables
@@ -237,6 +271,7 @@ class Scenario:
         )
 
 
+@called(path=_PATH)
 def load(path: str | Path, memory: int | None = None) -> Scenario:
     """The scenario in a file, checked. What cannot be one is refused without reading it whole.
 

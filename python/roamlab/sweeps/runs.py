@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
+from roamlab.base.calls import called, no_attribute
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import escape
 from roamlab.records.manifest import describe
@@ -138,6 +139,10 @@ class Runs:
 
         return means_over_axis(metric, self.means(metric), self.points, self.kept)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = "`.means(metric)` and `.compare(metric, baseline=…)` give tables of all points"
+        raise no_attribute("Runs", name, dir(type(self)), hint)
+
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)
         return f"Runs({self.plan.base.name}: {len(self)} runs of {len(self.counts)} points over {axes})"
@@ -188,6 +193,7 @@ class Runs:
         columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
         return pl.DataFrame(rows, schema=_schema(columns), orient="row")
 
+    @called()
     def compare(self, *metrics: str, baseline: str) -> pl.DataFrame:
         """Differences to `baseline`, run by run, with 95 % intervals and p-values corrected after Holm.
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from roamlab import _roamlab
+from roamlab.base.calls import Kind, called
 from roamlab.base.errors import BadInput
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import describe
@@ -40,10 +41,13 @@ AnyDesign: TypeAlias = Design | Mapping[str, Sequence[Any]] | Sequence[Mapping[s
 STORE = Path("out/store")
 """Where summaries are kept if nothing else is said."""
 
+_REPLICATIONS = Kind((int, "Until"), "a whole number of runs, or roamlab.Until", "write replications=30")
+
 _WEIGHED = 200
 """Points of a sweep with more are all taken to weigh alike."""
 
 
+@called(replications=_REPLICATIONS)
 def sweep(
     base: Scenario | str | Path,
     design: AnyDesign,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from scipy import stats as scipy_stats
 
+from roamlab.base.calls import TEXT, called
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import escape
 from roamlab.running.progress import Steps
@@ -91,6 +92,7 @@ class Threshold:
         return f"{escape(repr(self))}{self.tried._repr_html_()}"
 
 
+@called(path=TEXT, where=TEXT)
 def smallest(
     scenario: Scenario | str | Path,
     path: str,

@@ -1,0 +1,150 @@
+"""Mistakes in Python: each is answered with what to write, never by an error of Python's alone or by silence."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import roamlab as rl
+from conftest import ROOT
+
+EXAMPLE = ROOT / "examples/handover.toml"
+LIMIT = '"cells.bs2.queue.limit"'
+
+
+@cache
+def _names() -> dict[str, Any]:
+    base = rl.load(EXAMPLE).set("run.duration", "4 s")
+    return {"rl": rl, "Path": Path, "base": base, "res": rl.run(base)}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> rl.Runs:
+    axis = {"cells.bs2.queue.limit": ["110 pkt", "120 pkt"]}
+    store = tmp_path_factory.mktemp("store")
+    return rl.sweep(_names()["base"], axis, replications=2, metrics=["flows.moving.goodput_bps"], store=store)
+
+
+_MISTAKES = (
+    # A name, misspelt or of another program.
+    ("rl.simulate(base)", "did you mean 'run'?"),
+    ("rl.smalest(base)", "did you mean 'smallest'?"),
+    ("rl.explain(res)", "did you mean 'why'?"),
+    ("rl.nonexistent", "it has BadInput"),
+    ("base.durration", ".set(path, value)"),
+    ("base.parameter", "did you mean 'parameters'?"),
+    ("res.flow", "did you mean 'flows'?"),
+    ("res.goodput", ".metric("),
+    ("res['flows']", "results.table('flows')"),
+    ("runs.mean()", "did you mean 'means'?"),
+    ("runs.goodput", ".means(metric)"),
+    # A path.
+    ("rl.load('nonexistent.toml')", "check the path"),
+    ("rl.load(5)", 'roamlab.load("scenario.toml")'),
+    ("rl.load(file='x.toml')", "did you mean 'path'?"),
+    ("rl.run('nonexistent.toml')", "check the path"),
+    ("rl.open_run('nonexistent')", "`roamlab run` prints the folder"),
+    ("rl.Store(5)", 'roamlab.Store("out/runs")'),
+    # A scenario of another type, and fields.
+    ("rl.run(None)", "roamlab.load reads a file"),
+    ("rl.run({'run': {}})", "roamlab.Scenario(text)"),
+    ("rl.Scenario({'run': {'duration': '4 s'}})", "Scenario.from_dict"),
+    ("rl.Scenario(rnu={'duration': '4 s'})", "Scenario.from_dict"),
+    ("rl.Scenario.from_dict({'rnu': {}})", "write one of `run`"),
+    ("rl.run(rl.Scenario('x = 1'))", "write one of `run`"),
+    ("rl.drawing('x')", "roamlab.load("),
+    ("base.set('run.durration', '4 s')", "did you mean `duration`?"),
+    ("base.set('cells.bs9.queue.limit', '9 pkt')", "one of bs1, bs2"),
+    ("base.set('flows.nosuch.app.kind', 'ftp')", "one of moving"),
+    ("base.set('links.99.rate', '1 Mbit/s')", "write links.0"),
+    ("base.set(5, 5)", "write it in quotes"),
+    ("base.set('run.duration', None)", "leave a field out instead of None"),
+    ("base.set_all(['run.duration'])", '{"run.duration": "20 s"}'),
+    # Units.
+    ("base.set('links.0.rate', '10 mbit')", 'write "10 Mbit/s"'),
+    ("base.set('links.0.rate', 10)", '"10 Mbit/s"'),
+    ("base.set('run.duration', '10 mbit')", "use one of ns, us"),
+    ("base.set('run.duration', 10)", '"10 s"'),
+    ("base.set('cells.bs2.queue.limit', '60')", '"60 pkt"'),
+    ("base.set('cells.bs2.queue.limit', 60)", '"60 pkt"'),
+    # Numbers.
+    ("rl.run(base, '1')", "rl.seed('1')"),
+    ("rl.run(base, seed=1.5)", "write seed = 1"),
+    ("rl.run(base, seed=-1)", "from 0 to 2^64 - 1"),
+    ("rl.run(base, seeds=1)", "did you mean 'seed'?"),
+    ("rl.LocalPool('many')", "one for each processor"),
+    ("rl.LocalPool(-1)", "from 1 on"),
+    # Metrics, tables, rows.
+    ("res.metric('goodput')", "goodput_bps"),
+    ("res.metric('flows.moving.goodput')", "goodput_bps"),
+    ("res.metric('flows.nosuch.goodput_bps')", "one of moving"),
+    ("res.metric(5)", "write it in quotes"),
+    ("rl.metric(base, 'flows.moving.goodput_bps')", "roamlab.run(scenario)"),
+    ("res.table('drop')", "did you mean 'drops'?"),
+    ("res.queue('nosuch')", "bs1/air"),
+    ("rl.why(res, 'drop', 0)", "one of drops, tcp"),
+    ("rl.why(res, 'drops', 10**6)", "`results.drops`"),
+    ("rl.why(res, 'drops', 'first')", "a whole number"),
+    ("rl.why(base, 'drops', 0)", "roamlab.run(scenario)"),
+    # Sweeps.
+    ("rl.sweep(base, {'cells.bs2.queue.limt': ['9 pkt']})", "did you mean `limit`?"),
+    (f"rl.sweep(base, {{{LIMIT}: '110 pkt'}})", 'write ["110 pkt"]'),
+    (f"rl.sweep(base, {{{LIMIT}: []}})", "a list of values"),
+    (f"rl.sweep(base, {{{LIMIT}: [60]}})", '"60 pkt"'),
+    (f"rl.sweep(base, [{LIMIT}])", "a table of paths and values"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, runs=2)", "did you mean 'replications'?"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications='5')", "replications=30"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications=0)", "write 30"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, metrics='goodput')", 'metrics=["goodput"]'),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, metrics=['goodput'])", "goodput_bps"),
+    ("runs.compare('flows.moving.goodput_bps')", "baseline=…"),
+    ("runs.compare('flows.moving.goodput_bps', baseline='70 pkt')", "one of 110 pkt, 120 pkt"),
+    ("runs.compare('flows.moving.timeouts', baseline='110 pkt')", "name it in `metrics`"),
+    ("runs.means('goodput')", "one of flows.moving.goodput_bps"),
+    (f"rl.smallest(base, {LIMIT}, 'x > 1', (1, 2))", "where=…, between=…"),
+    ("rl.run_all([base])", "write run_all(jobs, store)"),
+    ("rl.run_all(base, rl.Store('x'))", "a list of jobs"),
+    ("rl.run_all([], rl.Store('x'), workers=2)", "did you mean 'threads'?"),
+)
+
+
+def test_the_table_has_as_many_as_it_promises() -> None:
+    assert len({code for code, _ in _MISTAKES}) == len(_MISTAKES) >= 70
+
+
+@pytest.mark.parametrize(("code", "words"), _MISTAKES, ids=[code for code, _ in _MISTAKES])
+def test_a_mistake_is_answered_with_what_to_write(code: str, words: str, runs: rl.Runs) -> None:
+    with pytest.raises((rl.BadInput, rl.ScenarioError, AttributeError)) as caught:
+        eval(code, {**_names(), "runs": runs})
+    assert words in str(caught.value)
+    if isinstance(caught.value, rl.BadInput):
+        assert "help: " in str(caught.value)
+
+
+def test_right_calls_are_as_before(tmp_path: Path) -> None:
+    """What is looked at in a call changes nothing where it is right; an error of ours inside stays what it is."""
+    base, res = _names()["base"], _names()["res"]
+    assert rl.metric(res, "flows.moving.goodput_bps") == res.metric("flows.moving.goodput_bps")
+    assert rl.Store(str(tmp_path)) == rl.Store(tmp_path)
+    assert rl.run_all([rl.Job(base, 1)], rl.Store(str(tmp_path)))[0].flows.equals(res.flows)
+    assert not hasattr(res, "nosuch")
+    assert not hasattr(base, "__nosuch__")
+
+
+def test_a_fault_on_a_message_that_this_run_never_sends_is_a_warning() -> None:
+    """The protocol has the message, so the scenario is right; but the host stays, and nothing is handed over."""
+    stays = rl.load(EXAMPLE).set_all(
+        {"run.duration": "4 s", "hosts.mh.visits": [{"cell": "bs1", "at": "0 s"}]}
+    )
+    fault = {"message": "forward", "occurrences": [1]}
+    run = rl.run(stays.set("faults", [fault]))
+    assert "forward" not in set(run.signalling["message"])
+    (line,) = [line for line in run.warnings if "faults[0]" in line]
+    assert "no `forward` was sent in this run, so the fault has no effect" in line
+    (line,) = [
+        line for line in rl.run(stays.set("faults", [fault | {"host": "mh"}])).warnings if "faults" in line
+    ]
+    assert "no `forward` about host mh was sent" in line
