@@ -208,7 +208,7 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
         ),
         (
             ("compare", "small.toml", "gone.toml", "--half-width", "1", "--metric", "jain", "--runs", "4"),
-            "--runs: 4 runs do not show",
+            "--runs: 4 runs show no",
         ),
         (
             ("compare", "small.toml", "gone.toml", "--half-width", "1", "--metric", "jain", "--budget", "9"),

@@ -140,7 +140,7 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
         each["claims"]["planted.loss"] for each in data["tried"] if each["setting"] == {"queue": "8"}
     )
     assert Known.of({name: of for name, of in kept.items() if name != "alone"}).alone == [], "an older record"
-    assert page.headline.endswith("1 turn: planted.loss.")
+    assert page.headline.endswith("1 turns: planted.loss.")
     assert told in [row[1] for row in page.tables[0].rows]
 
 

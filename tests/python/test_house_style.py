@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from roamlab.base import figures
+from roamlab.base import figures, quantities
 from roamlab.showing.page import html
 
 if TYPE_CHECKING:
@@ -106,3 +106,14 @@ def test_words_on_a_page_stand_out(theme: str) -> None:
 def test_pages_and_drawings_have_one_font() -> None:
     assert figures.FONT.startswith(f"'{figures.STYLE['font.family']}'")
     assert f"--font:{figures.FONT}" in html("", "")
+
+
+def test_one_of_a_kind_is_singular() -> None:
+    assert [quantities.counted(count, "handover") for count in (0, 1, 2)] == [
+        "0 handovers",
+        "1 handover",
+        "2 handovers",
+    ]
+    assert quantities.counted(1, "run is", "runs are") == "1 run is"
+    assert quantities.with_unit("1", "buffers") == "1 buffer"
+    assert quantities.with_unit("0.02296", "1") == "0.02296"

@@ -31,6 +31,11 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit.removesuffix('s') if text == '1' and unit in _COUNTED else unit}"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number of things: "1 handover", "3 handovers". `plural`, if it is more than an added s."""
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def scale(values: Iterable[float], unit: str) -> tuple[float, str]:
     """What to divide values in `unit` by, and the unit that they have then; the same for all of a table."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)

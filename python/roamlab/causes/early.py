@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from roamlab.base.quantities import counted
 from roamlab.causes.places import queue_of
 
 if TYPE_CHECKING:
@@ -86,9 +87,8 @@ def _sentences(results: Results, verb: str, rows: pl.DataFrame) -> list[str]:
         why = f'write "{place}" into `record.queues` to see why'
         if gauges is not None:
             why = ", ".join(_filled([*parts, WAITING], spec | gauges))
-        packets = "packet" if count == 1 else "packets"
         found.append(
-            f"{title} at {place} {verb} {count} {packets} of it early, at {first / 1e9:.3f} s first: {why}"
+            f"{title} at {place} {verb} {counted(count, 'packet')} of it early, at {first / 1e9:.3f} s first: {why}"
         )
     return found
 

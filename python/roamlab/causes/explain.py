@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.base.quantities import counted
 from roamlab.causes import early
 from roamlab.causes.removal import recorded
 from roamlab.causes.senders import Part, parts
@@ -174,7 +175,8 @@ def explain(
 
 def _are(troubles: int) -> str:
     """How many there are."""
-    return "is 1 stall or slow period" if troubles == 1 else f"are {troubles} stalls and slow periods"
+    verb = "is" if troubles == 1 else "are"
+    return f"{verb} {counted(troubles, 'stall or slow period', 'stalls and slow periods')}"
 
 
 def _troubles(results: Results, flow: str) -> list[tuple[Stall, SlowPeriod | None]]:
@@ -248,7 +250,7 @@ def _sentences(
 
 
 def _packets(number: int) -> str:
-    return "1 packet of it was" if number == 1 else f"{number} packets of it were"
+    return counted(number, "packet of it was", "packets of it were")
 
 
 def _times(group: dict[str, Any]) -> str:

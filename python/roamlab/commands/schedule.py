@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from roamlab.base.quantities import counted
 from roamlab.base.screen import say
 from roamlab.commands.options import ANY_PATH
 
@@ -43,4 +44,4 @@ def command(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: s
         log, fields, schedules.pairs("--where", only), schedules.number("--begin", begin)
     )
     say(text.removesuffix("\n"))
-    say(f"{count} handovers", err=True)
+    say(counted(count, "handover"), err=True)

@@ -1,5 +1,8 @@
 // The lanes: each draws one thing over the time that all share, says its value at a time, and what is under the pointer.
 
+/** How many stalls and slow periods, in words. */
+const troubles = (count) => (count === 1 ? "1 stall or slow period" : `${count} stalls and slow periods`);
+
 /** What all lanes have: a heading, a key of its marks, the values at the cursor, and a canvas. */
 class Lane {
   /** `unit`: of the value axis, "" if there is none. `key`: `[shape, colour, words]` for each kind of mark. */
@@ -214,7 +217,7 @@ class SequenceLane extends Lane {
         ["stall", "stall", "stall"],
         ["stall", "slow", "slow period"],
       ],
-      about: `${run.stalls.filter((stall) => stall.flow === flow).length} stalls and slow periods`,
+      about: troubles(run.stalls.filter((stall) => stall.flow === flow).length),
     });
     const { packets, deliveries } = run.tables;
     const [event, kind, of, again, serials] = ["event", "kind", "flow", "retransmission", "serial"].map((name) => packets.column(name));

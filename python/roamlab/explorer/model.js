@@ -238,7 +238,7 @@ const TOLD = {
     const bytes = `${table.column("wire_bytes")[row]} B`;
     const text = {
       send: `sent by ${place}: ${what}, ${bytes}${table.column("retransmission")[row] ? ", again" : ""}`,
-      enqueue: `comes to ${place}, ${bytes}; ${table.column("waiting")[row]} packets wait there`,
+      enqueue: `comes to ${place}, ${bytes}; packets that wait there: ${table.column("waiting")[row]}`,
       mark: `marked by ${place}: congestion`,
     }[event];
     if (text) say(table.column("time_ns")[row], text);

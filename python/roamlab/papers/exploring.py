@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
-from roamlab.base.quantities import with_unit
+from roamlab.base.quantities import counted, with_unit
 from roamlab.base.screen import say
 from roamlab.papers import sentences
 from roamlab.papers.reporting import search_report, table_of
@@ -268,7 +268,7 @@ def _headline(found: Explored) -> str:
     turning = [robust.claim for robust in of if robust.turning is not None]
     never = f"{len(of) - len(turning)} of {len(of)} claims keep their verdict, or become undecided, in all"
     names = f": {', '.join(turning)}" if turning else ""
-    return f"{never} {len(found.tried)} settings; {len(turning)} turn{names}."
+    return f"{never} {len(found.tried)} settings; {counted(len(turning), 'turns', 'turn')}{names}."
 
 
 def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> Table:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.base.quantities import counted
 from roamlab.records import metrics
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def warnings(results: RunTables) -> list[str]:
         by_cause, by_time = (count(results, flow) > 0 for count in (timeouts, timeouts_by_time))
         if by_cause.sum() != by_time.sum():
             found.append(
-                f"flow {flow}: of {by_cause.size} handovers {by_cause.sum()} caused a timeout, and "
-                f"{by_time.sum()} were followed by one within {SHORTLY_S:g} s; `roamlab why` shows the causes of each"
+                f"flow {flow}: {by_cause.sum()} of {counted(by_cause.size, 'handover')} caused a timeout, and "
+                f"a timeout followed {by_time.sum()} of them within {SHORTLY_S:g} s; `roamlab why` shows the "
+                "causes of each"
             )
     return found

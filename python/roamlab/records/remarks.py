@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roamlab.base.quantities import counted
 from roamlab.scenarios import profiles
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def unmet(
                     continue
                 if not any(at == place and whose == flow for at, whose in lost):
                     found.append(
-                        f"{where}: no packet was lost: flow `{flow}` sent {sent[flow]} packets, and none with these "
-                        f"numbers entered {place}; write smaller numbers, or another link of its path"
+                        f"{where}: no packet was lost: flow `{flow}` sent {counted(sent[flow], 'packet')}, and none "
+                        f"with these numbers entered {place}; write smaller numbers, or another link of its path"
                     )
     return found

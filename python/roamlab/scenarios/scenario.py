@@ -21,6 +21,7 @@ from roamlab.base.calls import TEXT, BadCall, Kind, called, no_attribute
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.inputs import read_text
 from roamlab.base.limits import memory_per_run
+from roamlab.base.quantities import counted
 from roamlab.base.screen import escape, shown
 
 if TYPE_CHECKING:
@@ -222,9 +223,8 @@ class Scenario:
             found = self.parameters
         except _roamlab.ScenarioError as error:
             return str(error).partition("\n")[0]
-        kinds = ("cells", "hosts", "flows")
-        numbers = {kind: len(self.expanded().get(kind, [])) for kind in kinds}
-        counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items() if number)
+        numbers = {noun: len(self.expanded().get(f"{noun}s", [])) for noun in ("cell", "host", "flow")}
+        counts = ", ".join(counted(number, noun) for noun, number in numbers.items() if number)
         return ", ".join(filter(None, (str(found["run"]["duration"]), counts)))
 
     def put(self, table: Any, path: str, value: Any) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab import _roamlab
+from roamlab.base import quantities
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.limits import memory_per_run
 from roamlab.causes.stalls import NEEDED
@@ -115,7 +116,9 @@ def perform(session: Session) -> Outcome:
     }
     lost = {"for other addresses than those of the two nodes": misaddressed, "not taken by a card": refused}
     warnings = [
-        f"{count} packets of programs were {what}, and are lost" for what, count in lost.items() if count
+        f"{quantities.counted(count, 'packet of programs was', 'packets of programs were')} {what}, and lost"
+        for what, count in lost.items()
+        if count
     ]
     ended = (
         scenario if end_ns >= scenario.outline.duration_ns else scenario.set("run.duration", f"{end_ns} ns")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.base.quantities import counted
 from roamlab.records.results import rows_of
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Chart:
         width = max((len(who) for _, _, who, _ in rows), default=0)
         lines = [f"{seconds(time)}  {who:<{width}}  {what}" for time, _, who, what in rows]
         if not everything:
-            lines.append(f"left out: {len(self.beside)} messages about no host")
+            lines.append(f"left out: {counted(len(self.beside), 'message')} about no host")
         return "\n".join([self.title, *lines]) + "\n"
 
 

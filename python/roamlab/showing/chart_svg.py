@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from roamlab.base.figures import FONT
+from roamlab.base.quantities import counted
 from roamlab.base.screen import escape
 
 if TYPE_CHECKING:
@@ -315,7 +316,7 @@ def _foot(canvas: _Canvas, made: Chart, bottom: float) -> None:
         )
     )
     left_out = (
-        f"Not drawn: {len(made.beside)} messages about no host; `roamlab chart --text --all` lists them."
+        f"Not drawn: {counted(len(made.beside), 'message')} about no host: see `roamlab chart --text --all`."
         if made.beside
         else ""
     )

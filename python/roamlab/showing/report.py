@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from roamlab.base.figures import SavedFigure
+from roamlab.base.quantities import counted
 from roamlab.base.screen import escape
 from roamlab.showing import cards, page
 from roamlab.showing.chart import outcome
@@ -128,7 +129,7 @@ def handover(made: Chart, folder: Path, name: str, caption: str) -> Handover:
         for each in made.beside
     ]
     headings = ("sent [ms, as in the chart]", "message", "from", "to", "size [B]", "outcome [s]")
-    title = f"{len(rows)} messages about no host in the same time, which the chart does not draw"
+    title = f"{counted(len(rows), 'message')} about no host in the same time, which the chart does not draw"
     return Handover(SavedFigure(caption, None, path), Table(title, headings, rows))
 
 
@@ -324,7 +325,7 @@ def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str
     )
     text, address = page.prose(further[0]), escape(further[1])
     beside = f'<a href="{address}">{text}</a>' if address else text
-    headline = f"{len(chapters)} papers, {tally(every)}."
+    headline = f"{counted(len(chapters), 'paper')}, {tally(every)}."
     body = (
         f'<h1>All papers</h1><p class="headline">{escape(headline)}</p>{cards.tally_bar(every)}'
         f"<p>{page.prose(calibration)}</p><p>{beside}</p>{_RULE}{parts}"

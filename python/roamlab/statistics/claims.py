@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from roamlab.base.quantities import with_unit
+from roamlab.base.quantities import counted, with_unit
 from roamlab.statistics.stats import CONFIDENCE, LEAST, holm
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ TITLES: dict[Kind, tuple[str, str]] = {
 
 def too_few(runs: int) -> str:
     """Why there is no verdict."""
-    return f"{runs} {'run is' if runs == 1 else 'runs are'} too few, a verdict needs {LEAST}"
+    return f"{counted(runs, 'run is', 'runs are')} too few, a verdict needs {LEAST}"
 
 
 @dataclass(frozen=True)

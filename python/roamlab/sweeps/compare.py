@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from roamlab import _roamlab
 from roamlab.base import figures
 from roamlab.base.errors import BadInput
-from roamlab.base.quantities import named, number, scale
+from roamlab.base.quantities import counted, named, number, scale
 from roamlab.running.executor import LocalPool
 from roamlab.running.summary import Measurement, Name
 from roamlab.showing import terminal
@@ -156,7 +156,12 @@ def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> 
     if not 0 < half_width < math.inf:
         raise refuse("--half-width", f"{half_width:g}", "a number above 0", "write it in the metric's unit")
     if runs < LEAST:
-        raise refuse("--runs", f"{runs} runs do not show their spread", f"{LEAST} or more", "leave it out")
+        raise refuse(
+            "--runs",
+            f"{counted(runs, 'run shows no', 'runs show no')} spread",
+            f"{LEAST} or more",
+            "leave it out",
+        )
     if budget < runs:
         raise refuse("--budget", f"{budget}", f"at least the {runs} of --runs", f"write {10 * runs}")
     return Until(metrics[0], half_width, minimum=runs, budget=budget)
@@ -172,7 +177,7 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
         shown.add_column("scenario", overflow="fold")
         for column in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
-            shown.add_column(column, justify="right")
+            shown.add_column(column, justify="right", no_wrap=column == "95 % interval")
         for row in rows.iter_rows(named=True):
             shown.add_row(
                 Text(row["name"]),

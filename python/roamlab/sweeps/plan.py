@@ -12,6 +12,7 @@ import tomli_w
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput, one_line
+from roamlab.base.quantities import counted
 from roamlab.records.manifest import hash_text, kernels_of, schema_hash
 from roamlab.running.summary import Measurement, Name, check
 from roamlab.scenarios.scenario import Scenario, assignments
@@ -45,7 +46,7 @@ class Plan:
         if isinstance(self.replications, int) and not 1 <= self.replications * len(self.design) <= MAX_RUNS:
             raise BadDesign(
                 ("replications",),
-                f"{self.replications} runs of {len(self.design)} points",
+                f"{counted(self.replications, 'run')} of {counted(len(self.design), 'point')}",
                 f"1 to {MAX_RUNS} runs in all",
                 "write 30, for example",
             )

@@ -11,6 +11,7 @@ import polars as pl
 
 from roamlab.base.calls import called, no_attribute
 from roamlab.base.errors import BadInput
+from roamlab.base.quantities import counted
 from roamlab.base.screen import escape
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
@@ -145,7 +146,8 @@ class Runs:
 
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)
-        return f"Runs({self.plan.base.name}: {len(self)} runs of {len(self.counts)} points over {axes})"
+        size = f"{counted(len(self), 'run')} of {counted(len(self.counts), 'point')}"
+        return f"Runs({self.plan.base.name}: {size} over {axes})"
 
     def _repr_html_(self) -> str:
         return f"{escape(repr(self))}{self.means().head(_SHOWN)._repr_html_()}"

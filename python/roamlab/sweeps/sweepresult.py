@@ -79,7 +79,7 @@ def tables(runs: Runs) -> Iterator[Table]:
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
         shown.add_column("point", overflow="fold")
         for column in ("mean", "95 % interval", "runs"):
-            shown.add_column(column, justify="right")
+            shown.add_column(column, justify="right", no_wrap=column == "95 % interval")
         for row in rows.iter_rows(named=True):
             low, mean, high = (number(row[name] / factor) for name in ("low", "mean", "high"))
             interval = f"{low} … {high}" if row["runs"] > 1 else "one run"

@@ -187,7 +187,7 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
         axis.margins(y=0.2)
         axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right", ncols=3)
-        label(axis, ("handover", "procedure"), ("delivered", "kB"))
+        label(axis, ("handover procedure", "1"), ("delivered", "kB"))
         differences(lower, claims.fig12(found).measures, "difference of what is delivered")
         runs = len(found.active["standard", "droptail"])
         return saved("lte", figure, folder, "fig12", runs=runs)
