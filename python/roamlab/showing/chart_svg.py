@@ -316,7 +316,7 @@ def _foot(canvas: _Canvas, made: Chart, bottom: float) -> None:
         )
     )
     left_out = (
-        f"Not drawn: {counted(len(made.beside), 'message')} about no host: see `roamlab chart --text --all`."
+        f"Not drawn: {counted(len(made.beside), 'message')} about no host; `roamlab chart --text --all` lists them."
         if made.beside
         else ""
     )
