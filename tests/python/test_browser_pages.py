@@ -65,6 +65,16 @@ def test_a_figure_has_the_ground_of_its_page_and_can_be_enlarged(story: Path) ->
                 assert page.locator("img").first.bounding_box()["width"] > 1.5 * box["width"]  # type: ignore[index]
 
 
+def test_a_chart_of_messages_can_be_read_on_a_telephone(story: Path) -> None:
+    """It has its own size in a box that scrolls; the page itself is as wide as the screen."""
+    with chromium() as browser, shown(browser, story / "report.html", NARROW) as page:
+        chart = page.locator("figure.wide img").first
+        size = chart.evaluate("(image) => [image.clientWidth, image.naturalWidth]")
+        assert size[0] == size[1] > NARROW[0]
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
+        assert not page.locator("figure.wide .enlarge").first.is_visible()
+
+
 def test_the_report_links_into_the_moment_of_a_stall(story: Path) -> None:
     (address,) = re.findall(
         r'href="(explore.html#t=[^"]+)"', (story / "report.html").read_text(encoding="utf-8")

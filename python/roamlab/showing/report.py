@@ -207,7 +207,10 @@ def _body(report: Report) -> str:
     paper = f'<p class="quiet">{page.prose(report.paper)}</p>'
     main = [claim for claim in report.claims if claim.id == report.main]
     behind = "".join(
-        cards.facts({"why": claim.why, "robustness": report.robustness.get(claim.id, NOT_SEARCHED)})
+        page.folded(
+            "why, and under which other choices",
+            cards.facts({"why": claim.why, "robustness": report.robustness.get(claim.id, NOT_SEARCHED)}),
+        )
         for claim in main
     )
     paper += (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab import _roamlab
-from roamlab.base.quantities import named, number, scale, with_unit
+from roamlab.base.quantities import counted, named, number, scale, with_unit
 from roamlab.showing.page import Table
 from roamlab.showing.report import Report
 from roamlab.statistics.stats import LEAST
@@ -67,6 +67,10 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
     """
     stand = frame.filter([tells(row) for row in frame.iter_rows(named=True)])
     if stand.is_empty():
+        most = int(frame["runs"].max())  # type: ignore[arg-type]
+        if most < LEAST:
+            made = counted(most, "run is", "runs are")
+            return f"{made} too few to compare with {_called(baseline)}: make {LEAST} or more."
         return f"No difference to {_called(baseline)} is significant: these runs do not tell the scenarios apart."
     verb = "is" if stand.height == 1 else "are"
     count = f"{stand.height} of {frame.height} differences" if frame.height > 1 else "The one difference"
