@@ -16,10 +16,12 @@ Names are imported when they are first used, so that the command line starts qui
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# `typing` is not imported for this name: until `__main__` is there, an interrupt is a traceback.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from roamlab._roamlab import ScenarioError, SimulationError
     from roamlab.base.errors import BadInput, RoamlabError
     from roamlab.records.results import Results
@@ -130,6 +132,8 @@ def __getattr__(name: str) -> Any:
         other = _OTHER_NAMES.get(name.lower())
         hint = f"did you mean {other!r}?" if other else f"it has {', '.join(__all__)}"
         raise no_attribute("module 'roamlab'", name, __all__, hint)
+    from importlib import import_module
+
     value = getattr(import_module(f"roamlab.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -1,16 +1,10 @@
 """The start of the program. An interrupt (Ctrl-C) ends it with exit code 130 and without a traceback."""
 
+# These are in the interpreter when it starts: the handler is there before any module is read. `signal` reads `enum`.
+import _signal  # type: ignore[import-not-found]
 import gc
 import os
-import signal
 import sys
-
-# Matrices are small. The threads of numpy's library take more processor time than they save, and runs want it.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-# Imported modules are some 85,000 objects that stay. Looking for garbage among them again after each 700 new ones
-# takes a tenth of the time of the imports.
-gc.set_threshold(100_000)
 
 _interrupted = False
 
@@ -21,8 +15,15 @@ def _leave(*_: object) -> None:
     os._exit(130)
 
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, _leave)
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _leave)
+
+# Matrices are small. The threads of numpy's library take more processor time than they save, and runs want it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Imported modules are some 85,000 objects that stay. Looking for garbage among them again after each 700 new ones
+# takes a tenth of the time of the imports.
+gc.set_threshold(100_000)
 
 
 def _interrupt(*_: object) -> None:
@@ -48,9 +49,9 @@ def main() -> None:
     """Run the command line. What a module makes of an interrupt, such as an `ImportError`, is an interrupt."""
     from roamlab import cli
 
-    if signal.getsignal(signal.SIGINT) is _leave:
+    if _signal.getsignal(_signal.SIGINT) is _leave:
         sys.unraisablehook = _unraisable
-        signal.signal(signal.SIGINT, _interrupt)
+        _signal.signal(_signal.SIGINT, _interrupt)
     try:
         cli.main()
     except SystemExit:
@@ -62,7 +63,7 @@ def main() -> None:
     finally:
         # The result is there, or the failure reported: the process only has to end, without a search for garbage.
         gc.freeze()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from contextlib import suppress
 from importlib import import_module
 from io import StringIO
@@ -98,6 +99,7 @@ for _module in iter_modules(commands.__path__):
 def main() -> None:
     """Run the command line; every expected failure is a message and an exit code, never a traceback."""
     accept_any_text()
+    warnings.showwarning = _warned
     try:
         cli.main(prog_name="roamlab", standalone_mode=False)
     except click.ClickException as error:
@@ -114,6 +116,12 @@ def main() -> None:
             raise
         # Who reads no further wants no report of it.
         _fail("" if isinstance(error, BrokenPipeError) else f"error: {bad_path(error) or error}", code)
+
+
+def _warned(message: Warning | str, *_: object) -> None:
+    """Say what a library warns of: it may quote names of an input."""
+    with suppress(OSError):
+        say(f"warning: {message}", err=True)
 
 
 def interrupted() -> NoReturn:

@@ -89,7 +89,7 @@ def run(
     if "law" in json.loads(check(text, name))["run"]:
         raise SimulationError("packets: created 3, delivered 2, dropped 0, inside 0")
     stops = ["app.offer", "tcp.poll_transmit"] if trace == 7 else []
-    return {
+    tables = {
         "flows": {
             "flow": np.array([0, 1], dtype=np.uint32),
             "kind": np.array([0, 0], dtype=np.uint32),

@@ -222,6 +222,25 @@ def test_what_a_killed_drawing_left_is_deleted_by_the_next(tmp_path: Path, made:
     assert not draft.exists()
 
 
+def test_the_handler_of_interrupts_is_there_before_any_module_is_read() -> None:
+    """What is imported before is the interpreter's: an interrupt there is its traceback."""
+    program = (
+        "import sys, _signal\n"
+        "before, real, seen = {*sys.modules}, _signal.signal, []\n"
+        "def note(*of): seen.append({*sys.modules} - before); return real(*of)\n"
+        "_signal.signal = note\n"
+        "import roamlab.__main__\n"
+        "print(sorted(seen[0]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "['__future__', 'gc', 'roamlab', 'roamlab.__main__']\n", done.stderr
+
+
 def test_an_interrupt_ends_with_130_at_any_moment(tmp_path: Path) -> None:
     """From the first import on. Before it the interpreter itself is not ready."""
     (tmp_path / "lab.toml").write_text(SHORT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import math
 import os
 import re
 import signal
@@ -13,7 +14,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -419,6 +420,74 @@ def test_many_flows_with_a_setting_run() -> None:
     tables["flows"] = [{**first, "name": f"f{number}", "transport": transport} for number in range(95)]
     run = rl.run(rl.Scenario.from_dict(tables, name="case.toml"), 1)
     assert run.flows.height == 95
+
+
+RUN: dict[str, Any] = {
+    "number": 0,
+    "control": "reno",
+    "goodput_bps": [1e6],
+    "timeouts": [0],
+    "recoveries": [0],
+    "retransmitted": [0],
+    "cwnd": [[1.0] * recordings.STEPS],
+    "events": [[[10, "timeout"]]],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"goodput_bps": ["x"]}, "goodput_bps"),
+        ({"goodput_bps": [math.nan]}, "goodput_bps"),
+        ({"goodput_bps": [-1.0]}, "goodput_bps"),
+        ({"goodput_bps": [1.0, 1.0]}, "goodput_bps"),
+        ({"timeouts": "a"}, "timeouts"),
+        ({"timeouts": [[1]]}, "timeouts"),
+        ({"timeouts": [True]}, "timeouts"),
+        ({"timeouts": [10**400]}, "timeouts"),
+        ({"cwnd": None}, "cwnd"),
+        ({"cwnd": {"a": 1}}, "cwnd"),
+        ({"cwnd": [["a"] * recordings.STEPS]}, "cwnd"),
+        ({"cwnd": [[1.0]]}, "cwnd"),
+        ({"cwnd": [[1.0] * recordings.STEPS] * 5}, "cwnd"),
+        ({"events": [[[10, "\x1b]0;x"]]]}, "events"),
+        ({"events": [[["x", "timeout"]]]}, "events"),
+        ({"first_phases": [1, 2]}, "first_phases"),
+        ({"evil": 1}, "expected the fields"),
+    ],
+)
+def test_a_recorded_run_of_another_shape_is_refused_with_its_line(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    path = tmp_path / "recorded"
+    origin = {"kernel": "6.12", "family": "links", "seed": 1, "cases": {"reno": 1}}
+    for run, wrong in ((RUN, False), (RUN | changes, True)):
+        path.write_bytes(gzip.compress(f"{json.dumps(origin)}\n{json.dumps(run)}".encode()))
+        if wrong:
+            with pytest.raises(BadInput, match=rf"recorded:2: it cannot be read \(ValueError: .*{said}"):
+                recordings.read(path)
+        else:
+            assert recordings.read(path).runs[0][1].timeouts == [0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cases": {"reno": 10**15, "cubic": 1 - 10**15}},
+        {"cases": {"reno": True}},
+        {"cases": {"nobody": 1}},
+        {"seed": []},
+        {"seed": 10**400},
+        {"kernel": 5},
+        {"family": "nobody"},
+    ],
+)
+def test_an_origin_that_would_draw_other_cases_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    path = tmp_path / "recorded"
+    origin = {"kernel": "6.12", "family": "links", "seed": 1, "cases": {"reno": 1}} | changes
+    path.write_bytes(gzip.compress(f"{json.dumps(origin)}\n{json.dumps(RUN)}".encode()))
+    with pytest.raises(BadInput, match="it cannot be read"):
+        recordings.read(path)
 
 
 @pytest.mark.parametrize("read", [recordings.read, fates.read])

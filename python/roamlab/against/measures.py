@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roamlab.against.cases import Phases
     from roamlab.records.results import Results
 
@@ -46,10 +48,56 @@ class Measures:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Measures:
-        """From a file."""
-        events = [[(int(at), str(what)) for at, what in flow] for flow in content["events"]]
+    def from_json(cls, content: dict[str, Any], flows: int, steps: int) -> Measures:
+        """From a file: of so many flows, with windows at so many times.
+
+        Raises `ValueError`, which names the field, if it is not of this shape.
+        """
+        phases: dict[str, Any] = {"first_phases": [], "later_phases": []}
+        content = phases | content
+        if content.keys() != cls.__dataclass_fields__.keys():
+            raise ValueError(f"expected the fields {', '.join(cls.__dataclass_fields__)}")
+        for name, fits in _FITS.items():
+            values = content[name]
+            count = len(values) if isinstance(values, list) else -1
+            if (count != flows and not (name in phases and count == 0)) or not all(map(fits, values)):
+                raise ValueError(f"field `{name}` is no list of {flows} values as they are recorded")
+        if any(len(windows) != steps for windows in content["cwnd"]):
+            raise ValueError(f"field `cwnd` has not {steps} windows for each flow")
+        events = [[(at, what) for at, what in flow] for flow in content["events"]]
         return cls(**{**content, "events": events})
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**53
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < 2**53
+
+
+def _are_amounts(values: Any) -> bool:
+    return isinstance(values, list) and all(map(_is_amount, values))
+
+
+def _are_events(values: Any) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(each, list) and len(each) == 2 and _is_count(each[0]) and each[1] in EVENTS
+        for each in values
+    )
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "goodput_bps": _is_amount,
+    "timeouts": _is_count,
+    "recoveries": _is_count,
+    "retransmitted": _is_count,
+    "cwnd": _are_amounts,
+    "events": _are_events,
+    "first_phases": _is_count,
+    "later_phases": _is_count,
+}
+"""Whether a flow's value of a field is one that is recorded."""
 
 
 LAG_US = 9_500

@@ -7,11 +7,11 @@ import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roamlab.against.cases import SECONDS, Case, Phases
 from roamlab.against.families import FAMILIES
-from roamlab.against.measures import LAG_US, Measures, measure
+from roamlab.against.measures import LAG_US, STEP_MS, Measures, measure
 from roamlab.against.phases import found_phases
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import MAX_BYTES, open_regular, read_as
@@ -27,6 +27,9 @@ VERSION = "6.12"
 
 FILES = {name: Path(__file__).parent / f"linux-{VERSION}-{name}.jsonl.gz" for name in FAMILIES}
 """The recordings of the package, by family."""
+
+STEPS = SECONDS * 1000 // STEP_MS - 1
+"""So many windows of a flow are recorded."""
 
 
 @dataclass(frozen=True)
@@ -102,18 +105,34 @@ def read(path: Path) -> Recordings:
         with open_regular(path) as file, gzip.open(file) as unpacked:
             content = unpacked.read(MAX_BYTES)
         head, *lines = content.decode().splitlines()
-        origin = json.loads(head)
-        if sum(origin["cases"].values()) != len(lines):
-            raise ValueError(f"{len(lines)} runs, not those of {origin['cases']}")
-        family = FAMILIES[origin["family"]]
+        kernel, family, seed, counts = _origin(json.loads(head), len(lines))
         drawn = {
             (case.control, case.number): case
-            for control, count in origin["cases"].items()
-            for case in family.make(count, control, origin["seed"])
+            for control, count in counts.items()
+            for case in FAMILIES[family].make(count, control, seed)
         }
         runs = []
-        for line in lines:
-            found = json.loads(line)
-            case = drawn[found.pop("control"), found.pop("number")]
-            runs.append((case, Measures.from_json(found)))
-        return Recordings(str(origin["kernel"]), str(origin["family"]), origin["seed"], runs)
+        for number, line in enumerate(lines, start=2):
+            with read_as(Path(f"{path}:{number}"), "a run of a kernel", "record it again"):
+                found = json.loads(line)
+                case = drawn[found.pop("control"), found.pop("number")]
+                runs.append((case, Measures.from_json(found, case.flows, STEPS)))
+        return Recordings(kernel, family, seed, runs)
+
+
+def _origin(head: Any, lines: int) -> tuple[str, str, int, dict[str, int]]:
+    """What the first line of a file says: kernel, family, seed and cases. Raises `ValueError` where it is none of ours.
+
+    So many cases are drawn, so their number is that of the lines that follow, at most.
+    """
+    kernel, family, seed, counts = (head[name] for name in ("kernel", "family", "seed", "cases"))
+    if not isinstance(kernel, str) or not isinstance(family, str) or family not in FAMILIES:
+        raise ValueError(f"`kernel` is no text, or `family` none of {', '.join(FAMILIES)}")
+    if type(seed) is not int or not 0 <= seed < 2**64:
+        raise ValueError("`seed` is no whole number from 0 to 2^64 - 1")
+    known = FAMILIES[family].controls
+    if any(control not in known or type(count) is not int or count < 0 for control, count in counts.items()):
+        raise ValueError(f"`cases` is no number of cases of each of {', '.join(known)}")
+    if sum(counts.values()) != lines:
+        raise ValueError(f"{lines} runs, not those of {counts}")
+    return kernel, family, seed, counts

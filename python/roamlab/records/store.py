@@ -20,15 +20,30 @@ import polars as pl
 from roamlab.base.calls import BadCall
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import open_regular
+from roamlab.base.limits import SHARE, available_memory
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.records.manifest import Manifest
 from roamlab.records.pieces import Pieces
 from roamlab.records.results import Results
+from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MANIFEST = "manifest.json"
+
+MOST_ROWS = {"handovers": 2_000_000}
+"""Rows that are gone through one by one where they are shown: some seconds."""
+
+_TYPES: dict[str, tuple[Any, int]] = {
+    "u64": (pl.UInt64, 8),
+    "i64": (pl.Int64, 8),
+    "u32": (pl.UInt32, 4),
+    "f64": (pl.Float64, 8),
+    "bool": (pl.Boolean, 1),
+    "words": ((pl.Enum, pl.String), 4),
+}
+"""The types in files of each kind of column, and the bytes of a value in memory."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +161,47 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
         _check(path, digests[table])
         try:
             with open_regular(path) as file:  # Polars takes a path for a pattern
-                return pl.read_parquet(file)
+                _check_size(path, table, pl.scan_parquet(file))
+                file.seek(0)
+                frame = pl.read_parquet(file)
         except pl.exceptions.PolarsError as error:
             raise _broken(path, f"not a Parquet file ({error})") from None
+        empty = [name for name in frame.columns if frame[name].null_count()]
+        if empty:
+            raise _broken(path, f"column {empty[0]!r} lacks values")
+        return frame
 
     return Results(manifest, dict.fromkeys(digests, read))
+
+
+def _check_size(path: Path, table: str, rows: pl.LazyFrame) -> None:
+    """Raise `BadInput` before a table is read that has other columns than ours, or more rows than can be read.
+
+    A file of some kB can hold 10^9 rows of one value.
+    """
+    schema = rows.collect_schema()
+    width = 0 if table in TABLES else 8 * max(1, len(schema))
+    for name, column in TABLES[table].columns.items() if table in TABLES else ():
+        if name not in schema:
+            raise _broken(path, f"there is no column {name!r}")
+        fits, size = _TYPES[column.kind]
+        found = schema[name]
+        if not isinstance(found, fits):
+            raise _broken(path, f"column {name!r} has the type {found}, not {column.kind}")
+        if column.words and isinstance(found, pl.Enum):
+            known = {word for word, _ in column.words}
+            if other := [word for word in found.categories.to_list() if word and word not in known]:
+                raise _broken(path, f"column {name!r} has the word {other[0]!r}, which it never holds")
+        width += size
+    count = int(rows.select(pl.len()).collect().item())
+    most = min(int(SHARE * available_memory()) // width, MOST_ROWS.get(table, count))
+    if count > most:
+        raise BadInput(
+            path,
+            f"it has {count:,} rows",
+            expected=f"at most {most:,} rows, which can be read here",
+            remedy="read parts of the file with Polars (`polars.scan_parquet`), or make a shorter run",
+        )
 
 
 def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:

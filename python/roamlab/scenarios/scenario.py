@@ -35,6 +35,10 @@ _PATH = Kind((str, Path), "the path of a scenario", 'write roamlab.load("scenari
 _CHANGES = Kind((Mapping,), "a dictionary of paths and values", 'write {"run.duration": "20 s"}')
 
 
+_LONGEST_PATH = 1000
+"""Characters of a field's path."""
+
+
 @dataclass(frozen=True, repr=False)
 class Scenario:
     """A scenario's text and the name that reports call it by."""
@@ -229,6 +233,13 @@ class Scenario:
 
     def put(self, table: Any, path: str, value: Any) -> None:
         """Change one field in tables of this scenario; see `set` for the path. Nothing else is checked."""
+        if len(path) > _LONGEST_PATH:
+            raise BadInput(
+                f"{self.name}, field {path[:60]}...",
+                f"a path of {len(path)} characters is too long",
+                expected=f"at most {_LONGEST_PATH} characters",
+                remedy="write the field's sections and its name, such as cells.bs2.rate",
+            )
         *parents, last = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
         for depth, step in enumerate(parents):
             if isinstance(table, dict):
