@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import os
 import re
+import shutil
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 if TYPE_CHECKING:
     import random
@@ -119,6 +125,8 @@ class Bases:
     sweeps: tuple[str, ...] = _SWEEPS
     traces: dict[str, str] = field(default_factory=lambda: dict(_TRACES))
     run: Path = Path()
+    other: Path = Path()
+    """A run of another scenario."""
 
 
 NONE = Bases()
@@ -137,16 +145,43 @@ def bases(folder: Path, call: Callable[..., tuple[int, str, str]]) -> Bases:
     run = Path(json.loads(out)["result"])
     code, _, err = call("chart", str(run), "--text")
     assert code == 0, err
-    return Bases({"handover": handover, "lte": lte}, run=run)
+    (folder / "other.toml").write_text(lte)
+    code, out, err = call("run", str(folder / "other.toml"), "--out", str(folder / "runs"), "--json")
+    assert code == 0, err
+    return Bases({"handover": handover, "lte": lte}, run=run, other=Path(json.loads(out)["result"]))
 
 
 def mutated_text(rng: random.Random, text: str) -> bytes:
     """The text with one to four changes: of values, which leave most of it as it is, or of anything."""
     raw = text.encode()
-    weights = (1, 0, 0, 0, 0) if rng.random() < 0.5 else (4, 3, 3, 2, 1)
+    weights = (1, 0, 0, 0, 0, 0) if rng.random() < 0.5 else (4, 3, 3, 2, 1, 3)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        raw = rng.choices((_value, _key, _lines, _bytes, _cut), weights)[0](rng, raw)
+        raw = rng.choices((_value, _key, _lines, _bytes, _cut, _more), weights)[0](rng, raw)
     return raw
+
+
+_HEADS = (
+    "run",
+    "network",
+    "record",
+    "mobility",
+    "cells.bs3",
+    "cells.bs2.queue",
+    "[links]",
+    "[hosts]",
+    "[flows]",
+    "x",
+)
+
+
+def _more(rng: random.Random, raw: bytes) -> bytes:
+    """A field, a section or an entry more than there was."""
+    lines = raw.splitlines(keepends=True)
+    names = re.findall(rb"(?m)^([a-z_]+) *=", raw) or [b"x"]
+    field = rng.choice((*names, b"extra", b'"\xc3\x9f"')) + b" = " + rng.choice(VALUES).encode() + b"\n"
+    head = f"[{rng.choice(_HEADS)}]\n".encode()
+    lines.insert(rng.randrange(len(lines) + 1), rng.choice((field, head, head + field)))
+    return b"".join(lines)
 
 
 def _value(rng: random.Random, raw: bytes) -> bytes:
@@ -213,9 +248,15 @@ def _cut(rng: random.Random, raw: bytes) -> bytes:
 _JSON: tuple[Any, ...] = (None, True, -1, 0, 2**64, 1e308, "", "x", [], {}, [1], {"a": 1}, "40 s", "bs2")
 
 
-def mutate_run(rng: random.Random, folder: Path) -> None:
-    """Change the manifest's content, its bytes, or a table's file."""
+def mutate_run(rng: random.Random, folder: Path, other: Path) -> None:
+    """Change the manifest's content, its bytes, or a table's file; forge a table, or add files.
+
+    `other` is a run of another scenario, of which tables are taken.
+    """
     manifest = folder / "manifest.json"
+    if rng.random() < 0.4:
+        rng.choice((_forge, _forge, _swap, _add_files))(rng, folder, other)
+        return
     path = manifest if rng.random() < 0.7 else rng.choice(sorted(folder.glob("*.parquet")))
     how = rng.choice(
         ("content", "bytes", "missing", "folder") if path == manifest else ("bytes", "missing", "folder")
@@ -233,8 +274,71 @@ def mutate_run(rng: random.Random, folder: Path) -> None:
             path.mkdir()
 
 
+def _sign(folder: Path, table: str) -> None:
+    """Write the digest of a table's file into the manifest, as who forges a run does."""
+    manifest = folder / "manifest.json"
+    content = json.loads(manifest.read_text())
+    content["tables"][table] = hashlib.sha256((folder / f"{table}.parquet").read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(content))
+
+
+def _forge(rng: random.Random, folder: Path, _: Path) -> None:
+    """Another column, or rows of another number or order, in a table."""
+    path = rng.choice(sorted(folder.glob("*.parquet")))
+    frame = pl.read_parquet(path)
+    name, rows = rng.choice(frame.columns), frame.height
+    column: pl.Series | None = rng.choice(
+        (
+            None,
+            pl.Series(name, [None] * rows, frame.schema[name]),
+            pl.Series(name, frame[name].cast(pl.String)),
+            pl.Series(name, [rng.choice((math.nan, -1.5, math.inf, 1e308)) for _ in range(rows)], pl.Float64),
+            pl.Series(name, [rng.choice((0, 1, 2**31, 2**63 - 1)) for _ in range(rows)], pl.Int64),
+            pl.Series(name, [rng.choice((0, 1, 2**31, 2**64 - 1)) for _ in range(rows)], pl.UInt64),
+            pl.Series(name, [rng.choice((0, 1, 2**32 - 1)) for _ in range(rows)], pl.UInt32),
+            pl.Series(name, ["\x1b[31m"] * rows, pl.Enum(["\x1b[31m"])),
+            pl.Series(name, [[1]] * rows, pl.List(pl.Int64)),
+            pl.Series("extra", ["x"] * rows),
+        )
+    )
+    if column is not None:
+        frame = frame.with_columns(column)
+    elif rng.random() < 0.3:
+        frame = frame.drop(name)
+    else:
+        seed = rng.randrange(100)
+        frame = rng.choice(
+            (
+                frame.clear(),
+                pl.concat([frame, frame]),
+                frame.reverse(),
+                frame.sample(rows, with_replacement=True, shuffle=True, seed=seed) if rows else frame,
+                frame.head(1),
+            )
+        )
+    frame.write_parquet(path)
+    _sign(folder, path.stem)
+
+
+def _swap(rng: random.Random, folder: Path, other: Path) -> None:
+    """A table of another run, signed."""
+    path = rng.choice(sorted(other.glob("*.parquet")))
+    shutil.copy(path, folder / path.name)
+    _sign(folder, path.stem)
+
+
+def _add_files(rng: random.Random, folder: Path, other: Path) -> None:
+    """Files more than there were: of no table, of a table that is none, and what is no file."""
+    (folder / "notes.txt").write_bytes(rng.randbytes(20))
+    (folder / "loop").symlink_to("loop")
+    os.mkfifo(folder / ".roamlab-0123456789abcdef")
+    shutil.copy(rng.choice(sorted(other.glob("*.parquet"))), folder / "extra.parquet")
+    if rng.random() < 0.5:
+        _sign(folder, "extra")
+
+
 def _mutate_json(rng: random.Random, content: Any) -> None:
-    """Another value, or none, somewhere inside."""
+    """Another value, one more, or none, somewhere inside."""
     while True:
         keys = list(content) if isinstance(content, dict) else list(range(len(content)))
         if not keys:
@@ -244,7 +348,13 @@ def _mutate_json(rng: random.Random, content: Any) -> None:
         if isinstance(inner, dict | list) and inner and rng.random() < 0.8:
             content = inner
             continue
-        if rng.random() < 0.3:
+        if rng.random() < 0.2:
+            added = deepcopy(rng.choice(_JSON))
+            if isinstance(content, dict):
+                content[rng.choice(("extra", "\x1b[31m", "kind", "name"))] = added
+            else:
+                content.insert(key, added)
+        elif rng.random() < 0.3:
             del content[key]
         else:
             content[key] = deepcopy(rng.choice(_JSON))

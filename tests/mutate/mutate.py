@@ -53,7 +53,9 @@ LONGEST_RUN_S, MOST_RUNS = 4.0, 40
 KINDS = ("scenario", "scenario", "sweep", "run", "trace")
 """What is mutated; scenarios twice as often."""
 
-_LOCATED = re.compile(r"^error: (?:\S*(?:mutant|case)\S*|--\S+|metric |sweep, |sweep file |RUN|.*field `)")
+_LOCATED = re.compile(
+    r"^error: (?:\S*(?:mutant|case)\S*|--\S+|metric |table |sweep, |sweep file |RUN|.*field `)"
+)
 
 
 def call(*arguments: str) -> tuple[int, str, str]:
@@ -73,6 +75,8 @@ def call(*arguments: str) -> tuple[int, str, str]:
 
 def complaint(code: int, out: str, err: str, *, may_differ: bool) -> str:
     """What is wrong with how a command ended; empty if nothing is."""
+    if "\x1b" in out + err:
+        return f"an escape sequence is printed: {out + err}"
     if code == 0 or (code == 1 and may_differ and "first difference" in out):
         return ""
     if code != 2:
@@ -122,7 +126,7 @@ class Case:
 
     def _run(self) -> str:
         shutil.copytree(self.bases.run, "mutant")
-        materials.mutate_run(self.rng, Path("mutant"))
+        materials.mutate_run(self.rng, Path("mutant"), self.bases.other)
         commands = (
             ("chart", "mutant", "-o", "case.svg"),
             ("chart", "mutant", "--text", "--handover", str(self.rng.randrange(3))),
@@ -130,6 +134,8 @@ class Case:
             ("compare-trace", "mutant", str(self.bases.run)),
             ("export", "mutant", "--format", "pcapng", "--node", "mh", "--out", "case_out"),
             ("export", "mutant", "--format", self.rng.choice(("ns2", "csv", "arrow")), "--out", "case_out"),
+            ("why", "mutant"),
+            ("explore", "mutant", "--out", "case.html"),
         )
         return self._give(*self.rng.choice(commands), may_differ=True)
 

@@ -148,6 +148,32 @@ def run(
             "trace.detail": ["seq 1"],
         },
     }
+    return _as_declared(tables)
+
+
+_TYPES = {
+    "u64": np.uint64,
+    "i64": np.int64,
+    "u32": np.uint32,
+    "f64": np.float64,
+    "bool": np.bool_,
+    "words": np.uint32,
+}
+
+
+def _as_declared(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The tables with the types of the engine's, and with the columns that are not given, which are 0 or empty."""
+    from roamlab.records.tables import TABLES
+
+    for table in tables.keys() - {"names"}:
+        given = tables[table]
+        rows = len(next(iter(given.values())))
+        for name, column in TABLES[table].columns.items():
+            if name not in given and column.kind == "words":
+                tables["names"][f"{table}.{name}"] = [column.words[0][0] if column.words else ""]
+            values = given.pop(name, np.zeros(rows))
+            given[name] = np.asarray(values).astype(_TYPES[column.kind])
+    return tables
 
 
 def run_many(

@@ -6,10 +6,13 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -121,6 +124,27 @@ def test_a_text_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str)
     assert len(errors) < 1000
 
 
+def test_a_path_that_would_nest_tables_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(SHORT)
+    path = "a." * 50_000 + "b"
+    grid = f'scenario = "lab.toml"\nreplications = 1\n[grid]\n"{path}" = ["1 ms"]\n'
+    (tmp_path / "sweep.toml").write_text(grid)
+    for arguments in (("sweep", "sweep.toml"), ("check", "lab.toml", "--set", f"{path}=1")):
+        code, _, errors = call(*arguments, folder=tmp_path)
+        assert (code, "characters is too long" in errors) == (2, True), errors[:500]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_library_warns_of_is_printed_without_escape_sequences() -> None:
+    program = (
+        "import sys, warnings, roamlab.cli as cli\n"
+        "cli.cli.main = lambda **_: warnings.warn('Glyph \\x1b[31m')\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr == "warning: Glyph \\u{1b}[31m\n"
+
+
 def test_names_have_a_greatest_length() -> None:
     with pytest.raises(
         rl.ScenarioError, match=r"a name of 101 characters is too long\n(.*\n)*.*help: write at most 100"
@@ -200,6 +224,41 @@ def test_a_cluster_that_is_no_address_is_refused(tmp_path: Path, address: str) -
     code, _, errors = call("sweep", "sweep.toml", "--cluster", address, folder=tmp_path)
     assert code == 2, errors
     assert f"error: --cluster {address}: this is no address of a scheduler" in errors
+
+
+class _Page(BaseHTTPRequestHandler):
+    """A server that is none of Dask's."""
+
+    def do_GET(self) -> None:
+        """Send an empty page."""
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.mark.parametrize("server", ["closed"])
+def test_a_cluster_at_which_no_scheduler_answers_is_refused(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("roamlab.running.executor.CONNECT_S", 1.0)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        ThreadingHTTPServer(("127.0.0.1", 0), _Page) as web,
+    ):
+        Thread(target=web.serve_forever, daemon=True).start()
+        port = {"web": web.server_port, "silent": silent.getsockname()[1]}.get(server)
+        if port is None:
+            with socket.create_server(("127.0.0.1", 0)) as closed:
+                port = closed.getsockname()[1]
+        cluster = rl.DaskCluster(f"tcp://127.0.0.1:{port}")
+        with pytest.raises(
+            rl.BadInput, match=rf"--cluster tcp://127.0.0.1:{port}: no Dask scheduler answers"
+        ):
+            cluster.execute([], None, lambda *_: None, tables=False)  # type: ignore[arg-type]
+        web.shutdown()
 
 
 @pytest.mark.parametrize("variables", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -252,3 +253,62 @@ def test_a_manifest_that_is_a_pipe_is_not_waited_for(written: Path) -> None:
     os.mkfifo(written / "manifest.json")
     with pytest.raises(BadInput, match="not a regular file"):
         open_run(written)
+
+
+def _forged(folder: Path, table: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """Change a table, and its digest with it, as who forges a run does."""
+    path, manifest = folder / f"{table}.parquet", folder / "manifest.json"
+    change(pl.read_parquet(path)).write_parquet(path)
+    content = json.loads(manifest.read_text())
+    content["tables"][table] = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda frame: frame.drop("serial"), "there is no column 'serial'"),
+        (
+            lambda frame: frame.with_columns(pl.lit("a").alias("serial")),
+            "'serial' has the type String, not u64",
+        ),
+        (lambda frame: frame.with_columns(pl.lit(-1.5).alias("time_ns")), "has the type Float64, not u64"),
+        (
+            lambda frame: frame.with_columns(pl.lit([1]).alias("cause")),
+            r"has the type List\(Int64\), not i64",
+        ),
+        (
+            lambda frame: frame.with_columns(pl.lit(None, pl.Int64).alias("cause")),
+            "column 'cause' lacks values",
+        ),
+        (
+            lambda frame: frame.with_columns(pl.lit("\x1b[31m").cast(pl.Enum(["\x1b[31m"])).alias("kind")),
+            r"has the word .*x1b\[31m', which it never holds",
+        ),
+    ],
+)
+def test_a_table_of_another_shape_is_refused_with_its_file_and_column(
+    written: Path, change: Callable[[pl.DataFrame], pl.DataFrame], said: str
+) -> None:
+    assert open_run(written).table("causes").height > 0
+    _forged(written, "causes", change)
+    with pytest.raises(BadInput, match=rf"causes.parquet: .*{said}"):
+        open_run(written).table("causes")
+
+
+def test_a_table_of_more_rows_than_can_be_read_is_refused_before_it_is_read(
+    written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal rows take next to no place in a file."""
+    _forged(written, "drops", lambda frame: frame.head(1).select(pl.all().repeat_by(100_000).explode()))
+    assert (written / "drops.parquet").stat().st_size < 50_000
+    with monkeypatch.context() as little:
+        little.setattr("roamlab.records.store.available_memory", lambda: 1_000_000)
+        with pytest.raises(
+            BadInput, match=r"drops.parquet: it has 100,000 rows\n  expected: at most .* rows"
+        ):
+            open_run(written).table("drops")
+    assert open_run(written).table("drops").height == 100_000
+    monkeypatch.setattr("roamlab.records.store.MOST_ROWS", {"drops": 99_999})
+    with pytest.raises(BadInput, match="it has 100,000 rows\n  expected: at most 99,999 rows"):
+        open_run(written).table("drops")

@@ -67,6 +67,9 @@ class LocalPool:
         _roamlab.run_many(hand_out(), self.threads, keep, wanted, memory_per_run(self.threads))
 
 
+CONNECT_S = 30.0
+"""So long an answer of the scheduler is waited for."""
+
 LOOK_SECONDS = 5.0
 """While nothing ends, workers are counted this often."""
 
@@ -107,7 +110,7 @@ class DaskCluster:
     def _client(self, distributed: Any) -> Any:
         """A connection to the scheduler. Raises `BadInput` for what is no address."""
         try:
-            return distributed.Client(self.address, timeout="30 s", security=self.security)
+            return distributed.Client(self.address, timeout=CONNECT_S, security=self.security)
         except (ValueError, TypeError, OverflowError) as error:
             raise BadInput(
                 f"--cluster {self.address}",

@@ -35,7 +35,7 @@ _PATH = Kind((str, Path), "the path of a scenario", 'write roamlab.load("scenari
 _CHANGES = Kind((Mapping,), "a dictionary of paths and values", 'write {"run.duration": "20 s"}')
 
 
-_LONGEST_PATH = 1000
+_LONGEST_PATH = 400
 """Characters of a field's path."""
 
 
