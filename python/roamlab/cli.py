@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from io import StringIO
 from pkgutil import iter_modules
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -118,7 +118,7 @@ def main() -> None:
         _fail("" if isinstance(error, BrokenPipeError) else f"error: {bad_path(error) or error}", code)
 
 
-def _warned(message: Warning | str, *_: object) -> None:
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
     """Say what a library warns of: it may quote names of an input."""
     with suppress(OSError):
         say(f"warning: {message}", err=True)

@@ -238,7 +238,7 @@ class _Page(BaseHTTPRequestHandler):
         """Nothing is printed."""
 
 
-@pytest.mark.parametrize("server", ["closed"])
+@pytest.mark.parametrize("server", ["closed", "web", "silent"])
 def test_a_cluster_at_which_no_scheduler_answers_is_refused(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import CancelledError
 from itertools import islice
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from roamlab import _roamlab
@@ -110,7 +111,7 @@ class DaskCluster:
     def _client(self, distributed: Any) -> Any:
         """A connection to the scheduler. Raises `BadInput` for what is no address."""
         try:
-            return distributed.Client(self.address, timeout=CONNECT_S, security=self.security)
+            return self._connected(distributed)
         except (ValueError, TypeError, OverflowError) as error:
             raise BadInput(
                 f"--cluster {self.address}",
@@ -125,6 +126,24 @@ class DaskCluster:
                 expected="the address of a running Dask scheduler",
                 remedy="start one with `dask scheduler`, which prints its address, and write that",
             ) from None
+
+    def _connected(self, distributed: Any) -> Any:
+        """The connection. Dask's own limit does not end the wait for a server of another kind."""
+        found: list[Any] = []
+
+        def connect() -> None:
+            try:
+                found.append(distributed.Client(self.address, timeout=CONNECT_S, security=self.security))
+            except Exception as error:  # noqa: BLE001 (it is raised below)
+                found.append(error)
+
+        connecting = Thread(target=connect, daemon=True)
+        connecting.start()
+        connecting.join(CONNECT_S + 1.0)
+        outcome = found[0] if found else TimeoutError(f"no answer in {CONNECT_S:.0f} s")
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def _ended(self, client: Any, pending: set[Any]) -> list[Any]:
         """Those of `pending` that have ended, at least one. While there is no worker, it says so, up to the limit."""
