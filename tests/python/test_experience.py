@@ -237,6 +237,7 @@ def test_losses_belong_to_the_handover_before_them() -> None:
     drops = {
         "flow": ["a"] * 6,
         "seq": [0, 1, 2, 3, 4, 5],
+        "data": [True] * 6,
         "reason": ["detached"] * 5 + ["copy-released"],
         "time_ns": ns(0.9, 1.0, 1.1, 3.2, 4.0, 3.3),
         "sent_ns": ns(*range(6)),

@@ -42,6 +42,7 @@ FLOWS = {
 NO_DROPS = pl.DataFrame(
     schema={"flow": pl.Enum(["a", "b"]), "reason": pl.Enum(["queue-overflow"])}
     | dict.fromkeys(("seq", "sent_ns", "time_ns"), pl.Int64)
+    | {"data": pl.Boolean}
 )
 
 
@@ -58,11 +59,12 @@ def test_goodput_counts_first_deliveries_in_the_span() -> None:
 
 
 def test_loss_is_of_data_of_which_no_copy_arrived() -> None:
-    # Of a: segment 3 lost in two copies, and later again; an acknowledgement (seq 0) lost; of 4 a copy let go; of 5, 6
-    # a copy lost or a duplicate, and the other arrived. 2 of 8 sent.
+    # Of a: segment 3 lost in two copies, and later again; an acknowledgement lost; of 4 a copy let go; of 5, 6 a copy
+    # lost or a duplicate, and the other arrived. 2 of 8 sent.
     drops = {
         "flow": ["a"] * 7 + ["b"],
         "seq": [3, 3, 3, 0, 4, 5, 6, 1],
+        "data": [True, True, True, False, True, True, True, True],
         "sent_ns": ns(1, 1, 2, 1, 1, 1, 1, 1),
         "time_ns": ns(1.1, 1.2, 2.1, 1.1, 1.1, 1.1, 1.1, 1.1),
         "reason": ["detached"] * 4 + ["copy-released", "detached", "duplicate", "detached"],
@@ -210,6 +212,7 @@ def test_a_flow_with_nothing_to_send_is_not_disrupted() -> None:
             {
                 "flow": ["a"],
                 "seq": [5],
+                "data": [True],
                 "sent_ns": ns(5.98),
                 "time_ns": ns(6.01),
                 "reason": ["queue-overflow"],

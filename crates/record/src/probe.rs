@@ -189,12 +189,12 @@ impl Probes {
         (reason, forwarded): (DropReason, bool),
         (place, cause): (Location, CauseId),
     ) {
-        let seq = data_seq(packet);
+        let (seq, data) = (data_seq(packet), is_data(packet));
         if reason.loses_data()
             && let Some(losses) = self.losses.get_mut(packet.flow.0 as usize)
         {
             *losses += 1;
-            if !is_data(packet) {
+            if !data {
                 self.lost_acks[packet.flow.0 as usize] += 1;
             }
         }
@@ -206,6 +206,7 @@ impl Probes {
                 reason,
                 flow,
                 seq,
+                data,
                 sent_ns,
                 serial,
                 forwarded,

@@ -129,6 +129,8 @@ long_table! {
         flow: FlowId,
         /// sequence number in segments
         seq: u32,
+        /// true: it carried data of its flow; false: an acknowledgement, a request for a connection, or signalling
+        data: bool,
         /// when it was sent; all copies of a packet have the same
         sent_ns: Time,
         /// serial number of the packet, unique within the run

@@ -314,10 +314,13 @@ def voice(
     )
 
 
-def _units(results: Results, flow: str) -> tuple[Values, Values, NDArray[Any], list[str]]:
-    """When units were offered or asked for and were whole (NaN: never), their groups and kinds."""
+_FRAMES = ("I", "P", "B")
+
+
+def _units(results: Results, flow: str, *units: str) -> tuple[Values, Values, NDArray[Any], list[str]]:
+    """When units of these kinds were offered or asked for and were whole (NaN: never), their groups and kinds."""
     rows = results.columns("units")
-    chosen = rows.where("flow", flow)
+    chosen = rows.where("flow", flow) & rows.where("kind", *units)
     whole = rows["completed_ns"][chosen]
     completed = np.where(whole < 0, math.nan, whole / 1e9)
     return seconds(rows, chosen=chosen), completed, rows["group"][chosen], rows.words("kind", chosen)
@@ -325,7 +328,7 @@ def _units(results: Results, flow: str) -> tuple[Values, Values, NDArray[Any], l
 
 def frame_delays_s(results: Results, flow: str) -> Values:
     """From the begin of each frame to its last packet; NaN for one that never was whole."""
-    offered, completed, _, _ = _units(results, flow)
+    offered, completed, _, _ = _units(results, flow, *_FRAMES)
     return completed - offered
 
 
@@ -342,7 +345,7 @@ def freezes_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Values:
 
 def freeze_spans_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Values:
     """`freeze_spans_s` of a flow's frames: play-out follows the begin of a frame by a fixed offset."""
-    offered, completed, _, kinds = _units(results, flow)
+    offered, completed, _, kinds = _units(results, flow, *_FRAMES)
     return freeze_spans_s(
         offered, completed, kinds, offset_s, span_s(results.manifest.parameters["run"]["duration"])
     )
@@ -355,10 +358,8 @@ def page_loads_s(results: Results, flow: str) -> Values:
 
 def _page_times_s(results: Results, flow: str) -> tuple[Values, Values]:
     """The load times of the whole pages, and for how long the others had been loading at the end of the run."""
-    offered, completed, pages, kinds = _units(results, flow)
+    offered, completed, pages, _ = _units(results, flow, "object")
     objects = application(results, flow).get("objects", 1)
-    if "object" not in kinds:
-        return np.zeros(0), np.zeros(0)
     numbers, place, counts = np.unique(pages, return_inverse=True, return_counts=True)
     first, last = np.full(numbers.size, math.inf), np.full(numbers.size, -math.inf)
     np.minimum.at(first, place, offered)
@@ -406,8 +407,8 @@ class Player:
 def player(results: Results, flow: str) -> Player:
     """The stalls and the quality of a `dash` flow, by the times at which its segments came."""
     spec = application(results, flow)
-    asked, came, quality, kinds = _units(results, flow)
-    if "segment" not in kinds or not spec:
+    asked, came, quality, _ = _units(results, flow, "segment")
+    if not asked.size or not spec:
         return Player(math.nan, np.zeros((0, 2)), math.nan, math.nan)
     there = ~np.isnan(came)
     end, length = span_s(results.manifest.parameters["run"]["duration"]), span_s(spec["segment"])

@@ -135,14 +135,18 @@ def losses(results: RunTables, flow: str) -> Values:
     All copies of a packet have the same number and the same time of sending. A retransmission is a packet of its own.
     """
     drops, deliveries = results.columns("drops"), results.columns("deliveries")
-    is_data = drops.where("flow", flow) & ~drops.where("reason", *NO_LOSS)
-    if has_connection(results, flow):
-        is_data &= drops["seq"] > 0  # an acknowledgement is no data
+    is_data = _lost_data(results, drops, flow)
     arrived = deliveries.where("flow", flow)
     came = set(zip(deliveries["seq"][arrived].tolist(), deliveries["sent_ns"][arrived].tolist(), strict=True))
     columns = (drops[column][is_data].tolist() for column in ("seq", "sent_ns", "time_ns"))
     lost = {(seq, sent): at for seq, sent, at in zip(*columns, strict=True) if (seq, sent) not in came}
     return np.asarray(sorted(lost.values()), dtype=np.float64) / _NS
+
+
+def _lost_data(results: RunTables, drops: Columns, flow: str) -> NDArray[np.bool_]:
+    """Which rows of the table `drops` lost data of the flow: no acknowledgement, and no spare copy."""
+    found: NDArray[np.bool_] = drops.where("flow", flow) & ~drops.where("reason", *NO_LOSS)
+    return found & drops["data"].astype(bool) if has_connection(results, flow) else found
 
 
 def loss_ratio(results: RunTables, flow: str) -> float:
@@ -277,7 +281,7 @@ def application(results: RunTables, flow: str) -> dict[str, Any]:
 def has_size(results: RunTables, flow: str) -> bool:
     """Whether the flow is a file that ends."""
     app = application(results, flow)
-    return app.get("kind") == "ftp" and app.get("size") is not None
+    return app.get("kind") == "ftp" and (app.get("size") or app.get("packets")) is not None
 
 
 def flow_disruptions_s(results: RunTables, flow: str, settle: float = 1.0) -> list[float]:
@@ -312,9 +316,7 @@ def _waiting(results: RunTables, flow: str, stop: float) -> Callable[[float, flo
     new = own & rows["fresh"].astype(bool)
     sent, came, seq = seconds(rows, "sent_ns", new), seconds(rows, chosen=new), rows["seq"][new]
     connected = has_connection(results, flow)
-    lost = drops.where("flow", flow) & ~drops.where("reason", *NO_LOSS)
-    if connected:
-        lost &= drops["seq"] > 0
+    lost = _lost_data(results, drops, flow)
     begun, ended = seconds(drops, "sent_ns", lost), seconds(drops, chosen=lost)
     if connected:
         arrived: dict[int, list[float]] = {}

@@ -22,7 +22,7 @@ from roamlab.base.errors import BadInput
 from roamlab.base.inputs import open_regular
 from roamlab.base.limits import SHARE, available_memory
 from roamlab.base.output import draft_folder, sync, write_durably
-from roamlab.records.manifest import Manifest
+from roamlab.records.manifest import Manifest, build_of
 from roamlab.records.pieces import Pieces
 from roamlab.records.results import Results
 from roamlab.records.tables import TABLES
@@ -161,7 +161,7 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
         _check(path, digests[table])
         try:
             with open_regular(path) as file:  # Polars takes a path for a pattern
-                _check_size(path, table, pl.scan_parquet(file))
+                _check_size(path, table, pl.scan_parquet(file), manifest)
                 file.seek(0)
                 frame = pl.read_parquet(file)
         except pl.exceptions.PolarsError as error:
@@ -174,7 +174,7 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
     return Results(manifest, dict.fromkeys(digests, read))
 
 
-def _check_size(path: Path, table: str, rows: pl.LazyFrame) -> None:
+def _check_size(path: Path, table: str, rows: pl.LazyFrame, manifest: Manifest) -> None:
     """Raise `BadInput` before a table is read that has other columns than ours, or more rows than can be read.
 
     A file of some kB can hold 10^9 rows of one value.
@@ -183,7 +183,7 @@ def _check_size(path: Path, table: str, rows: pl.LazyFrame) -> None:
     width = 0 if table in TABLES else 8 * max(1, len(schema))
     for name, column in TABLES[table].columns.items() if table in TABLES else ():
         if name not in schema:
-            raise _broken(path, f"there is no column {name!r}")
+            raise _without_column(path, name, manifest)
         fits, size = _TYPES[column.kind]
         found = schema[name]
         if not isinstance(found, fits):
@@ -202,6 +202,18 @@ def _check_size(path: Path, table: str, rows: pl.LazyFrame) -> None:
             expected=f"at most {most:,} rows, which can be read here",
             remedy="read parts of the file with Polars (`polars.scan_parquet`), or make a shorter run",
         )
+
+
+def _without_column(path: Path, name: str, manifest: Manifest) -> BadInput:
+    """The error of a table that lacks a column: another version wrote it, or it is broken."""
+    if manifest.build_hash == build_of(manifest.parameters_text):
+        return _broken(path, f"there is no column {name!r}")
+    return BadInput(
+        path,
+        f"roamlab {manifest.version} of another build wrote it, without the column {name!r}",
+        expected=f"the columns {', '.join(TABLES[path.stem].columns)}",
+        remedy=f"run the scenario again: {path.parent / MANIFEST} has its text, its seed and its number",
+    )
 
 
 def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:

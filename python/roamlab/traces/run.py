@@ -132,10 +132,10 @@ def _arrivals(results: Results) -> Iterator[Event]:
 def _losses(results: Results) -> Iterator[Event]:
     flows = results.flows["flow"].cast(pl.String).implode()
     text = (pl.col(name).cast(pl.String) for name in ("flow", "place", "reason"))
-    rows = results.drops.with_row_index("line", offset=1).select("line", "time_ns", "seq", *text)
+    rows = results.drops.with_row_index("line", offset=1).select("line", "time_ns", "seq", "data", *text)
     is_loss = ~pl.col("reason").is_in(_NO_LOSS)
-    chosen = rows.filter(pl.col("flow").is_in(flows) & (pl.col("seq") > 0) & is_loss)
-    for line, time, seq, flow, place, reason in chosen.iter_rows():
+    chosen = rows.filter(pl.col("flow").is_in(flows) & pl.col("data") & is_loss)
+    for line, time, seq, _, flow, place, reason in chosen.iter_rows():
         yield Event(time, "D", flow, str(seq), "", f"{place} {reason}", line)
 
 

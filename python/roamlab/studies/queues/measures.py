@@ -46,7 +46,7 @@ BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
 @reads(
     flows="flow kind delivered_pkts delivered_bytes",
     deliveries="flow time_ns sent_ns seq fresh",
-    drops="flow reason seq sent_ns time_ns",
+    drops="flow reason seq data sent_ns time_ns",
     releases="host node",
 )
 def move(results: Results) -> dict[str, float]:
