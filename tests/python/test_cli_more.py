@@ -230,6 +230,22 @@ def test_of_many_flows_the_first_and_the_worst_are_shown() -> None:
     assert (few.count("│ f"), "open_run" in few) == (25, False)
 
 
+def test_dropped_beside_delivered_counts_no_acknowledgements() -> None:
+    """Of 28 lost packets 24 are acknowledgements: 4 of data, beside 123 that arrived."""
+    found = _many(1)
+    counts = {"delivered_pkts": 123, "dropped_pkts": 28, "dropped_ack_pkts": 24}
+    found.flows = found.flows.with_columns(**{name: pl.lit(value) for name, value in counts.items()})
+    (line,) = [line for line in _shown(found).splitlines() if line.startswith("│ f0")]
+    heading = next(line for line in _shown(found).splitlines() if "delivered" in line)
+    cells = dict(
+        zip(
+            *(map(str.strip, one.split("┃" if "┃" in one else "│")[1:-1]) for one in (heading, line)),
+            strict=True,
+        )
+    )
+    assert (cells["delivered [pkt]"], cells["dropped [pkt]"]) == ("123", "4")
+
+
 def test_a_summary_of_many_flows_looks_at_each_name_once() -> None:
     """Twice the flows, twice the work: names are compared in proportion, not by pairs."""
     compared = 0

@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT
 from hand_made import FakeResults, ns
 from roamlab.base.errors import BadInput
+from roamlab.records import handovers as handovers_module
 from roamlab.records import metrics
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
@@ -75,6 +76,22 @@ def test_loss_is_of_data_of_which_no_copy_arrived() -> None:
     assert metrics.losses(found, "a").tolist() == [1.2, 2.1]
     assert metrics.loss_ratio(found, "a") == 0.25
     assert math.isnan(metrics.loss_ratio(found, "b"))
+
+
+def test_a_first_segment_with_number_0_is_data() -> None:
+    """A response over a connection of its own begins with 0; an acknowledgement has that number too."""
+    drops = {
+        "flow": ["a", "a"],
+        "seq": [0, 0],
+        "data": [True, False],
+        "sent_ns": ns(1, 1.1),
+        "time_ns": ns(1.2, 1.3),
+        "reason": ["queue-overflow"] * 2,
+    }
+    deliveries = {"flow": ["a"], "seq": [1], "sent_ns": ns(1)}
+    found = _record(flows=FLOWS | {"kind": ["tcp", "tcp"]}, drops=drops, deliveries=deliveries)
+    assert metrics.losses(found, "a").tolist() == [1.2]
+    assert metrics.loss_ratio(found, "a") == 0.125
 
 
 @pytest.mark.parametrize("scheme", ["HAWAII MNF", "M&M bicast"])
@@ -300,6 +317,34 @@ def test_timeouts_of_handovers_are_those_whose_chain_leads_to_one() -> None:
     assert math.isnan(metrics.handover_timeouts(found, "b")), "its host stayed"
     found.manifest.outline.recorded.remove("tcp")
     assert math.isnan(metrics.handover_timeouts(found, "a")), "its timeouts were not recorded"
+
+
+def test_timeouts_by_cause_and_by_time_that_differ_are_said() -> None:
+    """Handovers at 2, 5 and 8 s: the first caused the timeout at 4.5 s; another is 0.2 s behind the second."""
+    causes = {"cause": [-1, -1, -1, 0, -1]}
+    handovers = {"host": ["mh"] * 3, "phase": ["link-down"] * 3, "time_ns": ns(2, 5, 8), "cause": [0, 1, 2]}
+    tcp = {
+        "flow": ["a", "a", "b"],
+        "event": ["timeout"] * 3,
+        "cause": [3, 4, 4],
+        "time_ns": ns(4.5, 5.2, 8.1),
+    }
+
+    def found(rows: slice) -> Any:
+        events = {name: values[rows] for name, values in tcp.items()}
+        flows = FLOWS | {"timeouts": [len(events["flow"]), 0]}
+        return _record(flows=flows, handovers=handovers, causes=causes, tcp=events)
+
+    record = found(slice(0, 1))
+    assert handovers_module.timeouts(record, "a").tolist() == [1, 0, 0]
+    assert handovers_module.timeouts_by_time(record, "a").tolist() == [0, 0, 0]
+    assert handovers_module.warnings(record) == [
+        "flow a: of 3 handovers 1 caused a timeout, and 0 were followed by one within 2 s; "
+        "`roamlab why` shows the causes of each"
+    ]
+    both = found(slice(0, 2))
+    assert handovers_module.timeouts_by_time(both, "a").tolist() == [0, 1, 0]
+    assert handovers_module.warnings(both) == [], "as many, though of other handovers"
 
 
 def _lte(buffer: str) -> Scenario:

@@ -18,6 +18,7 @@ from roamlab import Grid, Listed, Random, Until, _roamlab, sweep
 from roamlab.base.errors import BadInput
 from roamlab.running.summary import TOTALS, Measurement, names, unit
 from roamlab.scenarios.scenario import load
+from roamlab.sweeps import sweep_page
 from roamlab.sweeps.compare import compare, until
 from roamlab.sweeps.design import AS_IN_BASE, BadDesign
 from roamlab.sweeps.drawing import overview
@@ -300,6 +301,26 @@ def test_compare_goes_on_until_the_difference_is_known(
     other = scenario.set("cells.bs2.queue.kind", "mblue")
     rule = until(METRICS[1:], half_width=4.0, runs=5, budget=30)
     assert list(compare(scenario, other, METRICS[1:], rule, 1, tmp_path, 1).counts) == [11, 11]
+
+
+@pytest.mark.parametrize(
+    ("runs", "p", "difference", "expected"),
+    [
+        (2, 0.001, 1.0, False),
+        (2, None, 1.0, False),
+        (1, None, 1.0, False),
+        (5, None, 1.0, True),
+        (5, 0.2, 1.0, False),
+    ],
+)
+def test_two_runs_tell_nothing_of_a_difference(
+    runs: int, p: float | None, difference: float, *, expected: bool
+) -> None:
+    """In bold is only what several runs show; equal differences have no p-value, whatever their number."""
+    row = {"runs": runs, "p_holm": p, "difference": difference}
+    assert sweep_page.tells(row) is expected
+    if p is None:
+        assert sweep_page.p_text(row) == ("one run" if runs == 1 else "no spread")
 
 
 def test_all_tables_are_kept_if_asked_for(scenario: Scenario, tmp_path: Path) -> None:
