@@ -117,6 +117,21 @@ def test_a_change_that_ends_the_stall_and_costs_goodput_is_no_remedy() -> None:
     assert told.check.remedy.gain.same, "nothing in it depends on the seed"
 
 
+def test_a_file_that_came_whole_is_judged_by_its_transfer() -> None:
+    """Of the whole run its goodput is the same however late it was: 8 bits for each byte until its last one."""
+    size = "flows.download.app.size"
+    whole = HAWAII.set_all({size: "1 MB", "run.duration": "20 s"})
+    before = run(recorded(whole), 1)
+    (told,) = [each for each in explain(before, check=True) if each.stall.start_ns < 2e9]
+    assert told.check is not None
+    trial = next(each for each in told.check.trials if each.what == "an RTO of at least 50 ms")
+    totals = before, run(trial.scenario, 1)
+    assert len({metrics.total(one, "download", "goodput_bps") for one in totals}) == 1
+    then, now = (8e6 / one.metric("flows.download.completion_s") for one in totals)
+    assert trial.gain.goodput_bps == pytest.approx(now - then)
+    assert now > then + 1000.0
+
+
 def test_a_remedy_is_judged_over_several_runs() -> None:
     """busy-cell.toml begins its flows at random times."""
     base = load(ROOT / "examples/busy-cell.toml")

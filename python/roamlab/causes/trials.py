@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from roamlab.causes.stalls import Stall
     from roamlab.causes.suspects import Suspect
+    from roamlab.records.columns import Columns
     from roamlab.records.results import Results
     from roamlab.records.slow import SlowPeriod
 
@@ -51,7 +52,7 @@ class Trouble:
     back_s: float | None
     """When the last of them ends; None: there is none."""
     goodput_bps: float
-    """Of the whole run."""
+    """Of the whole run; of a file that came whole until then."""
     delay_s: float
     """Mean one-way delay of what arrived for the first time in the whole run; 0 if nothing did."""
 
@@ -143,9 +144,10 @@ class Course:
         self._slow = {flow: slow_periods(results, flow) for flow in flows}
         totals = results.columns("flows")
         names = totals.names("flow") or []
-        rates = zip(totals["flow"].tolist(), totals["goodput_bps"].tolist(), strict=True)
         self._delay = {flow: _delay_s(results, flow) for flow in flows}
-        self.goodput = {names[code]: float(rate) for code, rate in rates}
+        self.goodput = dict(
+            zip([names[code] for code in totals["flow"].tolist()], _rates(totals), strict=True)
+        )
 
     def silent(self, flow: str) -> list[Stall]:
         """The stalls of one of the flows."""
@@ -220,6 +222,16 @@ class Reruns:
         each.append(trial.gain)
         mean = {name: float(np.mean([getattr(gain, name) for gain in each])) for name in GAINS}
         return Judged(trial, Gain(**mean, runs=len(each), same=not pairs))
+
+
+def _rates(flows: Columns) -> list[float]:
+    """The goodput of each flow; of a file that came whole that of its transfer: of the run all whole files have one."""
+    rates = flows["goodput_bps"].astype(np.float64)
+    whole = (flows["completed_ns"] > flows["start_ns"]) & (flows["completed_ns"] >= 0)
+    spans = (flows["completed_ns"].astype(np.int64) - flows["start_ns"].astype(np.int64))[whole] / 1e9
+    rates[whole] = 8.0 * flows["delivered_bytes"][whole] / spans
+    found: list[float] = rates.tolist()
+    return found
 
 
 def _delay_s(results: Results, flow: str) -> float:
