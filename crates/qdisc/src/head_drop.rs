@@ -230,4 +230,16 @@ mod tests {
             });
         }
     }
+
+    #[test]
+    fn a_spared_packet_that_fits_to_the_byte_waits() {
+        let params = Params { limit_bytes: Some(Bytes(1500)), spare_forwarded: true, ..Params::default() };
+        let held = |size| {
+            let mut bench = Bench::<HeadDrop>::new(&params);
+            bench.offer(packet(0, 1000, PLAIN));
+            bench.offer(packet(0, size, MARKED));
+            bench.queue.packets()
+        };
+        assert_eq!((held(500), held(501)), (2, 1));
+    }
 }

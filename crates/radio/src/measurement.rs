@@ -457,4 +457,16 @@ mod tests {
         assert_eq!(meter.sample(at(40), &[-100.0, -90.0, -90.0]), [Finding::Found(1)]);
         assert_eq!(meter.sample(at(80), &[-100.0, -90.0, -90.0]), [], "once");
     }
+
+    #[test]
+    fn a_neighbour_that_was_better_than_the_old_cell_has_the_whole_time_to_trigger_with_the_new_one() {
+        // TS 36.331 §5.5.4.1: the event of a new serving cell is evaluated from its own entry condition on.
+        let mut meter = meter(EVENT, [0.0; 3]);
+        let levels = [-90.0, -80.0, -70.0];
+        assert_eq!(meter.sample(at(0), &levels), []);
+        assert_eq!(meter.sample(at(40), &levels), []);
+        meter.serve(Some(1));
+        assert_eq!([80, 120].map(|millis| meter.sample(at(millis), &levels)), [vec![], vec![]]);
+        assert_eq!(meter.sample(at(160), &levels), [better(2)]);
+    }
 }

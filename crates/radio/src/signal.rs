@@ -321,4 +321,11 @@ mod tests {
         let here = shadowing.next(&loss, 1e6);
         assert_eq!(shadowing.next(&loss, 1e6), here, "who stands still keeps his shadow");
     }
+
+    #[test]
+    fn nearer_than_a_metre_the_loss_is_that_of_a_metre() {
+        let loss = PathLoss::default();
+        assert_eq!([0.0, 0.5, 1.0].map(|metres| loss.at(metres)), [15.3; 3]);
+        assert!((loss.at(10.0) - 52.9).abs() < 1e-9, "3.76 tens of dB more");
+    }
 }

@@ -505,12 +505,27 @@ fn a_full_packet_waits_for_a_third_of_its_bytes_from_the_address() {
     }
     ack_from(&mut sender, 1, 17, 12, at(155));
     assert_eq!(sender.poll_transmit(at(155)).unwrap().header.payload, 1161);
+    assert_eq!(sender.poll_transmit(at(155)), None, "it has gone too");
 }
 
 /// Packets from 0 to `end` are acknowledged from the address `path`.
 fn ack_from(sender: &mut QuicSender, path: u32, number: u32, end: u32, now: Time) {
     let ack = Some(Box::new(QuicAck { ranges: vec![(0, end)], delay: Duration::ZERO }));
     sender.on_packet(&QuicHeader { number, ack, path, ..QuicHeader::default() }, now);
+}
+
+#[test]
+fn a_new_path_does_not_back_off_for_timeouts_of_the_old_one() {
+    // RFC 9000 §9.4: the estimates of a new path begin anew; its probe timeout is 333 + 4 * 166.5 + 25 ms.
+    let mut sender = before_a_migration();
+    (0..3).for_each(|_| {
+        let now = sender.next_deadline().unwrap();
+        sender.on_deadline(now);
+        sent(&mut sender, now);
+    });
+    assert_eq!(sender.variables().backoff, 8);
+    sender.on_path_change(at(5000));
+    assert_eq!((sender.variables().backoff, sender.variables().rto), (1, ms(1024)));
 }
 
 #[test]

@@ -234,3 +234,23 @@ impl EnodebBearer {
 pub(super) fn end_marker(host: Addr, id: Identification) -> Message {
     Message::about(host, id, Kind::EndMarker)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reordering_wait_begins_when_the_host_is_there() {
+        // What is forwarded while the packets are held cannot overtake anything: the wait runs from the attachment on.
+        let (host, source) = (Addr::new(9, 1), Addr::new(9, 2));
+        let (params, id) = (Params { reordering: true, ..Params::default() }, Identification::default());
+        let at = |millis| Time::ZERO + roamlab_engine::Duration::from_millis(millis);
+        let mut bearer = EnodebBearer::expecting(host, id, source, &params, &mut Vec::new());
+        bearer.forwarded(at(10), &params);
+        assert_eq!(bearer.next_deadline(), None);
+        bearer.attach(at(50), &params, &mut Vec::new());
+        assert_eq!(bearer.next_deadline(), Some(at(50) + params.reordering_wait));
+        bearer.forwarded(at(60), &params);
+        assert_eq!(bearer.next_deadline(), Some(at(60) + params.reordering_wait));
+    }
+}

@@ -236,3 +236,29 @@ fn other_parameters_keep_the_contract_too() {
     check::<Codel>(&Params { limit: Packets(5), spare_forwarded: true, forwarded_at_full, ..fast.clone() });
     check::<Codel>(&Params { target: Duration::ZERO, mark_ecn: true, ..fast });
 }
+
+#[test]
+fn one_packet_of_the_largest_size_behind_the_head_is_no_queue() {
+    // RFC 8289 §5.5: above the target only while more than MAXPACKET bytes are left. Each head waits 20 ms for 400 ms.
+    let lost = |size| {
+        let mut bench = Bench::<Codel>::new(&Params::default());
+        bench.offer(packet(0, size, PLAIN));
+        for _ in 0..40 {
+            bench.offer(packet(0, size, PLAIN));
+            bench.wait(ms(10));
+            bench.serve();
+        }
+        bench.dropped.len()
+    };
+    assert_eq!((lost(1500), lost(1501) > 0), (0, true));
+}
+
+#[test]
+fn in_linux_a_count_that_has_grown_by_one_begins_again_with_the_root_of_one() {
+    // `codel_dequeue`: delta > 1, otherwise count is 1 and its root 65535/65536.
+    let mut bench = burst(&Params { rules: Rules::Linux, ..Params::default() });
+    let control = &mut bench.queue.control;
+    (control.count, control.last_count, control.root) = (5, 4, 29_309);
+    control.begin(&bench.queue.law, Time::ZERO + ms(10));
+    assert_eq!((control.count, control.root), (1, u16::MAX));
+}

@@ -129,3 +129,19 @@ fn what_tc_or_the_kernel_refuses_has_a_place() {
     assert_eq!(params().validate(), Ok(()));
     assert_eq!(Params::default().validate(), Ok(()));
 }
+
+#[test]
+fn each_mark_draws_the_distance_to_the_next() {
+    // `red_action`: qcount = 0 and qR = red_random behind each packet that is marked.
+    let mut queue = LinuxRed::new(&example(), Rng::named(1, 0, "queue"));
+    let mut gaps = Vec::new();
+    for _ in 0..5 {
+        queue.average = (queue.min + queue.max) / 2;
+        queue.idle_since = Some(Time::ZERO);
+        queue.count = Some(1 << 31);
+        assert_eq!(queue.decide(Time::ZERO), Action::Notify);
+        gaps.push((queue.count, queue.gap));
+    }
+    assert!(gaps.iter().all(|gap| gap.0 == Some(0)), "{gaps:?}");
+    assert!(gaps.windows(2).all(|pair| pair[0].1 != pair[1].1), "{gaps:?}");
+}

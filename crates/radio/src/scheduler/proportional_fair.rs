@@ -111,4 +111,13 @@ mod tests {
         let later = Time::ZERO + Duration::from_secs(2);
         assert!((policy.average(0, later) - 10_000.0 * libm::exp(-2.0)).abs() < 1e-9);
     }
+
+    #[test]
+    fn what_was_sent_decays_until_the_next_packet_too() {
+        // 1000 B by a time constant of 1 s are 8 kbit/s, of which 1/e is left a second later.
+        let mut policy = ProportionalFair::new(&Params::default(), &[bearer(1.0, 1)]);
+        (0..2).for_each(|second| policy.sends(0, Bytes(1000), Time::ZERO + Duration::from_secs(second)));
+        let average = policy.average(0, Time::ZERO + Duration::from_secs(1));
+        assert!((average - 8_000.0 * (1.0 + libm::exp(-1.0))).abs() < 1e-6, "{average} bit/s");
+    }
 }

@@ -378,3 +378,19 @@ fn parameters_that_no_medium_has_are_refused() {
         params().refuses_rate(Rate::from_bps(2_500_000)).unwrap().contains("\"5500 kbit/s\", \"11 Mbit/s\"")
     );
 }
+
+#[test]
+fn a_station_that_comes_within_a_reservation_finds_the_medium_busy() {
+    // IEEE 802.11-2020 §10.3.2.1: the duration of a frame reserves the medium for its ACK, also for one that does not come.
+    let mut cell = Cell::new(&without_beacons(), 40, MBPS_11);
+    cell.absent = true;
+    cell.offer(1);
+    let end = cell.medium.next_deadline().unwrap() + cell.medium.timing.data(Bytes(1500), MBPS_11);
+    cell.play(end + Duration::from_nanos(1));
+    let reserved = end + cell.medium.timing.sifs + cell.medium.timing.ack(MBPS_11);
+    cell.now = end + Duration::from_micros(5);
+    assert!(cell.now < reserved);
+    (2..40).for_each(|station| cell.offer(station));
+    let waiting = cell.medium.stations[2..].iter().filter(|station| station.backoff > 0).count();
+    assert!(waiting > 25, "{waiting} of 38 have drawn a backoff above 0 out of 0 to 31");
+}

@@ -370,4 +370,16 @@ mod tests {
             assert!(Params { gain, ..Params::default() }.check().unwrap_err().1.contains("0.0625"));
         }
     }
+
+    #[test]
+    fn rounds_of_slow_start_do_not_count_for_the_transition() {
+        let (mut prague, _) = flow(Params { transition: 2, ..Params::default() }, 20.0);
+        prague.in_slow_start = true;
+        (0..5).for_each(|_| _ = round(&mut prague, 0, 0));
+        prague.in_slow_start = false;
+        assert!(!prague.is_independent());
+        let after: Vec<bool> =
+            (0..2).map(|_| (round(&mut prague, 0, 0), prague.is_independent()).1).collect();
+        assert_eq!(after, [false, true]);
+    }
 }

@@ -250,4 +250,16 @@ mod tests {
         // A round trip of two base RTTs: 3.5 + 0.5 segments are just below 4 in ns-2's order of operations.
         assert_eq!(after_round(Params::default(), 42_779_023, 85_558_046), (10.0, 0.0));
     }
+
+    #[test]
+    fn the_window_stays_where_what_is_queued_is_alpha_or_beta() {
+        // Brakmo & Peterson 1995 §3.2: it grows below alpha, falls above beta, and stays between.
+        let after = |queued| {
+            let mut window = window(10.0, 2.0);
+            let mut vegas = Vegas::new(&Params::default());
+            vegas.adjust(&mut window, queued);
+            (window.cwnd, vegas.increment)
+        };
+        assert_eq!([0, 1, 3, 4].map(after), [(10.0, 0.1), (10.0, 0.0), (10.0, 0.0), (9.0, 0.0)]);
+    }
 }

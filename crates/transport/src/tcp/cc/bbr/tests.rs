@@ -555,3 +555,30 @@ fn in_linux_a_rate_is_of_no_shorter_time_than_the_round_trip_that_its_own_ack_me
     bbr.on_other_ack(&mut window, &ack(39));
     near(bbr.max_rate.get(), 60.0 / 0.039, 0.06);
 }
+
+#[test]
+fn excess_acks_are_counted_in_slots_of_five_rounds() {
+    // `bbr_extra_acked_win_rtts`.
+    let mut path = steady();
+    let mut seen = std::collections::BTreeSet::new();
+    (0..2000).for_each(|_| {
+        path.run_ms(1);
+        seen.insert(of(&path).excess_rounds);
+    });
+    assert_eq!(seen.into_iter().collect::<Vec<u32>>(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn ten_seconds_pass_from_the_end_of_a_probe_rtt_to_the_next() {
+    // `bbr_check_probe_rtt_done`: the least round-trip time is as new as the end of ProbeRTT.
+    let mut path = steady();
+    let mut probes = |until: bool| {
+        while (of(&path).mode == Mode::ProbeRtt) != until {
+            path.run_ms(1);
+        }
+        path.now
+    };
+    let (_, end) = (probes(true), probes(false));
+    let wait = probes(true).since(end).as_secs_f64();
+    assert!((9.999..10.2).contains(&wait), "{wait} s");
+}

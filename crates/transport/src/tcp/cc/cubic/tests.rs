@@ -453,3 +453,37 @@ fn in_linux_hystart_ends_slow_start_in_a_recovery_that_has_reduced_the_window_be
     assert_eq!((0..8).map(|_| measure(151, 60)).last(), Some((34.0, 35.0)));
     assert_eq!(measure(151, 60), (34.0, 34.0));
 }
+
+#[test]
+fn s4_3_the_estimate_of_reno_has_its_own_slope_up_to_the_window_before_the_loss() {
+    // alpha is 3 (1 - 0.7) / (1 + 0.7) until W_est has come to cwnd_prior, 80, not to W_max, which fast convergence makes 68.
+    let mut flow = Flow::new(false, 100.0);
+    flow.loss(Loss::DupAcks, 100.0);
+    flow.window.cwnd = 80.0;
+    flow.loss(Loss::DupAcks, 80.0);
+    near(flow.rfc().w_max, 68.0, 1e-9);
+    flow.window.cwnd = 70.0;
+    let slope = |flow: &mut Flow| {
+        let before = flow.rfc().epoch.map_or(flow.window.cwnd, |epoch| epoch.reno);
+        let cwnd = flow.window.cwnd;
+        flow.ack();
+        (flow.rfc().epoch.unwrap().reno - before) * cwnd
+    };
+    near(slope(&mut flow), 9.0 / 17.0, 1e-9);
+    let Law::Rfc(law) = &mut flow.cubic.law else { panic!("the RFC's law") };
+    law.epoch.as_mut().unwrap().reno = 80.0;
+    near(slope(&mut flow), 1.0, 1e-9);
+}
+
+#[test]
+fn linux_moves_an_epoch_by_the_idle_time_and_not_into_the_future() {
+    // `cubictcp_cwnd_event`: the time since the latest transmission is added to the start, which is no later than now.
+    let start = |idle, now| {
+        let mut flow = Flow::new(true, 10.0);
+        flow.linux().epoch_start = Some(3000);
+        flow.cubic.on_resume(&mut flow.window, milliseconds(idle), Time::ZERO + milliseconds(now));
+        flow.linux().epoch_start
+    };
+    assert_eq!(start(500, 4000), Some(3500));
+    assert_eq!(start(1500, 4000), Some(4000));
+}

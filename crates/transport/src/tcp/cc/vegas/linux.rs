@@ -137,4 +137,11 @@ mod tests {
         assert_eq!(after(40.0, 1000.0, &[20, 20, 20]), (21.0, 21.0));
         assert_eq!(after(40.0, 1000.0, &[10, 10, 10]), (41.0, 1000.0), "a segment acknowledged");
     }
+
+    #[test]
+    fn a_round_of_two_samples_says_nothing_and_grows_as_reno() {
+        // `tcp_vegas_cong_avoid`: cntRTT <= 2. One segment of 20 is acknowledged, which Reno counts.
+        assert_eq!(after(20.0, 2.0, &[50, 50]), (20.0, 2.0));
+        assert_eq!(after(20.0, 2.0, &[50, 50, 50]), (19.0, 14.0));
+    }
 }

@@ -162,4 +162,20 @@ mod tests {
         };
         assert_eq!((kept(Profile::Linux6), kept(Profile::Rfc)), (Some(at(5_800)), None));
     }
+
+    #[test]
+    fn a_d_sack_from_below_the_first_outstanding_segment_is_of_an_earlier_episode() {
+        // `tcp_check_dsack`: only one above undo_marker counts. Segment 5 is the first outstanding one.
+        let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
+        let mut state = SendState::new(params.into(), Duration::ZERO);
+        state.una = 5;
+        let mut undo = Undo::default();
+        undo.begin(&state, 0);
+        undo.sent_again(at(5_800));
+        let reports = |undo: &mut Undo, seq: u32| {
+            undo.note(&News { repeated_end: Some(seq + 1), ..News::default() });
+            undo.all_reported()
+        };
+        assert_eq!([4, 5].map(|seq| reports(&mut undo, seq)), [false, true]);
+    }
 }
