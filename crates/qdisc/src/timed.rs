@@ -87,3 +87,25 @@ impl Deref for Timed {
         &self.fifo
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{MARKED, PLAIN, packet};
+    use roamlab_packet::Dscp;
+
+    #[test]
+    fn a_packet_from_behind_spared_ones_takes_its_own_time_of_arrival_with_it() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let (mut pool, mut line) = (PacketPool::default(), Timed::with_mark(Dscp::FORWARDED));
+        for (tos, millis) in [(MARKED, 1), (PLAIN, 2), (PLAIN, 4)] {
+            let id = pool.create(packet(0, 500, tos));
+            line.push(id, at(millis), &mut pool);
+        }
+        let is_spared = |packet: &Packet| packet.inner_tos().dscp() == Dscp::FORWARDED;
+        assert!(line.pop_first(is_spared, &mut pool).is_some());
+        let left =
+            [(); 2].map(|()| line.pop(at(10), &pool).map(|(_, sojourn)| sojourn.as_nanos() / 1_000_000));
+        assert_eq!(left, [Some(9), Some(6)]);
+    }
+}

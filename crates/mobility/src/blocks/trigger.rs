@@ -278,4 +278,15 @@ mod tests {
         let sets = Trigger { sets: Some(listed), ..Trigger::default() };
         assert_eq!(refused(sets).as_deref(), Some("trigger.sets.a"));
     }
+
+    #[test]
+    fn a_stay_that_ends_as_the_next_begins_is_a_handover() {
+        let mut host = network().hosts.remove(0);
+        let count = |host: &HostSite| handovers(host).count();
+        let before = count(&host);
+        host.visits[0].until = Some(host.visits[1].at);
+        assert_eq!(count(&host), before);
+        host.visits[0].until = Some(host.visits[1].at - Duration::from_nanos(1));
+        assert_eq!(count(&host), before - 1, "the host is in no cell in between");
+    }
 }

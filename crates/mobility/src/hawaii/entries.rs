@@ -202,3 +202,22 @@ impl Entries {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lasts_a_lifetime_is_gone_when_it_is_over() {
+        let [host, from, way] = [1, 2, 3].map(|number| Addr::new(0, number));
+        let (at, mut out) = (|millis| Time::ZERO + Duration::from_millis(millis), Vec::new());
+        let mut entries = Entries::new(Duration::from_millis(100));
+        entries.stream(host, from, way, at(0), &mut out);
+        out.clear();
+        entries.on_time(at(99), &mut out);
+        assert!(out.is_empty() && entries.has_streams(host));
+        entries.on_time(at(100), &mut out);
+        assert_eq!(out, [Action::ClearRoute { host, from: Some(from) }]);
+        entries.deadlines(&mut |due| panic!("nothing is due, also not at {due:?}"));
+    }
+}

@@ -222,3 +222,32 @@ impl Agent for HomeAgent {
         lifetimes.chain(retransmissions).for_each(each);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Action as Act;
+
+    #[test]
+    fn a_correspondent_is_told_of_a_binding_for_no_longer_than_it_is_registered() {
+        // draft-ietf-mobileip-optim-11 §4.2: the lifetime is at most what remains of the registration.
+        let [home, host, care_of, correspondent] = [1, 2, 3, 4].map(|number| Addr::new(0, number));
+        let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+        let told = |expires| {
+            let mut agent = HomeAgent::new(home, &Params::default());
+            let binding = Binding { care_of, identification: Identification(7), expires: at(expires) };
+            agent.bindings.insert(host, binding);
+            let mut out = Vec::new();
+            agent.inform(host, correspondent, at(4), &mut out);
+            let lifetimes = out.iter().filter_map(|action| match action {
+                Act::Send { message: Message { kind: Kind::BindingUpdate { lifetime, .. }, .. }, .. } => {
+                    Some(*lifetime)
+                }
+                _ => None,
+            });
+            lifetimes.collect::<Vec<Duration>>()
+        };
+        assert_eq!(told(10), [Duration::from_secs(6)]);
+        assert_eq!(told(300), [Duration::from_secs(60)]);
+    }
+}

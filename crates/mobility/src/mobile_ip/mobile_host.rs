@@ -207,7 +207,7 @@ impl MobileHost {
                 if timer.at <= now =>
             {
                 out.push(self.solicitation(base_station));
-                let early = solicited < EARLY_SOLICITATIONS;
+                let early = solicited + 1 < EARLY_SOLICITATIONS;
                 let same = Backoff::start(now, timer.interval, timer.limit);
                 let solicitation = Some(if early { same } else { timer.again(now) });
                 self.state = State::Listening { base_station, since, solicitation, solicited: solicited + 1 };
@@ -294,5 +294,30 @@ impl Agent for MobileHost {
             State::Detached | State::Requested { .. } => None,
         };
         timer.into_iter().for_each(each);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_solicitations_a_second_apart_and_each_further_one_after_twice_the_time() {
+        // RFC 5944 §2.4.1: three initial ones at most one per second, then a binary exponential backoff.
+        let [home, agent, cell] = [1, 2, 3].map(|number| Addr::new(0, number));
+        let params = Params { local_handoff: false, solicitation: true, ..Params::default() };
+        let (mut host, mut out) = (MobileHost::new(home, agent, &params), Vec::new());
+        host.link_up(cell, Time::ZERO, &mut out);
+        let mut sent = vec![0];
+        while sent.len() < 9 {
+            let mut due = None;
+            host.deadlines(&mut |time| due = Some(time));
+            let now = due.unwrap();
+            out.clear();
+            host.on_timer(now, &mut out);
+            assert_eq!(out.len(), 1);
+            sent.push(now.since(Time::ZERO).as_nanos() / 1_000_000_000);
+        }
+        assert_eq!(sent, [0, 1, 2, 4, 8, 16, 32, 64, 124], "at most a minute apart");
     }
 }

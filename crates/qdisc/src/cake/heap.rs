@@ -169,4 +169,13 @@ mod tests {
         assert!(!heap.is_kept());
         assert_eq!(heap.longest(bytes_by(&lengths)), (0, 17));
     }
+
+    #[test]
+    fn of_equally_long_flows_none_changes_its_place() {
+        // `cake_heapify`: a child moves up only if it is longer.
+        let (lengths, mut heap) = (vec![5; SIZE], Heap::default());
+        assert_eq!(heap.longest(bytes_by(&lengths)), (0, 0));
+        heap.longest_shrank(bytes_by(&lengths));
+        assert_eq!(heap.longest(bytes_by(&lengths)), (0, 0));
+    }
 }

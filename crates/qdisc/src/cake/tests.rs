@@ -290,3 +290,32 @@ fn other_parameters_keep_the_contract_too() {
         check::<Cake>(&Params { tins, isolation, ..fast.clone() });
     }
 }
+
+#[test]
+fn flows_that_have_ended_are_no_load_of_their_host() {
+    // `cake_dec_srchost_bulk_flow_count`: a bulk flow that comes to rest leaves its host's share to the others.
+    let mut bench = bench(Tins::Besteffort, Isolation::DualSrchost);
+    (0..8).for_each(|flow| offer_between(&mut bench, flow, (1, 101), 20));
+    while bench.serve().is_some() {}
+    bench.wait(ms(1000));
+    for _ in 0..3 {
+        // Queues come to rest where their turn finds them empty.
+        offer_between(&mut bench, 9, (3, 103), 8);
+        while bench.serve().is_some() {}
+        bench.wait(ms(1000));
+    }
+    offer_between(&mut bench, 0, (1, 101), 200);
+    offer_between(&mut bench, 8, (2, 102), 200);
+    let counts: [_; 9] = counts(&mut bench, 200);
+    assert!(counts[0].abs_diff(counts[8]) <= 10, "{counts:?}");
+}
+
+#[test]
+fn a_tin_with_nothing_to_send_gets_its_quantum_up_to_a_deficit_of_zero() {
+    // `cake_dequeue`: tin_deficit <= 0 gets tin_quantum before the next tin is looked at.
+    let mut bench = bench(Tins::Diffserv3, Isolation::TripleIsolate);
+    offer(&mut bench, 1, 1, 500, PLAIN.with_dscp(Dscp(8)));
+    assert!(bench.serve().is_some());
+    let deficits: Vec<i64> = bench.queue.schedule.tins.iter().map(|tin| tin.deficit).collect();
+    assert_eq!(deficits, [1024, -500, 0]);
+}

@@ -92,3 +92,24 @@ impl Flows {
 fn scaled(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> 64) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{PLAIN, packet};
+    use roamlab_engine::{Rng, Time};
+
+    #[test]
+    fn of_equally_long_queues_the_one_of_the_lowest_number_is_the_longest() {
+        // `fq_codel_drop` looks for a longer one from queue 0 on.
+        let hash = FlowHash::new(&mut Rng::named(1, 0, "queue"));
+        let (mut flows, mut pool) = (Flows::new(1024, hash, Dscp::FORWARDED), PacketPool::default());
+        for flow in 0..6 {
+            let (id, place) = (pool.create(packet(flow, 500, PLAIN)), flows.place_of(FlowId(flow)));
+            flows.get_mut(place).line.push(id, Time::ZERO, &mut pool);
+            let lowest = flows.queues.made().iter().map(|flow| flow.queue).min();
+            let longest = flows.longest(false).map(|place| flows.get(place).queue);
+            assert_eq!(longest, lowest, "{flow}");
+        }
+    }
+}

@@ -234,3 +234,15 @@ impl Radio for Wifi {
         overlapping(visits, self.overlap)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_have_channels_1_6_and_11_that_do_not_overlap() {
+        let wifi = Wifi::default();
+        assert_eq!([0, 1, 2, 3].map(|cell| wifi.channel(cell)), [1, 6, 11, 5]);
+        assert!((0..100).all(|cell| (1..=wifi.channels).contains(&wifi.channel(cell))));
+    }
+}

@@ -146,4 +146,18 @@ mod tests {
         // 2500 and four standard deviations.
         assert!((2_327..=2_673).contains(&lost), "{lost}");
     }
+
+    #[test]
+    fn parts_of_a_nanosecond_are_carried_only_from_frame_to_frame() {
+        // 1 B at 7 Mbit/s: 1142.86 ns.
+        let mut medium = medium(Params::default());
+        let frame = Frame { rate: Rate::from_bps(7_000_000), ..frame(1, 1) };
+        medium.offer(frame, Time::ZERO);
+        assert!(medium.on_deadline(Time::from_nanos(1_142), &|_, _| true).is_some());
+        medium.offer(frame, Time::from_nanos(10_000));
+        assert_eq!(medium.next_deadline(), Some(Time::from_nanos(11_142)));
+        medium.offer(frame, Time::from_nanos(10_500));
+        medium.on_deadline(Time::from_nanos(11_142), &|_, _| true);
+        assert_eq!(medium.next_deadline(), Some(Time::from_nanos(12_285)), "2285.71 ns for both");
+    }
 }

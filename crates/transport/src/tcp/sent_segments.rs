@@ -308,4 +308,13 @@ mod tests {
         assert_eq!(found.iter().map(|lost| lost.number).collect::<Vec<_>>(), [0, 1, 2, 6, 7, 8, 9]);
         assert_eq!(sent.waiting(), 7);
     }
+
+    #[test]
+    fn of_segments_sent_at_one_time_the_higher_number_is_the_newest() {
+        // draft-ietf-ccwg-bbr §4.1.2.3 (IsNewestPacket): the later transmission, then the higher number.
+        let mut sent = SentSegments::default();
+        (0..3).for_each(|seq| _ = sent.sent(seq, false, false, seq + 1, at(0)));
+        sent.on_ack(3, &SackBlocks::default(), at(50));
+        assert_eq!(sent.rate().unwrap().in_flight, 3);
+    }
 }

@@ -185,3 +185,23 @@ fn the_ends_of_an_idle_connection_take_less_than_a_kilobyte() {
     let advice = "put state that few connections need into a box, as the congestion control and the record of segments";
     assert!(all <= 1000, "the ends take {ends} B, with their queues {all} B; {advice}");
 }
+
+#[test]
+fn an_ack_that_shuts_the_window_at_the_last_segment_goes_the_general_way_which_probes() {
+    // RFC 9293 §3.8.6.1: with data to send and a window of zero a probe asks for the window.
+    let spec =
+        TcpSpec { window: Some(Packets(1000)), initial_window: Some(Packets(4)), ..TcpSpec::default() };
+    let mut sender = TcpSender::new(spec.resolve(Profile::Rfc).unwrap(), Duration::ZERO);
+    let at = |millis| Time::ZERO + Duration::from_millis(millis);
+    sender.offer(None);
+    let mut ack = |ack, window, now| {
+        let header = TcpHeader { ack, window, flags: roamlab_packet::TcpFlags::ACK, ..TcpHeader::default() };
+        sender.on_segment(&header, Ecn::NotEct, now);
+        while sender.poll_fact().is_some() {}
+        let sent = std::iter::from_fn(|| sender.poll_transmit(now)).count();
+        (sent, sender.fast, sender.state.persist.runs())
+    };
+    ack(0, 1000, at(0));
+    assert_eq!(ack(1, 4, at(100)), (4, true, false));
+    assert_eq!(ack(5, 0, at(200)), (0, false, true));
+}

@@ -140,3 +140,23 @@ impl Accurate {
         self.option(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_mark_and_each_second_one_behind_an_ack_are_reported_at_once() {
+        // RFC 9768 §3.2.2.5.1: change-triggered and increment-triggered ACKs, the latter after two marks.
+        let mut accurate = Accurate { agreed: Some(Agreed::Accurate), ..Accurate::default() };
+        let mut mark = |acknowledge: bool| {
+            let at_once = accurate.on_segment(Ecn::Ce, 1000);
+            if at_once || acknowledge {
+                accurate.on_ack(0);
+            }
+            at_once
+        };
+        assert_eq!([(); 5].map(|()| mark(false)), [true, false, true, false, true]);
+        assert_eq!([true, false, false].map(mark), [false, false, true], "one is reported by another ACK");
+    }
+}

@@ -102,3 +102,22 @@ impl SendState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    #[test]
+    fn a_third_of_the_window_goes_at_once() {
+        // `tcp_tso_should_defer`: limit >= window / tcp_tso_win_divisor, which is 3.
+        let mut state =
+            SendState::new(TcpSpec::default().resolve(Profile::Linux6).unwrap().into(), Duration::ZERO);
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        state.control.algorithm().on_start(&mut state.window, 9.0);
+        state.rtt.sample(at(0), at(100));
+        (state.peer_end, state.last_sent) = (u32::MAX, at(200));
+        let waits = |limit| state.may_wait(limit, 10, false, Some(at(100)), at(200));
+        assert_eq!([2, 3].map(waits), [true, false]);
+    }
+}

@@ -269,3 +269,25 @@ impl SendState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    #[test]
+    fn losses_that_a_timer_finds_are_not_of_the_next_ack() {
+        // rs->losses of Linux: what `tcp_ack` itself marks.
+        let lost = |by_ack| {
+            let spec: TcpSpec = serde_json::from_value(serde_json::json!({ "variant": "bbr" })).unwrap();
+            let mut state = SendState::new(spec.resolve(Profile::Rfc).unwrap().into(), Duration::ZERO);
+            for seq in 0..3 {
+                state.sent(seq, Time::ZERO);
+                state.record_and_pace(seq, false, Time::ZERO);
+            }
+            state.report_lost(0..2, by_ack, Time::ZERO);
+            state.lost
+        };
+        assert_eq!([true, false].map(lost), [2, 0]);
+    }
+}

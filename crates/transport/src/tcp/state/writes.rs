@@ -174,4 +174,19 @@ mod tests {
         assert!(linux.reports_resumption());
         assert!(state(Profile::Rfc).reports_resumption());
     }
+
+    #[test]
+    fn a_packet_of_which_a_part_is_acknowledged_is_split_behind_what_goes_again() {
+        // `tcp_trim_head`, `tcp_fragment`: the first outstanding segment begins a packet wherever it lies in one.
+        let split = |una, seq| {
+            let mut state = state(Profile::Linux6);
+            state.una = una;
+            state.buffer.as_mut().unwrap().sent.extend([11, 21]);
+            state.repeat_packet(seq, 2);
+            state.buffer.unwrap().sent
+        };
+        assert_eq!(split(14, 14), [11, 16, 21]);
+        assert_eq!(split(11, 11), [11, 13, 21]);
+        assert_eq!(split(11, 14), [11, 21], "within a packet");
+    }
 }

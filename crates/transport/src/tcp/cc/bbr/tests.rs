@@ -582,3 +582,15 @@ fn ten_seconds_pass_from_the_end_of_a_probe_rtt_to_the_next() {
     let wait = probes(true).since(end).as_secs_f64();
     assert!((9.999..10.2).contains(&wait), "{wait} s");
 }
+
+#[test]
+fn losses_leave_the_window_one_segment_at_least() {
+    // `bbr_set_cwnd_to_recover_or_restore`: cwnd is max(cwnd - losses, 1), below the four of an ACK without losses.
+    let (mut bbr, mut window) = model();
+    window.cwnd = 6.0;
+    let mut after = |lost| {
+        bbr.recovers(&mut window, &AckEvent { lost, recovering: true, ..ack(0, 0) });
+        window.cwnd
+    };
+    assert_eq!([3, 4].map(&mut after), [3.0, 1.0]);
+}
