@@ -535,6 +535,7 @@ fn bytes_from_the_old_address_are_no_credit_for_the_new_one() {
     let mut sender = before_a_migration();
     sender.on_packet(&from_address(1, 100, true, false), at(150));
     assert!(sender.poll_transmit(at(150)).unwrap().header.path_challenge);
+    assert_eq!(sender.poll_transmit(at(150)).unwrap().header.path, 0, "the old path is challenged too");
     for number in 5..100 {
         ack_from(&mut sender, 0, number, 12, at(155));
         assert_eq!(sender.poll_transmit(at(155)), None, "{number}");
