@@ -243,3 +243,19 @@ fn a_medium_that_becomes_busy_makes_a_station_draw_or_keep_its_backoff() {
     assert!(station.freeze(at(1_020), slot));
     assert!(!station.freeze(at(1_020), slot));
 }
+
+/// §11.1.3.2.2 (active scanning): a probe request goes out by the basic access procedure. Its station has just come to the
+/// channel: a DIFS and a backoff, also where it hears nobody.
+#[test]
+fn a_probe_request_waits_for_a_pause_and_a_backoff_on_an_idle_channel_too() {
+    let mut cell = Cell::new(&without_beacons(), 2, MBPS_11);
+    (cell.frame.broadcast, cell.frame.management) = (true, true);
+    let mut waits = Vec::new();
+    for number in 1..=OFTEN {
+        let begun = Time::ZERO + Duration::from_millis(100 * number);
+        cell.play(begun);
+        cell.offer(1);
+        waits.push(next_start_of(&mut cell, 1).since(begun).as_nanos());
+    }
+    assert_uniform(&waits, 50_000, 31);
+}
