@@ -418,7 +418,7 @@ fn a_needless_recovery_returns_to_the_mode_and_the_bounds_of_before() {
     bbr.check_startup_done(&Sample::default(), true);
     assert_eq!((bbr.mode, bbr.full), (Mode::Drain, true));
     bbr.undo(&mut window);
-    assert_eq!((bbr.mode, bbr.full, bbr.bounds), (Mode::Startup, false, UNBOUNDED));
+    assert_eq!((bbr.mode, bbr.full, bbr.full_now, bbr.bounds), (Mode::Startup, false, false, UNBOUNDED));
 }
 
 #[test]
