@@ -496,4 +496,17 @@ mod tests {
         let found = [200, 240, 280].map(|millis| meter.sample(at(millis), &levels));
         assert_eq!(found, [vec![], vec![], vec![better(2)]]);
     }
+
+    #[test]
+    fn a_cell_that_is_heard_again_begins_with_the_level_that_it_has() {
+        // TS 36.331 §5.5.3.2: the first measurement is not filtered. Out of hearing there is none.
+        let mut meter = Meter::new(FILTER_PERIOD, Duration::from_millis(100), -110.0, vec![0.0; 2]);
+        meter.evaluate(4, vec![EVENT]);
+        let filtered =
+            [(0, -90.0), (200, -111.0), (400, f64::NEG_INFINITY), (600, -80.0)].map(|(millis, level)| {
+                meter.sample(at(millis), &[-80.0, level]);
+                meter.filtered[1]
+            });
+        assert_eq!(filtered, [Some(-90.0), None, None, Some(-80.0)]);
+    }
 }

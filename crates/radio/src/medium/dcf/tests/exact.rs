@@ -259,3 +259,16 @@ fn a_probe_request_waits_for_a_pause_and_a_backoff_on_an_idle_channel_too() {
     }
     assert_uniform(&waits, 50_000, 31);
 }
+
+/// §11.1.2.1: target beacon transmission times are an interval apart, also where the medium delays a beacon.
+#[test]
+fn beacons_are_due_at_fixed_times_however_busy_the_medium_is() {
+    let params = Params::default();
+    let mut cell = Cell::new(&params, 10, MBPS_11);
+    let first = cell.medium.next_beacon.unwrap();
+    cell.saturated = true;
+    (0..10).for_each(|station| cell.offer(station));
+    cell.play(Time::ZERO + Duration::from_secs(3));
+    let span = cell.medium.next_beacon.unwrap().since(first).as_nanos();
+    assert!(span > 2_500_000_000 && span.is_multiple_of(params.beacon_interval.as_nanos()), "{span}");
+}

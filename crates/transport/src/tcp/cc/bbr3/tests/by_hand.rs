@@ -487,3 +487,16 @@ fn after_idle_the_rate_is_the_models_and_probe_rtt_is_left_out() {
         "the wait for the next probe is over too"
     );
 }
+
+#[test]
+fn ranges_of_losses_are_counted_in_each_round_anew() {
+    // §5.3.1.3: six discontiguous ranges of one round end Startup.
+    let (mut bbr, _) = model();
+    bbr.latest.lost_ranges = 5;
+    bbr.latest.loss_round_start = false;
+    bbr.advance_latest(&Sample::default());
+    assert_eq!(bbr.latest.lost_ranges, 5);
+    bbr.latest.loss_round_start = true;
+    bbr.advance_latest(&Sample::default());
+    assert_eq!(bbr.latest.lost_ranges, 0);
+}
