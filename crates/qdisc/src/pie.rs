@@ -562,4 +562,17 @@ mod tests {
         let limit = Packets(9);
         check::<Pie>(&Params { limit, mark_ecn: true, spare_forwarded: true, forwarded_at_full, ..eager });
     }
+
+    #[test]
+    fn growth_is_capped_from_a_tenth_on() {
+        // RFC 8033 §5.2: 0.125 · 0.185 + 1.25 · 0.2 = 0.273125, half of it below 0.1; at most 0.02 from there on.
+        for (drop_prob, cap_growth, expected) in
+            [(0.099, true, 0.099 + 0.136_562_5), (0.1, true, 0.12), (0.1, false, 0.373_125)]
+        {
+            let params = Params { cap_growth, ..Params::default() };
+            let mut pie = Controller { drop_prob, ..Controller::new(&params) };
+            update(&mut pie, ms(200));
+            assert_close(pie.drop_prob, expected);
+        }
+    }
 }

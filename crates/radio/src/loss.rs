@@ -287,4 +287,12 @@ mod tests {
         assert_eq!(field(chain(0.1, 0.5, 1.0, 1.0)), Some("loss_in_good"));
         assert_eq!(field(chain(0.0, 1.0, 1.0, 0.0)), None);
     }
+
+    #[test]
+    fn the_first_packet_meets_the_bad_state_as_often_as_any() {
+        // The stationary share, 0.01 / 0.11; the chance to enter it is 0.01. A deviation is 0.0045.
+        let first = |seed| LossProcess::new(chain(0.01, 0.1, 1.0, 0.0), Rng::named(seed, 0, "loss")).loses();
+        let lost: Vec<bool> = (0..4000).map(first).collect();
+        assert!((share(&lost) - 1.0 / 11.0).abs() < 0.018, "{}", share(&lost));
+    }
 }

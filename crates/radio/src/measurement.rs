@@ -469,4 +469,44 @@ mod tests {
         assert_eq!([80, 120].map(|millis| meter.sample(at(millis), &levels)), [vec![], vec![]]);
         assert_eq!(meter.sample(at(160), &levels), [better(2)]);
     }
+
+    #[test]
+    fn a_radio_link_has_failed_when_t310_is_over_not_a_measurement_later() {
+        // TS 36.331 §5.3.11.3: upon the expiry of T310.
+        let mut meter = Meter::new(PERIOD, PERIOD * 3, -110.0, vec![0.0]);
+        meter.serve(Some(0));
+        let silent = [0, 40, 80, 120].map(|millis| meter.sample(at(millis), &[-111.0]));
+        assert_eq!(silent, [vec![], vec![], vec![], vec![Finding::RadioLinkFailure]]);
+    }
+
+    #[test]
+    fn a_candidate_of_the_old_and_of_the_new_condition_keeps_its_time_to_trigger() {
+        // TS 36.331 §5.5.2.3: what is changed is configured, the rest goes on. Cell 1 is met from 0 ms on, cell 3 from 40 ms on.
+        let execute = |candidates: &[usize]| Condition { candidates: Some(candidates.to_vec()), ..EVENT };
+        let mut meter = Meter::new(PERIOD, Duration::from_millis(100), -110.0, vec![0.0; 4]);
+        meter.evaluate(0, vec![execute(&[1, 2])]);
+        meter.serve(Some(0));
+        let levels = [-80.0, -70.0, -70.0, -70.0];
+        assert_eq!(meter.sample(at(0), &levels), []);
+        meter.evaluate(0, vec![execute(&[1, 3])]);
+        let found = [40, 80, 120, 160].map(|millis| meter.sample(at(millis), &levels));
+        assert_eq!(found, [vec![], vec![better(1)], vec![better(3)], vec![]]);
+        // A candidate that has been reported is not reported again because another one is added.
+        meter.evaluate(0, vec![execute(&[1, 2, 3])]);
+        let found = [200, 240, 280].map(|millis| meter.sample(at(millis), &levels));
+        assert_eq!(found, [vec![], vec![], vec![better(2)]]);
+    }
+
+    #[test]
+    fn a_cell_that_is_heard_again_begins_with_the_level_that_it_has() {
+        // TS 36.331 §5.5.3.2: the first measurement is not filtered. Out of hearing there is none.
+        let mut meter = Meter::new(FILTER_PERIOD, Duration::from_millis(100), -110.0, vec![0.0; 2]);
+        meter.evaluate(4, vec![EVENT]);
+        let filtered =
+            [(0, -90.0), (200, -111.0), (400, f64::NEG_INFINITY), (600, -80.0)].map(|(millis, level)| {
+                meter.sample(at(millis), &[-80.0, level]);
+                meter.filtered[1]
+            });
+        assert_eq!(filtered, [Some(-90.0), None, None, Some(-80.0)]);
+    }
 }

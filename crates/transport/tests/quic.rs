@@ -186,6 +186,17 @@ fn a_probe_repeats_what_is_outstanding_if_there_is_nothing_else() {
 }
 
 #[test]
+fn each_probe_timeout_repeats_the_oldest_outstanding_segments() {
+    let mut sender = sender(bare());
+    sender.offer(Some(4));
+    assert_eq!(sent(&mut sender, at(0)), [(0, 1), (1, 2), (2, 3), (3, 4)]);
+    for (timeout, numbers) in [(1024, [4, 5]), (1024 + 2048, [6, 7])] {
+        sender.on_deadline(at(timeout));
+        assert_eq!(sent(&mut sender, at(timeout)), [(numbers[0], 1), (numbers[1], 2)]);
+    }
+}
+
+#[test]
 fn an_outage_of_several_probe_timeouts_is_persistent_congestion() {
     let outage = |probe_timeouts: u32| {
         let mut sender = sender(bare());

@@ -73,3 +73,22 @@ impl Registration {
         self.again = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_base_station_that_may_have_a_way_is_named_once_by_its_last_visit() {
+        let [a, b, c] = [1, 2, 3].map(Addr::node);
+        let wait = Duration::from_millis(100);
+        let mut registration = Registration::new((wait, wait * 10));
+        for base_station in [a, b, a, c] {
+            registration.begin(base_station, Time::ZERO);
+        }
+        assert_eq!(registration.previous(c), [b, a]);
+        let id = registration.id();
+        assert!(registration.is_acknowledged(id, c) && !registration.is_acknowledged(id, c));
+        assert_eq!(registration.previous(c), [], "that one has the way now");
+    }
+}

@@ -161,6 +161,7 @@ mod tests {
         }
         assert_eq!(routes.of(HOST).collect::<Vec<_>>(), [A, B]);
         assert!(routes.extend(HOST, B, ms(40)) && !routes.extend(OTHER, B, ms(40)));
+        assert!(routes.extend(HOST, B, ms(25)), "and takes no time away");
         assert_eq!((routes.deadline(), routes.expire(ms(9))), (Some(ms(10)), vec![]));
         assert_eq!(routes.expire(ms(30)), [(HOST, A), (OTHER, A)]);
         assert_eq!((routes.of(HOST).collect::<Vec<_>>(), routes.deadline()), (vec![B], Some(ms(40))));

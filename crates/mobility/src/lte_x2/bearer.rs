@@ -253,4 +253,18 @@ mod tests {
         bearer.forwarded(at(60), &params);
         assert_eq!(bearer.next_deadline(), Some(at(60) + params.reordering_wait));
     }
+
+    #[test]
+    fn an_end_marker_of_an_earlier_handover_does_not_end_the_stream_of_a_later_one() {
+        // TS 36.300 §10.1.2.2.1: each path switch has its own end marker.
+        let (host, source) = (Addr::new(9, 1), Addr::new(9, 2));
+        let mut bearer =
+            EnodebBearer::expecting(host, Identification(1), source, &Params::default(), &mut Vec::new());
+        bearer.end_marker(source, Identification(2), &mut Vec::new());
+        assert!(bearer.path_has_left());
+        bearer.since(Identification(3));
+        assert!(!bearer.path_has_left());
+        bearer.end_marker(source, Identification(3), &mut Vec::new());
+        assert!(!bearer.path_has_left(), "that of the handover that brought the host here");
+    }
 }

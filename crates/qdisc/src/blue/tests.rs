@@ -242,3 +242,14 @@ fn options_keep_the_contract_too() {
     check::<Blue>(&Params { overflow_first: false, count_in_service: true, ..eager });
     check::<Blue>(&Params { idle_mode: IdleMode::Continuous, ..params() });
 }
+
+#[test]
+fn no_number_is_drawn_for_an_overflow_that_comes_before_the_test() {
+    for overflow_first in [true, false] {
+        let mut bench = full(&Params { overflow_first, ..params() });
+        let mut before = bench.queue.rng.clone();
+        assert_eq!(bench.offer_many(1, PLAIN), 1);
+        let is_same = bench.queue.rng.uniform().to_bits() == before.uniform().to_bits();
+        assert_eq!(is_same, overflow_first);
+    }
+}

@@ -253,4 +253,14 @@ mod tests {
         assert!(!cobalt.drops(&LAW, (0, 0), || false, || 0));
         assert!(!cobalt.is_at_rest(99_999_999) && cobalt.is_at_rest(100_000_000));
     }
+
+    #[test]
+    fn a_flow_that_was_empty_waits_for_its_interval_again() {
+        // `cobalt_queue_empty`: no longer dropping. The next packet above the target is due 100 ms / √3 later, not at 129 ms.
+        let mut cobalt = Cobalt::default();
+        assert_eq!(drops_of(&mut cobalt, 0..100, 20), [1, 71]);
+        cobalt.on_empty(&LAW, 100_000_000);
+        assert_eq!(cobalt.count, 3);
+        assert_eq!(drops_of(&mut cobalt, 110..200, 20), [168]);
+    }
 }

@@ -262,3 +262,16 @@ fn in_linux_a_count_that_has_grown_by_one_begins_again_with_the_root_of_one() {
     control.begin(&bench.queue.law, Time::ZERO + ms(10));
     assert_eq!((control.count, control.root), (1, u16::MAX));
 }
+
+#[test]
+fn a_period_within_sixteen_intervals_goes_on_with_the_count() {
+    // RFC 8289 §5.5: now - drop_next < 16 * INTERVAL, with a count that has grown by four.
+    let mut bench = burst(&Params::default());
+    let mut count_at = |millis| {
+        let control = &mut bench.queue.control;
+        (control.count, control.last_count, control.drop_next) = (5, 1, Time::ZERO + ms(1000));
+        control.begin(&bench.queue.law, Time::ZERO + ms(millis));
+        control.count
+    };
+    assert_eq!([1100, 2599, 2600].map(&mut count_at), [4, 4, 1]);
+}

@@ -83,6 +83,14 @@ fn the_delay_is_that_of_the_head_that_waited_longer() {
     bench.offer(packet(2, 512, ECT1));
     // The update at 16 ms: the classic head has waited 16 ms, so 0.16015625 · 0.001 + 3.19921875 · 0.016.
     assert_close(bench.queue.controller.base, 0.000_160_156_25 + 0.051_187_5);
+    // The same where the low-latency head came first: RFC 9332 appendix A.2, curq = max(cq.time(), lq.time()).
+    let mut bench = Bench::<DualPi2>::new(&Params::default());
+    bench.offer(packet(2, 512, ECT1));
+    bench.wait(ms(4));
+    bench.offer(packet(1, 512, PLAIN));
+    bench.wait(ms(12));
+    bench.offer(packet(1, 512, PLAIN));
+    assert_close(bench.queue.controller.base, 0.000_160_156_25 + 0.051_187_5);
 }
 
 #[test]
@@ -239,4 +247,20 @@ fn other_parameters_keep_the_contract_too() {
             ..eager.clone()
         });
     }
+}
+
+#[test]
+fn queues_that_were_empty_begin_with_the_first_credit() {
+    // `dualpi2_reset_c_protection`: 1500 · (10 − 90) for the low-latency queue. Nine of its packets use up 9 · 1500 · 10 of it.
+    let mut bench = Bench::<DualPi2>::new(&Params::default());
+    bench.offer(packet(0, 1500, PLAIN));
+    for _ in 0..9 {
+        bench.offer(packet(1, 1500, ECT1));
+    }
+    let served: Vec<_> = (0..10).filter_map(|_| bench.serve()).collect();
+    assert_eq!(served, [2, 3, 4, 5, 6, 7, 8, 9, 10, 1]);
+    assert_eq!((bench.queue.credit, bench.serve()), (15_000, None));
+    bench.offer(packet(0, 1500, PLAIN));
+    bench.offer(packet(1, 1500, ECT1));
+    assert_eq!([bench.serve(), bench.serve()], [Some(12), Some(11)]);
 }

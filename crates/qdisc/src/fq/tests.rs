@@ -157,15 +157,15 @@ fn a_flow_has_at_most_a_hundred_packets() {
     assert_eq!(bench.lost().len(), 1, "another flow has its own limit");
 }
 
-/// How many packets of flow 1 leave before those of flow 2, when flow 1 has sent 500 B of 1,500 B, was detached, and comes
-/// back after some time.
-fn turn_after(pause: Duration) -> usize {
-    let quanta = (Bytes(1500), Bytes(1500));
-    let mut bench = bench(&Params { quantum: quanta.0, initial_quantum: quanta.1, ..Params::default() });
+/// How many packets of flow 1 leave before those of flow 2, when flow 1 has sent 500 B of its first turn, was detached, and
+/// comes back after some time.
+fn turn_after(pause: Duration, quantum: u64, first: u64) -> usize {
+    let quanta = Params { quantum: Bytes(quantum), initial_quantum: Bytes(first), ..Params::default() };
+    let mut bench = bench(&quanta);
     offer(&mut bench, 1, 1, 500, FIRST);
-    offer(&mut bench, 3, 3, 1000, FIRST);
-    // Flow 1 becomes an old flow before the first packet of flow 3, and is detached before the third.
-    flows(&mut bench, 12);
+    offer(&mut bench, 3, 6, 1000, FIRST);
+    // Flow 1 becomes an old flow before the first packet of flow 3, and is detached when that has used up its first turn.
+    flows(&mut bench, 15);
     bench.wait(pause);
     offer(&mut bench, 0, 8, 100, PLAIN);
     offer(&mut bench, 1, 5, 500, FIRST);
@@ -177,8 +177,10 @@ fn turn_after(pause: Duration) -> usize {
 #[test]
 fn a_flow_has_a_quantum_again_after_the_refill_delay() {
     // It was detached at tick 1 (Linux sets the lowest bit), so that 40 ticks have passed at tick 42. 500 B of it are sent.
-    assert_eq!(turn_after(ms(41)), 2);
-    assert_eq!(turn_after(ms(42)), 3);
+    assert_eq!(turn_after(ms(41), 1500, 1500), 2);
+    assert_eq!(turn_after(ms(42), 1500, 1500), 3);
+    // `fq_enqueue`: the greater of both, so that what is left of a first turn of 3,000 B is not lost.
+    assert_eq!([41, 42].map(|millis| turn_after(ms(millis), 500, 3000)), [5, 5]);
 }
 
 #[test]
@@ -250,4 +252,17 @@ fn other_parameters_keep_the_contract_too() {
     let bypasses = check::<Fq>(&short);
     assert!(bypasses > 100, "the short cut was tried");
     check::<Fq>(&Params { flow_limit: Packets(1), ..short });
+}
+
+#[test]
+fn a_new_flow_that_is_empty_passes_through_the_old_ones() {
+    // `fq_dequeue`: "force a pass through old_flows to prevent starvation". Flow 3 has sent 3 of 1,500 + 3,000 B by then.
+    let params = Params { initial_quantum: Bytes(1500), ..Params::default() };
+    let mut bench = bench(&params);
+    offer(&mut bench, 3, 20, 1000, FIRST);
+    assert_eq!(flows(&mut bench, 11)[8..], [3; 3]);
+    offer(&mut bench, 1, 1, 500, FIRST);
+    assert_eq!(flows(&mut bench, 2), [1, 3]);
+    offer(&mut bench, 1, 1, 500, FIRST);
+    assert_eq!(flows(&mut bench, 3), [3, 1, 3], "no second turn as a new flow");
 }

@@ -299,3 +299,28 @@ fn other_parameters_keep_the_contract_too() {
         });
     }
 }
+
+#[test]
+fn one_packet_of_the_largest_size_in_all_queues_together_is_no_queue() {
+    // `codel_should_drop` in `sch_fq_codel`: the backlog of the whole discipline, each packet once, is above the MTU.
+    let lost = |size, others: usize| {
+        let mut bench = bench();
+        offer(&mut bench, 1, 1, size);
+        for _ in 0..40 {
+            offer(&mut bench, 1, 1, size);
+            bench.wait(ms(10));
+            bench.serve();
+        }
+        let alone = bench.dropped.len();
+        offer(&mut bench, 2, others, 1500);
+        offer(&mut bench, 1, 20, size);
+        for _ in 0..20 {
+            bench.wait(ms(10));
+            bench.serve();
+        }
+        (alone, bench.dropped.len() > alone)
+    };
+    assert_eq!([lost(1000, 0).0, lost(1500, 0).0], [0, 0]);
+    assert!(lost(1501, 0).0 > 0);
+    assert!(lost(1000, 20).1, "others wait");
+}

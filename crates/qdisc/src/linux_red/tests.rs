@@ -145,3 +145,16 @@ fn each_mark_draws_the_distance_to_the_next() {
     assert!(gaps.iter().all(|gap| gap.0 == Some(0)), "{gaps:?}");
     assert!(gaps.windows(2).all(|pair| pair[0].1 != pair[1].1), "{gaps:?}");
 }
+
+#[test]
+fn each_bound_of_the_average_belongs_to_what_is_above_it() {
+    // `red_cmp_thresh`: below qth_min, or from qth_max on; `red_action`: the first packet between them begins a gap.
+    let mut queue = LinuxRed::new(&example(), Rng::named(1, 0, "queue"));
+    let (min, max) = (queue.min, queue.max);
+    let mut at = |average| {
+        (queue.average, queue.idle_since) = (average, Some(Time::ZERO));
+        (queue.decide(Time::ZERO), queue.count)
+    };
+    assert_eq!([at(max), at(max - 1)], [(Action::NotifyAll, None), (Action::Pass, Some(0))]);
+    assert_eq!([at(min - 1), at(min)], [(Action::Pass, None), (Action::Pass, Some(0))]);
+}

@@ -290,3 +290,11 @@ fn options_keep_the_contract_too() {
     check::<Mblue>(&Params { reset_on_every_mark: false, update_before_test: false, ..eager });
     check::<Mblue>(&Params { idle_mode: IdleMode::Continuous, ..params() });
 }
+
+#[test]
+fn m1_no_number_is_drawn_for_a_packet_that_finds_no_room() {
+    let mut bench = holding(2, &Params { limit: Packets(2), threshold: Packets(2), ..params() });
+    let mut before = bench.queue.rng.clone();
+    assert_eq!(bench.offer_many(3, PLAIN), 3);
+    assert_eq!(bench.queue.rng.uniform().to_bits(), before.uniform().to_bits());
+}

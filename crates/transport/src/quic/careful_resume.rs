@@ -340,6 +340,11 @@ mod tests {
         resume.on_sent(30, 29, ms(100), at(10));
         assert_eq!(resume.on_ack(29, (31, 1), rtts(100, 100), at(101)), Change::Window(29.0));
         assert_eq!(resume.phase, Phase::Normal);
+        // §3.3, Check flight_size: also with just the pipe in flight there is nothing to validate.
+        let mut resume = jumped();
+        resume.on_sent(30, 29, ms(100), at(10));
+        assert_eq!(resume.on_ack(29, (31, 29), rtts(100, 100), at(101)), Change::Window(29.0));
+        assert_eq!(resume.phase, Phase::Normal);
     }
 
     #[test]

@@ -327,6 +327,9 @@ mod tests {
         );
         // 2 comes late: at once again.
         assert_eq!(arrive(&mut receiver, &[2], at(3)).unwrap().0, [(0, 5)]);
+        // Also where nothing else waits: "a packet number less than another ack-eliciting packet" (§13.2.1).
+        assert_eq!(arrive(&mut receiver, &[6], at(4)).unwrap().0, [(6, 7), (0, 5)]);
+        assert_eq!(arrive(&mut receiver, &[5], at(5)).unwrap().0, [(0, 7)]);
     }
 
     #[test]

@@ -155,6 +155,11 @@ mod tests {
         // 110 is less than 100 + 20: nothing is taken off. (7 * 107.5 + 110) / 8 = 107.8125.
         rtt.sample(ms(110), ms(20), at(400));
         assert_eq!(rtt.smoothed(), Duration::from_nanos(107_812_500));
+        // §5.3: at just 100 + 20 the delay is taken off: (7 * 100 + 100) / 8.
+        let mut rtt = estimator();
+        rtt.sample(ms(100), ms(0), at(100));
+        rtt.sample(ms(120), ms(20), at(300));
+        assert_eq!((rtt.smoothed(), rtt.variation()), (ms(100), Duration::from_micros(37_500)));
     }
 
     #[test]

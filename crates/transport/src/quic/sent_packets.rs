@@ -488,4 +488,18 @@ mod tests {
         let rate = packets.on_ack(&[(0, 5)], at(200)).rate.unwrap();
         assert_eq!((rate.delivered, rate.interval, rate.prior_delivered), (3, ms(100), 2));
     }
+
+    #[test]
+    fn what_is_given_up_is_not_in_flight_on_any_path() {
+        // RFC 9002 §6.2.1: no probe timeout without packets in flight, also of those that an earlier path has left.
+        let mut packets = SentPackets::default();
+        (0..3).for_each(|segment| packets.sent(segment, Time::ZERO));
+        packets.leave_path(true);
+        packets.sent(3, Time::ZERO);
+        assert_eq!((packets.in_flight(), packets.any_in_flight()), (1, true));
+        assert_eq!(packets.abandon(), [0, 1, 2, 3]);
+        assert_eq!((packets.in_flight(), packets.any_in_flight()), (0, false));
+        packets.on_ack(&[(0, 4)], Time::ZERO);
+        assert!(!packets.any_in_flight(), "late ones change nothing");
+    }
 }

@@ -300,3 +300,56 @@ impl QuickAcks {
         self.quick = self.quick.saturating_sub(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    fn rules() -> QuickAcks {
+        QuickAcks::new(&TcpSpec::default().resolve(Profile::Linux6).unwrap())
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn each_gap_has_three_acks_before_they_are_compressed() {
+        // `__tcp_ack_snd_check`: dup_ack_counter begins again where rcv_nxt is not that of the latest gap.
+        let mut rules = rules();
+        let mut behind = |expected| {
+            let arrival = Arrival {
+                in_order: false,
+                is_copy: false,
+                is_old: false,
+                is_read: false,
+                pushed: false,
+                widens: false,
+                keeps_window: true,
+                is_half_full: false,
+                asks_two: false,
+                gap: true,
+                closes_gap: false,
+                expected,
+                last_ack: expected,
+                round_trip: None,
+            };
+            rules.behind_gap(&arrival, Time::ZERO)
+        };
+        let three = [AckTime::Now, AckTime::Now, AckTime::Now, AckTime::Compressed];
+        assert_eq!([5; 4].map(&mut behind), three);
+        assert_eq!([9; 4].map(&mut behind), three);
+    }
+
+    #[test]
+    fn segments_that_come_closer_than_the_delay_adapt_it() {
+        // `tcp_event_data_recv`: up to 20 ms it nears 40; below the delay half of it and the distance; otherwise it stays.
+        let after = |distance| {
+            let mut rules = QuickAcks { ato: ms(100), ..rules() };
+            rules.adapt(Time::ZERO + ms(distance));
+            rules.ato
+        };
+        assert_eq!([20, 96, 100, 500].map(after), [ms(70), ms(146), ms(100), ms(100)]);
+    }
+}

@@ -484,4 +484,31 @@ mod tests {
         (0..5).for_each(|_| rtt.back_off());
         assert_eq!(rtt.backoff(), 64);
     }
+
+    #[test]
+    fn a_backoff_that_ends_leaves_the_timeout_of_the_measurements() {
+        // RFC 6298 §2.3: 400 + 4 * 200 ms.
+        let mut rtt = estimator(Profile::Rfc, Duration::ZERO);
+        rtt.measure(0..1, Time::ZERO, Time::ZERO + ms(400));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), ms(2400));
+        rtt.end_backoff();
+        assert_eq!((rtt.backoff(), rtt.rto()), (1, ms(1200)));
+    }
+
+    #[test]
+    fn a_round_trip_of_linux_ends_above_what_was_sent_when_it_began() {
+        // `tcp_rtt_estimator`: after(snd_una, rtt_seq). The first ends with the measurement at 20, the second above 30.
+        let mut rtt = linux();
+        let mut measure = |una, next| {
+            rtt.measure(una..next, Time::ZERO, Time::ZERO + ms(400));
+            rtt.rto()
+        };
+        assert_eq!(
+            [(1, 10), (10, 20), (20, 30), (30, 40)].map(|(una, next)| measure(una, next)),
+            [ms(1200); 4]
+        );
+        // 800 - (800 - 337.5) / 4, in whole ticks.
+        assert_eq!(measure(31, 40), ms(400) + ms(685));
+    }
 }

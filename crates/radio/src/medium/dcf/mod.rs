@@ -245,7 +245,6 @@ impl Dcf {
     fn broadcast_ends(&mut self, sender: usize, started: Time, now: Time, fate: Fate) {
         let station = &mut self.stations[sender];
         if std::mem::take(&mut station.beacon) {
-            station.since = now;
             if self.reports && fate == Fate::Received {
                 let (station, fate) = (station.number, Some(Fate::Beacon));
                 let (air, free) = (Duration::ZERO, false);
@@ -314,17 +313,20 @@ impl Dcf {
     fn contend(&mut self, place: usize, now: Time, is_busy: bool) {
         let station = &mut self.stations[place];
         station.since = now;
-        if self.counting.contains(&place) {
+        let asks = station.frame.is_some_and(|frame| frame.management && frame.broadcast);
+        let counts = self.counting.contains(&place);
+        if counts && !asks {
             return;
         }
-        let asks = station.frame.is_some_and(|frame| frame.management && frame.broadcast);
         station.ready = if asks { self.ready.max(now + self.timing.difs) } else { self.ready };
         if is_busy || asks {
             station.draw();
         } else {
             station.need_not_wait();
         }
-        self.counting.push(place);
+        if !counts {
+            self.counting.push(place);
+        }
     }
 
     /// Whether somebody sends or may be about to answer.

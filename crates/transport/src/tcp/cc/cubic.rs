@@ -265,7 +265,7 @@ impl Rfc {
 
     fn on_undo(&mut self, window: &mut Window, undo: &Undo) {
         let Some(saved) = self.saved.take() else { return };
-        if window.cwnd >= self.prior {
+        if window.cwnd > self.prior {
             return; // §4.9.2: it has grown beyond
         }
         (self.w_max, self.prior, self.epoch, self.timed_out) = saved.law;

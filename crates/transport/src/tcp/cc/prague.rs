@@ -382,4 +382,15 @@ mod tests {
             (0..2).map(|_| (round(&mut prague, 0, 0), prague.is_independent()).1).collect();
         assert_eq!(after, [false, true]);
     }
+
+    #[test]
+    fn a_timeout_begins_slow_start_whose_rounds_do_not_count_for_the_transition() {
+        // §2.4.4: after so many round trips behind slow start, in which a flow behaves as its own round-trip time says.
+        let (mut prague, mut window) = flow(Params { transition: 1, ..Params::default() }, 20.0);
+        round(&mut prague, 0, 0);
+        assert_eq!((prague.is_independent(), prague.rounds), (true, 1));
+        prague.on_rto(&mut window, &LossEvent::simple(Loss::Timeout, 20.0, &tcp()));
+        round(&mut prague, 0, 100);
+        assert_eq!((prague.is_independent(), prague.rounds, window.cwnd), (false, 1, 1.0));
+    }
 }

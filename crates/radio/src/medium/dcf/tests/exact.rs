@@ -243,3 +243,32 @@ fn a_medium_that_becomes_busy_makes_a_station_draw_or_keep_its_backoff() {
     assert!(station.freeze(at(1_020), slot));
     assert!(!station.freeze(at(1_020), slot));
 }
+
+/// §11.1.3.2.2 (active scanning): a probe request goes out by the basic access procedure. Its station has just come to the
+/// channel: a DIFS and a backoff, also where it hears nobody.
+#[test]
+fn a_probe_request_waits_for_a_pause_and_a_backoff_on_an_idle_channel_too() {
+    let mut cell = Cell::new(&without_beacons(), 2, MBPS_11);
+    (cell.frame.broadcast, cell.frame.management) = (true, true);
+    let mut waits = Vec::new();
+    for number in 1..=OFTEN {
+        let begun = Time::ZERO + Duration::from_millis(100 * number);
+        cell.play(begun);
+        cell.offer(1);
+        waits.push(next_start_of(&mut cell, 1).since(begun).as_nanos());
+    }
+    assert_uniform(&waits, 50_000, 31);
+}
+
+/// §11.1.2.1: target beacon transmission times are an interval apart, also where the medium delays a beacon.
+#[test]
+fn beacons_are_due_at_fixed_times_however_busy_the_medium_is() {
+    let params = Params::default();
+    let mut cell = Cell::new(&params, 10, MBPS_11);
+    let first = cell.medium.next_beacon.unwrap();
+    cell.saturated = true;
+    (0..10).for_each(|station| cell.offer(station));
+    cell.play(Time::ZERO + Duration::from_secs(3));
+    let span = cell.medium.next_beacon.unwrap().since(first).as_nanos();
+    assert!(span > 2_500_000_000 && span.is_multiple_of(params.beacon_interval.as_nanos()), "{span}");
+}

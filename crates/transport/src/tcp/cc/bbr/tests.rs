@@ -594,3 +594,57 @@ fn losses_leave_the_window_one_segment_at_least() {
     };
     assert_eq!([3, 4].map(&mut after), [3.0, 1.0]);
 }
+
+#[test]
+fn each_probe_rtt_waits_for_a_round_trip_of_its_own() {
+    // `bbr_update_min_rtt`: probe_rtt_round_done = 0 when four segments are left. A round trip may be longer than 200 ms.
+    let (mut bbr, mut window) = model();
+    for begin in [20_000_u64, 40_000] {
+        bbr.enter_probe_rtt(&window);
+        let mut stays = |round_start, millis| {
+            bbr.round_start = round_start;
+            let now = Time::ZERO + MILLISECOND * (begin + millis);
+            bbr.update_min_rtt(&mut window, &AckEvent { now, ..ack(1, 4) });
+            bbr.mode == Mode::ProbeRtt
+        };
+        assert_eq!([stays(false, 0), stays(false, 300), stays(true, 310)], [true, true, false], "{begin}");
+    }
+}
+
+#[test]
+fn a_timeout_begins_the_search_for_a_full_pipe_anew() {
+    // `bbr_set_state` with TCP_CA_Loss: full_bw = 0, so that also a tenth of the rate before is growth.
+    let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+    let (mut bbr, mut window) = model();
+    bbr.full_pipe = FullPipe::beginning_with(1000.0);
+    assert_eq!([1000.0; 2].map(|rate| bbr.full_pipe.is_full(rate)), [false; 2]);
+    bbr.on_rto(&mut window, &LossEvent::simple(Loss::Timeout, 100.0, &params));
+    assert_eq!([100.0; 4].map(|rate| bbr.full_pipe.is_full(rate)), [false, false, false, true]);
+}
+
+#[test]
+fn a_rate_that_the_application_limits_counts_if_it_is_higher() {
+    // `bbr_update_bw`: !rs->is_app_limited || bw >= bbr_max_bw(sk). The highest was 1250 segments per second.
+    let (mut bbr, _) = model();
+    let mut after = |delivered, app_limited| {
+        let (interval, in_flight) = (MILLISECOND * 10, 20);
+        let rate = DeliveryRate { delivered, interval, prior_delivered: 0, app_limited, in_flight, lost: 0 };
+        bbr.update_rate(Some(&rate), &ack(1, 20));
+        bbr.max_rate.get()
+    };
+    assert_eq!([after(10, true), after(15, true), after(12, false)], [1250.0, 1500.0, 1500.0]);
+}
+
+#[test]
+fn behind_the_rate_of_a_policer_a_new_cycle_begins() {
+    // `bbr_lt_bw_sampling`: after 48 rounds bbr_reset_lt_bw_sampling and bbr_reset_probe_bw_mode.
+    let (mut bbr, _) = model();
+    (bbr.params.first_phase, bbr.cycle_index, bbr.round_start) = (Some(0), 5, true);
+    bbr.policer = Policer { uses: true, rate: 500.0, rounds: 46, ..Policer::default() };
+    let now = Time::ZERO + MILLISECOND * 7000;
+    bbr.sample_policer(false, false, now);
+    assert_eq!((bbr.policer.uses, bbr.rate(), bbr.cycle_index), (true, 500.0, 5));
+    bbr.sample_policer(false, false, now);
+    assert_eq!((bbr.policer.uses, bbr.rate()), (false, 1250.0));
+    assert_eq!((bbr.cycle_index, bbr.cycle_start), (0, now));
+}

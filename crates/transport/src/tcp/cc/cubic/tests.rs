@@ -252,6 +252,13 @@ fn s4_9_a_window_that_has_grown_beyond_is_kept() {
     flow.window.cwnd = 130.0;
     flow.cubic.on_undo(&mut flow.window, &Undo { pipe_prev: 100.0, cwnd: 30.0 });
     assert_eq!((flow.window.cwnd, flow.rfc().w_max), (130.0, 100.0));
+    // §4.9.2: only a window that is "already higher than" the one before the loss.
+    let mut flow = Flow::new(false, 100.0);
+    let before = flow.window.sizes();
+    flow.loss(Loss::DupAcks, 100.0);
+    flow.window.cwnd = 100.0;
+    flow.cubic.on_undo(&mut flow.window, &Undo { pipe_prev: 100.0, cwnd: 30.0 });
+    assert_eq!((flow.window.sizes(), flow.rfc().w_max), (before, 0.0));
 }
 
 #[test]

@@ -129,6 +129,8 @@ mod tests {
         assert_eq!(after(20.0, 2.0, &[50, 12, 50]), (20.0, 15.0));
         assert_eq!(after(20.0, 2.0, &[50, 13, 50]), (19.0, 14.0), "5.9: more than beta");
         assert_eq!(after(20.0, 2.0, &[50, 10, 50]), (21.0, 15.0), "none: less than alpha");
+        // `tcp_vegas_ssthresh`: the threshold is not above the window, or slow start would begin.
+        assert_eq!(after(10.0, 10.0, &[50, 16, 50]), (9.0, 9.0), "5.9 again");
     }
 
     #[test]

@@ -178,4 +178,16 @@ mod tests {
         };
         assert_eq!([4, 5].map(|seq| reports(&mut undo, seq)), [false, true]);
     }
+
+    #[test]
+    fn without_new_data_f_rto_ends_at_the_first_ack_of_a_retransmission() {
+        // `tcp_process_loss`, step 2.b: "Otherwise fall back to the conventional recovery", for good: later originals say nothing.
+        let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
+        let mut state = SendState::new(params.into(), Duration::ZERO);
+        (state.una, state.nxt, state.snd_max, state.end, state.recovery_point) = (2, 11, 11, 11, 11);
+        let mut undo = Undo { frto: true, ..Undo::default() };
+        assert_eq!(undo.frto(&mut state, &News::default(), true), Frto::Goes);
+        assert!(!undo.frto);
+        assert_eq!(undo.frto(&mut state, &News { original: true, ..News::default() }, true), Frto::Goes);
+    }
 }

@@ -418,7 +418,7 @@ fn a_needless_recovery_returns_to_the_mode_and_the_bounds_of_before() {
     bbr.check_startup_done(&Sample::default(), true);
     assert_eq!((bbr.mode, bbr.full), (Mode::Drain, true));
     bbr.undo(&mut window);
-    assert_eq!((bbr.mode, bbr.full, bbr.bounds), (Mode::Startup, false, UNBOUNDED));
+    assert_eq!((bbr.mode, bbr.full, bbr.full_now, bbr.bounds), (Mode::Startup, false, false, UNBOUNDED));
 }
 
 #[test]
@@ -486,4 +486,17 @@ fn after_idle_the_rate_is_the_models_and_probe_rtt_is_left_out() {
         (true, Mode::Refill),
         "the wait for the next probe is over too"
     );
+}
+
+#[test]
+fn ranges_of_losses_are_counted_in_each_round_anew() {
+    // §5.3.1.3: six discontiguous ranges of one round end Startup.
+    let (mut bbr, _) = model();
+    bbr.latest.lost_ranges = 5;
+    bbr.latest.loss_round_start = false;
+    bbr.advance_latest(&Sample::default());
+    assert_eq!(bbr.latest.lost_ranges, 5);
+    bbr.latest.loss_round_start = true;
+    bbr.advance_latest(&Sample::default());
+    assert_eq!(bbr.latest.lost_ranges, 0);
 }
