@@ -22,6 +22,18 @@ _NUMBERS = st.floats(-1e9, 1e9)
 _SAMPLES = st.lists(_NUMBERS, min_size=2, max_size=20)
 
 
+def test_printed_digits_bound_a_number() -> None:
+    """Half a unit of the last digit to either side."""
+    assert claims.at_least_as_printed("98") == claims.at_least(97.5)
+    assert claims.at_most_as_printed("0.05") == claims.at_most(0.055)
+    assert claims.as_printed("15", "16") == claims.within(14.5, 16.5)
+    assert claims.as_printed("15") == claims.within(14.5, 15.5)
+    assert claims.as_printed(".95") == claims.within(0.945, 0.955)
+    assert claims.as_printed("2.20") == claims.within(2.195, 2.205)
+    with pytest.raises(ValueError, match="not a printed number: 'inf'"):
+        claims.as_printed("inf")
+
+
 def test_student_interval_by_hand() -> None:
     # Mean 3, s = sqrt(2.5), standard error sqrt(0.5); t(0.975, 4) = 2.776445 from the printed table.
     found = stats.student([1, 2, 3, 4, 5])

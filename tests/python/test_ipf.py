@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from roamlab.scenarios.scenario import Scenario
 
 
-IDS = ["alg", "arq", "police", *(f"fig{number}" for number in range(9, 18)), "period"]
+IDS = ["alg", "arq", "police", *(f"fig{number}" for number in range(9, 18)), "period", "fair"]
 
 
 def _trace(*points: tuple[float, float, float]) -> QueueTrace:
@@ -350,3 +351,15 @@ def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     names = ("utilisation", "standard", "cases", "deviations", "holm", "printed", "sentences", "one-changed")
     tables = {f"{name}.csv" for name in names}
     assert {table.name for table in (out / "tables").iterdir()} == tables
+
+
+def test_shares_less_even_than_with_red_are_not_fair() -> None:
+    def fair(mred: float) -> str:
+        queues = {
+            queue: [SimpleNamespace(fairness=of + run / 1e4) for run in range(5)]
+            for queue, of in (("red", 0.9), ("mred", mred))
+        }
+        none: dict[str, list[Any]] = {"red": [], "mred": []}
+        return claims._fair(evidence.Evidence(experiments.DEFAULT, {}, queues, none)).verdict  # type: ignore[arg-type]
+
+    assert (fair(0.95), fair(0.9), fair(0.85)) == ("holds", "holds", "contradicted")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +11,16 @@ import pytest
 
 from conftest import check_figures, reproduced
 from hand_made import FakeResults
-from roamlab.papers.lte import claims, experiments, measures, model, modelfit
-from roamlab.papers.lte.experiments import Interpretation
+from roamlab.papers.lte import claims, evidence, experiments, measures, model, modelfit
+from roamlab.papers.lte.experiments import DEFAULT, Interpretation
 from roamlab.papers.runs import Batch
 from roamlab.running.run import run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from roamlab.papers.lte.evidence import Active12
 
 IDS = [
     f"lte.{name}"
@@ -26,11 +30,14 @@ IDS = [
         "model",
         "ecn",
         "mispredict",
+        "schedulers",
         "fig8",
         "fig9",
         "fig11",
         "tab4",
-        "fig12",
+        "tab4.source",
+        "fig12.more",
+        "fig12.both",
     )
 ]
 
@@ -213,6 +220,68 @@ def test_the_comparisons_of_figure_8_are_shares_of_the_runs() -> None:
     assert claims._more_often("none", 0, 0).verdict == "undecided"
 
 
+def _active(kb: Callable[[Active12], float], rate: float = 2.2, runs: int = 5) -> dict[Active12, list[Any]]:
+    """Runs of fig. 12 that deliver so many kB, and drop so much."""
+    return {
+        case: [
+            SimpleNamespace(
+                handover=SimpleNamespace(handover_bytes=1e3 * (kb(case) + run / 100)),
+                drops=SimpleNamespace(rate=dict.fromkeys(measures.PLACES, rate + run / 1e4)),
+            )
+            for run in range(runs)
+        ]
+        for case in evidence.FIG12
+    }
+
+
+def _found(kb: Callable[[Active12], float], rate: float = 2.2) -> Any:
+    return evidence.Evidence(DEFAULT, {}, _active(kb, rate), _active(kb, rate, 60))
+
+
+def test_fig_12_is_two_claims() -> None:
+    """Each improvement is substantially above the standard procedure, and both together are the best."""
+
+    def verdicts(aqm: float, prediction: float, both: float) -> tuple[str, str]:
+        by = {
+            ("standard", "droptail"): 10.0,
+            ("standard", "red"): aqm,
+            ("predictive", "droptail"): prediction,
+        }
+        found = _found(lambda case: by.get(case, both))
+        return claims.fig12_more(found).verdict, claims.fig12_both(found).verdict
+
+    assert verdicts(13, 20, 21) == ("holds", "holds")
+    assert verdicts(13, 20, 19) == ("holds", "contradicted")
+    assert verdicts(12, 20, 21) == ("contradicted", "holds"), "a fifth more is not substantial"
+    assert {measure.measured.runs for measure in claims.fig12_both(_found(lambda _: 1.0)).measures} == {65}
+
+
+def test_rates_of_table_iv_are_those_that_are_rounded_to_the_printed_ones() -> None:
+    def verdicts(rate: float) -> list[str]:
+        return [measure.verdict for measure in claims._tab4_source(_found(lambda _: 1.0, rate)).measures]
+
+    assert verdicts(2.2) == ["holds", "holds", "contradicted"]
+    assert verdicts(2.1) == ["contradicted", "contradicted", "holds"]
+
+
+def test_a_scheduler_is_like_wfq_within_a_tenth() -> None:
+    def verdict(kb: float, rate: float, outcome: str) -> str:
+        def with_one(kb: float, rate: float, outcome: str) -> Any:
+            run = SimpleNamespace(congestion=SimpleNamespace(outcome=outcome))
+            active = _active(lambda _: kb, rate)
+            del active["standard", "mark"], active["predictive", "mark"]
+            return evidence.Scheduled({"standard": [run] * 5, "predictive": [run] * 5}, active)  # type: ignore[list-item]
+
+        schedulers = {name: with_one(kb, rate, outcome) for name in evidence.OTHER_SCHEDULERS}
+        schedulers["wfq"] = with_one(20.0, 2.0, "timeout")
+        return claims._schedulers(SimpleNamespace(schedulers=schedulers)).verdict  # type: ignore[arg-type]
+
+    assert verdict(21.0, 2.1, "timeout") == "holds"
+    assert verdict(23.0, 2.1, "timeout") == "contradicted"
+    assert verdict(21.0, 1.7, "timeout") == "contradicted"
+    assert verdict(21.0, 2.1, "ideal") == "contradicted"
+
+
 def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "lte"
     found = reproduced("lte", out, papers_store)
@@ -229,6 +298,7 @@ def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
         "tunnels",
         "predictions",
         "double",
+        "schedulers",
         "causes",
         "sentences",
         "one-changed",

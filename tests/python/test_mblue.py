@@ -132,7 +132,7 @@ def test_every_measure_of_fig_11_can_fail() -> None:
         assert _fig11(**changes)[what] == verdict, what  # type: ignore[arg-type]
 
 
-def _three(**changes: float) -> measures.ThreeHandoffs:
+def _three(**changes: Any) -> measures.ThreeHandoffs:
     usual: dict[str, object] = {field.name: 0.0 for field in fields(measures.ThreeHandoffs)}
     usual |= dict.fromkeys(("drops", "cutting", "fall", "probability_before", "throughput_bps"), (0, 0, 0))
     return measures.ThreeHandoffs(**(usual | changes))  # type: ignore[arg-type]
@@ -179,17 +179,47 @@ def test_the_queue_is_stable_by_what_the_interpretation_says(stable: str) -> Non
     assert found == pytest.approx(expected[stable])
 
 
-def test_sync_fails_where_the_residents_back_off_together_before_the_handoff() -> None:
-    def sync(calm: int) -> str:
+def test_sync_is_about_handoffs_alone() -> None:
+    """The cuts and the windows' correlation there, not residents that cut together seconds before."""
+
+    def sync(cutting: int, correlation: float) -> str:
         one = {
-            queue: [_one(cutting=3, together=3, together_calm=1) for _ in range(5)]
+            queue: [_one(cutting=3, correlation=0.4, together_calm=1) for _ in range(5)]
             for queue in experiments.QUEUES
         }
-        one["mblue"] = [_one(cutting=1, together=1, together_calm=calm) for _ in range(5)]
+        one["mblue"] = [
+            _one(cutting=cutting, correlation=correlation, together_calm=3 - 3 * correlation)
+            for _ in range(5)
+        ]
         return claims._sync(evidence.Evidence(experiments.DEFAULT, one, {}, [])).verdict
 
-    assert sync(0) == "holds"
-    assert sync(3) == "contradicted"
+    assert sync(1, 0.2) == "holds"
+    assert sync(1, 0.5) == sync(4, 0.2) == "contradicted"
+
+
+def test_fig_13_is_about_flows_that_cut_together_from_the_second_handoff_on() -> None:
+    def fig13(first_pkts: int = 5, first: int = 1, later: int = 3, calm: float = 20.0) -> dict[str, str]:
+        def runs(**changes: Any) -> list[measures.ThreeHandoffs]:
+            return [
+                _three(drops=(first_pkts, 9 * first_pkts, 9 * first_pkts), calm_queue=calm, **changes)
+            ] * 5
+
+        three = {queue: runs(cutting=(first, later, later)) for queue in ("red", "blue")} | {"mblue": runs()}
+        claim = claims._fig13(evidence.Evidence(experiments.DEFAULT, {}, three, []))
+        return {measure.what: measure.verdict for measure in claim.measures if measure.verdict != "holds"}
+
+    assert fig13() == {}
+    assert set(fig13(first_pkts=17)) == {
+        f"{queue}: packets lost at the first handoff" for queue in ("RED", "BLUE", "MBLUE")
+    }
+    assert set(fig13(first=4)) == {
+        f"{queue}: flows that cut within 1 s of the first handoff minus of later ones"
+        for queue in ("RED", "BLUE")
+    }
+    assert set(fig13(first=0, later=1)) == {
+        f"{queue}: flows that cut within 1 s of the second and third handoff" for queue in ("RED", "BLUE")
+    }
+    assert fig13(calm=81.0) == {"MBLUE: mean queue between handoffs": "contradicted"}
 
 
 def test_a_buffer_overtaken_only_at_the_switch_is_in_order() -> None:

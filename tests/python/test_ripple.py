@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 from conftest import check_figures, reproduced
+from hand_made import FakeResults, ns
 from roamlab.papers.ripple import claims, evidence, experiments, explanations, measures
 from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, MECHANISMS, TCPS, Interpretation
 from roamlab.papers.ripple.handover import KINDS, median_handover
@@ -30,12 +32,15 @@ IDS = [
         "fig3.high",
         "fig4.flat",
         "fig4.low",
+        "low.same",
         "fig3.low",
         "dip",
+        "dip.buffer",
         "fig5.order",
         "fig5.rise",
         "reno",
         "tahoe",
+        "tahoe.window",
         "fewer",
         "proactive",
         "overlap",
@@ -47,6 +52,7 @@ def _made(
     throughput: Callable[[str, str, int], float],
     timeouts: Callable[[str, str, int], int] = lambda *_: 0,
     interpretation: Interpretation = DEFAULT,
+    window: Callable[[str, str, int], float] = lambda *_: 10.0,
 ) -> Evidence:
     """Five runs of each case, with a little noise that is the same in all; 1 Mbit/s without handovers."""
     cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
@@ -58,7 +64,8 @@ def _made(
         for case in cases
     }
     still = {tcp: [Run(1e6, 0, 0, 100.0, 0)] * 5 for tcp in TCPS}
-    return evidence.Evidence(interpretation, still, (moved,))
+    wide = {case: [window(*case)] * 5 for case in cases if case[0] in evidence.WINDOW_TCPS and case[2] > 0}
+    return evidence.Evidence(interpretation, still, (moved,), window_parts=(wide,))
 
 
 def _decided(found: Evidence) -> dict[str, Claim]:
@@ -272,14 +279,18 @@ def test_what_the_paper_says_holds_where_it_is_so() -> None:
             of_way += 0.01 * (way == "Buffer" and delay >= -100)
             return 0.6 - 0.02 * (way == "noBuffer" and delay == -100) + of_way + of_tcp
         of_way = {"noBuffer": 0.01, "biCast": 0.0, "Buffer": 0.02 if delay <= 300 else -0.02}[way]
+        of_tcp += 0.001 * (tcp == "tahoe") * delay / 100
         return 0.7 + of_way + of_tcp - 0.01 * abs(delay - 300) / 100
+
+    def window(*case: Any) -> float:
+        return 10 * throughput(*case)
 
     def timeouts(tcp: str, way: str, delay: int) -> int:
         if delay > 0:
             return 2 * (tcp == "tahoe")
         return 20 if way == "noBuffer" else (0 if way == "Buffer" else 18) + -delay // 100
 
-    found = _decided(_made(throughput, timeouts))
+    found = _decided(_made(throughput, timeouts, window=window))
     assert {name: claim.verdict for name, claim in found.items()} == dict.fromkeys(found, "holds")
     assert list(found) == IDS[1:]
 
@@ -290,16 +301,45 @@ def test_the_opposite_is_contradicted() -> None:
     def throughput(tcp: str, way: str, delay: int) -> float:
         of_way = 0.15 * (way == "Buffer") - 0.1 * (way == "noBuffer")
         of_way = of_way if delay <= 0 or delay > 300 else -3 * of_way
+        of_way -= 0.2 * (way == "Buffer" and delay == -100)
         falls = -0.1 if delay <= 0 else 0.1
         return 0.6 + 0.1 * (tcp == "reno") + of_way + falls * (abs(delay) / 500) - 0.3 * (0 < delay <= 300)
 
     def timeouts(tcp: str, way: str, delay: int) -> int:
         rises = 4 * (delay == -300) if way == "noBuffer" else -2 * (delay == -500)
         of_tcp = (tcp == "sack") * (delay > 0)
-        return 20 * (delay > 0) + of_tcp + 3 + rises + (way == "Buffer") * (delay >= -100)
+        more = 5 * (way == "biCast" and -100 <= delay <= 0)
+        return 20 * (delay > 0) + of_tcp + 3 + rises + more + (way == "Buffer") * (delay >= -100)
 
-    found = _decided(_made(throughput, timeouts))
+    found = _decided(_made(throughput, timeouts, window=lambda tcp, *_: 8.0 - (tcp == "tahoe")))
     assert {name: claim.verdict for name, claim in found.items()} == dict.fromkeys(found, "contradicted")
+
+
+def test_the_mean_window_is_weighted_by_time_and_limited_by_the_receiver() -> None:
+    tcp = pl.DataFrame(
+        {
+            "time_ns": ns(0.0, 1.0, 2.0, 6.0),
+            "flow": ["download", "other", "download", "download"],
+            "cwnd": [4.0, 99.0, 30.0, 10.0],
+        }
+    )
+    found = measures.mean_window(FakeResults(tcp=tcp), 20, 10.0)  # type: ignore[arg-type]
+    assert found == pytest.approx((2 * 4 + 4 * 20 + 4 * 10) / 10)
+
+
+def test_a_larger_window_is_the_reason_only_if_throughput_follows_it() -> None:
+    def decided(follows: float) -> list[str]:
+        def gain(tcp: str, _: str, delay: int) -> float:
+            return (tcp == "tahoe") * (0.1 + follows * delay / 1e5)
+
+        found = _made(
+            lambda *case: 0.5 + gain(*case), window=lambda *case: 9 + (case[0] == "tahoe") * case[2] / 100
+        )
+        return [measure.verdict for measure in _decided(found)["ripple.tahoe.window"].measures]
+
+    assert decided(1.0) == ["holds", "holds"]
+    assert decided(-1.0) == ["holds", "contradicted"]
+    assert decided(0.0) == ["holds", "undecided"], "the throughputs differ by the same everywhere"
 
 
 def test_most_tcps_are_three_of_four() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from roamlab.papers.texts import texts
 from roamlab.statistics.claims import Claim, Measure
-from roamlab.statistics.stats import largest, paired, smallest, student
+from roamlab.statistics.stats import Interval, largest, paired, smallest, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +36,13 @@ def each(runs: Iterable[Any], pick: Pick) -> list[float]:
 def mean(what: str, runs: Sequence[Any], pick: Pick, unit: str, claimed: Claimed) -> Measure:
     """The mean of a value."""
     return Measure(what, student(each(runs, pick)), unit, claimed)
+
+
+def defined(what: str, values: Iterable[float], unit: str, claimed: Claimed) -> Measure:
+    """The mean of the runs that define a value; the others have NaN. If none defines it, nothing is known of it."""
+    known = [value for value in values if math.isfinite(value)]
+    mean = student(known) if known else Interval(0.0, -math.inf, math.inf, 0)
+    return Measure(what, mean, unit, claimed)
 
 
 def difference(

@@ -14,6 +14,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from roamlab.base.quantities import counted, with_unit
@@ -113,6 +114,35 @@ def at_most(bound: float) -> Claimed:
 def within(low: float, high: float) -> Claimed:
     """From one bound to the other, both included."""
     return Claimed(low, high, strict=False)
+
+
+def as_printed(low: str, high: str = "") -> Claimed:
+    """A number that a paper prints as `low`, or a range that it prints from `low` to `high`, by their digits.
+
+    A printed number stands for all that are rounded to it: "15" is 14.5 to 15.5, ".95" is .945 to .955. Counts are
+    exact, and are no printed numbers in this sense.
+    """
+    return within(_rounded_to(low)[0], _rounded_to(high or low)[1])
+
+
+def at_least_as_printed(low: str) -> Claimed:
+    """A printed number or more, by its digits: ".98" is .975 and more."""
+    return at_least(_rounded_to(low)[0])
+
+
+def at_most_as_printed(high: str) -> Claimed:
+    """A printed number or less, by its digits: "0.05" is 0.055 and less."""
+    return at_most(_rounded_to(high)[1])
+
+
+def _rounded_to(text: str) -> tuple[float, float]:
+    """The least and the largest number that is rounded to a printed one."""
+    number = Decimal(text)
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise ValueError(f"not a printed number: {text!r}")
+    half = Decimal(5).scaleb(exponent - 1)
+    return float(number - half), float(number + half)
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def _streams(found: Evidence) -> Table:
 def _distributions(found: Evidence) -> Table:
     def above(of: str, key: tuple[Case, float]) -> Measured:
         case, step = key
-        return mean_cell(claims.above(found, case, of, step).tolist())
+        return mean_cell(claims.above(found.every(case), of, step).tolist())
 
     return table_of(
         "Fig. 5 and the delay variance: shares of the call's packets",

@@ -41,9 +41,6 @@ OTHER_RULES = {
 """Rules of TCP other than those of ns-2 of 2003, and what comes nearest to the printed shares of fig. 7."""
 
 MORE_STREAMS = 5
-NEAR: Point = ("mesh", "planned", "vegas", HIGH)
-"""The point of `still` that decides `claims.nomove`: its throughput is 0.003 below the bound."""
-MORE_NEAR = 7
 
 
 @dataclass(frozen=True)
@@ -115,17 +112,9 @@ def still(
     networks: Sequence[str] = TOPOLOGIES,
     tcps: Sequence[str] = TCPS,
 ) -> dict[Point, list[Download]]:
-    """Asks for what `sweep` has of no and of planned handovers, in these networks with these variants.
-
-    It varies little: the first few of so many runs, or of those with these numbers. Under the default `NEAR` has all,
-    and `MORE_NEAR` times as many further ones.
-    """
-    numbers = range(runs) if isinstance(runs, int) else runs
+    """Asks for what `sweep` has of no and of planned handovers, in these networks with these variants."""
     points = list(product(networks, ["none", "planned"], tcps, (LOW, HIGH)))
-    found = downloads(batch, interpretation, numbers[: few_runs(len(numbers))], points)
-    if interpretation == DEFAULT and NEAR in found:
-        found |= downloads(batch, interpretation, [*numbers, *further(runs, MORE_NEAR)], [NEAR])
-    return found
+    return downloads(batch, interpretation, runs, points)
 
 
 def procedures(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from roamlab.records.results import Results
 
-STEPS_MS = (0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0)
+STEPS_MS = (0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0)
 """Of the distributions of delay variance and of jitter."""
 VOICE_OFFSET_S = 0.06
 VIDEO_OFFSET_S = 0.2
@@ -49,6 +49,8 @@ class Streams:
 
     lost: list[int]
     """Packets of call, film and conference that each handover loses."""
+    left: list[int]
+    """The access router that each handover leaves; 0 where none was told to let the host go."""
     forwarding_s: float
     """Mean over the stays of the host of the smallest delay of the call's packets."""
     variance: list[float]
@@ -78,7 +80,7 @@ def of_download(results: Results) -> Download:
 
 @reads(
     flows="flow kind source destination sent_pkts",
-    handovers="time_ns host phase",
+    handovers="time_ns host phase visit node",
     drops="time_ns flow reason seq sent_ns",
     deliveries="time_ns flow seq fresh sent_ns",
     units="flow time_ns group kind completed_ns",
@@ -94,6 +96,7 @@ def of_streams(results: Results) -> Streams:
     begins = seconds(film, chosen=film.where("flow", "film"))
     return Streams(
         lost=np.asarray(lost).tolist(),
+        left=_left(results, "walker-0"),
         forwarding_s=float(bases.mean()),
         variance=_above(waited),
         jitter=_above(ipdv_of_s(results, "call")),
@@ -119,6 +122,17 @@ def above_their_stay(
     smallest = np.full(handovers_s.size + 1, np.inf)
     np.minimum.at(smallest, stay, delays_s)
     return delays_s - smallest[stay], smallest[np.isfinite(smallest)]
+
+
+def _left(results: Results, host: str) -> list[int]:
+    """The access router that each handover leaves: with air of each host a cell is named after router and host."""
+    rows = results.columns("handovers")
+    own = rows.where("host", host)
+    left = [0] * int(np.count_nonzero(own & rows.where("phase", "link-down")))
+    released = own & rows.where("phase", "old-router-released")
+    for visit, cell in zip(rows["visit"][released].tolist(), rows.words("node", released), strict=True):
+        left[visit - 1] = int(cell.partition("-")[0])
+    return left
 
 
 def _above(values_s: NDArray[np.float64]) -> list[float]:

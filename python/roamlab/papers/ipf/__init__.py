@@ -105,6 +105,7 @@ def _standard(found: Evidence) -> Table:
                 lambda run: float(np.mean(run.residents_after_bps)) / 1e3
             ),
             "a resident over 200 s [kbit/s]": of(lambda run: run.residents_bps / 1e3),
+            "Jain's index, 10 s after handoffs [1]": of("fairness"),
             "half of the residents back off together, after a handoff [s]": of("resident_period_s"),
             "half of the moving hosts back off together, after a handoff [s]": of("moving_period_s"),
         },

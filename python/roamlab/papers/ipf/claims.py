@@ -165,6 +165,15 @@ def _fig14(found: Evidence) -> Claim:
     return claim("ipf.fig14", measures, found.interpretation)
 
 
+def _fair(found: Evidence) -> Claim:
+    what = "Jain's index of residents and moving hosts, 10 s after each handoff"
+    return claim(
+        "ipf.fair",
+        (_gain(found, what, "fairness", "1", at_least(0), more=True),),
+        found.interpretation,
+    )
+
+
 def _period(found: Evidence) -> Claim:
     what = "time in which at least half of the {} back off together"
     measures = (
@@ -176,7 +185,7 @@ def _period(found: Evidence) -> Claim:
 
 def read(found: Evidence, sweep: Sweep) -> list[Claim]:
     """Those that depend on an interpretation, under one."""
-    of_evidence = [of(found) for of in (_fig9, _fig10, _fig11, _fig14, _period)]
+    of_evidence = [of(found) for of in (_fig9, _fig10, _fig11, _fig14, _period, _fair)]
     return of_evidence + [of(sweep) for of in (_fig12, _fig13, fig16, fig17)]
 
 
@@ -188,5 +197,5 @@ def alone(anatomy: Anatomy) -> list[Claim]:
 def decide(anatomy: Anatomy, found: Evidence, sweep: Sweep) -> list[Claim]:
     """All claims, in the order of the paper's figures."""
     alg, arq, police, plan = alone(anatomy)
-    fig9, fig10, fig11, fig14, period, fig12, fig13, *planned = read(found, sweep)
-    return [alg, arq, police, fig9, fig10, fig11, fig12, fig13, fig14, plan, *planned, period]
+    fig9, fig10, fig11, fig14, period, fair, fig12, fig13, *planned = read(found, sweep)
+    return [alg, arq, police, fig9, fig10, fig11, fig12, fig13, fig14, plan, *planned, period, fair]

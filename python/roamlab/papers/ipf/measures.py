@@ -21,7 +21,7 @@ from roamlab.papers.ipf.experiments import (
 )
 from roamlab.papers.records import QueueTrace, forwarded, queue_trace, reads, total
 from roamlab.papers.stored import storable
-from roamlab.records.metrics import REDUCTIONS, arrivals, seconds
+from roamlab.records.metrics import REDUCTIONS, arrivals, jain, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,6 +152,8 @@ class Standard:
     """Mean throughput of a resident over the whole run."""
     moving_bps: float
     """Mean throughput of a moving host in the `SERVED_S` after its handoffs."""
+    fairness: float
+    """Jain's index of what each connection has in the `SERVED_S` after its handoffs; for residents the first host's."""
     resident_period_s: float
     """How long after a handoff at least half of the residents back off together: see `period`."""
     moving_period_s: float
@@ -188,6 +190,8 @@ def standard(results: Results, visits: Sequence[Sequence[float]]) -> Standard:
     residents = {name: arrivals(results, name) for name in names if name.startswith("resident")}
     moving = {name: arrivals(results, name) for name in names if name.startswith("moving")}
     by_host = list(zip(moving.values(), visits, strict=True))
+    of_residents = tuple(_served(times, first) for times in residents.values())
+    of_moving = tuple(_served(times, of_host) for times, of_host in by_host)
     return Standard(
         point=point(results),
         jump=float(np.mean([jump(trace, at) for at in moves])),
@@ -198,9 +202,10 @@ def standard(results: Results, visits: Sequence[Sequence[float]]) -> Standard:
         lowest_after=float(after.packets.min()),
         lowest=float(trace.within(moves[0], SPAN_S).packets.min()),
         highest_average=float(trace.average.max()),
-        residents_after_bps=tuple(_served(times, first) for times in residents.values()),
+        residents_after_bps=of_residents,
         residents_bps=float(np.mean([times.size for times in residents.values()])) * SEGMENT_BITS / SPAN_S,
-        moving_bps=float(np.mean([_served(times, of_host) for times, of_host in by_host])),
+        moving_bps=float(np.mean(of_moving)),
+        fairness=jain([*of_residents, *of_moving]),
         resident_period_s=period(results, list(residents), first),
         moving_period_s=period(results, list(moving), first),
         resident_curve=_mean_curve([curve(times, fifth + AROUND_S) for times in residents.values()]),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from roamlab.papers.deciding import each
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Interpretation
-from roamlab.papers.reporting import mean, report, table_of
+from roamlab.papers.reporting import mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import run
 from roamlab.showing.chart import chart
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.deciding import Pick
     from roamlab.papers.lte.evidence import Active12, Anatomy, Evidence
+    from roamlab.papers.lte.experiments import Scheme
     from roamlab.papers.lte.measures import Active, Handover
     from roamlab.papers.lte.model import Case
     from roamlab.scenarios.scenario import Scenario
@@ -55,6 +56,7 @@ def reproduce(session: Session) -> Report:
         "tunnels": _tunnels(anatomy),
         "predictions": _predictions(anatomy),
         "double": _double(anatomy),
+        "schedulers": _schedulers(anatomy),
         "causes": _causes(anatomy),
     }
     made = chart(run(experiments.trajectory("standard"), SEED), experiments.REF)
@@ -209,6 +211,31 @@ def _double(anatomy: Anatomy) -> Table:
             "forwarded [pkt]": mean(anatomy.double, "packets"),
             "first wait [ms]": mean(anatomy.double, lambda run: run.waited_first_s * 1e3),
             "second wait [ms]": mean(anatomy.double, lambda run: run.waited_second_s * 1e3),
+        },
+    )
+
+
+def _schedulers(anatomy: Anatomy) -> Table:
+    by = anatomy.schedulers
+
+    def timeouts(scheme: Scheme, name: str) -> Measured:
+        return Measured(claims.share_of("timeout", by[name].forwarding[scheme]), ".3f")
+
+    def delivered(case: Active12, name: str) -> Measured:
+        return mean_cell([run.handover.handover_bytes / 1e3 for run in by[name].active[case]])
+
+    def dropped(rate: Callable[[Active], float], name: str) -> Measured:
+        return mean_cell(each(by[name].active["standard", "droptail"], rate))
+
+    schemes: tuple[Scheme, ...] = ("standard", "predictive")
+    return table_of(
+        "Schedulers of the eNodeBs",
+        ("scheduler",),
+        (((name,), name) for name in by),
+        {
+            **{f"P(timeout), {scheme}, five mobiles": partial(timeouts, scheme) for scheme in schemes},
+            **{f"delivered, {', '.join(case)} [kB]": partial(delivered, case) for case in by["wfq"].active},
+            **{f"drop-tail: {name}": partial(dropped, rate) for name, rate in _RATES.items()},
         },
     )
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.papers.deciding import claim, difference, mean, most
+from roamlab.papers.deciding import claim, defined, difference, each, mean, most
 from roamlab.papers.lte import model, modelfit
-from roamlab.papers.lte.evidence import NARROW_PKTS, PEAKS, PREDICTIVE
+from roamlab.papers.lte.evidence import NARROW_PKTS, OTHER_SCHEDULERS, PEAKS, TABLE_IV
 from roamlab.papers.lte.experiments import TARGETS
-from roamlab.statistics.claims import Measure, at_least, at_most, greater, less
-from roamlab.statistics.stats import Interval, exact, paired, share_interval, student, unpaired
+from roamlab.papers.lte.measures import PLACES
+from roamlab.statistics.claims import Measure, as_printed, at_least, at_most, greater, less, within
+from roamlab.statistics.stats import Interval, exact, paired, share_interval, unpaired
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from roamlab.papers.lte.evidence import Active12, Anatomy, Evidence
+    from roamlab.papers.lte.evidence import Active12, Anatomy, Evidence, Scheduled
     from roamlab.papers.lte.experiments import Aqm, Scheme
-    from roamlab.papers.lte.measures import Active, Forwarded, Handover
+    from roamlab.papers.lte.measures import Active, Forwarded, Handover, Place
     from roamlab.papers.lte.model import Case
     from roamlab.papers.lte.model import Interpretation as Equation
     from roamlab.statistics.claims import Claim, Claimed
@@ -34,6 +36,22 @@ ALWAYS = 0.05
 SYNS = 0.1
 """Packets of an ECN-capable flow that are dropped at the tunnel's end are SYNs: at most so many in a run, of some 30
 marked packets."""
+SUBSTANTIALLY = 0.25
+"""A "substantial increase" of what is delivered: by a quarter at least."""
+ALIKE_PERCENT = 10.0
+"""Schedulers give "basically same" results if these differ by at most a tenth: of what WFQ gives, or of all runs."""
+SOURCE_RATES: dict[Aqm, tuple[str, str]] = {
+    "droptail": ("drop-tail", "2.2"),
+    "red": ("RED dropping", "2.2"),
+    "mark": ("RED marking", "2.1"),
+}
+"""Table IV: what the paper prints of the link to the source, in percent."""
+FIG12_NAMES: dict[str, Active12] = {
+    "AQM": ("standard", "red"),
+    "prediction": ("predictive", "droptail"),
+    "prediction and AQM": ("predictive", "red"),
+}
+"""Fig. 12: the improvements of the standard procedure."""
 _NOTHING = Interval(0.5, 0.0, 1.0, 0)
 """The share of a set without runs: anything."""
 
@@ -72,13 +90,6 @@ def _chart(found: Evidence) -> Claim:
     return claim("lte.chart", (missing,), found.interpretation)
 
 
-def _defined(what: str, values: Sequence[float], claimed: Claimed) -> Measure:
-    """The mean of the runs that define a value, in ms. If none does, nothing is known of it."""
-    defined = [value for value in values if math.isfinite(value)]
-    mean = student(defined) if defined else Interval(0.0, -math.inf, math.inf, 0)
-    return Measure(what, mean, "ms", claimed)
-
-
 def _double(anatomy: Anatomy) -> Claim:
     def once(run: Forwarded) -> float:
         return run.packets - run.queued_twice
@@ -94,10 +105,11 @@ def _double(anatomy: Anatomy) -> Claim:
     )
     measures = (
         *(most(f"{name(n)}: {not_twice}", anatomy.double[n], once, "pkt", at_most(0)) for n in TARGETS),
-        *(_defined(f"{name(n)}: {grows}", rises[n], greater()) for n in TARGETS),
-        _defined(
+        *(defined(f"{name(n)}: {grows}", rises[n], "ms", greater()) for n in TARGETS),
+        defined(
             f"rise with {many} mobiles minus rise with {few}",
             [after - before for after, before in zip(rises[many], rises[few], strict=True)],
+            "ms",
             greater(),
         ),
     )
@@ -229,36 +241,90 @@ def _ecn(anatomy: Anatomy) -> Claim:
     return claim("lte.ecn", measures)
 
 
-def fig12(found: Evidence) -> Claim:
-    """More data with prediction, and with AQM, than with the standard procedure."""
-    cases: dict[str, Active12] = {
-        "standard": ("standard", "droptail"),
-        "AQM": ("standard", "red"),
-        "prediction": ("predictive", "droptail"),
-        "prediction and AQM": ("predictive", "red"),
-    }
-
-    def apart(one: str, other: str) -> Measure:
-        more = {cases[one], cases[other]} == set(PREDICTIVE)
-        after, before = (
-            found.active[case] + (found.more_predictive[case] if more else [])
-            for case in (cases[one], cases[other])
+def _tab4_source(found: Evidence) -> Claim:
+    measures = (
+        mean(
+            f"R to source, {name}: drop rate",
+            found.active["standard", aqm],
+            partial(_rate, "r->enb1"),
+            "%",
+            as_printed(printed),
         )
-        return difference(
-            f"{one} minus {other}",
-            after,
-            before,
-            lambda run: run.handover.handover_bytes / 1e3,
+        for aqm, (name, printed) in SOURCE_RATES.items()
+    )
+    return claim("lte.tab4.source", measures, found.interpretation)
+
+
+def _rate(place: Place, run: Active) -> float:
+    return run.drops.rate[place]
+
+
+def _delivered(run: Active) -> float:
+    return run.handover.handover_bytes / 1e3
+
+
+def fig12_more(found: Evidence) -> Claim:
+    """Substantially more data with AQM, with prediction and with both than with the standard procedure."""
+    standard = each(found.active["standard", "droptail"], _delivered)
+    least = [(1 + SUBSTANTIALLY) * before for before in standard]
+    measures = (
+        Measure(
+            f"{name} minus {1 + SUBSTANTIALLY:g} of standard",
+            paired(each(found.active[case], _delivered), least),
             "kB",
             greater(),
         )
-
-    standard, *others = cases
-    measures = (
-        *(apart(name, standard) for name in others),
-        *(apart(others[-1], name) for name in others[:-1]),
+        for name, case in FIG12_NAMES.items()
     )
-    return claim("lte.fig12", measures, found.interpretation, narrow_pkts=NARROW_PKTS)
+    return claim("lte.fig12.more", measures, found.interpretation, substantially=SUBSTANTIALLY)
+
+
+def fig12_both(found: Evidence) -> Claim:
+    """More data with prediction and AQM together than with either."""
+    *others, both = FIG12_NAMES
+    measures = [
+        difference(
+            f"{both} minus {name}",
+            found.improved(FIG12_NAMES[both]),
+            found.improved(FIG12_NAMES[name]),
+            _delivered,
+            "kB",
+            greater(),
+        )
+        for name in others
+    ]
+    return claim("lte.fig12.both", measures, found.interpretation, narrow_pkts=NARROW_PKTS)
+
+
+def _schedulers(anatomy: Anatomy) -> Claim:
+    """Each result under another scheduler less that under WFQ, in percent of it; of shares of runs in points."""
+    alike = within(-ALIKE_PERCENT, ALIKE_PERCENT)
+    wfq = anatomy.schedulers["wfq"]
+
+    def apart(
+        what: str, after: Sequence[Any], before: Sequence[Any], pick: Callable[[Any], float], of: float = 0.0
+    ) -> Measure:
+        """In percent of `of`, or, without it, of the mean of what WFQ gives."""
+        base = of or float(np.mean(each(before, pick))) or 1.0
+        return difference(what, after, before, lambda run: 100 * pick(run) / base, "%", alike)
+
+    def timed_out(run: Handover) -> float:
+        return float(run.congestion.outcome == "timeout")
+
+    def measures(name: str, other: Scheduled) -> Iterator[Measure]:
+        for scheme, runs in other.forwarding.items():
+            what = f"{name} minus WFQ: runs with a timeout, {scheme}, {TARGETS[-1]} mobiles"
+            yield apart(what, runs, wfq.forwarding[scheme], timed_out, 1.0)
+        for case, delivered in other.active.items():
+            what = f"{name} minus WFQ: delivered, {', '.join(case)}"
+            yield apart(what, delivered, wfq.active[case], _delivered)
+        for (scheme, aqm), place in product(TABLE_IV[:2], PLACES):
+            what = f"{name} minus WFQ: drop rate, {aqm}, {place}"
+            after, before = other.active[scheme, aqm], wfq.active[scheme, aqm]
+            yield apart(what, after, before, partial(_rate, place))
+
+    of_all = [one for name in OTHER_SCHEDULERS for one in measures(name, anatomy.schedulers[name])]
+    return claim("lte.schedulers", of_all, alike=ALIKE_PERCENT)
 
 
 def _mispredict(anatomy: Anatomy) -> Claim:
@@ -267,18 +333,18 @@ def _mispredict(anatomy: Anatomy) -> Claim:
     silences = [(one.silence_s - other.silence_s) * 1e3 for one, other in zip(wrong, none, strict=True)]
     received = "segments received in 1.5 s, wrong prediction minus none"
     measures = (
-        _defined("longest silence, wrong prediction minus none", silences, greater()),
+        defined("longest silence, wrong prediction minus none", silences, "ms", greater()),
         difference(received, wrong, none, "received", "pkt", less()),
     )
     return claim("lte.mispredict", measures)
 
 
-BY_EVIDENCE = (_fig8, _fig9, _fig11, _tab4, fig12)
+BY_EVIDENCE = (_fig8, _fig9, _fig11, _tab4, _tab4_source, fig12_more, fig12_both)
 
 
 def alone(anatomy: Anatomy) -> list[Claim]:
     """Those on single experiments."""
-    return [_double(anatomy), _model(anatomy), _ecn(anatomy), _mispredict(anatomy)]
+    return [_double(anatomy), _model(anatomy), _ecn(anatomy), _mispredict(anatomy), _schedulers(anatomy)]
 
 
 def beside(found: Evidence, anatomy: Anatomy) -> list[Claim]:

@@ -13,7 +13,7 @@ import numpy as np
 from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
 from roamlab.papers.drawing import bars, differences, draw_all, errorbars, mark, panel, saved
 from roamlab.papers.lte import claims, evidence, model, modelfit
-from roamlab.papers.lte.evidence import FIG12, PEAKS
+from roamlab.papers.lte.evidence import FIG12, IMPROVED, PEAKS
 from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
 from roamlab.papers.texts import texts
 from roamlab.showing.report import Handover, handover
@@ -188,9 +188,11 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
         axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right", ncols=3)
         label(axis, ("handover procedure", "1"), ("delivered", "kB"))
-        differences(lower, claims.fig12(found).measures, "difference of what is delivered")
+        apart = (*claims.fig12_more(found).measures, *claims.fig12_both(found).measures)
+        differences(lower, apart, "difference of what is delivered")
         runs = len(found.active["standard", "droptail"])
-        return saved("lte", figure, folder, "fig12", runs=runs)
+        more = len(found.improved(IMPROVED[0]))
+        return saved("lte", figure, folder, "fig12", runs=runs, more=more)
 
 
 def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:

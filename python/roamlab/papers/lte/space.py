@@ -30,7 +30,7 @@ def beside(batch: Batch, interpretation: Interpretation, runs: range) -> Callabl
 
 def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
     """All claims, as the reproduction decides them."""
-    anatomy = evidence.anatomy(batch, runs[: evidence.few_runs(len(runs))])
+    anatomy = evidence.anatomy(batch, runs)
     return partial(claims.decide, anatomy, evidence.evidence(batch, DEFAULT, runs))
 
 

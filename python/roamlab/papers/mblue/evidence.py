@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +12,6 @@ from roamlab.papers.mblue.experiments import (
     QUEUES,
     Interpretation,
 )
-from roamlab.papers.runs import further
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MORE_RED = 9
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -36,9 +33,6 @@ class Evidence:
     three: dict[str, list[ThreeHandoffs]]
     wide: list[int]
     """Packets of the first burst out of a buffer that holds three windows."""
-    more_red: list[ThreeHandoffs] = field(default_factory=list)
-    """Further runs of three handoffs with RED under the default, `MORE_RED` times as many: what RED loses at the first
-    handoff differs little from what it loses later."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +50,8 @@ def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) ->
     three = {queue: (experiments.three_handoffs(queue, interpretation), runs) for queue in QUEUES}
     wide = batch.each({"wide": (experiments.wide_buffer(interpretation), runs)}, measures.burst)["wide"]
     watch = partial(measures.three_handoffs, returns=experiments.returns(interpretation))
-    more = further(runs, MORE_RED) if interpretation == DEFAULT else range(0)
-    more_red = batch.each({"red": (three["red"][0], more)}, watch)["red"]
     one = one_handoff(batch, interpretation, runs)
-    return Evidence(interpretation, one, batch.each(three, watch), wide, more_red)
+    return Evidence(interpretation, one, batch.each(three, watch), wide)
 
 
 def one_handoff(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from roamlab.papers.mblue.evidence import Evidence
     from roamlab.papers.records import QueueTrace
     from roamlab.records.results import Results
+    from roamlab.statistics.stats import Interval
 
 PAPER_QUEUES = ("red", "blue", "mblue")
 NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
@@ -140,15 +141,22 @@ def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
         ("of 4, within one round trip, 3 s after it", "together", 0.0, ORANGE),
         ("of 3 residents, within one round trip, 3 s before it", "together_calm", 0.27, GREEN),
     )
-    with new_figure() as (figure, (axis,)):
+    places = range(len(QUEUES))
+
+    def means(field: str) -> list[Interval]:
+        return [student(each(evidence.one[queue], field)) for queue in QUEUES]
+
+    with new_figure(rows=2) as (figure, (upper, lower)):
         for name, field, shift, colour in looks:
-            means = [student(each(evidence.one[queue], field)) for queue in QUEUES]
-            bars(axis, [at + shift for at in range(len(QUEUES))], means, 0.27, colour, name, capsize=4)
-        axis.set_ylim(0.0, 5.5)
-        axis.legend(loc="upper right")
-        axis.set_xticks(range(len(QUEUES)), [NAMES[queue] for queue in QUEUES])
-        label(axis, ("queue of the new base station", "discipline"), ("flows that cut their windows", "1"))
-        runs = len(evidence.one["mblue"])
+            bars(upper, [at + shift for at in places], means(field), 0.27, colour, name, capsize=4)
+        upper.set_ylim(0.0, 5.5)
+        upper.legend(loc="upper right")
+        bars(lower, places, means("correlation"), 0.5, BLUE, None, capsize=4)
+        lower.set_xticks(places, [NAMES[queue] for queue in QUEUES])
+        what = ("queue of the new base station", "discipline")
+        label(upper, what, ("flows that cut their windows", "1"))
+        label(lower, what, ("windows' correlation", "1"))
+        upper.label_outer()
         return saved(
             "mblue",
             figure,
@@ -157,5 +165,5 @@ def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
             cut_s=measures.CUT_S,
             round_trip_ms=measures.FULL_RTT_S * 1000.0,
             aftermath_s=measures.AFTERMATH_S,
-            runs=runs,
+            runs=len(evidence.one["mblue"]),
         )

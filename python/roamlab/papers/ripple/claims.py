@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roamlab.papers.deciding import claim, least
+from roamlab.papers.deciding import claim, defined, least
 from roamlab.papers.ripple.experiments import MECHANISMS, NAMED, TCPS
 from roamlab.statistics.claims import Measure, at_least, at_most, greater, less, within
 from roamlab.statistics.stats import student
@@ -34,7 +35,7 @@ CLOSE = 0.1
 ABOUT = 0.05
 """Tahoe's is "about" SACK's within a twentieth of it."""
 NEARLY = 0.1
-"""Timeouts remain "almost constant" if they change by at most one in ten handovers."""
+"""Timeouts remain "almost constant", and are "almost the same", if they differ by at most one in ten handovers."""
 SUBSTANTIALLY = 0.75
 """Timeouts are "substantially" fewer if they are at most three quarters."""
 MOST_TCPS, MOST_WAYS = 3, 2
@@ -176,12 +177,34 @@ def _low_throughput(found: Evidence) -> Claim:
     return claim("ripple.fig3.low", measures, found.interpretation, close=CLOSE)
 
 
-def _dip(found: Evidence) -> Claim:
-    def depth(tcp: str) -> Values:
-        return np.asarray(np.minimum(lost_at_100(found, tcp, -200), lost_at_100(found, tcp, 0)))
+def _low_same(found: Evidence) -> Claim:
+    measures = (
+        _that(
+            f"{NAMES[tcp]}: timeouts at {-delay} ms, noBuffer minus biCast",
+            timeouts(found, tcp, "noBuffer", delay) - timeouts(found, tcp, "biCast", delay),
+            within(-NEARLY, NEARLY),
+            HANDOVER,
+        )
+        for delay, tcp in product(SHORT_MS, TCPS)
+    )
+    return claim("ripple.low.same", measures, found.interpretation, nearly=NEARLY)
 
+
+def depth(found: Evidence, tcp: str, way: str) -> Values:
+    """How far throughput at 100 ms is below the lower of those at 0 and at 200 ms, run by run."""
+    beside = np.minimum(throughput(found, tcp, way, -200), throughput(found, tcp, way, 0))
+    return np.asarray(beside - throughput(found, tcp, way, -100))
+
+
+def _dip_buffer(found: Evidence) -> Claim:
+    what = "Buffer: throughput at 0 or 200 ms, the lower, minus at 100 ms"
+    measures = (_that(f"{NAMES[tcp]}, {what}", depth(found, tcp, "Buffer"), at_most(0)) for tcp in TCPS)
+    return claim("ripple.dip.buffer", measures, found.interpretation)
+
+
+def _dip(found: Evidence) -> Claim:
     what = f"throughput at 0 or 200 ms, the lower, minus at 100 ms, of the TCP with the {MOST_TCPS}rd deepest dip"
-    dip = _that(what, _of_most([depth(tcp) for tcp in TCPS], MOST_TCPS), greater())
+    dip = _that(what, _of_most([depth(found, tcp, "noBuffer") for tcp in TCPS], MOST_TCPS), greater())
     return claim("ripple.dip", (dip,), found.interpretation, most_tcps=MOST_TCPS)
 
 
@@ -236,6 +259,36 @@ def _tahoe(found: Evidence) -> Claim:
         _that("throughput, Tahoe minus Reno", apart(_through, "reno"), greater()),
     )
     return claim("ripple.tahoe", measures, found.interpretation, about=ABOUT)
+
+
+def _tahoe_window(found: Evidence) -> Claim:
+    points = list(product(MECHANISMS, found.overlaps_ms))
+
+    def apart(of: Callable[[str, str, int], Values]) -> Values:
+        """Tahoe minus Reno, one row for each point and one column for each run."""
+        return np.array([of("tahoe", *point) - of("reno", *point) for point in points])
+
+    wider = apart(lambda *case: np.array(found.windows[case]))
+    faster = apart(partial(throughput, found))
+    followed = [correlation(*of_run) for of_run in zip(wider.T, faster.T, strict=True)]
+    where = "mechanisms and overlaps of 100 to 500 ms"
+    measures = (
+        _that(f"mean window, Tahoe minus Reno, mean of {where}", np.mean(wider, axis=0), greater(), "pkt"),
+        defined(
+            f"correlation of the difference of windows and that of throughputs over {where}",
+            followed,
+            "1",
+            greater(),
+        ),
+    )
+    return claim("ripple.tahoe.window", measures, found.interpretation)
+
+
+def correlation(left: Values, right: Values) -> float:
+    """Pearson's r; NaN if one of them does not vary by more than its rounding."""
+    if min(np.ptp(left), np.ptp(right)) < 1e-9:
+        return math.nan
+    return float(np.corrcoef(left, right)[0, 1])
 
 
 def _fewer(found: Evidence) -> Claim:
@@ -301,12 +354,15 @@ OF_INTERPRETATION = (
     _high,
     _flat,
     _low_timeouts,
+    _low_same,
     _low_throughput,
     _dip,
+    _dip_buffer,
     _order,
     _rise,
     _reno,
     _tahoe,
+    _tahoe_window,
     _fewer,
     _proactive,
     _overlap,

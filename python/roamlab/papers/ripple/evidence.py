@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from roamlab.papers.ripple import experiments, measures
 from roamlab.papers.ripple.experiments import (
@@ -23,11 +23,14 @@ from roamlab.statistics.stats import LEAST
 Case: TypeAlias = tuple[str, str, int]
 """TCP, mechanism or protocol, and delay of layer 2 in ms."""
 
+T = TypeVar("T")
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from roamlab.papers.ripple.measures import Run
     from roamlab.papers.runs import Batch
+    from roamlab.records.results import Results
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,19 @@ class Evidence:
     """What `moved` is put together from, once the runs are made."""
     handovers: int = HANDOVERS
     """Of each run."""
+    window_parts: tuple[dict[Case, list[float]], ...] = ()
+    """What `windows` is put together from."""
 
     @cached_property
     def moved(self) -> dict[Case, list[Run]]:
         """By TCP, mechanism and delay of layer 2 in ms."""
         return {case: [run for part in self.parts for run in part[case]] for case in self.parts[0]}
+
+    @cached_property
+    def windows(self) -> dict[Case, list[float]]:
+        """Of `WINDOW_TCPS` in overlaps the mean window in segments, by the same."""
+        parts = self.window_parts
+        return {case: [mean for part in parts for mean in part[case]] for case in parts[0]}
 
     @property
     def hard_ms(self) -> list[int]:
@@ -76,6 +87,8 @@ class Evidence:
         return [delay for delay in self.soft_ms if delay > 0]
 
 
+WINDOW_TCPS = ("tahoe", "reno")
+"""TCPs whose mean windows the paper compares, in soft handovers."""
 NAMED_MS = (-500, -100, 0, 100, 500)
 """Delays of the map of named protocols."""
 NAMED_TCPS = ("reno", "sack")
@@ -95,7 +108,10 @@ def evidence(
     handovers: int = HANDOVERS,
 ) -> Evidence:
     """Asks for the runs of figs. 3 to 6: so many, or those with these numbers, with so many handovers each."""
-    return of_cases(batch, interpretation, runs, list(product(TCPS, MECHANISMS, delays_ms)), handovers)
+    overlaps = [delay for delay in delays_ms if delay > 0]
+    windows = list(product(WINDOW_TCPS, MECHANISMS, overlaps))
+    cases = list(product(TCPS, MECHANISMS, delays_ms))
+    return of_cases(batch, interpretation, runs, cases, handovers, windows)
 
 
 def of_cases(
@@ -104,24 +120,36 @@ def of_cases(
     runs: int | range,
     cases: Sequence[Case],
     handovers: int = HANDOVERS,
+    windows: Sequence[Case] = (),
 ) -> Evidence:
-    """Asks for the runs of some cases, and for those without handovers."""
-    take = partial(measures.of_run, span_s=experiments.span_s(handovers))
+    """Asks for the runs of some cases, and for those without handovers; `windows`: cases of which it is measured."""
+    span_s = experiments.span_s(handovers)
+    take = partial(measures.of_run, span_s=span_s)
+    take_window = partial(measures.mean_window, largest=interpretation.window_pkts, span_s=span_s)
     still = {tcp: (experiments.still(tcp, interpretation, handovers), runs) for tcp, _, _ in cases}
 
-    def part(numbers: int | range, walk: int = 0) -> dict[Case, list[Run]]:
+    def part(
+        of: Sequence[Case], measure: Callable[[Results], T], numbers: int | range, walk: int = 0
+    ) -> dict[Case, list[T]]:
         wanted = {
-            case: (experiments.handovers(*case, interpretation, walk, handovers), numbers) for case in cases
+            case: (experiments.handovers(*case, interpretation, walk, handovers), numbers) for case in of
         }
-        return batch.each(wanted, take)
+        return batch.each(wanted, measure)
 
-    walks = range(runs) if isinstance(runs, int) else runs
-    parts = (
-        [part(range(walk, walk + 1), walk) for walk in walks]
-        if interpretation.moves == RANDOM_TIMES
-        else [part(runs)]
+    def parts(of: Sequence[Case], measure: Callable[[Results], T]) -> tuple[dict[Case, list[T]], ...]:
+        walks = range(runs) if isinstance(runs, int) else runs
+        if interpretation.moves == RANDOM_TIMES:
+            return tuple(part(of, measure, range(walk, walk + 1), walk) for walk in walks)
+        return (part(of, measure, runs),)
+
+    moved = parts(cases, take)
+    return Evidence(
+        interpretation,
+        batch.each(still, take),
+        moved,
+        handovers,
+        parts(windows, take_window) if windows else (),
     )
-    return Evidence(interpretation, batch.each(still, take), tuple(parts), handovers)
 
 
 def named(

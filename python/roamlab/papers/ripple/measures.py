@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from roamlab.papers.records import NS, reads, total
 from roamlab.papers.stored import storable
+from roamlab.records.metrics import seconds
 
 if TYPE_CHECKING:
     from roamlab.records.results import Results
@@ -42,3 +45,15 @@ def of_run(results: Results, span_s: float = SPAN_S) -> Run:
         finish_s=total(results, FLOW, "finish_ns") / NS,
         fast_retransmits=total(results, FLOW, "fast_retransmits"),
     )
+
+
+@reads(tcp="time_ns flow cwnd")
+def mean_window(results: Results, largest: int, span_s: float = SPAN_S) -> float:
+    """The window in use of the download in segments, the mean over time from its first change to the end of the run.
+
+    In use is the congestion window, at most `largest`, which the receiver advertises.
+    """
+    rows = results.columns("tcp")
+    own = rows.where("flow", FLOW)
+    lasts = np.diff(seconds(rows, chosen=own), append=span_s)
+    return float(np.average(np.minimum(rows["cwnd"][own], largest), weights=lasts))
