@@ -91,6 +91,8 @@ pub struct TcpReceiver {
     /// The ECN field of ACKs.
     control_packets: ControlPackets,
     repeated: Option<u32>,
+    /// Linux: the SYN/ACK waits for its ACK, and how often its timer has gone off.
+    unanswered: Option<u8>,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
@@ -128,6 +130,7 @@ impl TcpReceiver {
             seen_ect: false,
             asks_two: false,
             repeated: None,
+            unanswered: None,
             recent: None,
             // RFC 7323 §3: beside timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
@@ -223,6 +226,9 @@ impl TcpReceiver {
     fn on_any_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
         self.queue_bare_ack();
         let expected = self.received.base();
+        if self.unanswered.is_some() && !header.flags.has(TcpFlags::SYN) {
+            (self.unanswered, self.delayed) = (None, Timer::default());
+        }
         let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
         let out_of_order = header.seq < self.highest_end;
         let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
@@ -347,7 +353,9 @@ impl TcpReceiver {
             if syn {
                 return false; // RFC 8257 §3.6: the mark of a SYN is ignored
             }
-            return self.report_mark(ecn == Ecn::Ce, now) || at_once;
+            // Linux looks at no mark of a copy that is in order (`tcp_data_queue`).
+            let is_copy = header.seq < self.received.base() && self.params.follows_linux();
+            return (!is_copy && self.report_mark(ecn == Ecn::Ce, now)) || at_once;
         }
         if tells_cwr {
             self.echoes = false;
@@ -428,6 +436,9 @@ impl TcpReceiver {
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
         let delayed = self.delayed.expired(now);
+        if delayed && self.unanswered.is_some() {
+            return self.answer_again(now);
+        }
         let held = self.quick_acks.as_mut().and_then(|rules| rules.on_deadline(delayed, now));
         if delayed {
             self.acknowledge(now);
@@ -515,6 +526,9 @@ impl TcpReceiver {
             _ => self.control_packets.others,
         };
         self.outgoing.push_back(Segment { header, size, ecn });
+        if is_syn_ack {
+            self.await_third_segment(now);
+        }
     }
 
     /// What an ACK says of congestion in its flags; that of a SYN (`syn`) agrees on ECN (RFC 3168 §6.1.1).

@@ -159,7 +159,7 @@ impl TcpSender {
             state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
         }
         state.end_echo_reduction(header.ack);
-        if echoes {
+        if echoes && !state.hears_echoes_last() {
             state.ecn_echo(header.ack, now);
         }
         let stamp = state.stamp(now);

@@ -9,6 +9,9 @@ use crate::tcp::timers::Timer;
 use roamlab_engine::Time;
 use roamlab_packet::{TcpFlags, TcpHeader};
 
+/// How often a SYN/ACK is sent again (`tcp_synack_retries`).
+const SYN_ACK_RETRIES: u8 = 5;
+
 impl TcpReceiver {
     /// The ACK of the SYN/ACK arrived.
     pub(super) fn complete_handshake(&mut self, now: Time) {
@@ -128,6 +131,31 @@ impl TcpReceiver {
     pub(super) fn widened(&mut self, widens: bool) {
         if let Some(rules) = &mut self.quick_acks {
             rules.widened(widens);
+        }
+    }
+
+    /// The SYN/ACK has gone out: the timer of its request runs, each time twice as long (`reqsk_timeout`). It is that of
+    /// delayed ACKs, of which there are none yet.
+    pub(super) fn await_third_segment(&mut self, now: Time) {
+        if !self.params.follows_linux() {
+            return;
+        }
+        let expired = *self.unanswered.get_or_insert(0);
+        let span = self.params.initial_rto * (1 << expired);
+        self.delayed.start_by(self.params.wheel(), now, span.min(self.params.max_rto));
+    }
+
+    /// The SYN/ACK goes out again (`reqsk_timer_handler`).
+    pub(super) fn answer_again(&mut self, now: Time) {
+        let Some(expired) = &mut self.unanswered else { return };
+        if *expired == SYN_ACK_RETRIES {
+            return;
+        }
+        *expired += 1;
+        self.syn_due = true;
+        self.acknowledge(now);
+        if let Some(rules) = &mut self.quick_acks {
+            rules.on_syn(now);
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! A burst is of one packet of the [send buffer](crate::tcp::send_buffer). Without that all data is in one.
 
-use super::SendState;
+use super::{SendQuota, SendState};
 use roamlab_engine::{Duration, Time};
 
 /// A sender that has sent nothing for so long does not wait, nor does one whose next ACK is later than that.
@@ -45,6 +45,13 @@ impl SendState {
             let quota = self.quota(room).min(most);
             let (packet, _) = self.next_packet(quota);
             self.begin_burst(quota.min(packet), room);
+        }
+    }
+
+    /// A timer that sends nothing leaves what waits to the next ACK, or to that of pacing.
+    pub fn keep_waiting(&mut self) {
+        if !self.pacing.waits() {
+            self.quota = SendQuota::Nothing;
         }
     }
 

@@ -7,6 +7,9 @@ use crate::tcp::fact::TcpFactKind;
 use crate::tcp::prr::Prr;
 use roamlab_engine::Time;
 
+/// So many timeouts of a SYN in Linux leave the RTO as it is (`tcp_syn_linear_timeouts`).
+const SYN_LINEAR_TIMEOUTS: u32 = 4;
+
 impl SendState {
     /// Whether the window was already reduced for all losses below `una`, so that new ones may reduce it again.
     pub fn recovered(&self) -> bool {
@@ -64,7 +67,11 @@ impl SendState {
     pub fn ecn_echo(&mut self, ack: u32, now: Time) {
         let first_since_timeout =
             self.params.ns2_echo_after_timeout() && self.last_reduction == LastReduction::Timeout;
-        let is_news = ack > self.recovery_point && !self.answers_syn(ack);
+        let goes_on = match self.reduces_echoes_in_proportion() {
+            true => self.echo_reduction.is_some(),
+            false => ack <= self.recovery_point,
+        };
+        let is_news = !goes_on && !self.answers_syn(ack);
         if !self.params.ecn || !is_news && !first_since_timeout || self.control.algorithm().ignores_echo(now)
         {
             return;
@@ -75,7 +82,7 @@ impl SendState {
             self.rtt.back_off();
         }
         self.ecn_backoff = narrow;
-        self.waits_for_timer = !self.params.ns2_echoes_back_off() && at_one;
+        self.waits_for_timer = !self.params.ns2_echoes_back_off() && at_one && !self.hears_echoes_last();
         // DEVIATION: behind a window below a segment, which neither this ACK nor a timer opens, ns-2 stays silent for ever.
         let opens = ack > self.una && (!self.ece || self.params.recovery == RecoveryKind::Ns2Fack);
         let silences = ack >= self.snd_max && !self.params.slow_start_restart && !opens;
@@ -87,11 +94,15 @@ impl SendState {
         self.record(TcpFactKind::EcnReduction, ack, now);
     }
 
+    /// Linux asks for losses first, and hears an echo if there are none (`tcp_fastretrans_alert`).
+    pub fn hears_echoes_last(&self) -> bool {
+        self.params.recovery == RecoveryKind::Rack && self.params.follows_linux()
+    }
+
     /// Linux reduces the window in proportion where its congestion control leaves that to it (`tcp_cong_control`).
     fn reduces_echoes_in_proportion(&mut self) -> bool {
-        let params = &self.params;
-        let has_prr = params.recovery == RecoveryKind::Rack && params.reduction == Reduction::LinuxPrr;
-        has_prr && params.follows_linux() && !self.control.algorithm().paces()
+        let has_prr = self.params.reduction == Reduction::LinuxPrr;
+        has_prr && self.hears_echoes_last() && !self.control.algorithm().paces()
     }
 
     /// What an echo reduces is over with an ACK above all that was sent before it (`tcp_fastretrans_alert`).
@@ -136,7 +147,9 @@ impl SendState {
             self.initial_window = 1.0;
         }
         self.timeouts += 1;
-        self.rtt.back_off();
+        if self.timeouts > SYN_LINEAR_TIMEOUTS || !self.params.follows_linux() {
+            self.rtt.back_off();
+        }
         self.restart_timer(now);
         self.nxt = self.una;
         self.renew_quota();
@@ -166,7 +179,7 @@ impl SendState {
         let mut target = restart_window;
         if self.params.idle_halving {
             target = (cwnd / 2.0).floor().max(restart_window);
-            self.recovery_step(RecoveryStep::RaiseSsthresh(cwnd * 0.75));
+            self.recovery_step(RecoveryStep::RaiseSsthresh(self.current_ssthresh()));
         }
         self.control.algorithm().on_idle(&mut self.window, target);
         if self.params.idle_halving && restart_window < self.window.cwnd() && self.window.cwnd() < cwnd {
@@ -177,6 +190,15 @@ impl SendState {
             self.renew_quota();
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
         }
+    }
+
+    /// ssthresh as Linux keeps it: three quarters of cwnd at least, unless an echo reduces that (`tcp_current_ssthresh`).
+    pub fn current_ssthresh(&self) -> f64 {
+        let (cwnd, ssthresh) = self.window.sizes();
+        if self.echo_reduction.is_some() {
+            return ssthresh;
+        }
+        ssthresh.max((cwnd / 2.0).floor() + (cwnd / 4.0).floor())
     }
 
     /// What is in use, and cut by a reduction.

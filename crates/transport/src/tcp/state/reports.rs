@@ -79,7 +79,7 @@ impl SendState {
 
     /// Opens the window as the congestion control has it.
     pub fn open_window(&mut self, now: Time) {
-        if self.ece || self.is_of_old_path(self.una) {
+        if (self.ece && !self.hears_echoes_last()) || self.is_of_old_path(self.una) {
             return; // no growth on an ACK that echoes congestion, or is of another path
         }
         let delivered = self.delivered.take().unwrap_or_default();

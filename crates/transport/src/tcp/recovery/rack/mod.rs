@@ -101,8 +101,9 @@ impl LossRecovery for Rack {
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // Its blocks may be news all the same, also a D-SACK.
+        // Its blocks may be news all the same, also a D-SACK. Its echo is none.
         let news = self.take_in(state, header, now);
+        state.ece = false;
         if news.delivered > 0 || news.repeated_end.is_some() {
             self.on_ack(state, header, &news, false, now);
         }
@@ -131,7 +132,7 @@ impl LossRecovery for Rack {
         let is_over = state.una >= state.recovery_point;
         if self.phase == Phase::Open || is_over || (by_linux && state.is_first_timeout()) {
             let under_way = if by_linux { self.record.under_way() } else { before };
-            self.undo.begin(state, under_way + self.probe.repeats_under_way());
+            self.undo.begin_timeout(state, under_way + self.probe.repeats_under_way());
         }
         self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
         self.new_first = false;
@@ -175,6 +176,7 @@ impl LossRecovery for Rack {
                     state.restart_timer(now);
                 } else if state.flight_size() > 0 {
                     self.time_from_head(state, now);
+                    state.keep_waiting();
                 }
             }
             Wait::Reordering => {
@@ -185,7 +187,11 @@ impl LossRecovery for Rack {
                     self.begin(state, u32::from(counts), now);
                 }
                 self.time_from_head(state, now);
-                state.renew_quota();
+                if marks.count > 0 || !state.params.follows_linux() {
+                    state.renew_quota();
+                } else {
+                    state.keep_waiting();
+                }
             }
         }
     }
@@ -321,13 +327,22 @@ impl Rack {
         let other_timer = state.recovery_timer.runs();
         if self.probe.reveals_loss(header, news, advances) {
             state.tail_loss(now);
+            state.echo_reduction = None;
+        }
+        let echoes = state.ece && state.hears_echoes_last();
+        if echoes {
+            self.undo.keep_cut();
         }
         self.new_first = false;
         state.window.leaving.end();
         state.acknowledge_in_buffer(header);
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undoes = self.undoes(state);
+        let in_recovery = self.phase == Phase::Recovery && state.una < state.recovery_point;
+        let is_reported = self.undo.all_reported();
         let undone = undoes && self.undo_if_needless(state, news, advances, now);
+        // An ACK of an original that ends a recovery cuts nothing (`tcp_try_undo_partial`).
+        let only_undoes = undone && in_recovery && !is_reported;
         let only_late = undoes && !undone && self.is_only_late(state, advances);
         self.new_first |= only_late;
         let mut exits = false;
@@ -349,14 +364,19 @@ impl Rack {
             self.begin(state, news.delivered, now);
         } else if self.phase == Phase::Recovery {
             self.reduce(state, news.delivered, advances && marks.count == 0);
-        } else if let Some(mut prr) =
-            state.echo_reduction.as_deref().copied().filter(|_| self.phase == Phase::Open)
-        {
-            let in_flight = self.record.in_flight(state);
-            state.reduce_by_prr(&mut prr, news.delivered, in_flight, advances && marks.count == 0);
-            state.echo_reduction = Some(Box::new(prr));
-        } else if advances && (!exits || state.params.follows_linux()) {
-            state.grow(now);
+        } else {
+            if echoes && self.phase == Phase::Open && !only_undoes {
+                self.undo.end();
+                state.ecn_echo(header.ack, now);
+            }
+            let reduces = state.echo_reduction.as_deref().copied().filter(|_| self.phase == Phase::Open);
+            if let Some(mut prr) = reduces {
+                let in_flight = self.record.in_flight(state);
+                state.reduce_by_prr(&mut prr, news.delivered, in_flight, advances && marks.count == 0);
+                state.echo_reduction = Some(Box::new(prr));
+            } else if advances && (!exits || state.params.follows_linux()) {
+                state.grow(now);
+            }
         }
         if advances && other_timer && self.phase != Phase::Open && !self.waits_for_reordering(state) {
             self.time_from_head(state, now);

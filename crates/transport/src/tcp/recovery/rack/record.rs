@@ -77,6 +77,9 @@ struct Repeat {
     at: Time,
     /// It is not known to be lost.
     is_live: bool,
+    /// In Linux, where an undo has taken the loss before it back: whether it is lost now. It is not sent again then, because it counts
+    /// as on its way still (`tcp_mark_skb_lost`, `tcp_xmit_retransmit_queue`).
+    stuck: Option<bool>,
 }
 
 /// The transmissions of all outstanding segments.
@@ -116,7 +119,7 @@ impl Record {
             self.on_new_sent(now);
             return true;
         }
-        let earlier = self.repeats.insert(seq, Repeat { at: now, is_live: !is_probe });
+        let earlier = self.repeats.insert(seq, Repeat { at: now, is_live: !is_probe, stuck: None });
         self.live -= u32::from(earlier.is_some_and(|repeat| repeat.is_live));
         if !is_probe {
             self.live += 1;
@@ -180,10 +183,21 @@ impl Record {
         self.live > 0 || self.repeats.contains_key(&self.base)
     }
 
-    /// A recovery was not needed: nothing is lost. In Linux RACK does not find again what it had found (`by_linux`).
+    /// A recovery was not needed: nothing is lost. In Linux RACK does not find again what it had found (`by_linux`). What was sent
+    /// again is judged by that time alone (RFC 8985 §5.2: `Segment.xmit_ts`).
     pub fn unmark(&mut self, una: u32, by_linux: bool) {
         if by_linux {
             self.unlisted.unmark(una);
+        }
+        let mut repeats = self.repeats.iter().filter(|(_, repeat)| repeat.is_live).map(|(&seq, _)| seq);
+        if let Some(first) = repeats.next() {
+            self.unlisted.leave_out(first..repeats.next_back().unwrap_or(first) + 1);
+        }
+        if by_linux {
+            self.repeats
+                .values_mut()
+                .filter(|repeat| repeat.is_live)
+                .for_each(|repeat| repeat.stuck = Some(false));
         }
         (self.over_below, self.repeated_below) = (una, una);
         self.lost_again.clear();
@@ -336,9 +350,11 @@ impl Record {
             }
             self.queue.pop_front();
             if is_current {
-                self.lose_again(seq);
+                if !self.sticks(seq) {
+                    self.lose_again(seq);
+                    marks.again += 1;
+                }
                 marks.count += 1;
-                marks.again += 1;
                 marks.first = Some(marks.first.map_or(seq, |first| first.min(seq)));
             }
         }
@@ -350,9 +366,20 @@ impl Record {
         marks
     }
 
+    /// A segment that was sent again is lost: whether it sticks.
+    fn sticks(&mut self, seq: u32) -> bool {
+        let Some(stuck) = self.repeats.get_mut(&seq).and_then(|repeat| repeat.stuck.as_mut()) else {
+            return false;
+        };
+        *stuck = true;
+        self.unlisted.lose(seq);
+        true
+    }
+
     fn lose_again(&mut self, seq: u32) {
         if let Some(repeat) = self.repeats.get_mut(&seq).filter(|repeat| repeat.is_live) {
             repeat.is_live = false;
+            self.unlisted.lose(seq);
             self.live -= 1;
             self.marked += 1;
             self.lost_again.insert(seq);
@@ -373,15 +400,9 @@ impl Record {
         self.unlisted.clear();
         self.over_below = self.over_below.max(over).max(una + 1).min(snd_max);
         self.marked += self.board.holes(before, self.over_below);
-        while let Some(&(sent, seq)) = self.queue.front() {
-            if now.since(sent) < limit {
-                break;
-            }
-            self.queue.pop_front();
-            if self.repeats.get(&seq).is_some_and(|repeat| repeat.at == sent) {
-                self.lose_again(seq);
-            }
-        }
+        let old = self.repeats.iter().filter(|(_, repeat)| now.since(repeat.at) >= limit);
+        let old: Vec<u32> = old.map(|(&seq, _)| seq).collect();
+        old.into_iter().for_each(|seq| self.lose_again(seq));
         self.lose_again(una);
         self.repeated_below = una;
     }
@@ -412,7 +433,8 @@ impl Record {
 
     /// Whether a segment is lost, sent again or not.
     pub fn has_lost(&self, una: u32) -> bool {
-        self.lost_from(una) > 0 || !self.lost_again.is_empty()
+        let sticks = || self.repeats.values().any(|repeat| repeat.stuck == Some(true));
+        self.lost_from(una) > 0 || !self.lost_again.is_empty() || sticks()
     }
 
     /// Whether a lost segment is not on its way again (`lost_out` > `retrans_out`).

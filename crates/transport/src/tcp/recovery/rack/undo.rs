@@ -38,12 +38,33 @@ pub(super) enum Frto {
 }
 
 impl Undo {
-    /// The window is about to be cut. So many retransmissions are under way, which D-SACKs may still report.
+    /// The window is about to be cut for a loss. So many retransmissions are under way, which D-SACKs may still report.
     pub fn begin(&mut self, state: &SendState, under_way: u32) {
-        let (cwnd, ssthresh) = state.window.sizes();
-        // tcp_current_ssthresh: three quarters of cwnd at least.
-        let echoed = state.ece || state.echo_reduction.is_some();
-        self.prior = (!echoed).then_some((cwnd, ssthresh.max(cwnd * 0.75)));
+        self.begin_from(state, under_way, state.ece || state.echo_reduction.is_some());
+    }
+
+    /// The same for a timeout. It cuts nothing where an echo has cut the window for what is outstanding; if all that was sent before
+    /// the echo is acknowledged, it does (`tcp_enter_loss`).
+    pub fn begin_timeout(&mut self, state: &SendState, under_way: u32) {
+        if state.echo_reduction.is_some() && state.una < state.recovery_point {
+            self.end();
+        } else {
+            self.begin_from(state, under_way, false);
+        }
+    }
+
+    /// An ACK echoes congestion: the cut is needed (`tcp_fastretrans_alert`).
+    pub fn keep_cut(&mut self) {
+        self.prior = None;
+    }
+
+    /// There is no cut to take back (`tcp_enter_cwr`).
+    pub fn end(&mut self) {
+        *self = Undo { repeated_at: self.repeated_at, ..Undo::default() };
+    }
+
+    fn begin_from(&mut self, state: &SendState, under_way: u32, echoed: bool) {
+        self.prior = (!echoed).then(|| (state.window.cwnd(), state.current_ssthresh()));
         self.marker = Some(state.una);
         self.unreported = (under_way > 0).then_some(under_way);
         if !state.params.follows_linux() {
@@ -115,7 +136,7 @@ impl Undo {
             let event = UndoEvent { pipe_prev: ssthresh.max(now_ssthresh), cwnd: cwnd.max(now_cwnd) };
             state.control.algorithm().on_undo(&mut state.window, &event);
         }
-        *self = Undo { repeated_at: self.repeated_at, ..Undo::default() };
+        self.end();
         state.recovery_point = state.una.saturating_sub(1); // a loss may be found at once
         state.record(TcpFactKind::Spurious, state.una, now);
     }

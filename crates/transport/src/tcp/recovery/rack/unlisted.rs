@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(super) struct Unlisted {
     /// RACK has found these lost, if they are not reported.
     found: Range<u32>,
-    /// An undo has taken that back: they are in flight.
+    /// They are in flight, but not in the list: an undo has taken the mark back, or they were sent again.
     unmarked: Range<u32>,
 }
 
@@ -28,9 +28,23 @@ impl Unlisted {
     pub fn unmark(&mut self, una: u32) {
         let found = std::mem::take(&mut self.found);
         if found.end > una {
-            let joins = self.unmarked.end > una;
-            let start = if joins { found.start.min(self.unmarked.start) } else { found.start };
-            self.unmarked = start.max(una)..found.end.max(self.unmarked.end);
+            self.unmarked.start = self.unmarked.start.max(una);
+            self.leave_out(found.start.max(una)..found.end);
+        }
+    }
+
+    /// The first transmissions of these are not looked at any more.
+    pub fn leave_out(&mut self, segments: Range<u32>) {
+        let joins = self.unmarked.start < self.unmarked.end;
+        let start = if joins { segments.start.min(self.unmarked.start) } else { segments.start };
+        let end = if joins { segments.end.max(self.unmarked.end) } else { segments.end };
+        self.unmarked = start..end;
+    }
+
+    /// The first one of them is lost again.
+    pub fn lose(&mut self, seq: u32) {
+        if self.unmarked.start == seq && self.unmarked.end > seq {
+            self.unmarked.start += 1;
         }
     }
 
