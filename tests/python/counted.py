@@ -322,7 +322,7 @@ class Counted:
     def slow_s(self, flow: str) -> float:
         """Looked at in each instant at which a packet enters or leaves a window."""
         is_file, connected = self.apps[flow].get("kind") == "ftp", self.connected(flow)
-        if connected and not is_file:
+        if (connected and not is_file) or self.flows[flow]["start_ns"] < 0:
             return math.nan
         fresh = self.fresh[flow]
         if len(fresh) < 4:

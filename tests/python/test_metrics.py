@@ -321,7 +321,12 @@ def test_timeouts_of_handovers_are_those_whose_chain_leads_to_one() -> None:
 
 def test_timeouts_by_cause_and_by_time_that_differ_are_said() -> None:
     """Handovers at 2, 5 and 8 s: the first caused the timeout at 4.5 s; another is 0.2 s behind the second."""
-    causes = {"cause": [-1, -1, -1, 0, -1]}
+    causes = {
+        "cause": [-1, -1, -1, 0, -1],
+        "kind": ["motion", "motion", "motion", "timeout", "timeout"],
+        "host": ["mh", "mh", "mh", "", ""],
+        "time_ns": ns(2, 5, 8, 4.5, 5.2),
+    }
     handovers = {"host": ["mh"] * 3, "phase": ["link-down"] * 3, "time_ns": ns(2, 5, 8), "cause": [0, 1, 2]}
     tcp = {
         "flow": ["a", "a", "b"],
@@ -339,7 +344,7 @@ def test_timeouts_by_cause_and_by_time_that_differ_are_said() -> None:
     assert handovers_module.timeouts(record, "a").tolist() == [1, 0, 0]
     assert handovers_module.timeouts_by_time(record, "a").tolist() == [0, 0, 0]
     assert handovers_module.warnings(record) == [
-        "flow a: of 3 handovers 1 caused a timeout, and 0 were followed by one within 2 s; "
+        "flow a: 1 of 3 handovers caused a timeout, and a timeout followed 0 of them within 2 s; "
         "`roamlab why` shows the causes of each"
     ]
     both = found(slice(0, 2))

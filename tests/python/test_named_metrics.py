@@ -100,6 +100,16 @@ def test_a_timeout_belongs_to_the_handover_whose_chain_has_its_root(
     assert base.sweep([{}], replications=1, metrics=[name], store=tmp_path).values(name, 0) == [without]
 
 
+def test_a_timeout_that_the_entry_of_a_cell_caused_belongs_to_the_handover_before_it() -> None:
+    """NewReno repairs some 50 losses one a round trip; the timer expires 1.2 s after the host is in the next cell."""
+    scenario = rl.load(ROOT / "tests/python/cellular_gap.toml")
+    results = scenario.run()
+    assert results.metric("flows.dl.timeouts") == results.metric("flows.dl.handover_timeouts") == 2
+    assert handovers.timeouts(results, "dl").tolist() == [1, 1]
+    assert results.metric("flows.dl.handovers_without_timeout_ratio") == 0
+    assert not any("caused a timeout" in line for line in results.warnings)
+
+
 def test_without_a_handover_there_is_no_share() -> None:
     still = rl.load(ROOT / "examples/handover.toml").set("run.duration", "1 s").run()
     assert math.isnan(still.metric("flows.moving.handovers_without_timeout_ratio"))

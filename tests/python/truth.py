@@ -97,6 +97,9 @@ def _more_flows(data: dict[str, Any], rng: random.Random) -> list[Row]:
     return [{**flow, "name": "another", "path": rng.choice(paths)}]
 
 
+MOVES = ("motion", "measurement", "out-of-range", "on-air", "prediction")
+
+
 class Count(Counted):
     """The metrics of one run: those of handovers and of order, and the others of `Counted`."""
 
@@ -154,18 +157,30 @@ class Count(Counted):
         for row in self.phases:
             if row["phase"] == "link-up":
                 entered.setdefault(row["host"], row["time_ns"])
-        moves = ("motion", "measurement", "out-of-range", "on-air", "prediction")
         found = 0
         for row in self.expired(flow):
             root = self.causes[self.root(row["cause"])]
             ours = root["host"] in hosts and root["host"] in entered
-            found += ours and root["kind"] in moves and root["time_ns"] > entered[root["host"]]
+            found += ours and root["kind"] in MOVES and root["time_ns"] > entered[root["host"]]
         return found
 
     def handovers_without_timeout_ratio(self, flow: str) -> float:
-        roots = [self.root(row["cause"]) for row in self.handovers(flow)]
-        expired = {self.root(row["cause"]) for row in self.expired(flow)}
-        return sum(root not in expired for root in roots) / len(roots) if roots else math.nan
+        begun = self.handovers(flow)
+        roots = [self.root(row["cause"]) for row in begun]
+        hit = set()
+        for row in self.expired(flow):
+            root = self.root(row["cause"])
+            cause = self.causes[root]
+            if root in roots:
+                hit.add(roots.index(root))
+            elif cause["kind"] in MOVES:
+                before = [
+                    at
+                    for at, move in enumerate(begun)
+                    if move["host"] == cause["host"] and move["time_ns"] <= cause["time_ns"]
+                ]
+                hit.update(before[-1:])
+        return 1 - len(hit) / len(begun) if begun else math.nan
 
     def _by_time(self, flow: str) -> list[int]:
         begun = sorted(row["time_ns"] for row in self.handovers(flow))

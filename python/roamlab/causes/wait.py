@@ -39,7 +39,7 @@ class Wait(NamedTuple):
         what = f"the link {self.where} was up again" if self.is_link else f"{self.where} was in a cell again"
         return (
             f"{what} at {self.back_ns / 1e9:.3f} s, and the retransmission timer went off "
-            f"{self.length_ns / 1e9:.3f} s later: so much of the stall is the timer's"
+            f"{self.length_ns / 1e9:.3f} s later: this part of the stall is the timer's"
         )
 
 

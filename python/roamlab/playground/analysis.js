@@ -417,7 +417,7 @@ function sentences(record, stall, slow, suspects, search) {
   if (waited) {
     const what = waited.isLink ? `the link ${waited.where} was up again` : `${waited.where} was in a cell again`;
     const later = `the retransmission timer went off ${seconds(waited.expired - waited.back, 3)} s later`;
-    told.push(`${what} at ${seconds(waited.back, 3)} s, and ${later}: so much of the stall is the timer's`);
+    told.push(`${what} at ${seconds(waited.back, 3)} s, and ${later}: this part of the stall is the timer's`);
   }
   const groups = new Map();
   for (const row of lossesOf(record, stall)) {

@@ -21,17 +21,25 @@ if TYPE_CHECKING:
 def timeouts(results: RunTables, flow: str) -> NDArray[np.integer]:
     """Timeouts of each handover of a host at the flow's ends, in order of time.
 
-    A timeout belongs to the handover whose chain of causes has the same root: the motion, say, that broke the link. A
-    handover begins with the host's `link-down`.
+    A timeout belongs to the handover whose chain of causes has the same root: the motion, say, that broke the link. If
+    the root is a later motion or the like of that host, as its entry into the next cell, the timeout belongs to the
+    host's last handover before it. A handover begins with the host's `link-down`.
     """
-    phases, events = results.columns("handovers"), results.columns("tcp")
-    begun = phases.where("phase", "link-down") & phases.where("host", *metrics.ends(results, flow))
+    phases, events, causes = (results.columns(name) for name in ("handovers", "tcp", "causes"))
+    down = phases.where("phase", "link-down")
+    begun = np.flatnonzero(down & phases.where("host", *metrics.ends(results, flow)))
     expired = events.where("flow", flow) & events.where("event", "timeout")
-    parents = results.columns("causes")["cause"]
-    handovers, causes = (
-        metrics.roots(parents, rows["cause"][chosen]) for rows, chosen in ((phases, begun), (events, expired))
-    )
-    return np.asarray([np.count_nonzero(causes == root) for root in handovers], dtype=np.int64)
+    of_handovers = metrics.roots(causes["cause"], phases["cause"][begun])
+    of_timeouts = metrics.roots(causes["cause"], events["cause"][expired])
+    found = np.asarray([np.count_nonzero(of_timeouts == root) for root in of_handovers], dtype=np.int64)
+    others = of_timeouts[metrics.of_handovers(results, flow, causes)[of_timeouts]]
+    others = others[~np.isin(others, of_handovers)]
+    for host in metrics.ends(results, flow) if others.size else ():
+        ours = begun[phases.where("host", host)[begun]]
+        caused = others[causes.where("host", host)[others]]
+        last = np.searchsorted(phases["time_ns"][ours], causes["time_ns"][caused], side="right") - 1
+        np.add.at(found, np.searchsorted(begun, ours[last[last >= 0]]), 1)
+    return found
 
 
 SHORTLY_S = 2.0

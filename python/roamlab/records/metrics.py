@@ -352,7 +352,7 @@ def handover_timeouts(results: RunTables, flow: str) -> float:
         return math.nan
     events, causes = results.columns("tcp"), results.columns("causes")
     expired = events["cause"][events.where("flow", flow) & events.where("event", "timeout")]
-    return float(np.count_nonzero(_of_handovers(results, flow, causes)[roots(causes["cause"], expired)]))
+    return float(np.count_nonzero(of_handovers(results, flow, causes)[roots(causes["cause"], expired)]))
 
 
 def roots(causes: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -363,7 +363,7 @@ def roots(causes: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.
     return at
 
 
-def _of_handovers(results: RunTables, flow: str, causes: Columns) -> NDArray[np.bool_]:
+def of_handovers(results: RunTables, flow: str, causes: Columns) -> NDArray[np.bool_]:
     """Which rows of the table `causes` are the root of a handover of a host at the flow's ends."""
     phases = results.columns("handovers")
     found = np.zeros(causes.height, dtype=np.bool_)

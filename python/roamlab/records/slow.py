@@ -101,8 +101,8 @@ def slow_periods(results: Results, flow: str) -> list[SlowPeriod]:
 
 
 def slow_s(results: Results, flow: str) -> float:
-    """Time of all slow periods, in s; NaN for a flow that has none by definition, or without its records."""
-    if not is_defined(results, flow):
+    """Time of all slow periods, in s; NaN for a flow that has none by definition, never started, or has no records."""
+    if not is_defined(results, flow) or total(results, flow, "start_ns") < 0:
         return math.nan
     return sum(each.length_ns for each in slow_periods(results, flow)) / 1e9
 
