@@ -245,6 +245,7 @@ impl Dcf {
     fn broadcast_ends(&mut self, sender: usize, started: Time, now: Time, fate: Fate) {
         let station = &mut self.stations[sender];
         if std::mem::take(&mut station.beacon) {
+            station.since = now;
             if self.reports && fate == Fate::Received {
                 let (station, fate) = (station.number, Some(Fate::Beacon));
                 let (air, free) = (Duration::ZERO, false);
