@@ -11,10 +11,12 @@ import pytest
 
 from conftest import check_figures, reproduced
 from hand_made import FakeResults
+from roamlab.against.handovers import Handover
 from roamlab.papers.lte import claims, evidence, experiments, measures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, Interpretation
 from roamlab.papers.runs import Batch
 from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,6 +139,24 @@ def test_the_detach_time_includes_random_access_by_default(detach: str, gap_ms: 
     confirmed = float(measures.phases(results, "access-granted")[-1])
     assert attached - left == pytest.approx((gap_ms - 15) / 1e3, abs=1e-3)
     assert confirmed - left == pytest.approx((gap_ms - 5) / 1e3, abs=1e-3)
+
+
+def test_what_waits_in_the_host_leaves_before_the_grant() -> None:
+    """A deviation from TS 36.300 §10.1.2.1.1: data of an upload left the host between its entry and the grant."""
+    upload = Handover(0, "reno", "lte-x2", 60, 1000, True, 50, (5, 5), (5, 5), 50)
+    tables = upload.scenario(kernel=False)
+    tables["run"]["duration"], tables["record"] = "1200 ms", {"packets": True}
+    results = run(Scenario.from_dict(tables, name="upload"))
+    entered, granted = (
+        results.handovers.filter(pl.col("phase") == phase)["time_ns"].to_list()[-1]
+        for phase in ("link-up", "access-granted")
+    )
+    acks = results.packets.filter(
+        (pl.col("event") == "send") & (pl.col("place") == "server") & (pl.col("time_ns") > entered)
+    )
+    air, backhaul, link = 3_000_000, 1_000_000, 5_000_000
+    assert entered + 2 * air < granted
+    assert entered < int(acks["time_ns"][0]) - air - backhaul - link < granted
 
 
 def test_a_window_at_the_source_takes_about_100_ms() -> None:
