@@ -46,6 +46,34 @@ _OTHER_WORDS = {
 """Words for commands that are not in their help."""
 
 
+_SEVERAL_RUNS = (
+    "one run has one --seed and one --run; several are made by `roamlab compare A B --runs 30`, or by a sweep with "
+    "`replications`"
+)
+_CHANGED = "a field of the scenario is changed by --set, for example --set 'run.duration=5 s'"
+_OTHER_OPTIONS = [
+    (("--runs", "--seeds", "--repetitions", "--replications", "--repeat"), "--run", _SEVERAL_RUNS),
+    (("--run", "--repetitions", "--replications", "--repeat", "-n"), "--runs", "write --runs 30"),
+    (("--runs", "--replications", "--metric"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
+    (
+        (
+            "--duration",
+            "--time",
+            "--sim-time",
+            "--param",
+            "--rate",
+            "--delay",
+            "--profile",
+            "--variant",
+            "--gap",
+        ),
+        "--set",
+        _CHANGED,
+    ),
+]
+"""Options that people expect of a command that has another one, and what to write instead."""
+
+
 class _Commands(click.Group):
     """Commands that are found by other words too: one that is not there is looked for in what the others say."""
 
@@ -71,6 +99,21 @@ class _Commands(click.Group):
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, meant[:2]))}?", ctx
             ) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an option that only other programs have is answered with what to write."""
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.ctx is None:
+                raise
+            has = {name for parameter in error.ctx.command.params for name in parameter.opts}
+            advice = [
+                text for words, other, text in _OTHER_OPTIONS if error.option_name in words and other in has
+            ]
+            if not advice:
+                raise
+            raise click.UsageError(f"No such option {error.option_name!r}: {advice[0]}.", error.ctx) from None
 
     def _of_option(
         self, ctx: click.Context, word: str, rest: list[str]

@@ -75,6 +75,22 @@ def test_a_chart_of_messages_can_be_read_on_a_telephone(story: Path) -> None:
         assert not page.locator("figure.wide .enlarge").first.is_visible()
 
 
+@pytest.mark.parametrize("name", ["report.html", "explore.html"])
+def test_a_script_that_is_put_into_a_page_does_not_run(story: Path, tmp_path: Path, name: str) -> None:
+    """As a script and as an attribute: without the policy they do."""
+    page = (story / name).read_text(encoding="utf-8")
+    wrong = "<script>document.title = 'run'</script><img src='data:,' onerror=\"document.title = 'run'\">"
+    bare = re.sub(r"<meta http-equiv=[^>]+>", "", page, count=1)
+    for number, (text, runs) in enumerate(((page, False), (bare, True))):
+        file = tmp_path / f"{number}.html"
+        file.write_text(text.replace("</main>", f"{wrong}</main>").replace("</body>", f"{wrong}</body>", 1))
+        with chromium() as browser:
+            opened = browser.new_page()
+            opened.goto(file.as_uri())
+            opened.wait_for_timeout(300)
+            assert (opened.title() == "run") == runs
+
+
 def test_the_report_links_into_the_moment_of_a_stall(story: Path) -> None:
     (address,) = re.findall(
         r'href="(explore.html#t=[^"]+)"', (story / "report.html").read_text(encoding="utf-8")

@@ -54,6 +54,12 @@ def said_of(arguments: list[str]) -> str:
     return f"{done.output}\n{done.exception}"
 
 
+def test_a_path_that_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(TEXT, encoding="utf-8")
+    for written in ("lab", "labb.toml"):
+        assert f"did you mean {tmp_path / 'lab.toml'}?" in said_of(["run", str(tmp_path / written)])
+
+
 def test_a_command() -> None:
     wrong = []
     for arguments, words in MISTAKES["commands"]:
@@ -134,3 +140,58 @@ def test_a_fault_and_a_loss_that_nothing_met_are_reported_after_the_run() -> Non
     said = rl.run(scenario).warnings
     assert any("message 1000 of `registration-request` was never sent" in line for line in said), said
     assert any("reverse_drops[0]: no packet was lost" in line for line in said), said
+
+
+@pytest.mark.parametrize(
+    ("find", "write", "said"),
+    [
+        ('delay = "20 ms"', 'delay = "20 s"', "no data arrived; what it sent was still on the way"),
+        (
+            'delay = "20 ms"',
+            'delay = "20 ms"\nchanges = [{ at = "0 s", up = false }]',
+            "packets of it were lost, most at r->b (link-down)",
+        ),
+        (
+            'start = "0 s" }',
+            'start = "1 s", start_within = "99999 s" }',
+            "its random start came after the end",
+        ),
+    ],
+)
+def test_a_flow_of_which_nothing_arrives_is_reported_after_the_run(find: str, write: str, said: str) -> None:
+    """A run of 10 s has room for a SYN and its repairs."""
+    results = rl.Scenario(MISTAKES["base"].replace(find, write, 1), "lab.toml").run()
+    assert any("flow file" in line and said in line for line in results.warnings), results.warnings
+
+
+def test_a_giant_value_is_shortened() -> None:
+    giant = "x" * 20_000
+    for text in (
+        TEXT.replace('kind = "mobile-ip"', f'kind = "{giant}"'),
+        TEXT.replace('"bs2", at', f'"{giant}", at'),
+        TEXT.replace("[mobility]", f"[mobility]\n{giant} = 1"),
+        TEXT.replace('duration = "40 s"', f'duration = "{giant}"'),
+    ):
+        assert giant in text
+        said = answer(text)
+        assert "characters left out" in said
+        assert len(said) < 10_000
+    with pytest.raises(rl.BadInput) as caught:
+        rl.sweep(rl.Scenario(TEXT), {"radio.gap": giant})
+    assert len(str(caught.value)) < 2_000
+
+
+def test_a_sweep_shows_no_line_of_a_file_that_is_no_scenario(tmp_path: Path) -> None:
+    """A sweep from another person may name any file that its reader can read."""
+    sweep = tmp_path / "sweep.toml"
+    for content in (
+        "user:secret:1\n",
+        'password = "secret"\n',
+        "[secret]\nrun = 1\n",
+        "run = { secret = 1 }\n",
+    ):
+        (tmp_path / "keys").write_text(content, encoding="utf-8")
+        sweep.write_text('scenario = "keys"\n[grid]\n"a.b" = [1]\n', encoding="utf-8")
+        said = said_of(["sweep", str(sweep)])
+        assert "keys is not a scenario" in said
+        assert "secret" not in said

@@ -525,3 +525,18 @@ def test_a_lock_that_another_process_keeps_ends_in_an_error_with_what_to_do(
     assert time.monotonic() - begin < 3
     os.close(held)
     _result(tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
+def test_nothing_is_written_through_what_stands_in_a_file_s_place(tmp_path: Path, kind: str) -> None:
+    """Somebody who may write into the folder could plant it between the draft's creation and its content."""
+    other, place = tmp_path / "other", tmp_path / "place"
+    if kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(other)
+    if kind == "link":
+        other.write_bytes(b"theirs")
+    with pytest.raises(OSError, match=r"symbolic links|No such device"):
+        output.write_durably(place, [b"ours"])
+    assert not other.exists() or other.read_bytes() == b"theirs"

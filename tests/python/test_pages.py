@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +15,7 @@ import pytest
 
 from conftest import COMMAND, ROOT
 from pages import Page
+from roamlab.explorer import explorer_page
 from roamlab.pages import run_page
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
@@ -206,3 +210,32 @@ def test_values_that_grow_by_factors_have_a_logarithmic_axis_and_each_run_is_a_d
     dots = {(x, y) for line in axes.lines if line.get_marker() == "." for x, y in line.get_xydata()}
     assert dots == {(4.0, 0.0), (4.0, 2.0), (16.0, 1.0), (16.0, 3.0), (64.0, 2.0), (64.0, 4.0)}
     assert re.search(r"\(axis begins at 9\d\.\d*\)", drawn([4, 16, 64], 100.0).get_ylabel())
+
+
+def _policy(page: str) -> dict[str, list[str]]:
+    """The directives of a page's policy, which stands before anything that it governs."""
+    head, _, _ = page.partition("<title>")
+    assert "<script" not in head
+    (content,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">', head)
+    parted = (directive.split() for directive in html.unescape(content).split(";"))
+    return {name: values for name, *values in parted}
+
+
+def test_pages_run_their_own_scripts_and_no_others(tmp_path: Path) -> None:
+    """The hashes are those of the scripts (CSP level 3, §6.7.3.3): what is put into a page later never runs."""
+    results = run(_handover(), 1)
+    _shown(_handover(), tmp_path)
+    pages = {
+        "report": (tmp_path / "report.html").read_text(encoding="utf-8"),
+        "explorer": explorer_page.html([results], 0.0, 12.0),
+    }
+    for name, page in pages.items():
+        policy = _policy(page)
+        assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == ["'none'"], name
+        scripts = re.findall(r"<script(?: type=\"module\")?>(.*?)</script>", page, re.DOTALL)
+        digests = {f"'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in scripts}
+        assert set(policy["script-src"]) == (digests or {"'none'"}), name
+        assert (name == "explorer") == bool(scripts)
+        assert not re.search(r"<[^>]+\son\w+=|javascript:", re.sub(r"(?s)<script.*?</script>", "", page)), (
+            name
+        )

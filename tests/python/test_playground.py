@@ -314,6 +314,17 @@ def test_a_link_holds_the_whole_scenario(browser: Browser) -> None:
     other.close()
 
 
+@pytest.mark.parametrize("fragment", ["#s=AAAA", "#s=%", "#q=nosuch", "#q=%3Cb%3E"])
+def test_a_link_that_cannot_be_read_shows_no_example_as_its_result(browser: Browser, fragment: str) -> None:
+    page = browser.new_page()
+    page.goto(PAGE.resolve().as_uri() + fragment)
+    until(page, "document.getElementById('status').textContent.startsWith('The link cannot be read')")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.getElementById('examples').value") == ""
+    assert page.inner_text("#headline").startswith("Roamlab:")
+    page.close()
+
+
 def test_a_question_has_a_button_for_each_case_and_its_answer(browser: Browser) -> None:
     """The text is the scenario of the case; the run of the case before stays as a shadow; the keyboard is enough."""
     (asked,) = (each for each in questions(ROOT / "examples") if each.name == "reno-newreno")

@@ -18,7 +18,7 @@ LIMIT = '"cells.bs2.queue.limit"'
 @cache
 def _names() -> dict[str, Any]:
     base = rl.load(EXAMPLE).set("run.duration", "4 s")
-    return {"rl": rl, "Path": Path, "base": base, "res": rl.run(base)}
+    return {"rl": rl, "Path": Path, "EXAMPLE": EXAMPLE, "base": base, "res": rl.run(base)}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,11 @@ _MISTAKES = (
     ("base.set(5, 5)", "write it in quotes"),
     ("base.set('run.duration', None)", "leave a field out instead of None"),
     ("base.set_all(['run.duration'])", '{"run.duration": "20 s"}'),
+    ("rl.Scenario('examples/handover.toml')", "write roamlab.load('examples/handover.toml')"),
+    ("rl.Scenario.from_dict('[run]')", "roamlab.Scenario(text) for TOML"),
+    ("rl.run(base, duration='5 s')", 'scenario.set("run.duration", "20 s")'),
+    ("res.goodput_mbps", "flows.NAME.goodput_bps"),
+    ("rl.open_run(EXAMPLE)", "this is a scenario, not a run"),
     # Units.
     ("base.set('links.0.rate', '10 mbit')", 'write "10 Mbit/s"'),
     ("base.set('links.0.rate', 10)", '"10 Mbit/s"'),
@@ -92,6 +97,10 @@ _MISTAKES = (
     # Sweeps.
     ("rl.sweep(base, {'cells.bs2.queue.limt': ['9 pkt']})", "did you mean `limit`?"),
     (f"rl.sweep(base, {{{LIMIT}: '110 pkt'}})", 'write ["110 pkt"]'),
+    (
+        f"rl.sweep(base, {{{LIMIT}: '4..64 pkt'}})",
+        'write each value, for example ["4 pkt", "8 pkt", "16 pkt"]',
+    ),
     (f"rl.sweep(base, {{{LIMIT}: []}})", "a list of values"),
     (f"rl.sweep(base, {{{LIMIT}: [60]}})", '"60 pkt"'),
     (f"rl.sweep(base, [{LIMIT}])", "a table of paths and values"),

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from roamlab.base import quantities, screen
@@ -17,7 +18,7 @@ from roamlab.causes.stalls import Stall
 from roamlab.records import metrics, mro
 from roamlab.statistics import stats
 from roamlab.statistics.stopping import Until
-from roamlab.sweeps import design, threshold
+from roamlab.sweeps import compare, design, threshold
 from roamlab.traces import compare_traces, open_trace, schedule, text
 from roamlab.traces.event import Event
 
@@ -244,3 +245,23 @@ def test_an_open_draft_is_not_swept(tmp_path: Path) -> None:
 )
 def test_a_number_has_its_unit_in_words(text: str, unit: str, expected: str) -> None:
     assert quantities.with_unit(text, unit) == expected
+
+
+@pytest.mark.parametrize(("metrics_", "tables"), [(4, 4), (5, 1)])
+def test_many_metrics_of_one_scenario_are_one_table(metrics_: int, tables: int) -> None:
+    row = {
+        "name": "b.toml",
+        "reference": 2e6,
+        "difference": 5e5,
+        "low": 4e5,
+        "high": 6e5,
+        "runs": 20,
+        "unit": "bit/s",
+    }
+    names = [f"flows.me{number}.goodput_bps" for number in range(metrics_)]
+    frame = pl.DataFrame([row | {"metric": name, "p_holm": 0.01} for name in names])
+    shown = list(compare.tables(frame))
+    assert len(shown) == tables
+    if tables == 1:
+        cells = [str(next(iter(column.cells))) for column in shown[0].columns]
+        assert cells == ["flows.me0.goodput_bps [Mbit/s]", "2", "+0.5", "0.4 … 0.6", "20", "0.01"]

@@ -51,6 +51,16 @@ pub enum UnitError {
         /// What could be written.
         example: &'static str,
     },
+    /// The number is written as a country or a clock has it: "4,5 Mbit/s", "1 000 B", "00:00:20".
+    #[error("\"{text}\" is not {quantity}; write {instead}")]
+    Spelled {
+        /// What was written.
+        text: String,
+        /// "a time", "a rate", …
+        quantity: &'static str,
+        /// What to write instead.
+        instead: String,
+    },
     /// No number, a sign, or too many digits.
     #[error(
         "\"{text}\" is not {quantity}; write a non-negative number with a unit, for example \"{example}\""
@@ -211,6 +221,9 @@ impl Grammar {
         if whole.is_empty() || fraction.contains('.') || (number.contains('.') && fraction.is_empty()) {
             return Err(not_a_number());
         }
+        if let Some(instead) = self.respelled(text) {
+            return Err(UnitError::Spelled { text: text.into(), quantity, instead });
+        }
         if unit.is_empty() {
             let unit = self.example.split(' ').next_back().unwrap_or_default();
             return Err(UnitError::MissingUnit { text: text.into(), example: format!("{text} {unit}") });
@@ -239,6 +252,42 @@ impl Grammar {
         u64::try_from(scaled / divisor).map_err(|_| out_of_range())
     }
 
+    /// What to write in place of a number with a comma, with groups of digits, or of a clock.
+    fn respelled(&self, text: &str) -> Option<String> {
+        let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
+        let (number, unit) = (&text[..end], text[end..].trim());
+        let unit = if unit.is_empty() { self.example.split(' ').next_back()? } else { unit };
+        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if self.base == TIME.base {
+            let (clock, fraction) = number.split_once('.').unwrap_or((number, "0"));
+            let parts: Vec<&str> = clock.split(':').filter(is_number).collect();
+            if (2..=3).contains(&parts.len()) && clock == parts.join(":") {
+                let sum = parts
+                    .iter()
+                    .try_fold(0u64, |sum, part| sum.checked_mul(60)?.checked_add(part.parse().ok()?))?;
+                let fraction = fraction.trim_end_matches('0');
+                let dot = if fraction.is_empty() { "" } else { "." };
+                return Some(format!("\"{sum}{dot}{fraction} s\""));
+            }
+        }
+        let groups: Vec<&str> = number.split([',', '_', ' ', '\'']).collect();
+        let (whole, fraction) = groups.last()?.split_once('.').unwrap_or((groups.last()?, "0"));
+        let inner = &groups[..groups.len() - 1];
+        if inner.is_empty() || !inner.iter().chain([&whole, &fraction]).all(is_number) {
+            return None;
+        }
+        let is_grouped = inner[1..].iter().chain([&whole]).all(|group| group.len() == 3);
+        let joined = number.replace([',', '_', ' ', '\''], "");
+        let point = (groups.len() == 2 && number.contains(',') && !number.contains('.'))
+            .then(|| number.replace(',', "."));
+        match (is_grouped, point) {
+            (true, Some(point)) => Some(format!("\"{joined} {unit}\" or \"{point} {unit}\"")),
+            (true, None) => Some(format!("\"{joined} {unit}\"")),
+            (false, Some(point)) => Some(format!("\"{point} {unit}\"")),
+            (false, None) => None,
+        }
+    }
+
     /// What to write in place of a number with a unit that this quantity does not have.
     fn instead_of(&self, number: &str, unit: &str) -> String {
         let small = unit.to_lowercase();
@@ -257,6 +306,9 @@ impl Grammar {
         }
         if let Some((_, name)) = self.spellings.iter().find(|(spelling, _)| *spelling == small) {
             return format!("write \"{number} {name}\"");
+        }
+        if self.base == TIME.base && small == "m" {
+            return format!("write \"{number} min\" or \"{number} ms\"");
         }
         if self.base == COUNT.base {
             if let Ok(bytes) = SIZE.parse(&format!("{number} {unit}")) {
@@ -420,6 +472,22 @@ mod tests {
             "{}",
             packets("64 kB")
         );
+        assert!(packets("1 000 pkt").ends_with("; write \"1000 pkt\""), "{}", packets("1 000 pkt"));
+        assert!(
+            rate("4,5 Mbit/s").ends_with("is not a rate; write \"4.5 Mbit/s\""),
+            "{}",
+            rate("4,5 Mbit/s")
+        );
+        assert!(rate("1_000_000 bit/s").ends_with("; write \"1000000 bit/s\""));
+        let both = "; write \"1000 kbit/s\" or \"1.000 kbit/s\"";
+        assert!(rate("1,000 kbit/s").ends_with(both), "{}", rate("1,000 kbit/s"));
+        assert!(
+            message("00:01:20.5").ends_with("is not a time; write \"80.5 s\""),
+            "{}",
+            message("00:01:20.5")
+        );
+        assert!(message("2:00").ends_with("; write \"120 s\""), "{}", message("2:00"));
+        assert!(message("10 m").ends_with("; write \"10 min\" or \"10 ms\""), "{}", message("10 m"));
         assert!(packets("1 BDP").contains("rate times time"), "{}", packets("1 BDP"));
         assert!("0 bit/s".parse::<Rate>().is_err());
         assert!("1. s".parse::<Duration>().is_err());

@@ -76,7 +76,11 @@ impl LossSpec {
         match self {
             LossSpec::Independent(loss) => match below_one(*loss) {
                 true => Ok(()),
-                false => Err(("", format!("{loss} is no probability below 1; write for 1 % `loss = 0.01`"))),
+                false => {
+                    let percent = if (1.0..100.0).contains(loss) { *loss } else { 1.0 };
+                    let meant = format!("write for {percent} % `loss = {}`", percent / 100.0);
+                    Err(("", format!("{loss} is no probability below 1; {meant}")))
+                }
             },
             LossSpec::Correlated(model) => {
                 let CorrelatedLoss::GilbertElliott(chain) = &**model;

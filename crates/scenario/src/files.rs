@@ -54,7 +54,12 @@ fn take<T: Recording>(
 ) -> Result<(), Trouble> {
     let text = files(&file.path).map_err(|why| {
         let problem = Problem::at(field(), format!("the file \"{}\" cannot be read: {why}", file.path));
-        Trouble::Field(problem.help("write its path, relative to the scenario's file or to ROAMLAB_DATA"))
+        let help = if why.starts_with("there is none") || why.starts_with("no files") {
+            "write its path, relative to the scenario's file or to ROAMLAB_DATA"
+        } else {
+            "name another file"
+        };
+        Trouble::Field(problem.help(help))
     })?;
     file.take(&text).map_err(|refused| match refused {
         Refused::Line(bad) => {

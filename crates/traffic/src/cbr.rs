@@ -31,6 +31,10 @@ pub struct Params {
 }
 
 impl Checked for Params {
+    fn start_within(&self) -> Duration {
+        self.start_within
+    }
+
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.packet < Bytes(28) {
             let message = "a datagram holds an IP and a UDP header: write a size of at least \"28 B\"";

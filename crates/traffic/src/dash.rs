@@ -60,6 +60,10 @@ impl Default for Params {
 }
 
 impl Checked for Params {
+    fn start_within(&self) -> Duration {
+        self.start_within
+    }
+
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.segment == Duration::ZERO {
             return Err(("segment", "a segment lasts: write for example \"4 s\"".into()));

@@ -25,6 +25,10 @@ pub struct Params {
 }
 
 impl Checked for Params {
+    fn start_within(&self) -> Duration {
+        self.start_within
+    }
+
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.size == Some(Bytes(0)) {
             return Err(("size", "a file has a byte or more: write for example \"1 MB\"".into()));

@@ -106,6 +106,9 @@ pub trait Application: Sized {
 
 /// Parameters of an application. All have `start`, the earliest one, and `stop`.
 trait Checked {
+    /// The start is drawn from the span of this length behind the earliest one.
+    fn start_within(&self) -> Duration;
+
     /// Checks what the types cannot: the field at fault, what was expected and what to write.
     fn validate(&self) -> Result<(), (&'static str, String)> {
         Ok(())
@@ -206,6 +209,13 @@ macro_rules! applications {
             pub fn start(&self) -> Duration {
                 match self {
                     $(AppSpec::$type(params) => params.start,)+
+                }
+            }
+
+            /// The end of the span that the start is drawn from.
+            pub fn latest_start(&self) -> Duration {
+                match self {
+                    $(AppSpec::$type(params) => params.start + params.start_within(),)+
                 }
             }
 

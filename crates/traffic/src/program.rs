@@ -21,7 +21,11 @@ pub struct Params {
     pub(crate) stop: Option<Duration>,
 }
 
-impl Checked for Params {}
+impl Checked for Params {
+    fn start_within(&self) -> Duration {
+        Duration::ZERO
+    }
+}
 
 /// A program.
 #[derive(Clone, Debug)]

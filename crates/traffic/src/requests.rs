@@ -23,7 +23,11 @@ pub struct Params {
     pub stop: Option<Duration>,
 }
 
-impl Checked for Params {}
+impl Checked for Params {
+    fn start_within(&self) -> Duration {
+        Duration::ZERO
+    }
+}
 
 /// Requests.
 #[derive(Clone, Debug)]

@@ -118,6 +118,10 @@ impl Params {
 }
 
 impl Checked for Params {
+    fn start_within(&self) -> Duration {
+        self.start_within
+    }
+
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.frames.is_some_and(|frames| !(1..=100).contains(&frames)) {
             return Err((

@@ -73,6 +73,10 @@ impl Default for Params {
 }
 
 impl Checked for Params {
+    fn start_within(&self) -> Duration {
+        self.start_within
+    }
+
     fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.objects == 0 {
             return Err(("objects", "a page has objects: write at least 1".into()));

@@ -101,9 +101,10 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
     foreign = [each for each in given if each not in names]
     if foreign:
         meant = _OTHER_WORDS.get(foreign[0], "")
-        remedy = (
-            f"did you mean {meant!r}?" if meant in names else did_you_mean(foreign[0], names, "leave it out")
-        )
+        otherwise = "leave it out"
+        if {"scenario", "base"} & {*names}:
+            otherwise += '; a field of the scenario is changed by scenario.set("run.duration", "20 s")'
+        remedy = f"did you mean {meant!r}?" if meant in names else did_you_mean(foreign[0], names, otherwise)
         return BadCall(
             name,
             f"it has no argument {foreign[0]!r}",

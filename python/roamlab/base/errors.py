@@ -23,10 +23,26 @@ class BadInput(RoamlabError):
     """A file, a field or an argument that cannot be used."""
 
     def __init__(self, where: str | Path, problem: str, *, expected: str, remedy: str) -> None:
-        """Report `problem` at `where` (file, file:line, field or argument)."""
-        super().__init__(
-            f"{shown(where)}: {shown(problem)}\n  expected: {shown(expected)}\n  help: {shown(remedy)}"
-        )
+        """Report `problem` at `where` (file, file:line, field or argument). Of a giant text it has begin and end."""
+        place, *rest = _brief(os.fspath(where), 400), *map(_brief, (problem, expected, remedy))
+        super().__init__("{}: {}\n  expected: {}\n  help: {}".format(place, *rest))
+
+
+def _brief(text: str, longest: int = 6000) -> str:
+    """A part of a report as `shown`, which may list many names; a longer one without its middle."""
+    if len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]} … ({len(text) - longest} characters left out) … {text[-half:]}"
+    return shown(text)
+
+
+def quoted(value: object) -> str:
+    """A value of an input in a report, as Python writes it; of a long one the begin."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+_LONGEST_VALUE = 200
 
 
 @contextmanager

@@ -9,9 +9,11 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
-from roamlab.base.errors import BadInput
+from roamlab.base.errors import BadInput, closest
+from roamlab.base.screen import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +53,22 @@ def open_file(path: Path, expected: str) -> BinaryIO:
         return open_regular(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(path, reason, expected=expected, remedy="check the path") from None
+        raise BadInput(path, reason, expected=expected, remedy=_near(path)) from None
+
+
+_MOST_NAMES = 1000
+"""Names of a folder that are looked at for one that is almost the one that was written."""
+
+
+def _near(path: Path) -> str:
+    """What to write instead of a path that leads nowhere: a file of this folder that has almost its name."""
+    try:
+        with os.scandir(path.parent) as entries:
+            files = {entry.name for entry in islice(entries, _MOST_NAMES) if entry.is_file()}
+        meant = f"{path.name}.toml" if f"{path.name}.toml" in files else closest(path.name, files)
+    except (OSError, ValueError):
+        meant = ""
+    return f"check the path; did you mean {shown(path.with_name(meant))}?" if meant else "check the path"
 
 
 def read_text(path: Path, expected: str) -> str:

@@ -39,6 +39,24 @@ if TYPE_CHECKING:
 LIST = ".roamlab.json"
 """In a folder of results: the files that this program wrote there, with their SHA-256, and a signature of it all."""
 
+_FORMATS = {
+    ".svg",
+    ".html",
+    ".htm",
+    ".png",
+    ".gif",
+    ".jpg",
+    ".jpeg",
+    ".webp",
+    ".pdf",
+    ".eps",
+    ".ps",
+    ".csv",
+    ".json",
+    ".txt",
+}
+"""Endings of names of files that promise a format."""
+
 PATIENCE_S = 30.0
 """So long a folder may be locked by another process. A writer keeps its lock for milliseconds."""
 
@@ -90,9 +108,17 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def write_chart(path: Path, text: str) -> None:
     """Write a drawing in SVG, or a page, signed in a comment; a folder on its path that is missing is created.
 
-    Raises `BadInput` if another file is there.
+    Raises `BadInput` if another file is there, or if its name promises another format.
     """
     place = Path(os.path.realpath(path))
+    ending = ".svg" if text.lstrip().startswith(("<svg", "<?xml")) else ".html"
+    if path.suffix.lower() in _FORMATS - {ending, ".htm" if ending == ".html" else ending}:
+        raise BadInput(
+            path,
+            f"it would hold {ending[1:].upper()}, whatever its name says",
+            expected=f"a name that ends in {ending}",
+            remedy=f"write --out {path.with_suffix(ending)}, and convert the file with another program",
+        )
     if place.exists() and not place.is_file():
         raise BadInput(
             path,
@@ -123,8 +149,9 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_durably(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file piece by piece, and wait until the disk has it."""
-    with path.open("wb") as file:
+    """Write a file piece by piece, and wait until the disk has it. A link in its place is an `OSError`."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())

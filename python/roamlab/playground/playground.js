@@ -64,14 +64,20 @@ class Playground {
   /** Opens what the address holds, or else the first scenario; nothing if the address holds one that cannot be read. */
   async begin() {
     const state = await this.linked(location.hash);
-    if (state || !/[#&]s=/.test(location.hash)) this.open(state ?? this.states[0]);
+    if (state || !/[#&][sq]=/.test(location.hash)) this.open(state ?? this.states[0]);
+    else this.find("examples").value = "";
   }
 
   /** The scenario in an address, `#s=` and the scenario or `#q=` and the id of one of the page's, with the place of a case;
    * null: there is none, or none that can be read. */
   async linked(fragment) {
-    const [, id, place] = /(?:^|[#&])q=([\w-]+)(?:\.(\d))?/.exec(fragment) ?? [];
+    const [, named] = /(?:^|[#&])q=([^&]*)/.exec(fragment) ?? [];
+    const [, id, place] = /^([\w-]+)(?:\.(\d))?$/.exec(named ?? "") ?? [];
     const listed = this.states.find((each) => id && each.id === id);
+    if (named !== undefined && !listed) {
+      this.say("The link cannot be read: it names a question that this page does not have", true);
+      return null;
+    }
     if (listed) return { ...listed, place: Math.min(Number(place ?? 0), listed.cases.length - 1) };
     try {
       return await decodeLink(fragment);

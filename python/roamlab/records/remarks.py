@@ -9,9 +9,10 @@ import numpy as np
 
 from roamlab.base.quantities import counted
 from roamlab.scenarios import profiles
+from roamlab.scenarios.scenario import is_declared_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +24,7 @@ MOST_ROWS = 100_000
 _LEAST = 50
 """A flow with fewer deliveries says too little."""
 _NAMED = 3
+_ASKED = ("requests", "program", "web", "dash")
 _WAITING, _BUSY, _MOST = 0.25, 0.9, 0.5
 
 
@@ -110,6 +112,35 @@ def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[
             written[spec["name"]] = float(str(window).split()[0])
     members = {flow: flow if flow in written else flow.rpartition("-")[0] for flow in flows}
     return {flow: written[name] for flow, name in members.items() if name in written}
+
+
+def unreached(
+    flows: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any], lost: Callable[[str], tuple[int, str]]
+) -> list[str]:
+    """A line for each flow of which nothing arrived, the first three; not for flows that ask for data, or of programs.
+
+    `flows` are the rows of the table of this name. `lost` gives the number of packets that a flow lost, and where and
+    why most of them.
+    """
+    apps = {spec.get("name"): spec.get("app", {}) for spec in parameters.get("flows", [])}
+    own = {name: app for name, app in apps.items() if name and app.get("kind") not in _ASKED}
+    dead = []
+    for row in flows:
+        name = next((each for each in own if is_declared_by(row["flow"], each)), None)
+        is_late = name is not None and own[name].get("start_within", "0 ns") != "0 ns"
+        if name is not None and not row["delivered_pkts"] and (row["start_ns"] >= 0 or is_late):
+            dead.append(row)
+    found = []
+    for row in dead[:_NAMED]:
+        if row["start_ns"] < 0:
+            found.append(f"flow {row['flow']} never started: its random start came after the end of the run")
+            continue
+        count, most = lost(row["flow"])
+        lost_words = f"{counted(count, 'packet')} of it {'was' if count == 1 else 'were'} lost, {most}"
+        why = lost_words if count else "what it sent was still on the way when the run ended"
+        found.append(f"flow {row['flow']}: no data arrived; {why}")
+    more = [f"no data of {len(dead) - _NAMED} more flows arrived"] if len(dead) > _NAMED else []
+    return found + more
 
 
 @cache

@@ -10,11 +10,12 @@ import polars as pl
 
 import roamlab
 from roamlab.base.calls import BadCall, no_attribute
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import BadInput, closest, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
 from roamlab.records.columns import Columns
 from roamlab.records.frames import Frames
+from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +40,8 @@ class Results(Frames):
     """Tables that were asked for."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        hint = f'a metric is read by .metric("flows.NAME.{name}"), a table by .table(name)'
+        meant = closest(name, TABLES["flows"].columns) or "goodput_bps"
+        hint = f'a metric is read by .metric("flows.NAME.{meant}"), a table by .table(name)'
         raise no_attribute("Results", name, dir(type(self)), hint)
 
     def __getitem__(self, name: object) -> NoReturn:
@@ -94,7 +96,29 @@ class Results(Frames):
         found = [*self.manifest.warnings, *live.warnings(self.manifest.live)]
         if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
-        return [*found, *self._unmet(), *self._window_limited(), *self._timeouts_of_handovers()]
+        return [
+            *found,
+            *self._unmet(),
+            *self._unreached(),
+            *self._window_limited(),
+            *self._timeouts_of_handovers(),
+        ]
+
+    def _unreached(self) -> list[str]:
+        dead = self.flows.filter(pl.col("delivered_pkts") == 0)
+        if dead.is_empty():
+            return []
+
+        def lost(flow: str) -> tuple[int, str]:
+            drops = self.table("drops").select(pl.col("flow", "place", "reason").cast(pl.String))
+            counts = drops.filter(pl.col("flow") == flow).group_by("place", "reason").len()
+            if counts.is_empty():
+                return 0, ""
+            most = counts.sort("len", "place", "reason", descending=[True, False, False]).row(0, named=True)
+            return int(counts["len"].sum()), f"most at {most['place']} ({most['reason']})"
+
+        rows = dead.select(pl.col("flow").cast(pl.String), "delivered_pkts", "start_ns").to_dicts()
+        return remarks.unreached(rows, self.manifest.parameters, lost)
 
     def _unmet(self) -> list[str]:
         if not self.manifest.outline.forces:

@@ -152,6 +152,16 @@ class Store:
 def open_run(folder: str | Path) -> Results:
     """The run in a folder. Its tables are read when they are asked for."""
     folder = Path(folder)
+    if folder.is_file():
+        is_scenario = folder.suffix == ".toml"
+        raise BadInput(
+            folder,
+            "this is a scenario, not a run" if is_scenario else "this is a file, not a run folder",
+            expected="a run folder",
+            remedy=f"simulate it first: `roamlab run {folder}` prints the folder it wrote"
+            if is_scenario
+            else "`roamlab run` prints the folder it wrote",
+        )
     return _in_folder(folder, *_read_manifest(folder))
 
 

@@ -18,7 +18,7 @@ import tomli_w
 import roamlab
 from roamlab import _roamlab
 from roamlab.base.calls import TEXT, BadCall, Kind, called, no_attribute
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import BadInput, did_you_mean, quoted
 from roamlab.base.inputs import read_text
 from roamlab.base.limits import memory_per_run
 from roamlab.base.quantities import counted
@@ -69,6 +69,13 @@ class Scenario:
                 expected="TOML as text",
                 remedy="write Scenario.from_dict(…) for dictionaries, or roamlab.load(path) for a file",
             )
+        if self.text.endswith(".toml") and "\n" not in self.text and not _is_toml(self.text):
+            raise BadCall(
+                f"Scenario, text {quoted(self.text)}",
+                "this is a path, not the text of a scenario",
+                expected="TOML as text",
+                remedy=f"write roamlab.load({quoted(self.text)})",
+            )
 
     def __getattr__(self, name: str) -> NoReturn:
         raise no_attribute(
@@ -84,6 +91,13 @@ class Scenario:
 
         `changes` stands behind the name in reports. Paths of files are relative to the folder of `name`.
         """
+        if not isinstance(data, Mapping):
+            raise BadCall(
+                "Scenario.from_dict, argument data",
+                f"it is a {type(data).__name__}",
+                expected="dictionaries and lists, as TOML would hold them",
+                remedy="write roamlab.Scenario(text) for TOML, or roamlab.load(path) for a file",
+            )
         try:
             text = tomli_w.dumps(data)
         except (TypeError, ValueError) as error:
@@ -258,7 +272,7 @@ class Scenario:
         if not isinstance(elements, list):
             raise BadInput(
                 f"{self.name}, field {path}",
-                f"there is nothing below {type(elements).__name__} {elements!r}",
+                f"there is nothing below {type(elements).__name__} {quoted(elements)}",
                 expected="a path through tables and lists",
                 remedy="end the path here, or replace the value by a table",
             )

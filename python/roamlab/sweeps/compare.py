@@ -168,9 +168,16 @@ def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> 
 
 
 def tables(frame: pl.DataFrame) -> Iterator[Table]:
-    """The differences for the terminal, a table for each metric. In bold: what `page.tells`."""
+    """The differences for the terminal, a table for each metric. In bold: what `page.tells`.
+
+    Of one scenario in many metrics it is a single table, with a row for each.
+    """
     from rich.table import Table
     from rich.text import Text
+
+    if frame["name"].n_unique() == 1 and frame["metric"].n_unique() > _SINGLE:
+        yield _one_table(frame)
+        return
 
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
@@ -188,6 +195,32 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
                 p_text(row),
             )
         yield shown
+
+
+_SINGLE = 4
+"""More metrics than this of one scenario are rows of one table."""
+
+
+def _one_table(frame: pl.DataFrame) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD)
+    shown.add_column("metric", overflow="fold")
+    for column in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
+        shown.add_column(column, justify="right", no_wrap=column == "95 % interval")
+    for row in frame.iter_rows(named=True):
+        factor, unit = scale([row["reference"], row["difference"]], row["unit"])
+        shown.add_row(
+            Text(named(row["metric"], unit)),
+            number(row["reference"] / factor),
+            Text(_signed(row["difference"] / factor), "bold" if tells(row) else ""),
+            f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
+            str(row["runs"]),
+            p_text(row),
+        )
+    return shown
 
 
 def _signed(value: float) -> str:

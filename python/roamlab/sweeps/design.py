@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from roamlab.base.errors import BadInput
+from roamlab.base.errors import BadInput, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roamlab.scenarios.scenario import Scenario
+
+_LONGEST_VALUE = 200
 
 MAX_POINTS = 1_000_000
 """More points than this are taken for a mistake."""
@@ -149,8 +152,10 @@ def _listed(path: str, values: Any) -> list[Any]:
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if not isinstance(values, list | tuple | range):
-        kind = "a table" if isinstance(values, dict) else repr(values)
-        remedy = f"write [{json.dumps(values, ensure_ascii=False, default=str)}] for this one value"
+        kind = "a table" if isinstance(values, dict) else quoted(values)
+        remedy = f"write [{json.dumps(values, ensure_ascii=False, default=str)[:_LONGEST_VALUE]}] for this one value"
+        if isinstance(values, str) and re.search(r"\d.*(\.\.|[,:;]|-|\bto\b).*\d", values):
+            remedy = 'write each value, for example ["4 pkt", "8 pkt", "16 pkt"]'
         raise BadDesign(("grid", path), f"{kind} is no list of values", "a list of values", remedy)
     if not values:
         raise BadDesign(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tomli
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, did_you_mean, one_line
+from roamlab.base.errors import BadInput, did_you_mean, one_line, quoted
 from roamlab.base.inputs import read_text
 from roamlab.base.screen import shown
 from roamlab.running.summary import Name, check
@@ -166,14 +166,14 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
 def _typed(source: _Source, data: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
     value = data.get(name, default)
     if value is not default and type(value) is not kind:
-        raise source.refuse((name,), f"{value!r} cannot be used", _FIELDS[name], _EXAMPLES[name])
+        raise source.refuse((name,), f"{quoted(value)} cannot be used", _FIELDS[name], _EXAMPLES[name])
     return value
 
 
 def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> Scenario:
     named = data.get("scenario")
     if not isinstance(named, str):
-        problem = "no scenario is named" if named is None else f"{named!r} is not text"
+        problem = "no scenario is named" if named is None else f"{quoted(named)} is not text"
         raise source.refuse(
             ("scenario",), problem, _FIELDS["scenario"], 'write for example scenario = "lab.toml"'
         )
@@ -181,6 +181,16 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
         base = load(source.path.parent / named)
     except BadInput as error:
         raise source.refuse(("scenario",), one_line(error), _FIELDS["scenario"], "correct the path") from None
+    except _roamlab.ScenarioError as error:
+        if _is_scenario(source.path.parent / named):
+            raise
+        # The sweep may come from another person, and name any file that its reader can read: nothing of it is shown.
+        where = re.match(r"[^\n]*?:(\d+:\d+): ", str(error))
+        problem = f"{named} is not a scenario" + (
+            f": line {where[1].replace(':', ', column ')}" if where else ""
+        )
+        remedy = "`roamlab check` of this file says what is wrong with it"
+        raise source.refuse(("scenario",), problem, _FIELDS["scenario"], remedy) from None
     changes = _typed(source, data, "set", dict, {})
     for path in changes:
         for axis in _axes(data):
@@ -210,6 +220,15 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
                 remedy=f"leave it out, or change {shown(source.path)}",
             )
     return base.set_all(more) if more else base
+
+
+def _is_scenario(path: Path) -> bool:
+    """Whether a file has at least the tables of a scenario."""
+    try:
+        found = tomli.loads(read_text(path, _FIELDS["scenario"]))
+    except (BadInput, tomli.TOMLDecodeError, RecursionError):
+        return False
+    return isinstance(found.get("run"), dict) and bool({"links", "cells", "topology", "flows"} & found.keys())
 
 
 def _touches(axis: str, path: str) -> bool:
@@ -249,7 +268,7 @@ def _replications(source: _Source, value: Any) -> int | Until:
         return value
     if not isinstance(value, dict):
         raise source.refuse(
-            ("replications",), f"{value!r} cannot be used", _FIELDS["replications"], "write 30"
+            ("replications",), f"{quoted(value)} cannot be used", _FIELDS["replications"], "write 30"
         )
     known = ("metric", "half_width", "minimum", "budget", "rule", "baseline")
     for name in value:
@@ -273,7 +292,7 @@ def _metrics(source: _Source, value: Any) -> list[str] | None:
         return None
     if not isinstance(value, list) or not value or not all(isinstance(metric, str) for metric in value):
         raise source.refuse(
-            ("metrics",), f"{value!r} cannot be used", _FIELDS["metrics"], _for_example(value)
+            ("metrics",), f"{quoted(value)} cannot be used", _FIELDS["metrics"], _for_example(value)
         )
     for number, metric in enumerate(value):
         with _located(source, ("metrics", number)):
@@ -322,7 +341,7 @@ def _seed(source: _Source, value: Any) -> int:
         return seed(value)
     if type(value) is int and 0 <= value < 2**64:
         return value
-    raise source.refuse(("seed",), f"{value!r} cannot be used", _FIELDS["seed"], "write 1")
+    raise source.refuse(("seed",), f"{quoted(value)} cannot be used", _FIELDS["seed"], "write 1")
 
 
 def _choice(source: _Source, data: Mapping[str, Any]) -> Literal["summary", "tables"]:
@@ -331,4 +350,4 @@ def _choice(source: _Source, data: Mapping[str, Any]) -> Literal["summary", "tab
         return "tables"
     if value == "summary":
         return "summary"
-    raise source.refuse(("keep",), f"{value!r} cannot be used", _FIELDS["keep"], 'write "summary"')
+    raise source.refuse(("keep",), f"{quoted(value)} cannot be used", _FIELDS["keep"], 'write "summary"')

@@ -132,6 +132,12 @@ impl Recording for Schedule {
 }
 
 fn columns(header: &str) -> Result<Vec<ColumnOf>, String> {
+    let separators = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
+    if let (false, Some((_, name))) =
+        (header.contains(','), separators.iter().find(|(separator, _)| header.contains(*separator)))
+    {
+        return Err(format!("the columns are separated by {name}: write commas, as in {HEADER}"));
+    }
     let mut columns: Vec<ColumnOf> = Vec::new();
     for name in header.split(',').map(str::trim) {
         let expected = format!("expected the names of columns: write for example {HEADER}");
@@ -154,7 +160,14 @@ fn time(text: &str, unit: &str, what: &str) -> Result<Duration, String> {
     let example = if unit.is_empty() { "12.5 s" } else { "12.5" };
     let read = if unit.is_empty() { text.parse() } else { format!("{text}{unit}").parse() };
     let bare = unit.is_empty() || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    read.ok().filter(|time| bare && *time <= LATEST).ok_or_else(|| {
+    let read = read.ok().filter(|_| bare);
+    if read.is_some_and(|time: Duration| time > LATEST) {
+        return Err(format!(
+            "the {what} is later than 50 years: write times from the start of the run, for example {example}; of a log's \
+             clock `roamlab schedule LOG --begin TIME` makes them"
+        ));
+    }
+    read.ok_or_else(|| {
         let given = if unit.is_empty() { "a time with its unit" } else { "a number" };
         format!("the {what} is wrong; expected {given}, from 0 to 50 years: write for example {example}")
     })
@@ -302,6 +315,9 @@ mod tests {
         let cases = [
             (String::new(), 1, "the file is empty"),
             ("\n# x\ntime_s,host,from,into\n".into(), 3, "an unknown column"),
+            ("time_s;host;from;to\n3;mh;a;b\n".into(), 1, "separated by semicolons: write commas"),
+            ("time_s\thost\tfrom\tto\n".into(), 1, "separated by tabs: write commas"),
+            (row("1700000000,mh,b,a,0"), 3, "later than 50 years: write times from the start of the run"),
             ("time_s,host,from,time_ms\n".into(), 1, "\"time_ms\" is there twice"),
             ("time_s,host,from\n".into(), 1, "\"to\" is missing"),
             ("time_s,host,from,to\n".into(), 1, "no rows"),

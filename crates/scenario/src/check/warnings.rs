@@ -52,7 +52,26 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
     for (index, flow) in scenario.flows.iter().enumerate() {
         due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
     }
+    warnings.extend(late_starts(scenario));
     warnings
+}
+
+/// Flows whose start is drawn at random from a span that is longer than the run, or than the source lasts.
+fn late_starts(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let warning = |(index, flow): (usize, &crate::schema::FlowSpec)| {
+        let (first, last) = (flow.app.start(), flow.app.latest_start());
+        let (until, what) = match flow.app.stop() {
+            Some(stop) if stop < end => (stop, "it stops"),
+            _ => (end, "the run ends"),
+        };
+        let message = format!(
+            "this flow starts at a random time from {first} to {last}, and {what} at {until}: in some runs it sends nothing"
+        );
+        let problem = Problem::at(format!("flows[{index}].app.start_within"), message);
+        (first < until && last > until).then(|| problem.help("write a shorter time"))
+    };
+    scenario.flows.iter().enumerate().filter_map(warning).collect()
 }
 
 /// Flows that start before the host at an end of theirs enters its first cell.

@@ -61,6 +61,17 @@ pub fn elsewhere(name: &str, within: &str) -> Option<String> {
     let root: Value = serde_json::from_str(&schema()).ok()?;
     let found = Schema { root: &root }.sections(name);
     let own = header(&names(within));
+    let schema = Schema { root: &root };
+    let table = names(within).iter().try_fold(&root, |value, step| schema.step(value, step.as_deref()));
+    let mut kinds = Vec::new();
+    if let Some(table) = table {
+        schema.kinds_with(table, name, None, &mut kinds);
+    }
+    kinds.dedup();
+    if let Some((last, rest)) = kinds.split_last() {
+        let first: String = rest.iter().take(LISTED).map(|kind| format!("\"{kind}\", ")).collect();
+        return Some(format!("`{name}` is a field of other kinds of this table: {first}\"{last}\""));
+    }
     let listed: Vec<_> =
         found.iter().filter(|section| **section != own).take(LISTED).map(|it| format!("`{it}`")).collect();
     match listed.split_last() {
@@ -112,6 +123,16 @@ impl<'a> Schema<'a> {
         let kind = schema.get("properties").and_then(|fields| fields.get("kind"));
         found.extend(kind.and_then(|kind| kind.get("const")).and_then(Value::as_str));
         self.branches(schema).for_each(|branch| self.kinds(branch, found));
+    }
+
+    /// The kinds of a table that have a field of this name.
+    fn kinds_with(&self, schema: &'a Value, name: &str, kind: Option<&'a str>, found: &mut Vec<&'a str>) {
+        let fields = schema.get("properties");
+        let own = fields.and_then(|fields| fields.get("kind")?.get("const")?.as_str()).or(kind);
+        if let (Some(kind), true) = (own, fields.is_some_and(|fields| fields.get(name).is_some())) {
+            found.push(kind);
+        }
+        self.branches(schema).for_each(|branch| self.kinds_with(branch, name, own, found));
     }
 
     /// The headers of the tables that have a field of this name, those nearest to the root first.

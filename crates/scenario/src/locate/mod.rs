@@ -1,7 +1,7 @@
 //! The place of a problem in the text: file, line and column.
 
 use crate::problem::field::{self, quoted_key};
-use crate::problem::{Located, Problem};
+use crate::problem::{Located, Problem, brief};
 use crate::reader::Unread;
 use std::ops::Range;
 use toml::de::DeTable;
@@ -9,6 +9,11 @@ use toml::de::DeTable;
 mod hint;
 mod place;
 mod wording;
+
+/// Characters of what a report says; a help may list 40 names.
+const LONGEST_FIELD: usize = 400;
+const LONGEST_MESSAGE: usize = 600;
+const LONGEST_HELP: usize = 6000;
 
 /// The table around a field of this name, whose path may end with the name already.
 fn around(field: &str, name: &str) -> String {
@@ -104,6 +109,11 @@ impl<'a> Source<'a> {
             let missing = matches!(told.part, Some(wording::Part::Missing(_)));
             told.problem.help = hint::hint(&field, missing).unwrap_or_default();
         }
+        if told.problem.help.is_empty()
+            && let Some((table, "")) = field.split_once("[0]")
+        {
+            told.problem.help = format!("write it once, with single brackets: `[{table}]`");
+        }
         told.problem.field = field;
         self.place(span, told.problem)
     }
@@ -125,6 +135,11 @@ impl<'a> Source<'a> {
         let width = columns.min(text.chars().count().saturating_sub(column - 1));
         let line = self.text[..start].matches('\n').count() + 1;
         let text = Some(text.to_owned());
+        let problem = Problem {
+            field: brief(&problem.field, LONGEST_FIELD),
+            message: brief(&problem.message, LONGEST_MESSAGE),
+            help: brief(&problem.help, LONGEST_HELP),
+        };
         Located { file: self.file.into(), line, column, text, width, problem: problem.into() }
     }
 }

@@ -7,7 +7,7 @@ pub mod field;
 mod shown;
 
 pub use field::quoted_key;
-pub use shown::shown;
+pub use shown::{brief, shown};
 
 /// A problem with a field, before its place in the text is known.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -13,6 +13,18 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
+/// A text that a report can hold: of a longer one the begin and the end.
+pub fn brief(text: &str, longest: usize) -> String {
+    let count = text.chars().count();
+    if count <= longest {
+        return text.to_owned();
+    }
+    let end = longest / 4;
+    let begin: String = text.chars().take(longest - end).collect();
+    let rest: String = text.chars().skip(count - end).collect();
+    format!("{begin} … ({} characters left out) … {rest}", count - longest)
+}
+
 fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(u32::from(c),
@@ -40,7 +52,14 @@ fn is_control(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{brief, shown};
+
+    #[test]
+    fn of_a_long_text_begin_and_end_are_left() {
+        assert_eq!(brief("abcdefgh", 8), "abcdefgh");
+        assert_eq!(brief("abcdefghi", 8), "abcdef … (1 characters left out) … hi");
+        assert!(brief(&"µ".repeat(1_000_000), 400).len() < 1000);
+    }
 
     #[test]
     fn what_controls_a_terminal_is_an_escape_and_letters_stay() {

@@ -245,7 +245,7 @@ pub struct ChangeSpec {
 pub struct HostSpec {
     /// Its name; of a group the first part of the names of its hosts: `NAME-0`, `NAME-1`, ….
     pub name: String,
-    /// So many hosts that are alike.
+    /// Number of hosts that are alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// The node that its home address belongs to (for Mobile IP: its home agent); of a group also a pattern with `*`: the
@@ -281,7 +281,7 @@ impl HostSpec {
 pub struct FlowSpec {
     /// Its name; of a group the first part of the names of its flows: `NAME-0`, `NAME-1`, ….
     pub name: String,
-    /// So many flows that are alike.
+    /// Number of flows that are alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// How much later each flow of a group starts, and stops, than the one before it.

@@ -113,6 +113,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["nodes", "ends", "endpoints", "node1", "node2", "from", "to", "source", "target", "src", "dst", "destination", "a", "b"], among: "between", answer: ENDS },
     Known { words: &["netem", "tc", "usehtb", "usetbf", "burst"], among: "between", answer: Text("write what the command does as fields of the link: `rate`, `delay`, `loss`, `queue`") },
     Known { words: &["accesspoint", "accessrouter", "foreignagent", "attachedto", "switch", "gateway"], among: "backhaul", answer: Name("router") },
+    Known { words: &["rtt", "roundtriptime", "basertt"], among: "backhaul", answer: Text("a cell has one `delay` for both ways: write half of its round-trip time") },
     // Queues.
     Known { words: &["maxsize", "maxpackets", "size", "queuesize", "capacity", "qlen", "length", "buffer", "buffersize", "qlimit"], among: "limit", answer: Name("limit") },
     Known { words: &["flows", "buckets"], among: "quantum", answer: Name("queues") },
@@ -185,6 +186,8 @@ const KNOWN: &[Known] = &[
     Known { words: &["trace", "tracing", "pcap", "output", "log", "monitor"], among: "faults", answer: Name("record") },
     Known { words: &["pcap", "ascii", "traceall", "dump"], among: "deliveries", answer: Text("write `packets = true`, and after the run `roamlab export --format pcapng`") },
     // Hosts, radio and mobility.
+    Known { words: &["duration", "dwell", "length", "stay", "leave", "end", "stop"], among: "until", answer: Text("write when the host leaves: `until = \"15 s\"`; without it the host leaves at its next visit") },
+    Known { words: &["time", "start", "begin", "enter"], among: "until", answer: Name("at") },
     Known { words: &["ip", "mac", "address", "ipaddress", "addr", "subnet"], among: "trajectory", answer: ADDRESS },
     Known { words: &["speed", "velocity", "position", "waypoints", "coordinates", "x", "y"], among: "trajectory", answer: Text("a host's way is its `trajectory`: write `trajectory = { waypoints_m = [[0, 0], [500, 0]], speed_m_per_s = 10 }`, with `radio.measurement.signal = \"positions\"`") },
     Known { words: &["homeagent", "ha", "homenode", "gateway", "router"], among: "trajectory", answer: Name("home") },

@@ -170,6 +170,10 @@ macro_rules! stream {
         }
 
         impl $crate::Checked for $params {
+            fn start_within(&self) -> Duration {
+                self.start_within
+            }
+
             fn validate(&self) -> Result<(), (&'static str, String)> {
                 self.check()?;
                 self.packets.validate()
