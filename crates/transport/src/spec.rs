@@ -104,10 +104,23 @@ fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
     let (name, usual) = match params.congestion_control {
         CongestionControlSpec::Bbr(_) => ("bbr", "\"rfc6675\" or \"rack\""),
         CongestionControlSpec::Bbr3(_) => ("bbr3", "\"rack\""),
+        CongestionControlSpec::Vegas(_) => return Ok(()),
+        _ if params.recovery == RecoveryKind::Vegas => {
+            // Brakmo & Peterson 1995 §3.1: a loss takes a quarter of the window, and one of a segment sent before the latest cut
+            // nothing. A congestion control that takes more of it is cut again by the repairs of one loss.
+            let text = "Vegas' recovery finds losses by the age of a segment, for which only the congestion control \"vegas\" has a rule: write `congestion_control = \"vegas\"`, or another recovery, for example \"newreno\"";
+            return Err(("recovery", text.into()));
+        }
         _ => return Ok(()),
     };
     // A recovery without SACK repairs a segment per round trip, or waits for the timer: behind Startup, which loses a
     // product of segments, that is minutes, and the rate of ten round trips is forgotten.
+    if params.recovery.goes_by_sack() && params.fack_rampdown && params.recovery == RecoveryKind::Fack {
+        let text = format!(
+            "it spreads the halving of the window (Mathis & Mahdavi 1996 §4.6), which \"{name}\" does not make: write false"
+        );
+        return Err(("fack_rampdown", text));
+    }
     if params.recovery.goes_by_sack() {
         return Ok(());
     }
@@ -223,6 +236,10 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         let message = "it is for the congestion controls \"reno\" and \"cubic\", without `as_linux`: write one of these, or leave it out";
         return Err(("abe", message.into()));
     }
+    if params.pacing && params.is_ns2() {
+        let text = "ns-2's profiles measure round trips in whole ticks of the clock, which are too coarse for a rate: write false, or the profile \"rfc\"";
+        return Err(("pacing", text.into()));
+    }
     if params.receive_autotuning && params.ns2_no_flow_control() {
         let text =
             "the receivers of ns-2's profiles advertise no window: write false, or the profile \"linux-6\"";
@@ -303,6 +320,45 @@ mod tests {
     }
 
     #[test]
+    fn vegas_recovery_is_refused_without_its_congestion_control() {
+        for profile in [Profile::Rfc, Profile::Ns2_2009] {
+            let resolve = |congestion_control| {
+                let recovery = Some(RecoveryKind::Vegas);
+                let spec =
+                    TcpSpec { recovery, congestion_control: Some(congestion_control), ..TcpSpec::default() };
+                spec.resolve(profile).map(|params| params.recovery)
+            };
+            for other in [
+                CongestionControlSpec::Reno(Default::default()),
+                CongestionControlSpec::Cubic(Default::default()),
+                CongestionControlSpec::Dctcp(Default::default()),
+            ] {
+                let (field, text) = resolve(other).unwrap_err();
+                assert!(field == "recovery" && text.contains("write `congestion_control"), "{field}: {text}");
+            }
+            let vegas = CongestionControlSpec::Vegas(Default::default());
+            assert_eq!(resolve(vegas), Ok(RecoveryKind::Vegas));
+        }
+    }
+
+    #[test]
+    fn a_model_is_refused_with_a_rampdown_of_its_window() {
+        let field = |control| {
+            let recovery = Some(RecoveryKind::Fack);
+            let spec = TcpSpec {
+                recovery,
+                fack_rampdown: Some(true),
+                congestion_control: Some(control),
+                ..TcpSpec::default()
+            };
+            spec.resolve(Profile::Rfc).err().map(|(field, _)| field)
+        };
+        assert_eq!(field(CongestionControlSpec::Bbr(Default::default())), Some("fack_rampdown"));
+        assert_eq!(field(CongestionControlSpec::Bbr3(Default::default())), Some("fack_rampdown"));
+        assert_eq!(field(CongestionControlSpec::Cubic(Default::default())), None);
+    }
+
+    #[test]
     fn a_recovery_by_sack_brings_its_blocks() {
         let blocks = |recovery, profile| {
             let spec =
@@ -332,6 +388,7 @@ mod tests {
         assert_eq!(field(TcpSpec { window: Some(Packets(0)), ..TcpSpec::default() }), "window");
         assert_eq!(field(TcpSpec { segment: Some(Bytes(0)), ..TcpSpec::default() }), "segment");
         assert_eq!(field(TcpSpec { tick: Some(Duration::ZERO), ..TcpSpec::default() }), "tick");
+        assert_eq!(field(TcpSpec { pacing: Some(true), ..TcpSpec::default() }), "pacing");
         assert_eq!(
             field(TcpSpec { max_rto: Some(Duration::from_millis(100)), ..TcpSpec::default() }),
             "max_rto"

@@ -73,15 +73,16 @@ impl Dice {
             limited_transmit: Some(self.chance(50)),
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
             fack_rampdown: Some(self.chance(50)),
-            pacing: Some(self.chance(20)),
+            pacing: Some(self.chance(20) && matches!(profile, Profile::Rfc | Profile::Linux6)),
             fack_overdamping: Some(self.chance(50)),
             congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()
         };
         let plain = TcpSpec { ecn: None, ..spec.clone() };
         if let Err((field, _)) = plain.resolve(profile) {
-            assert_eq!(field, "recovery"); // BBR is refused without SACK
-            spec.variant = Some(Variant::Sack);
+            // BBR is refused without SACK or with a rampdown, and Vegas' recovery without Vegas.
+            assert!(["recovery", "fack_rampdown"].contains(&field), "{field}");
+            spec.recovery = Some(RecoveryKind::Rack);
             spec.spurious_detection = Some(SpuriousDetection::None);
         }
         let needs_ecn = TcpSpec { ecn: None, ..spec.clone() }.resolve(profile).unwrap().ecn;

@@ -95,6 +95,11 @@ impl TcpParams {
         self.is_ns2() && self.recovery == RecoveryKind::Vegas
     }
 
+    /// Whether Vegas compares the mean of a round's round-trip times, of what TCP measures anyhow, and not the shortest.
+    pub(crate) fn ns2_vegas_takes_mean(&self) -> bool {
+        self.is_ns2()
+    }
+
     /// Whether segments and ACKs carry timestamps that cost nothing: FACK measures duplicate ACKs by them.
     pub(crate) fn ns2_free_timestamps(&self) -> bool {
         self.is_ns2() && self.recovery == RecoveryKind::Ns2Fack

@@ -77,10 +77,11 @@ impl Scoreboard {
         end.saturating_sub(start) - self.sacked.count(start, end)
     }
 
-    /// The highest segment below `snd_max` that the receiver may lack.
-    pub fn last_hole(&self, snd_max: u32) -> Option<u32> {
-        let run = self.sacked.run_start(snd_max.checked_sub(1)?);
-        run.checked_sub(1).filter(|&seq| seq >= self.sacked.base())
+    /// The highest segment below `end` that the receiver may lack; none if all of them are acknowledged.
+    pub fn last_hole(&self, end: u32) -> Option<u32> {
+        let base = self.sacked.base();
+        let last = end.checked_sub(1).filter(|&last| last >= base)?;
+        self.sacked.run_start(last).checked_sub(1).filter(|&seq| seq >= base)
     }
 
     /// The bound below which every hole has at least `threshold` reported segments above it (RFC 6675 §4 IsLost);

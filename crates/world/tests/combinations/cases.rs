@@ -61,6 +61,25 @@ fn bbr_comes_back_from_a_timeout_in_some_round_trips() {
     assert!(repair - expired <= 1_200_000, "{expired} {repair}");
 }
 
+/// RFC 3168 §6.1.2: an echo and a loss of one window reduce it once, but the loss is repaired by fast retransmit, as ever.
+#[test]
+fn a_loss_behind_an_echo_is_repaired_without_the_timer() {
+    for recovery in ["newreno", "rfc6675", "fack", "rack"] {
+        let link = "delay = \"25 ms\", drops = [{ flow = \"f\", packets = [460] }], queue = { kind = \"red\", limit = \"1000 pkt\", \
+                    min_threshold = \"40 pkt\", max_threshold = \"41 pkt\", max_p = 1.0, queue_weight = 1.0, mark_ecn = true, \
+                    use_mark_p = true, mark_p_max = 2.0, gentle = false }";
+        let transport = format!("variant = \"sack\", ecn = true, recovery = \"{recovery}\"");
+        let tables = transfer("rfc", link, &transport, "");
+        let echoes = facts(&tables, "ecn-reduction");
+        let repairs = facts(&tables, "fast-retransmit");
+        let (Some(echo), Some(repair)) = (echoes.first(), repairs.first()) else {
+            panic!("{echoes:?} {repairs:?}")
+        };
+        assert!(echo.0 < repair.0 && repair.0 - echo.0 < 200_000_000, "{recovery}: {echo:?} {repair:?}");
+        assert_eq!(facts(&tables, "timeout"), [], "{recovery}");
+    }
+}
+
 /// The packets of segment 100 and of its repairs, as they follow from the losses before.
 const REPAIRS: [u32; 5] = [101, 136, 165, 235, 583];
 

@@ -63,6 +63,8 @@ pub(crate) struct Window {
     pub leaving: Burst,
     /// Largest cwnd in segments.
     max_cwnd: f64,
+    /// Vegas takes the mean of a round's round-trip times (ns-2).
+    takes_mean: bool,
 }
 
 /// The burst that is leaving.
@@ -108,6 +110,7 @@ impl Window {
             limits_itself: false,
             leaving: Burst::default(),
             max_cwnd: if max_cwnd == 0 { f64::INFINITY } else { f64::from(max_cwnd) },
+            takes_mean: params.ns2_vegas_takes_mean(),
         }
     }
 

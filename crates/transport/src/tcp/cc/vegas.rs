@@ -67,6 +67,8 @@ pub(crate) struct Vegas {
     base_rtt: Option<f64>,
     rtt_sum: f64,
     rtt_count: u32,
+    /// The shortest round-trip time of this round.
+    shortest: Option<f64>,
     /// The round ends when this segment is acknowledged.
     round_end: u32,
     round_begin: Time,
@@ -80,6 +82,11 @@ pub(crate) struct Vegas {
 }
 
 impl Algorithm for Vegas {
+    /// It needs the round-trip time of each ACK (§3.1: the clock is read at each segment), not that of one segment at a time.
+    fn records_segments(&self, window: &Window) -> bool {
+        self.linux.is_none() && !window.takes_mean
+    }
+
     fn keeps_min_rtt(&self) -> bool {
         true
     }
@@ -121,6 +128,7 @@ impl Algorithm for Vegas {
         let Some(rtt) = ack.rtt.map(|rtt| rtt.as_nanos() as f64) else { return };
         self.rtt_sum += rtt;
         self.rtt_count += 1;
+        self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
         self.base_rtt = Some(self.base_rtt.filter(|_| !is_new).map_or(rtt, |base| base.min(rtt)));
     }
 
@@ -161,9 +169,12 @@ impl Vegas {
     }
 
     fn end_round(&mut self, window: &mut Window, ack: &AckEvent) {
-        let rtt = match self.rtt_count {
-            0 => ack.now.since(self.round_begin).as_nanos() as f64,
-            count => self.rtt_sum / f64::from(count),
+        // ASSUMPTION: Brakmo & Peterson take the time of "a distinguished segment" (§3.2), and leave open of which. It is that with
+        // the shortest time, as in Linux: neither a burst of the sender nor a delayed ACK is a queue that stays.
+        let rtt = match (self.shortest.take(), self.rtt_count) {
+            (_, 0) | (None, _) => ack.now.since(self.round_begin).as_nanos() as f64,
+            (Some(_), count) if window.takes_mean => self.rtt_sum / f64::from(count),
+            (Some(shortest), _) => shortest,
         };
         (self.rtt_sum, self.rtt_count) = (0.0, 0);
         let carried = ack.nxt - self.round_end;
@@ -249,6 +260,31 @@ mod tests {
     fn a_tipping_round_is_rounded_as_in_ns2() {
         // A round trip of two base RTTs: 3.5 + 0.5 segments are just below 4 in ns-2's order of operations.
         assert_eq!(after_round(Params::default(), 42_779_023, 85_558_046), (10.0, 0.0));
+    }
+
+    /// A round of these round-trip times in ms over a path of 10 ms, with a window of 8 segments: what an ACK adds then.
+    fn growth(profile: Profile, rtts: &[u64]) -> f64 {
+        let params = TcpSpec::default().resolve(profile).unwrap();
+        let mut window = Window { ssthresh: 2.0, ..Window::new(8.0, &params) };
+        let mut vegas = Vegas { base_rtt: Some(1e7), round_end: 1, ..Vegas::new(&Params::default()) };
+        for &rtt in rtts {
+            let rtt = Some(Duration::from_millis(rtt));
+            vegas.on_other_ack(&mut window, &AckEvent { rtt, ..AckEvent::default() });
+        }
+        vegas.end_round(&mut window, &AckEvent { una: 2, nxt: 9, ..AckEvent::default() });
+        vegas.increment
+    }
+
+    #[test]
+    fn a_burst_or_a_delayed_ack_is_no_queue_but_in_ns2() {
+        // Brakmo & Peterson 1995 §3.2: eight segments in 10 ms of 10 ms wait nowhere, less than alpha. In ns-2 the mean counts, as
+        // if 8 − 8 · 10 / 13.5 = 2.1 and 8 − 8 · 10 / 22.5 = 4.4 did.
+        let burst = [10, 11, 12, 13, 14, 15, 16, 17];
+        let delayed = [10, 10, 10, 10, 10, 10, 10, 110];
+        assert_eq!((growth(Profile::Rfc, &burst), growth(Profile::Rfc, &delayed)), (0.125, 0.125));
+        assert_eq!((growth(Profile::Ns2_2009, &burst), growth(Profile::Ns2_2009, &delayed)), (0.0, 0.0));
+        // A queue that stays makes the shortest longer: 8 − 8 · 10 / 13.
+        assert_eq!(growth(Profile::Rfc, &[13, 14, 15]), 0.0);
     }
 
     #[test]

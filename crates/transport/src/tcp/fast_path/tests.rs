@@ -91,7 +91,7 @@ fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rn
         timestamps: Some(below(5) == 0),
         ecn: Some(below(5) == 0 || usual.ecn),
         max_cwnd: Some(Packets(below(2) * 20)),
-        pacing: Some(below(4) == 0 || usual.pacing),
+        pacing: Some(below(4) == 0 && !usual.is_ns2()), // refused there
         spurious_detection: Some([SpuriousDetection::None, watched][below(2) as usize]),
         ..plain
     };

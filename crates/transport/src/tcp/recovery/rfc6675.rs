@@ -10,7 +10,7 @@ use crate::tcp::fact::TcpFactKind;
 use crate::tcp::prr::Prr;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
-use crate::tcp::state::{SendQuota, SendState};
+use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::ops::Range;
@@ -175,7 +175,9 @@ impl Rfc6675 {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         let lost = self.board.lost_below(threshold) > state.una; // IsLost(HighACK + 1)
-        if (state.dup_acks >= threshold || lost) && state.una >= state.recovery_point {
+        // RecoveryPoint is that of a recovery: an echo of congestion that cut the window repairs nothing (RFC 3168 §6.1.2).
+        let may = state.una >= state.recovery_point || state.last_reduction == LastReduction::Ecn;
+        if (state.dup_acks >= threshold || lost) && may {
             let cwnd = state.window.cwnd();
             state.fast_retransmit(now); // (4.1) to (4.3)
             self.recovering = true;

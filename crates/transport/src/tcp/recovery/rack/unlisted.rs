@@ -95,6 +95,23 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_left_below_what_was_unmarked_once_that_is_acknowledged() {
+        let mut board = Scoreboard::default();
+        let mut unlisted = Unlisted::default();
+        unlisted.find(100..400);
+        unlisted.unmark(100);
+        // A later ACK acknowledges the first of them, words of the set below it are gone.
+        for una in [100, 101, 300] {
+            board.advance(una);
+            assert_eq!(
+                (unlisted.last_hole(&board, 400), unlisted.last_hole(&board, 402)),
+                (None, Some(401)),
+                "{una}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_acknowledged_is_forgotten() {
         let board = Scoreboard::default();
         let mut unlisted = Unlisted::default();

@@ -1,0 +1,282 @@
+//! Random draws: a sender, its settings, and a path with what happens to it.
+
+use super::table::{AQMS, Law, NS2_ECN, Protocol, Queue, ROWS, Row, STALE, STOPS, TROUBLES, Trouble};
+use roamlab_engine::Rng;
+
+/// When a flow begins, in seconds.
+pub const START: f64 = 0.1;
+/// Longest delay of an ACK that is drawn, in seconds.
+const MAX_ACK_DELAY: f64 = 0.2;
+/// CoDel's interval: it is to be of the order of the longest round trip (RFC 8289 §4.3).
+const INTERVAL: f64 = 0.1;
+/// What a handover takes behind its gap: signalling over the wires of the access, timers of layer 2, a first beacon.
+const HANDOVER: f64 = 0.4;
+
+/// A drawn run.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    pub row: Row,
+    pub recovery: &'static str,
+    pub profile: &'static str,
+    pub ecn: bool,
+    /// Further fields of the transport, and of its congestion control.
+    pub fields: Vec<String>,
+    pub of_control: String,
+    /// Bytes of a segment and of its header on the wire, and the longest delay of an ACK.
+    pub segment: f64,
+    pub header: f64,
+    pub ack_delay: f64,
+    /// Segments of the receive window.
+    pub window: f64,
+    pub queue: Queue,
+    pub trouble: Trouble,
+    /// Bits per second, and the round-trip time of the empty path in seconds.
+    pub rate: f64,
+    pub rtt: f64,
+    /// Packets that may wait.
+    pub limit: f64,
+    /// Probability of a loss, or the share of packets that are overtaken, by how many seconds.
+    pub loss: f64,
+    pub late: f64,
+    /// From when to when the path is dead.
+    pub gaps: Vec<(f64, f64)>,
+    pub duration: f64,
+}
+
+impl Draw {
+    /// The draw of this number.
+    pub fn new(number: u64) -> Draw {
+        let mut rng = Rng::named(3, number, "combinations");
+        let mut below = |end: usize| (rng.uniform() * end as f64) as usize;
+        let mut row = ROWS[below(ROWS.len())];
+        let tcp = row.transport == "tcp";
+        let profile = match below(6) {
+            0 | 1 if tcp && row.recoveries.contains(&"rack") => "linux-6",
+            2 if row.ns2 => ["ns2-2001", "ns2-2003", "ns2-2009"][below(3)],
+            _ => "rfc",
+        };
+        let recovery = match profile {
+            "linux-6" => "rack",
+            "rfc" if tcp => row.recoveries[below(row.recoveries.len())],
+            "rfc" => "",
+            _ if row.control == "vegas" => "vegas",
+            _ if row.recoveries == ["tahoe"] => "tahoe",
+            _ => ["reno", "newreno", "sack", "fack"][below(4)],
+        };
+        let trouble = TROUBLES[below(TROUBLES.len())];
+        let wants_aqm = below(4) == 0 && matches!(trouble, Trouble::Nothing | Trouble::Gaps);
+        let aqm = AQMS[below(AQMS.len())];
+        let mut ecn = tcp && (row.by_marks || below(4) == 0);
+        let choices: [usize; 16] = std::array::from_fn(|_| below(1 << 16));
+        let mut between = |least: f64, most: f64| least * libm::pow(most / least, rng.uniform());
+
+        // A long transfer of many segments at a high rate is dear, and shows no more.
+        let rtt = between(0.004, 0.6);
+        let segment = if tcp { [1448.0, 1448.0, 536.0, 1000.0][choices[0] % 4] } else { 1200.0 };
+        let rfc = profile == "rfc" && tcp;
+        let timestamps = rfc && choices[1].is_multiple_of(4);
+        let is_bare = profile.starts_with("ns2") && (row.control == "vegas" || profile == "ns2-2001");
+        let header = match () {
+            () if !tcp => 28.0,
+            () if is_bare => 0.0,
+            () if timestamps || profile == "linux-6" => 52.0,
+            () => 40.0,
+        };
+        let wire = segment + header;
+        let most = if row.control == "vegas" { 30.0 } else { 160.0 };
+        let rate = (between(1.2, most) * wire * 8.0 / rtt).clamp(6e4, 6e7).round();
+        let product = rate * rtt / 8.0 / wire;
+        // An AQM measures the time of packets in the queue: on a path of few or slow ones that is the time of one packet.
+        let fits = product >= 10.0 && rtt <= INTERVAL && wire * 8.0 / rate < 0.002;
+        let queue = match () {
+            () if row.by_marks => Queue::Step,
+            () if wants_aqm && fits && tcp => aqm,
+            () if ecn => Queue::Step,
+            () => Queue::DropTail,
+        };
+        ecn &= profile != "ns2-2001" || row.control != "vegas";
+        let limit = (product * between(1.0, 3.0)).ceil().max(10.0);
+        let (loss, late) = match trouble {
+            Trouble::Loss => (between(0.001, 0.05), 0.0),
+            Trouble::AckLoss => (between(0.001, 0.1), 0.0),
+            Trouble::Reordering => (between(0.001, 0.02), rtt * between(0.02, 1.0)),
+            _ => (0.0, 0.0),
+        };
+        let mut draw = Draw {
+            row,
+            recovery,
+            profile,
+            ecn,
+            fields: Vec::new(),
+            of_control: String::new(),
+            segment,
+            header,
+            ack_delay: if profile.starts_with("ns2") { 0.0 } else { 0.1 },
+            window: 4000.0,
+            queue,
+            trouble,
+            rate,
+            rtt,
+            limit,
+            loss,
+            late,
+            gaps: Vec::new(),
+            duration: 0.0,
+        };
+        if timestamps {
+            draw.fields.push("timestamps = true".into());
+        }
+        if tcp {
+            draw.choose(&choices);
+        }
+        if row.control == "vegas" {
+            row.law = match trouble {
+                Trouble::Move(_) => Law::TwoSegments(STALE),
+                _ if profile == "rfc" => Law::TwoSegments(STOPS),
+                _ => row.law,
+            };
+        }
+        if ecn && profile == "ns2-2001" {
+            row.law = Law::TimerOnly(NS2_ECN);
+        }
+        draw.row = row;
+        draw.plan(&mut between);
+        draw
+    }
+
+    /// Settings of a TCP connection.
+    fn choose(&mut self, choices: &[usize; 16]) {
+        let rfc = self.profile == "rfc";
+        let one_of = |choice: usize, of: usize| choices[choice].is_multiple_of(of);
+        let mut set = |when: bool, field: &str| {
+            if when {
+                self.fields.push(field.into());
+            }
+        };
+        set(one_of(2, 4) && !self.profile.starts_with("ns2"), "pacing = true");
+        let paced_anyway = ["bbr", "bbr3", "prague"].contains(&self.row.control);
+        if rfc {
+            let by_sack = ["rfc6675", "rack"].contains(&self.recovery);
+            set(by_sack && one_of(3, 4), "reduction = \"prr\"");
+            set(one_of(4, 4), "limited_transmit = false");
+            set(one_of(5, 4), "initial_window = \"2 pkt\"");
+            set(self.recovery == "newreno" && one_of(6, 2), "impatient = false");
+            let ramps = self.recovery == "fack" && !paced_anyway && one_of(6, 2);
+            set(ramps, "fack_rampdown = true");
+            set(self.recovery == "rack" && one_of(6, 4), "tail_loss_probe = false");
+            let detections: &[&str] = match (self.recovery, self.header > 40.0) {
+                ("rack", _) => &["linux", "none"],
+                ("rfc6675" | "fack", true) => &["f-rto", "none", "d-sack", "eifel"],
+                ("rfc6675" | "fack", false) => &["f-rto", "none", "d-sack"],
+                (_, true) => &["f-rto", "none", "eifel"],
+                (_, false) => &["f-rto", "none"],
+            };
+            let detection = detections[choices[7] % detections.len()];
+            set(one_of(8, 2), &format!("spurious_detection = \"{detection}\""));
+            let abe = self.ecn && ["reno", "cubic"].contains(&self.row.control) && one_of(9, 2);
+            set(abe, "abe = true");
+            set(self.ecn && one_of(10, 4), "accecn = true");
+            self.ack_delay = [0.1, 0.1, 0.0, MAX_ACK_DELAY][choices[11] % 4];
+            set(true, &format!("delayed_ack = \"{} ms\"", self.ack_delay * 1e3));
+            let starts = ["hystart++", "standard", "hystart"];
+            if self.row.control == "cubic" && one_of(12, 2) {
+                self.of_control = format!(", slow_start = \"{}\"", starts[choices[13] % 3]);
+            }
+        }
+        // The receive window is at least what a path and its ACKs hold; a window of 64 KiB needs no scaling.
+        if one_of(14, 4) && !paced_anyway {
+            let held = self.product() + self.rate * self.ack_delay / 8.0 / self.wire();
+            self.window = (1.2 * held + 4.0).ceil();
+            let unscaled = (65_535.0 / self.segment).floor();
+            if self.window <= unscaled && self.profile == "rfc" {
+                self.window = unscaled;
+                self.fields.push("window_scaling = false".into());
+            }
+        }
+    }
+
+    /// When what happens to the path happens, and how long the run is.
+    fn plan(&mut self, between: &mut impl FnMut(f64, f64) -> f64) {
+        let behind = self.takes();
+        let settled = (20.0 * self.longest_rtt()).max(1.0);
+        let first = START + behind + settled.min(4.0) * between(0.1, 1.0);
+        self.duration = match self.trouble {
+            Trouble::Gaps => {
+                let until = first + between(0.02, 0.9);
+                let from = until + behind + self.takes();
+                self.gaps = vec![(first, until), (from, from + between(0.02, 0.9))];
+                self.gaps[1].1 + 1.5 + behind + self.takes() + self.grows() + settled
+            }
+            Trouble::Move(protocol) => {
+                let gap = if protocol == Protocol::Lte { 0.05 } else { between(0.02, 0.9) };
+                self.gaps = vec![(first, first + gap + HANDOVER + self.longest_rtt())];
+                self.gaps[0].1 + 1.5 + behind + self.takes() + self.grows() + settled
+            }
+            Trouble::Nothing => START + behind + settled,
+            _ => START + behind + settled.max(10.0),
+        };
+    }
+
+    /// How long the host of a move is out of reach.
+    pub fn gap(&self) -> f64 {
+        self.gaps[0].1 - self.gaps[0].0 - HANDOVER - self.longest_rtt()
+    }
+
+    /// Bytes of a full segment on the wire.
+    pub fn wire(&self) -> f64 {
+        self.segment + self.header
+    }
+
+    /// Packets of the bandwidth-delay product.
+    pub fn product(&self) -> f64 {
+        self.rate * self.rtt / 8.0 / self.wire()
+    }
+
+    /// The longest round-trip time: that with a full queue.
+    pub fn longest_rtt(&self) -> f64 {
+        self.rtt + (self.limit + 2.0) * self.wire() * 8.0 / self.rate
+    }
+
+    /// How long a sender may take behind its start or a timeout, in seconds.
+    pub fn takes(&self) -> f64 {
+        let (rtt, product) = (self.longest_rtt(), self.product().max(2.0));
+        let mut rounds = 2.0 * libm::log2(product) + 4.0;
+        if let Law::Linear(_) | Law::TwoSegments(_) = self.row.law {
+            rounds += product;
+        }
+        let mut least = 2.0;
+        if self.ecn && self.profile == "rfc" && !self.row.by_marks {
+            // RFC 3168 §6.1.2, §6.1.5: an echo goes on until a new segment carries CWR, no repair does, and the window does not
+            // grow on an echo. So a segment of the flight is repaired in a round trip, and its ACK is delayed.
+            least += (2.0 * self.product() + self.limit) * (self.rtt + self.ack_delay);
+        }
+        (rounds * rtt).max(least)
+    }
+
+    /// How long a sender may grow behind a gap until it has the whole path again, in seconds.
+    ///
+    /// Reno's window grows by a segment in a round trip from half of what was in flight, which a cut before had left at a
+    /// product. Twice that with Reno's own recovery, which cuts the window for each of several losses (Fall & Floyd 1996 §3). In ns-2 each timeout of a series halves ssthresh, down to two segments. CUBIC's takes its K (RFC 9438 §4.2).
+    pub fn grows(&self) -> f64 {
+        let (product, rtt) = (self.product(), self.longest_rtt());
+        // An ACK of two segments adds as much as one of one (RFC 5681 §3.1, equation 3).
+        let product = if self.ack_delay > 0.0 && self.profile == "rfc" { 2.0 * product } else { product };
+        let rounds = match (self.row.control, self.recovery) {
+            _ if self.profile.starts_with("ns2") => product,
+            (_, "reno") => product,
+            ("reno" | "dctcp" | "prague", _) => product / 2.0,
+            ("cubic", _) => return libm::cbrt(2.0 * self.product() * (1.0 - self.row.beta) / 0.4),
+            _ => 0.0,
+        };
+        rounds * rtt
+    }
+
+    /// The part of the path that the sender has to take once it is there.
+    pub fn least(&self) -> f64 {
+        match self.queue {
+            // They drop or mark at a queue of 5 to 15 ms: the window goes between beta times the product and the product.
+            Queue::Codel | Queue::FqCodel | Queue::Pie | Queue::DualPi2 => 0.85 * (1.0 + self.row.beta) / 2.0,
+            Queue::DropTail | Queue::Step | Queue::Red => 0.85,
+        }
+    }
+}

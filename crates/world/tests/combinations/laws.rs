@@ -1,0 +1,364 @@
+//! The laws of a run of TCP, or of QUIC over a path that stays.
+
+use super::DRAW;
+use super::draw::{Draw, START};
+use super::table::{Law, Queue, Trouble};
+use crate::lab::{results, rows};
+use roamlab_world::Table;
+use std::collections::HashMap;
+
+/// A sender's variables after a change, times in seconds.
+#[derive(Copy, Clone, Debug)]
+struct Variables {
+    at: f64,
+    rto: f64,
+    srtt: f64,
+    una: u32,
+}
+
+/// What a run did; times in seconds.
+struct Seen {
+    /// New data: when, bytes on the wire, and the segment.
+    arrivals: Vec<(f64, f64, u32)>,
+    /// What left the sender: when, and the segment.
+    sends: Vec<(f64, u32)>,
+    variables: Vec<Variables>,
+    timeouts: Vec<f64>,
+    /// Losses that were found, and probes.
+    found: Vec<f64>,
+    probes: Vec<f64>,
+}
+
+fn seconds(word: &str) -> f64 {
+    word.parse::<f64>().unwrap() / 1e9
+}
+
+fn number(word: &str) -> u32 {
+    word.parse().unwrap()
+}
+
+impl Seen {
+    fn of(tables: &[Table]) -> Seen {
+        let fresh = rows(tables, "deliveries", ["time_ns", "fresh", "bytes", "seq"]);
+        let packets = rows(tables, "packets", ["time_ns", "event", "place", "number"]);
+        let sent = packets.iter().filter(|row| row[1] == "send" && row[2] == "a");
+        let facts = rows(tables, "tcp", ["time_ns", "event"]);
+        let times = |kinds: &[&str]| {
+            let facts = facts.iter().filter(|row| kinds.contains(&row[1].as_str()));
+            facts.map(|row| seconds(&row[0])).collect::<Vec<f64>>()
+        };
+        let variables = rows(tables, "variables", ["time_ns", "rto_ns", "srtt_ns", "una"]);
+        Seen {
+            arrivals: fresh
+                .iter()
+                .filter(|row| row[1] == "true")
+                .map(|row| (seconds(&row[0]), row[2].parse().unwrap(), number(&row[3])))
+                .collect(),
+            sends: sent.map(|row| (seconds(&row[0]), number(&row[3]))).collect(),
+            variables: variables
+                .iter()
+                .map(|row| Variables {
+                    at: seconds(&row[0]),
+                    rto: seconds(&row[1]),
+                    srtt: seconds(&row[2]),
+                    una: number(&row[3]),
+                })
+                .collect(),
+            timeouts: times(&["timeout", "persistent-congestion"]),
+            found: times(&["timeout", "fast-retransmit", "rack-mark"]),
+            probes: times(&["tail-loss-probe"]),
+        }
+    }
+
+    /// The part of the path that new data took.
+    fn share(&self, draw: &Draw, from: f64, until: f64) -> f64 {
+        let within = self.arrivals.iter().filter(|row| (from..until).contains(&row.0));
+        within.map(|row| row.1).sum::<f64>() * 8.0 / draw.rate / (until - from)
+    }
+
+    /// The variables in force at this time.
+    fn at(&self, time: f64) -> Option<Variables> {
+        let rows = self.variables.partition_point(|row| row.at <= time);
+        rows.checked_sub(1).map(|row| self.variables[row])
+    }
+
+    /// One above the highest segment sent by this time.
+    fn highest(&self, time: f64) -> u32 {
+        let sent = self.sends.partition_point(|row| row.0 <= time);
+        self.sends[..sent].iter().map(|row| row.1 + 1).max().unwrap_or(0)
+    }
+}
+
+/// What a run breaks.
+pub fn broken(draw: &Draw) -> Vec<String> {
+    let tables = results(&draw.text(), DRAW);
+    let seen = Seen::of(&tables);
+    let mut broken = Vec::new();
+    conservation(draw, &tables, &mut broken);
+    if draw.row.transport == "tcp" {
+        silences(draw, &seen, &mut broken);
+    }
+    if let Law::TimerOnly(_) = draw.row.law {
+        return broken;
+    }
+    match draw.trouble {
+        Trouble::Loss | Trouble::Reordering => by_loss(draw, &seen, &mut broken),
+        // With two ACKs in a round trip the loss of both is one of data.
+        Trouble::AckLoss if draw.product() < 12.0 => by_loss(draw, &seen, &mut broken),
+        _ => {
+            full(draw, &seen, &mut broken);
+            timeouts(draw, &seen, &mut broken);
+        }
+    }
+    broken
+}
+
+/// Each packet of data is delivered or dropped, once, or on its way. Copies of a mobility protocol have its segment and time.
+fn conservation(draw: &Draw, tables: &[Table], broken: &mut Vec<String>) {
+    let packets = rows(tables, "packets", ["event", "place", "kind", "time_ns", "number"]);
+    let data: Vec<_> =
+        packets.into_iter().filter(|row| row[0] == "send" && row[1] == "a" && row[2] == "data").collect();
+    let delivered = rows(tables, "deliveries", ["sent_ns", "seq", "fresh"]);
+    let dropped = rows(tables, "drops", ["sent_ns", "seq", "data", "reason"]).into_iter();
+    let dropped: Vec<_> = dropped
+        .filter(|row| row[2] == "true" && !["copy-released", "duplicate"].contains(&row[3].as_str()))
+        .collect();
+    let mut ends: HashMap<(&str, &str), u32> = HashMap::new();
+    let ended = delivered.iter().map(|row| (&row[0], &row[1]));
+    let lost = dropped.iter().map(|row| (&row[0], &row[1]));
+    for (sent, seq) in ended.chain(lost) {
+        *ends.entry((sent, seq)).or_default() += 1;
+    }
+    let mut sent: HashMap<(&str, &str), u32> = HashMap::new();
+    for [_, _, _, time, number] in &data {
+        *sent.entry((time, number)).or_default() += 1;
+    }
+    let moves = matches!(draw.trouble, Trouble::Move(_));
+    let way = draw.longest_rtt() + draw.late + if moves { 2.0 } else { 0.0 };
+    let way = if draw.queue == Queue::DropTail { way } else { way + 1.0 };
+    for (key @ (time, number), &times) in &sent {
+        let count = ends.get(key).copied().unwrap_or(0);
+        let may_travel = seconds(time) + way >= draw.duration;
+        if count < times && !may_travel || count > times && !moves {
+            broken.push(format!("segment {number} was sent {times} times at {time} ns and has {count} ends"));
+        }
+    }
+    for end in ends.keys().filter(|end| !sent.contains_key(*end)) {
+        broken.push(format!("segment {} with the time {} ns was never sent", end.1, end.0));
+    }
+    let totals = rows(
+        tables,
+        "flows",
+        ["sent_pkts", "delivered_pkts", "duplicate_pkts", "dropped_pkts", "dropped_ack_pkts"],
+    );
+    let total = |column: usize| totals[0][column].parse::<usize>().unwrap();
+    let fresh = delivered.iter().filter(|row| row[2] == "true").count();
+    let counted = [data.len(), fresh, delivered.len() - fresh, dropped.len()];
+    if counted != [total(0), total(1), total(2), total(3) - total(4)] {
+        broken.push(format!("the tables count {counted:?}, the totals {totals:?}"));
+    }
+}
+
+/// No silence is longer than the timer in force says, up to the end of the run.
+fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
+    let linux = draw.profile == "linux-6";
+    let ns2_fack = draw.profile.starts_with("ns2") && draw.recovery == "fack";
+    let paced = draw.fields.iter().any(|field| field == "pacing = true")
+        || ["bbr", "bbr3", "prague"].contains(&draw.row.control);
+    let ends = seen.sends.iter().map(|row| row.0).chain([draw.duration]);
+    let starts = seen.sends.iter().map(|row| row.0);
+    let mut highest = 0;
+    for ((last, next), segment) in starts.zip(ends.skip(1)).zip(seen.sends.iter().map(|row| row.1)) {
+        highest = highest.max(segment + 1);
+        if next - last < 0.05 {
+            continue;
+        }
+        // RFC 6298 §5.3: an ACK of new data restarts the timer. In Linux one that reports what was sent before the latest
+        // transmission of the first segment does, too (`tcp_clean_rtx_queue`), and in ns-2's FACK each that is measured.
+        let before = seen.at(last);
+        let mut una = before.map_or(0, |row| row.una);
+        let mut from = last;
+        for row in seen.variables.iter().filter(|row| last < row.at && row.at < next) {
+            if row.una > una || linux || ns2_fack {
+                (from, una) = (row.at, row.una);
+            }
+        }
+        let Some(state) = seen.at(from) else {
+            let initial = if draw.profile == "rfc" || linux { 1.0 } else { 6.0 };
+            if next - from > initial + 0.07 {
+                broken.push(format!("silent from {from:.3} to {next:.3} s before any variable"));
+            }
+            continue;
+        };
+        let pace = if paced { 2.0 * state.srtt.max(0.001) } else { 0.0 };
+        // A timer of Linux is late by up to an eighth, and a tick.
+        let late = |timer: f64| if linux { timer * 1.125 + 0.002 } else { timer + 1e-6 };
+        let mut timer = late(state.rto) + pace;
+        let mut name = "retransmission";
+        if draw.probes() && state.srtt > 0.0 && seen.is_open(state.una, from, next) {
+            let alone = highest - state.una <= 1;
+            let probe = late(2.0 * state.srtt + if alone { 0.2 } else { 0.002 }) + pace;
+            if probe < timer {
+                (timer, name) = (probe, "probe");
+            }
+        }
+        if next - from > timer {
+            broken.push(format!(
+                "silent from {from:.3} ({last:.3}) to {next:.3} s, the {name} timer says {timer:.3} s"
+            ));
+        }
+    }
+}
+
+impl Seen {
+    /// Nothing is being repaired, and no probe is under way: every loss that was found, and each probe, is of segments below
+    /// `una`, and nothing behind that arrived out of order.
+    fn is_open(&self, una: u32, last: f64, next: f64) -> bool {
+        let latest = |times: &[f64]| {
+            let count = times.partition_point(|&time| time <= last);
+            count.checked_sub(1).map_or(0, |index| self.highest(times[index]))
+        };
+        let come = &self.arrivals[..self.arrivals.partition_point(|row| row.0 <= next)];
+        let behind = come.iter().map(|row| row.2).filter(|&seq| seq >= una);
+        latest(&self.found) <= una
+            && latest(&self.probes) <= una
+            && (una..).zip(behind).all(|(due, seq)| due == seq)
+    }
+}
+
+/// Goodput is that of the path behind the start, and behind each gap.
+fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
+    let behind = draw.takes();
+    let span = (8.0 * draw.longest_rtt()).max(0.5);
+    let mut check = |from: f64, until: f64, least: f64, of: &str| {
+        if from + span < until {
+            let share = seen.share(draw, from, until);
+            if share < least {
+                broken.push(format!(
+                    "{share:.3} of the path from {from:.2} to {until:.2} s, the law is {least:.3} ({of})"
+                ));
+            }
+        }
+    };
+    let next = |index: usize| draw.gaps.get(index).map_or(draw.duration, |gap| gap.0);
+    check(START + behind, next(0), least(draw), "start");
+    for (index, &(from, until)) in draw.gaps.iter().enumerate() {
+        let timer = wait(seen, from, until);
+        let again = until + timer + behind;
+        check(again, next(index + 1), 0.5 * least(draw) / 0.85, "gap");
+        check(again + behind + draw.grows(), next(index + 1), least(draw), "gap, grown");
+    }
+}
+
+/// The longest timer that was in force in a gap: the wait for the first packet behind it.
+fn wait(seen: &Seen, from: f64, until: f64) -> f64 {
+    let within = seen.variables.iter().filter(|row| (from..until).contains(&row.at)).map(|row| row.rto);
+    within.chain(seen.at(until).map(|row| row.rto)).fold(0.2, f64::max)
+}
+
+/// The least share of the path.
+fn least(draw: &Draw) -> f64 {
+    let product = draw.product().max(2.0);
+    match draw.row.law {
+        Law::SlowStarts(_) => {
+            // From half of twice the product to all of it: a round trip for each segment, or CUBIC's K.
+            let rounds = match draw.row.control {
+                "cubic" => (draw.grows() / draw.longest_rtt()).min(product),
+                _ => product,
+            };
+            let cycle = 1.5 * rounds * product;
+            draw.least() * cycle / (cycle + (2.0 + libm::log2(product)) * product)
+        }
+        Law::TwoSegments(_) => {
+            let round = draw.longest_rtt() + draw.ack_delay;
+            (2.0 * draw.wire() * 8.0 / round / draw.rate).min(0.85)
+        }
+        _ if draw.recovery == "reno" => {
+            // Fall & Floyd 1996 §3: of several losses in a window Reno's recovery repairs one, and the timer the others. Between two
+            // losses the window grows by a product, a segment in a round trip.
+            let cycle = product * draw.longest_rtt();
+            draw.least() * cycle / (cycle + 1.0)
+        }
+        _ => draw.least(),
+    }
+}
+
+/// Behind the last timeout of a series goodput is half of the path again, and a series is not longer than that takes.
+fn timeouts(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
+    let behind = draw.takes();
+    let span = (4.0 * draw.longest_rtt()).max(0.5);
+    let is_of_gap = |at: f64| {
+        let of = |&(from, until): &(f64, f64)| {
+            at + behind + span > from && at < until + wait(seen, from, until) + behind
+        };
+        draw.gaps.iter().any(of)
+    };
+    let half = 0.5 * least(draw) / 0.85;
+    let all: Vec<f64> = seen.timeouts.iter().copied().filter(|&at| !is_of_gap(at)).collect();
+    let mut first = None;
+    for (index, &at) in all.iter().enumerate() {
+        let begun = *first.get_or_insert(at);
+        // It goes on until goodput is half of the path between two.
+        if all
+            .get(index + 1)
+            .is_some_and(|&next| next < at + behind + span && seen.share(draw, at, next) < half)
+        {
+            continue;
+        }
+        first = None;
+        if at - begun > behind {
+            broken.push(format!("timeouts from {begun:.3} to {at:.3} s, {behind:.2} s are allowed"));
+        }
+        let (from, until) = (at + behind, at + behind + span);
+        let is_last = all.get(index + 1).is_none_or(|&next| next > until);
+        if until < draw.duration && is_last {
+            let share = seen.share(draw, from, until);
+            if share < half {
+                broken.push(format!(
+                    "{share:.3} of the path from {from:.2} to {until:.2} s, timeout at {at:.3} s"
+                ));
+            }
+        }
+    }
+}
+
+/// With random loss a third of the algorithm's law.
+fn by_loss(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
+    let from = START + draw.takes();
+    let (share, law) = (seen.share(draw, from, draw.duration), published(draw));
+    if share < law / 3.0 {
+        broken.push(format!("{share:.3} of the path, the law is {law:.3}"));
+    }
+}
+
+/// The part of the path that the algorithm's authors give it at random loss.
+fn published(draw: &Draw) -> f64 {
+    let p = draw.loss;
+    let rtt = draw.rtt;
+    // Padhye et al. 1998, equation 30, for an ACK of each segment: Mathis' term, and that of the timeouts.
+    let timer = if draw.profile == "linux-6" { rtt + 0.2 } else { (rtt * 2.0).max(1.0) };
+    let timeouts = timer * (3.0 * (3.0 * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
+    let rate = |window: f64| rtt / (rtt / window + timeouts);
+    let reno = rate((1.5 / p).sqrt());
+    // RFC 9438 §5.1, with the Reno-friendly region below it.
+    let cubic = rate(1.054 * libm::pow(rtt / p, 0.75));
+    let window = match draw.row.control {
+        "bbr" => f64::INFINITY,               // Cardwell et al. 2016, figure 8
+        "bbr3" if p < 0.015 => f64::INFINITY, // below its threshold of 2 % (draft-ietf-ccwg-bbr-06 §2.7)
+        "cubic" => cubic.max(reno),
+        _ => reno,
+    };
+    let share = (window / draw.product()).min(1.0 - p);
+    match draw.row.law {
+        Law::TwoSegments(_) => share.min(least(draw)),
+        _ if draw.queue == Queue::Step => share.min(0.85),
+        _ => share,
+    }
+}
+
+impl Draw {
+    /// Whether a tail loss probe is sent.
+    fn probes(&self) -> bool {
+        self.recovery == "rack" && !self.fields.iter().any(|field| field == "tail_loss_probe = false")
+    }
+}
