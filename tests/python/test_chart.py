@@ -373,7 +373,7 @@ def test_preparation_before_the_break_belongs_to_the_handover() -> None:
     assert made.nodes == ("u", "b", "a", "s")
     assert "LOST 0.900000000 at r->b: queue-overflow" in made.text()
     assert "under way at the end" in made.text()
-    assert "left out: 1 messages about no host" in made.text()
+    assert "left out: 1 message about no host" in made.text()
     whole = made.text(everything=True)
     assert "left out" not in whole
     assert len(whole.splitlines()) == len(made.text().splitlines())

@@ -54,7 +54,7 @@ def test_reprs_are_short_and_pages_are_safe(base: rl.Scenario, runs: rl.Runs) ->
         assert len(repr(shown)) < 250
         assert "examples/handover.toml" in repr(shown)
         assert "<table" in shown._repr_html_() or "<pre>" in shown._repr_html_()
-    assert "2 cells, 1 hosts, 1 flows" in repr(base)
+    assert "2 cells, 1 host, 1 flow" in repr(base)
     assert "seed 1, run 0" in repr(results)
     assert "12 runs of 4 points" in repr(runs)
     assert "<script>" not in evil._repr_html_()

@@ -1,6 +1,6 @@
 //! Random draws: a sender, its settings, and a path with what happens to it.
 
-use super::table::{AQMS, Law, NS2_ECN, Protocol, Queue, ROWS, Row, STALE, STOPS, TROUBLES, Trouble};
+use super::table::{AQMS, Law, NS2_ECN, Protocol, Queue, ROWS, Row, STALE, TROUBLES, Trouble};
 use roamlab_engine::Rng;
 
 /// When a flow begins, in seconds.
@@ -132,7 +132,6 @@ impl Draw {
         if row.control == "vegas" {
             row.law = match trouble {
                 Trouble::Move(_) => Law::TwoSegments(STALE),
-                _ if profile == "rfc" => Law::TwoSegments(STOPS),
                 _ => row.law,
             };
         }

@@ -34,8 +34,6 @@ pub struct Row {
 
 const TAHOE: &str = "each loss begins slow start from one segment, which sends again what the receiver holds";
 pub const NS2_ECN: &str = "echoes halve the window down to nothing, and then only the idle clock permits a segment (ns-2 before 2001)";
-pub const STOPS: &str =
-    "a round trip that seems longer by a segment stops the growth of the window, wherever that is";
 pub const STALE: &str =
     "behind a longer path the shortest round-trip time is that of the old one (Mo et al. 1999)";
 const VEGAS: &str = "slow start ends at the first sign of a queue, and then a round trip adds a segment";

@@ -91,6 +91,16 @@ impl Algorithm for Vegas {
         true
     }
 
+    /// The round trip of a SYN is none of the segments' that the algorithm compares: a short packet takes less time on a slow
+    /// link. In Linux the algorithm begins here (`tcp_init_congestion_control`); ns-2 has all times.
+    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = initial_window;
+        if !window.takes_mean {
+            (self.base_rtt, self.shortest, self.rtt_sum, self.rtt_count) = (None, None, 0.0, 0);
+        }
+        self.linux.iter_mut().for_each(|linux| linux.restart());
+    }
+
     fn on_new_path(&mut self, _window: &mut Window, path: NewPath) {
         self.new_path = Some(path);
     }
@@ -285,6 +295,28 @@ mod tests {
         assert_eq!((growth(Profile::Ns2_2009, &burst), growth(Profile::Ns2_2009, &delayed)), (0.0, 0.0));
         // A queue that stays makes the shortest longer: 8 − 8 · 10 / 13.
         assert_eq!(growth(Profile::Rfc, &[13, 14, 15]), 0.0);
+    }
+
+    #[test]
+    fn the_round_trip_of_a_syn_is_no_base_but_in_ns2() {
+        // 40 B take 10 ms, segments 11: the path carries ten segments in 11 ms, and none waits.
+        let after = |profile| {
+            let params = TcpSpec::default().resolve(profile).unwrap();
+            let mut window = Window::new(1.0, &params);
+            let mut vegas = Vegas::new(&Params::default());
+            vegas.on_other_ack(
+                &mut window,
+                &AckEvent { rtt: Some(Duration::from_millis(10)), ..AckEvent::default() },
+            );
+            vegas.on_start(&mut window, 4.0);
+            vegas.on_other_ack(
+                &mut window,
+                &AckEvent { rtt: Some(Duration::from_millis(11)), ..AckEvent::default() },
+            );
+            (window.cwnd, vegas.base_rtt)
+        };
+        assert_eq!(after(Profile::Rfc), (4.0, Some(11e6)));
+        assert_eq!(after(Profile::Ns2_2009), (4.0, Some(10e6)));
     }
 
     #[test]
