@@ -277,7 +277,8 @@ def test_what_a_killed_drawing_left_is_deleted_by_the_next(tmp_path: Path, made:
     draft.write_text("half")
     source = made if command != "draw" else tmp_path / "lab.toml"
     (tmp_path / "lab.toml").write_text(SHORT)
-    assert call(command, source, "--out", tmp_path / "page.html", folder=tmp_path)[0] == 0
+    out = tmp_path / ("page.html" if command == "explore" else "page.svg")
+    assert call(command, source, "--out", out, folder=tmp_path)[0] == 0
     assert not draft.exists()
 
 
