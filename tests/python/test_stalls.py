@@ -128,7 +128,7 @@ def _steps(*rates: tuple[float, float]) -> FakeResults:
     parameters = {"flows": [{"name": "f", "app": {"kind": "ftp"}}]}
     return FakeResults(
         SimpleNamespace(outline=outline, parameters=parameters),
-        flows=pl.DataFrame({"flow": ["f"], "kind": ["tcp"], "completed_ns": [-1]}),
+        flows=pl.DataFrame({"flow": ["f"], "kind": ["tcp"], "start_ns": [0], "completed_ns": [-1]}),
         deliveries=pl.DataFrame(
             {
                 "time_ns": ns(*times),

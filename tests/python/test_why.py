@@ -25,7 +25,7 @@ def test_a_chain_ends_at_its_root(scenario: Scenario) -> None:
 
 def test_a_chain_as_text(scenario: Scenario) -> None:
     assert lines(run(scenario), "drops", 0) == [
-        "drops 0: time_ns 5, place bs2/air, reason early-drop, seq 0, sent_ns 0, serial 0, forwarded True",
+        "drops 0: time_ns 5, place bs2/air, reason early-drop, seq 0, data False, sent_ns 0, serial 0, forwarded True",
         "  0.000000005 loss detached at bs2/air, flow moving, segment 7, packet 12",
         "    0.000000003 phase link-down, host mh",
         "      0.000000002 motion, host mh",
