@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 100_000
 """Runs with more deliveries are not looked at: the tables would be read whole."""
 
+MOST_FLOWS = 1000
+"""Flows of runs with more are not looked at for ones that nothing reaches: the scenario would be read whole."""
+
 _LEAST = 50
 """A flow with fewer deliveries says too little."""
 _NAMED = 3

@@ -106,7 +106,7 @@ class Results(Frames):
 
     def _unreached(self) -> list[str]:
         dead = self.flows.filter(pl.col("delivered_pkts") == 0)
-        if dead.is_empty():
+        if dead.is_empty() or self.manifest.outline.flows > remarks.MOST_FLOWS:
             return []
 
         def lost(flow: str) -> tuple[int, str]:
