@@ -20,8 +20,10 @@ pub(crate) struct Fack {
     /// In a box, a sender with another recovery is not larger for it.
     board: Box<Scoreboard>,
     recovering: bool,
-    /// After a timeout, or the loss of a retransmission: nothing is learned and nothing sent until an ACK advances.
+    /// After the loss of a retransmission: nothing is learned and nothing sent until an ACK advances.
     ignores_sacks: bool,
+    /// What was outstanding at a timeout is sent again up to here.
+    resend_below: u32,
     /// Holes below have been retransmitted.
     retransmitted_below: u32,
     /// Retransmissions that may still be under way: the segment, and the next new one when it was sent.
@@ -37,7 +39,7 @@ impl LossRecovery for Fack {
             self.take_blocks(state, header);
             return self.act(state, now);
         }
-        self.board.clear(header.ack);
+        self.board.advance(header.ack);
         self.retransmissions.clear();
         let repairs = self.repairs_a_timeout(state) && header.ack < state.recovery_point;
         self.retransmitted_below = header.ack.max(if repairs { self.retransmitted_below } else { 0 });
@@ -68,9 +70,14 @@ impl LossRecovery for Fack {
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
         self.recovering = false;
-        self.ignores_sacks = true;
+        self.ignores_sacks = false;
         self.trim = 0.0;
-        self.board.clear(state.una);
+        self.resend_below = state.snd_max;
+        // RFC 6675 §5.1: what was reported need not be sent again. A receiver that reported `una` and does not acknowledge it
+        // has thrown away what it held (RFC 2018 §8).
+        if self.board.contains(state.una) {
+            self.board.clear(state.una);
+        }
         self.retransmissions.clear();
         self.retransmitted_below = state.una;
     }
@@ -83,17 +90,20 @@ impl LossRecovery for Fack {
         if beyond && !self.recovering {
             return state.next_segment();
         }
+        if !self.recovering && state.nxt < self.resend_below {
+            state.nxt = self.board.next_hole(state.nxt).min(state.snd_max);
+            if state.nxt < self.resend_below {
+                let in_network = self.board.holes(state.una, state.nxt);
+                let permitted = state.has_quota() && in_network < state.usable_window();
+                return permitted.then(|| self.repeat(state));
+            }
+        }
         if !state.has_quota() || self.in_network(state) >= (state.window.cwnd() + self.trim) as u32 {
             return None;
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));
-        // A recovery takes every hole for lost, a timeout what was outstanding. Any other hole may be a segment that is late.
-        let lost_below = match state.last_reduction {
-            _ if self.recovering => u32::MAX,
-            LastReduction::Timeout => state.recovery_point,
-            _ => 0,
-        };
-        if hole < self.board.highest_end().min(lost_below) {
+        // A recovery takes every hole for lost. Any other hole may be a segment that is late.
+        if self.recovering && hole < self.board.highest_end() {
             self.mark_retransmitted(state, hole);
             return Some(hole);
         }
@@ -138,6 +148,13 @@ impl Fack {
     /// Whether what was outstanding at a timeout is being sent again.
     fn repairs_a_timeout(&self, state: &SendState) -> bool {
         state.last_reduction == LastReduction::Timeout && !state.recovered() && !self.ignores_sacks
+    }
+
+    /// The next segment of those outstanding at a timeout.
+    fn repeat(&mut self, state: &mut SendState) -> u32 {
+        state.nxt += 1;
+        self.retransmitted_below = state.nxt;
+        state.nxt - 1
     }
 
     /// awnd: what was sent above fack, and the retransmissions not reported.
