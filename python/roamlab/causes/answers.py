@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 
-_TABLES = ("drops", "tcp", "packets", "handovers", "path_changes", "releases", "signalling", "causes")
-
-
 def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None, Path | None]:
     """Table and row if they are named, and the run folder if it is. `stalls`: an option asks for stalls."""
-    if words and words[0] in _TABLES and len(words) == 1 and not Path(words[0]).exists():
+    if words and words[0] in why.WITH_CAUSES and len(words) == 1 and not Path(words[0]).exists():
         raise BadInput(
             f"why {words[0]}",
             "the row of the table is missing",

@@ -139,7 +139,7 @@ def unreached(
             found.append(f"flow {row['flow']} never started: its random start came after the end of the run")
             continue
         count, most = lost(row["flow"])
-        lost_words = f"{counted(count, 'packet')} of it {'was' if count == 1 else 'were'} lost, {most}"
+        lost_words = f"{counted(count, 'packet of it was', 'packets of it were')} lost, {most}"
         why = lost_words if count else "what it sent was still on the way when the run ended"
         found.append(f"flow {row['flow']}: no data arrived; {why}")
     more = [f"no data of {len(dead) - _NAMED} more flows arrived"] if len(dead) > _NAMED else []

@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.base import figures
@@ -172,28 +172,25 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
 
     Of one scenario in many metrics it is a single table, with a row for each.
     """
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
     if frame["name"].n_unique() == 1 and frame["metric"].n_unique() > _SINGLE:
-        yield _one_table(frame)
+        shown = Table(box=box.SIMPLE_HEAD)
+        _add_columns(shown, "metric")
+        for row in frame.iter_rows(named=True):
+            factor, unit = scale([row["reference"], row["difference"]], row["unit"])
+            _add_row(shown, named(row["metric"], unit), row, factor)
+        yield shown
         return
 
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
-        shown.add_column("scenario", overflow="fold")
-        for column in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
-            shown.add_column(column, justify="right", no_wrap=column == "95 % interval")
+        _add_columns(shown, "scenario")
         for row in rows.iter_rows(named=True):
-            shown.add_row(
-                Text(row["name"]),
-                number(row["reference"] / factor),
-                Text(_signed(row["difference"] / factor), "bold" if tells(row) else ""),
-                f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
-                str(row["runs"]),
-                p_text(row),
-            )
+            _add_row(shown, row["name"], row, factor)
         yield shown
 
 
@@ -201,26 +198,23 @@ _SINGLE = 4
 """More metrics than this of one scenario are rows of one table."""
 
 
-def _one_table(frame: pl.DataFrame) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=box.SIMPLE_HEAD)
-    shown.add_column("metric", overflow="fold")
+def _add_columns(shown: Table, first: str) -> None:
+    shown.add_column(first, overflow="fold")
     for column in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
         shown.add_column(column, justify="right", no_wrap=column == "95 % interval")
-    for row in frame.iter_rows(named=True):
-        factor, unit = scale([row["reference"], row["difference"]], row["unit"])
-        shown.add_row(
-            Text(named(row["metric"], unit)),
-            number(row["reference"] / factor),
-            Text(_signed(row["difference"] / factor), "bold" if tells(row) else ""),
-            f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
-            str(row["runs"]),
-            p_text(row),
-        )
-    return shown
+
+
+def _add_row(shown: Table, first: str, row: dict[str, Any], factor: float) -> None:
+    from rich.text import Text
+
+    shown.add_row(
+        Text(first),
+        number(row["reference"] / factor),
+        Text(_signed(row["difference"] / factor), "bold" if tells(row) else ""),
+        f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
+        str(row["runs"]),
+        p_text(row),
+    )
 
 
 def _signed(value: float) -> str:

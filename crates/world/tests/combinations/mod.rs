@@ -16,25 +16,28 @@ mod text;
 use draw::Draw;
 use laws::broken;
 use roamlab_world::Replication;
+use std::fmt::Debug;
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 /// Draws of `make test`; `ROAMLAB_COMBINATIONS` has another number.
 const DRAWS: u64 = 60;
 
+/// Draws by their numbers, and fails with all that break a law. `draws` of them, or `ROAMLAB_COMBINATIONS`.
 #[expect(clippy::disallowed_methods, reason = "how many draws are tried is no input of a run")]
-fn draws() -> u64 {
-    std::env::var("ROAMLAB_COMBINATIONS").map_or(DRAWS, |count| count.parse().unwrap())
-}
-
-#[test]
-fn laws_hold_in_random_combinations() {
+fn hold<D: Debug>(draws: u64, draw: impl Fn(u64) -> D, broken: impl Fn(&D) -> Vec<String>) {
+    let draws = std::env::var("ROAMLAB_COMBINATIONS").map_or(draws, |count| count.parse().unwrap());
     let mut failures = Vec::new();
-    for number in 0..draws() {
-        let draw = Draw::new(number);
+    for number in 0..draws {
+        let draw = draw(number);
         let broken = broken(&draw);
         if !broken.is_empty() {
             failures.push(format!("draw {number}: {broken:?}\n{draw:?}\n"));
         }
     }
-    assert!(failures.is_empty(), "{} of {} draws:\n{}", failures.len(), draws(), failures.join("\n"));
+    assert!(failures.is_empty(), "{} of {} draws:\n{}", failures.len(), draws, failures.join("\n"));
+}
+
+#[test]
+fn laws_hold_in_random_combinations() {
+    hold(DRAWS, Draw::new, broken);
 }

@@ -142,20 +142,7 @@ fn broken(draw: &Moving) -> Vec<String> {
     broken
 }
 
-#[expect(clippy::disallowed_methods, reason = "how many draws are tried is no input of a run")]
-fn draws() -> u64 {
-    std::env::var("ROAMLAB_COMBINATIONS").map_or(DRAWS, |count| count.parse().unwrap())
-}
-
 #[test]
 fn laws_hold_for_quic_that_moves() {
-    let mut failures = Vec::new();
-    for number in 0..draws() {
-        let draw = Moving::new(number);
-        let broken = broken(&draw);
-        if !broken.is_empty() {
-            failures.push(format!("draw {number}: {broken:?}\n{draw:?}\n"));
-        }
-    }
-    assert!(failures.is_empty(), "{} of {} draws:\n{}", failures.len(), draws(), failures.join("\n"));
+    super::hold(DRAWS, Moving::new, broken);
 }
