@@ -35,12 +35,12 @@ fn attempts_of(cell: &mut Cell, station: u32) -> Vec<Time> {
 
 /// What is decided at the medium's next deadline.
 fn step(cell: &mut Cell) -> Vec<Outcome> {
-    cell.now = cell.now.max(cell.medium.next_deadline().expect("somebody sends"));
+    cell.now = cell.now.max(cell.medium.next_deadline().expect("a station sends"));
     let is_there = !cell.absent;
     std::iter::from_fn(|| cell.medium.on_deadline(cell.now, &|_, _| is_there)).collect()
 }
 
-/// Slots of 20 µs in these waits behind a pause of so many ns. Each wait is the pause and whole slots.
+/// Slots of 20 µs in these waits behind a pause of this length in ns. Each wait is the pause and whole slots.
 fn slots(waits: &[u64], pause: u64) -> Vec<u64> {
     let slots = |wait: &u64| {
         let rest = wait.checked_sub(pause).unwrap_or_else(|| panic!("{wait} is less than {pause}"));
