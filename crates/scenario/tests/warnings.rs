@@ -38,6 +38,12 @@ fn what_has_no_effect_is_warned_of_by_field() {
             33,
         ),
         ("segment = \"512 B\"", "segment = \"512 B\", ecn = true", "flows[0].transport", 46),
+        (
+            "segment = \"512 B\"",
+            "segment = \"512 B\", tail_loss_probe = true",
+            "flows[0].transport.tail_loss_probe",
+            46,
+        ),
     ];
     for (find, replace, field, line) in cases {
         let text = valid.replacen(find, replace, 1);

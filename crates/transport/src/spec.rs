@@ -97,7 +97,68 @@ impl TcpSpec {
         }
         Ok(params)
     }
+
+    /// Knobs that are written and change nothing, as the connection has another recovery, congestion control or knob: the name,
+    /// what reads it, and what to write. `params`: what this resolves to.
+    pub fn unread(&self, params: &TcpParams) -> Vec<(&'static str, &'static str, &'static str)> {
+        use RecoveryKind::*;
+        let recovers_by = |kinds: &[RecoveryKind]| kinds.contains(&params.recovery);
+        let is_model =
+            matches!(params.congestion_control, CongestionControlSpec::Bbr(_) | CongestionControlSpec::Bbr3(_));
+        let paces = is_model || matches!(params.congestion_control, CongestionControlSpec::Prague(_));
+        let restarts = params.slow_start_restart && !is_model;
+        let restart = match is_model {
+            true => ("only a congestion control without a model of the path reduces the window after idle", ""),
+            false => ("only `slow_start_restart` reduces the window after idle", "`slow_start_restart = true`"),
+        };
+        let newreno = ("only the recovery \"newreno\" has partial ACKs", "`recovery = \"newreno\"`");
+        let fack = ("only FACK's recovery has it", "`variant = \"fack\"`");
+        let guarded = ("the recoveries \"rfc6675\" and \"rack\" have a rule without a switch", "");
+        let linux = ("Linux's receiver has its own delay", "`ack_rule = \"delayed\"`");
+        let is_guarded = !recovers_by(&[Rfc6675, Rack, Ns2Fack]);
+        let is_delayed = params.ack_rule == AckRule::Delayed;
+        let rows = [
+            (self.tail_loss_probe.is_some(), recovers_by(&[Rack]), "tail_loss_probe", PROBES),
+            (self.impatient.is_some(), recovers_by(&[NewReno]), "impatient", newreno),
+            (self.partial_deflation.is_some(), recovers_by(&[NewReno]), "partial_deflation", newreno),
+            (self.cap_cwnd_on_exit.is_some(), recovers_by(&[NewReno]), "cap_cwnd_on_exit", newreno),
+            (self.repeat_fast_retransmit.is_some(), recovers_by(&[Reno]), "repeat_fast_retransmit", REPEATS),
+            (self.inflate_always.is_some(), recovers_by(&[Reno, NewReno]), "inflate_always", INFLATES),
+            (self.fack_overdamping.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_overdamping", fack),
+            (self.fack_rampdown.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_rampdown", fack),
+            (self.limited_transmit.is_some(), !recovers_by(&[Rack, Ns2Fack]), "limited_transmit", LIMITED),
+            (self.guard_fast_retransmit.is_some(), is_guarded, "guard_fast_retransmit", guarded),
+            (
+                self.first_loss_unguarded.is_some(),
+                is_guarded || params.is_ns2(),
+                "first_loss_unguarded",
+                guarded,
+            ),
+            (self.cwr_on_retransmissions.is_some(), params.ecn, "cwr_on_retransmissions", ECHOES),
+            (self.echo_latest.is_some(), params.timestamps || params.is_ns2(), "echo_latest", TIMESTAMPS),
+            (self.send_autotuning == Some(true), params.tso_deferral, "send_autotuning", BURSTS),
+            (self.idle_halving.is_some(), restarts, "idle_halving", restart),
+            (self.restart_window.is_some(), restarts, "restart_window", restart),
+            (self.slow_start_restart.is_some(), !is_model, "slow_start_restart", restart),
+            (self.delayed_ack.is_some(), is_delayed, "delayed_ack", linux),
+            (self.pacing == Some(false), !paces, "pacing", PACES),
+        ];
+        let unread = rows.into_iter().filter(|&(is_written, is_read, ..)| is_written && !is_read);
+        unread.map(|(_, _, knob, (reader, write))| (knob, reader, write)).collect()
+    }
 }
+
+/// What reads a knob, and what to write for that.
+type Reader = (&'static str, &'static str);
+const PROBES: Reader = ("only the recovery \"rack\" probes for the loss of a tail", "`recovery = \"rack\"`");
+const REPEATS: Reader = ("only the recovery \"reno\" has it", "`recovery = \"reno\"`");
+const INFLATES: Reader =
+    ("only the recoveries \"reno\" and \"newreno\" inflate the window", "`recovery = \"newreno\"`");
+const LIMITED: Reader = ("its recovery sends on the first duplicate ACKs by its own rule", "");
+const ECHOES: Reader = ("only a connection with ECN answers echoes", "`ecn = true`");
+const TIMESTAMPS: Reader = ("its segments carry no timestamps", "`timestamps = true`");
+const BURSTS: Reader = ("only a sender with `tso_deferral` has this buffer", "`tso_deferral = true`");
+const PACES: Reader = ("its congestion control paces by itself", "another congestion control");
 
 /// What a recovery and a congestion control have to do with each other.
 fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
@@ -339,6 +400,59 @@ mod tests {
             let vegas = CongestionControlSpec::Vegas(Default::default());
             assert_eq!(resolve(vegas), Ok(RecoveryKind::Vegas));
         }
+    }
+
+    #[test]
+    fn a_knob_that_nothing_reads_is_named() {
+        let unread = |fields: &str, profile| {
+            let spec: TcpSpec = serde_json::from_str(fields).unwrap();
+            let found = spec.unread(&spec.resolve(profile).unwrap());
+            found.into_iter().map(|(knob, ..)| knob).collect::<Vec<_>>()
+        };
+        // Each knob of a recovery is read by its recovery alone.
+        let knobs = r#""impatient": true, "partial_deflation": "full", "cap_cwnd_on_exit": true, "inflate_always": false,
+            "repeat_fast_retransmit": false, "fack_overdamping": false, "fack_rampdown": false, "tail_loss_probe": true,
+            "limited_transmit": true, "guard_fast_retransmit": true"#;
+        let left = |recovery: &str| {
+            let written = format!("{{\"variant\": \"sack\", \"recovery\": \"{recovery}\", {knobs}}}");
+            let unread = unread(&written, Profile::Rfc);
+            let all = knobs.split('"').filter(|word| word.contains('_') || *word == "impatient");
+            all.filter(|knob| !unread.contains(knob)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let newreno = ["impatient", "partial_deflation", "cap_cwnd_on_exit", "inflate_always"];
+        assert_eq!(left("newreno"), [&newreno[..], &["limited_transmit", "guard_fast_retransmit"]].concat());
+        assert_eq!(
+            left("reno"),
+            ["inflate_always", "repeat_fast_retransmit", "limited_transmit", "guard_fast_retransmit"]
+        );
+        assert_eq!(
+            left("fack"),
+            ["fack_overdamping", "fack_rampdown", "limited_transmit", "guard_fast_retransmit"]
+        );
+        assert_eq!(left("rfc6675"), ["limited_transmit"]);
+        assert_eq!(left("rack"), ["tail_loss_probe"]);
+        assert_eq!(left("tahoe"), ["limited_transmit", "guard_fast_retransmit"]);
+        // Others are read with another knob, or by some congestion controls.
+        let cases = [
+            (r#""cwr_on_retransmissions": true"#, r#""ecn": true"#, "cwr_on_retransmissions"),
+            (r#""echo_latest": true"#, r#""timestamps": true"#, "echo_latest"),
+            (r#""send_autotuning": true"#, r#""tso_deferral": true"#, "send_autotuning"),
+            (r#""idle_halving": true, "slow_start_restart": false"#, "", "idle_halving"),
+            (r#""restart_window": "4 pkt", "variant": "bbr""#, "", "restart_window"),
+            (r#""slow_start_restart": true, "variant": "bbr3""#, "", "slow_start_restart"),
+            (r#""pacing": false, "variant": "bbr""#, "", "pacing"),
+            (r#""pacing": false, "variant": "cubic""#, "", ""),
+            (r#""restart_window": "4 pkt""#, "", ""),
+        ];
+        for (written, reader, knob) in cases {
+            let expected: &[&str] = if knob.is_empty() { &[] } else { &[knob] };
+            assert_eq!(unread(&format!("{{{written}}}"), Profile::Rfc), expected, "{written}");
+            if !reader.is_empty() {
+                assert_eq!(unread(&format!("{{{written}, {reader}}}"), Profile::Rfc), [""; 0], "{written}");
+            }
+        }
+        assert_eq!(unread(r#"{"delayed_ack": "40 ms"}"#, Profile::Linux6), ["delayed_ack"]);
+        assert_eq!(unread(r#"{"delayed_ack": "40 ms"}"#, Profile::Rfc), [""; 0]);
     }
 
     #[test]

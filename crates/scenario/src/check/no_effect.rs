@@ -22,6 +22,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(idle_changes(scenario));
     found.extend(news_of_no_path(scenario));
     found.extend(unmarked(scenario));
+    found.extend(unread_knobs(scenario));
     found
 }
 
@@ -314,6 +315,25 @@ fn unmarked(scenario: &Scenario) -> Vec<Problem> {
             .help("write `mark_ecn = true` in a queue that can mark, for example `{ kind = \"codel\", mark_ecn = true }`")
     };
     scenario.flows.iter().enumerate().filter(|(_, flow)| hears(&flow.transport)).map(warn).collect()
+}
+
+/// Knobs of TCP that are written, and that the connection does not read.
+fn unread_knobs(scenario: &Scenario) -> Vec<Problem> {
+    let unread = |(index, flow): (usize, &crate::schema::FlowSpec)| {
+        let spec = flow.transport.tcp()?;
+        let params = spec.resolve(scenario.run.profile).ok()?;
+        Some(spec.unread(&params).into_iter().map(move |(knob, reader, write)| {
+            let problem = Problem::at(
+                format!("flows[{index}].transport.{knob}"),
+                format!("this changes nothing: {reader}"),
+            );
+            problem.help(match write {
+                "" => "leave it out".to_owned(),
+                write => format!("write {write}, or leave it out"),
+            })
+        }))
+    };
+    scenario.flows.iter().enumerate().filter_map(unread).flatten().collect()
 }
 
 /// Whether a queue marks packets with congestion.

@@ -254,8 +254,10 @@ impl Draw {
 
     /// How long a sender may grow behind a gap until it has the whole path again, in seconds.
     ///
-    /// Reno's window grows by a segment in a round trip from half of what was in flight, which a cut before had left at a
-    /// product. Twice that with Reno's own recovery, which cuts the window for each of several losses (Fall & Floyd 1996 §3). In ns-2 each timeout of a series halves ssthresh, down to two segments. CUBIC's takes its K (RFC 9438 §4.2).
+    /// Reno's window grows by a segment in a round trip (RFC 5681 §3.1). A gap costs one cut, to half of what was in flight, a product
+    /// at least (eq. 4; a timer that goes off again leaves ssthresh): half a product is left to grow. Reno's own recovery cuts the
+    /// window for each of several losses (Fall & Floyd 1996 §3), and in ns-2 each timeout of a series halves ssthresh, down to two
+    /// segments: a whole product is left at most. CUBIC's takes its K (RFC 9438 §4.2).
     pub fn grows(&self) -> f64 {
         let (product, rtt) = (self.product(), self.longest_rtt());
         // An ACK of two segments adds as much as one of one (RFC 5681 §3.1, equation 3).
@@ -268,6 +270,13 @@ impl Draw {
             _ => 0.0,
         };
         rounds * rtt
+    }
+
+    /// How often in the run all ACKs of a window are lost, which is what a timeout takes: each later ACK acknowledges what an
+    /// earlier one did. The window is a product at least, as a cut leaves half of the product and a queue of one.
+    pub fn silent_windows(&self) -> f64 {
+        let acks = if self.ack_delay > 0.0 { self.product() / 2.0 } else { self.product() };
+        self.duration / self.rtt * libm::pow(self.loss, acks.floor())
     }
 
     /// The part of the path that the sender has to take once it is there.

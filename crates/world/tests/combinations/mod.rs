@@ -17,24 +17,29 @@ use draw::Draw;
 use laws::broken;
 use roamlab_world::Replication;
 use std::fmt::Debug;
+use std::ops::Range;
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
-/// Draws of `make test`; `ROAMLAB_COMBINATIONS` has another number.
+/// Draws of `make test`; `ROAMLAB_COMBINATIONS` has another number, or draws from one number to another: `412..413`.
 const DRAWS: u64 = 60;
 
-/// Draws by their numbers, and fails with all that break a law. `draws` of them, or `ROAMLAB_COMBINATIONS`.
+/// Draws by their numbers, and fails with all that break a law. `draws` of them, or `ROAMLAB_COMBINATIONS`. Each failure is
+/// printed when it is found.
 #[expect(clippy::disallowed_methods, reason = "how many draws are tried is no input of a run")]
 fn hold<D: Debug>(draws: u64, draw: impl Fn(u64) -> D, broken: impl Fn(&D) -> Vec<String>) {
-    let draws = std::env::var("ROAMLAB_COMBINATIONS").map_or(draws, |count| count.parse().unwrap());
-    let mut failures = Vec::new();
-    for number in 0..draws {
+    let wanted = std::env::var("ROAMLAB_COMBINATIONS").unwrap_or_else(|_| draws.to_string());
+    let (from, until) = wanted.split_once("..").unwrap_or(("0", &wanted));
+    let numbers: Range<u64> = from.parse().unwrap()..until.parse().unwrap();
+    let mut failures = 0;
+    for number in numbers.clone() {
         let draw = draw(number);
         let broken = broken(&draw);
         if !broken.is_empty() {
-            failures.push(format!("draw {number}: {broken:?}\n{draw:?}\n"));
+            println!("draw {number}: {broken:?}\n{draw:?}\n");
+            failures += 1;
         }
     }
-    assert!(failures.is_empty(), "{} of {} draws:\n{}", failures.len(), draws, failures.join("\n"));
+    assert_eq!(failures, 0, "of the draws {numbers:?}");
 }
 
 #[test]
