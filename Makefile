@@ -18,7 +18,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: quick deep gallery picture playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-page test-python
+.PHONY: quick deep gallery picture playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python test-both
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -66,10 +66,10 @@ tools:
 	  echo "note: $$tool is not installed, and tests that need it are skipped"; \
 	done
 
+# Each stage keeps two cores busy: packages are installed while Rust compiles, and Rust's tests run beside Python's.
 test:
-	$(MAKE) -j2 lint-format lint-python
-	$(MAKE) -j2 test-rust test-page
-	$(MAKE) test-python
+	$(MAKE) -j3 lint-format lint-python build-rust test-page
+	$(MAKE) test-both
 	$(MAKE) -j2 fuzz SECONDS=5 FUZZ_PROFILE=dev
 
 # With `--lib` cargo takes what it compiled for all tests; with another choice of targets it compiles most crates again.
@@ -83,7 +83,7 @@ quick:
 	  simulation:: determinism:: forced:: causes:: recovery::
 
 # Random inputs, kills, planted bugs and causes: as many as are asked for once, not at each change.
-deep: mutate mutants crash planted links
+deep: mutate mutants crash planted links differential
 	$(MAKE) fuzz SECONDS=100
 	$(BIN)/python tests/python/generated.py 1000
 	ROAMLAB_REMEDIES=200 $(BIN)/pytest tests/python/test_remedies.py
@@ -96,7 +96,8 @@ deep: mutate mutants crash planted links
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) lte::races
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
-	ROAMLAB_DEEP=1 $(BIN)/pytest tests/python/test_docs.py tests/python/test_output.py tests/python/test_crash.py
+	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/test_,$(addsuffix .py,docs output crash browser_pages \
+	  contributing wheel playground stored threshold))
 
 lint: lint-rust lint-python
 
@@ -114,9 +115,14 @@ lint-python: .venv/.dev
 
 # Clippy is a compiler that lints: with it as the workspace's compiler one pass lints and makes the tests.
 LINTING := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-test-rust:
-	MAKEFLAGS= $(LINTING) cargo test --locked --workspace
-	MAKEFLAGS= $(LINTING) cargo test --locked -p roamlab-benches --benches --no-run
+build-rust:
+	MAKEFLAGS= $(LINTING) cargo test --locked --workspace --all-targets --no-run
+
+test-rust: build-rust
+	MAKEFLAGS= $(LINTING) cargo test --locked --workspace $(RUST_TESTS)
+
+# Benchmarks are compiled and not run. There are no tests in comments.
+RUST_TESTS := --lib --bins --tests
 
 # The page for the browser's tests, which are skipped where the compiler's library for WebAssembly cannot be had.
 test-page: .venv/.extension
@@ -124,6 +130,12 @@ test-page: .venv/.extension
 
 test-python: .venv/.dev .venv/.extension
 	$(BIN)/pytest -n auto
+
+# Rust's output comes at the end, so that it is not mixed with Python's.
+test-both: .venv/.dev .venv/.extension
+	@echo "Rust's tests run beside Python's and write to target/tests-of-rust.log"
+	@MAKEFLAGS= $(LINTING) cargo test --locked --workspace $(RUST_TESTS) > target/tests-of-rust.log 2>&1 & rust=$$!; \
+	failed=0; $(BIN)/pytest -n auto || failed=1; wait $$rust || failed=1; cat target/tests-of-rust.log; exit $$failed
 
 # As long as one likes: make fuzz SECONDS=3600 SEED=7. The walks are some 300 a second. With the tests' profile inputs are a
 # few times fewer, and nothing is compiled anew: cargo asked for the packages of the tests takes what it made for them.
@@ -225,7 +237,7 @@ mutants:
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
 differential: .venv/.dev .venv/.extension
-	cargo test --locked --workspace $(RUNS) ns2::
+	ROAMLAB_LIVE=all cargo test --locked --workspace $(RUNS) ns2::
 	$(BIN)/pytest -n auto tests/differential
 
 # Kills at every call that changes a file, and at 300 random moments, of each command that writes.
@@ -233,7 +245,7 @@ crash: .venv/.dev .venv/.extension
 	$(BIN)/python tests/crash/crash.py --calls 0 --moments 300
 	$(BIN)/python tests/crash/shell.py 200
 
-# Tests try 40 and 10; all take some minutes.
+# Tests try 20 and 5; all take some minutes.
 planted: .venv/.extension
 	$(BIN)/python tests/python/planted.py 200 50 60
 

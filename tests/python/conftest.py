@@ -9,7 +9,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_Case = TypeVar("_Case")
 ROOT = Path(__file__).parents[2]
 COMMAND = str(Path(sys.executable).parent / "roamlab")
 SMALL = """
@@ -45,7 +46,7 @@ def handover(duration: str) -> str:
     return text.replace(old, f'duration = "{duration}"')
 
 
-def of_today(cases: list[str], days: int) -> list[str]:
+def of_today(cases: list[_Case], days: int) -> list[_Case]:
     """The part of the cases that is tried today: each is tried every `days` days, and always with `ROAMLAB_DEEP`.
 
     For tests of commands that differ little and take seconds each. The day is that of UTC.
@@ -53,6 +54,14 @@ def of_today(cases: list[str], days: int) -> list[str]:
     if "ROAMLAB_DEEP" in os.environ:
         return cases
     return cases[datetime.now(UTC).toordinal() % days :: days]
+
+
+def of_this_day(case: str) -> pytest.MarkDecorator:
+    """Skips a test of minutes every second day: the project of a newcomer and the environment of a wheel take turns."""
+    return pytest.mark.skipif(
+        case not in of_today(["newcomer", "wheel"], 2),
+        reason="the other is tried today; `make deep` tries both",
+    )
 
 
 @pytest.fixture
@@ -95,10 +104,10 @@ def papers_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "papers-store"
 
 
-def reproduced(paper: str, out: Path, store: Path) -> dict[str, dict[str, Any]]:
-    """The claims of a reproduction with two runs by their names; they, and the report, are as those of any paper."""
+def reproduced(paper: str, out: Path, store: Path, runs: int = 2) -> dict[str, dict[str, Any]]:
+    """The claims of a reproduction with few runs by their names; they, and the report, are as those of any paper."""
     done = subprocess.run(
-        [COMMAND, "reproduce", paper, "--runs", "2", "--out", str(out), "--store", str(store)],
+        [COMMAND, "reproduce", paper, "--runs", str(runs), "--out", str(out), "--store", str(store)],
         capture_output=True,
         text=True,
         check=False,

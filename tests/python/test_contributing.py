@@ -17,7 +17,7 @@ from pathlib import Path
 
 import tomli
 
-from conftest import ROOT
+from conftest import ROOT, of_this_day
 
 _OURS = ROOT / "tests/contributing"
 _COPY = ROOT / "target/contributing/project"
@@ -173,6 +173,7 @@ def _test_run() -> None:
     assert found["phases"].count("completed") == 2
 
 
+@of_this_day("newcomer")
 def test_files_rows_and_pages_are_all_that_changes() -> None:
     """In one test, because two processes cannot share the copy."""
     _copy()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from browser import NARROW, WIDE, check_access, chromium, shown
-from conftest import COMMAND, ROOT
+from conftest import COMMAND, ROOT, of_today
 from playground import HANDOVER, PAGE, SHORT, link, need_engine, need_page, settled, until
 from playground_links import Visitors
 from roamlab.causes import explain as explaining
@@ -53,8 +53,9 @@ def _status(page: Page) -> str:
     return page.inner_text("#status")
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["desktop", "telephone"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("size", "dark"), of_today([(WIDE, False), (WIDE, True), (NARROW, True), (NARROW, False)], 2)
+)
 def test_the_page_can_be_read_and_says_who_stalled(
     browser: Browser, size: tuple[int, int], *, dark: bool
 ) -> None:
@@ -96,11 +97,14 @@ def test_a_slider_changes_one_field_of_the_text_and_the_picture(browser: Browser
 
 @pytest.mark.parametrize(
     ("example", "of_move", "absent"),
-    [
-        ("lte.toml", ["detach time", "buffer", "path switch", "forwarding"], "Move: gap"),
-        ("roaming.toml", [], "ap1: rate"),
-        ("handover.toml", ["gap", "buffer"], "Move: detach time"),
-    ],
+    of_today(
+        [
+            ("lte.toml", ["detach time", "buffer", "path switch", "forwarding"], "Move: gap"),
+            ("roaming.toml", [], "ap1: rate"),
+            ("handover.toml", ["gap", "buffer"], "Move: detach time"),
+        ],
+        3,
+    ),
 )
 def test_every_slider_moves_without_an_error(
     browser: Browser, example: str, of_move: list[str], absent: str
@@ -405,4 +409,4 @@ def test_no_text_ends_the_editor(browser: Browser) -> None:
 
 def test_mutated_links_run_no_script_and_hang_nothing(browser: Browser) -> None:
     """Some here; `make links` tries 1,000."""
-    assert sum(Visitors(browser, seed=1, side=2).visit(40).values()) == 40
+    assert sum(Visitors(browser, seed=1, side=2).visit(15).values()) == 15

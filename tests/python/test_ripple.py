@@ -387,7 +387,7 @@ def test_normalisation_by_a_maximum() -> None:
 
 def test_reproduction_end_to_end(tmp_path: Path, papers_store: Path) -> None:
     out = tmp_path / "ripple"
-    found = reproduced("ripple", out, papers_store)
+    found = reproduced("ripple", out, papers_store, runs=1)
     assert list(found) == IDS
     assert found["ripple.blocks"]["verdict"] == "holds"
     assert len(found["ripple.blocks"]["measures"]) == len(experiments.NAMED)

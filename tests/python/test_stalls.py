@@ -271,9 +271,10 @@ def test_a_recorded_link_and_a_scheduled_gap_are_causes(drive: Results) -> None:
 
 
 def test_planted_causes_are_named_and_confirmed() -> None:
-    told, right, without = planted.measure(40, 10)
-    assert right >= 0.95 * 40, "\n".join(told)
-    assert without == 10, "\n".join(told)
+    """Some here; `make planted` tries 200 and 50."""
+    told, right, without = planted.measure(20, 5)
+    assert right >= 0.95 * 20, "\n".join(told)
+    assert without == 5, "\n".join(told)
 
 
 def test_a_trouble_that_is_not_the_cause_is_not_called_one() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import COMMAND
+from conftest import COMMAND, of_today
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.papers import runs, stored
@@ -187,7 +187,7 @@ baseline = "64 pkt"
 
 
 @pytest.mark.parametrize(
-    "arguments", [["sweep", "pair.toml"], ["reproduce", "mblue", "--runs", "1"]], ids=["sweep", "reproduce"]
+    "arguments", of_today([["sweep", "pair.toml"], ["reproduce", "mblue", "--runs", "1"]], 2)
 )
 def test_two_at_once_into_one_folder_both_end_well(tmp_path: Path, root: Path, arguments: list[str]) -> None:
     (tmp_path / "handover.toml").write_bytes((root / "examples/handover.toml").read_bytes())

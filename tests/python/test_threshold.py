@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
 from types import SimpleNamespace
@@ -126,8 +127,8 @@ def test_a_condition_that_cannot_apply_says_why(tmp_path: Path) -> None:
 
 def test_the_interval_covers_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """The share that meets grows slowly through 0.9, which it passes between 60 and 61 pkt."""
-    missed = 0
-    for seed in range(200):
+    seeds, missed = 200 if "ROAMLAB_DEEP" in os.environ else 80, 0
+    for seed in range(seeds):
         found = search(
             monkeypatch, Coin(seed, lambda value: min(1.0, 0.9 + (value - 60.5) / 100)), budget=128
         )
@@ -135,8 +136,8 @@ def test_the_interval_covers_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch
         at_most = 101 if found.at_most is None else int(found.at_most.split()[0])
         assert above < at_most
         missed += not above < 60.5 < at_most
-    # At most 5 % of 200 by the rule; 20 would be six standard deviations beyond.
-    assert missed <= 10
+    # At most 5 % by the rule.
+    assert missed <= seeds / 20
 
 
 def test_a_rule_that_cannot_be_used_names_its_argument(monkeypatch: pytest.MonkeyPatch) -> None:

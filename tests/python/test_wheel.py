@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, of_this_day
 
 BIN = Path(sys.executable).parent
 PROGRAM = """
@@ -67,6 +67,7 @@ def _call(fresh: Path, *words: str | Path) -> str:
     return done.stdout
 
 
+@of_this_day("wheel")
 def test_the_wheel_draws_the_first_figure_without_a_compiler(tmp_path: Path) -> None:
     """One test, for a wheel and an environment are made once."""
     wheel = _wheel(tmp_path / "dist")
