@@ -49,6 +49,8 @@ TABLES: dict[str, Sequence[str]] = {
 }
 """The tables and columns that the explorer shows."""
 
+# Level 9 takes 19 times as long for 3 % less.
+_LEVEL = 6
 MOST_ROWS = 5_000_000
 """A page with more would take a browser some gigabytes."""
 
@@ -80,7 +82,7 @@ class Pack:
 
     def deflated(self) -> bytes:
         """All columns, as a zlib stream (RFC 1950)."""
-        return zlib.compress(b"".join(self._pieces), 9)
+        return zlib.compress(b"".join(self._pieces), _LEVEL)
 
     def _table(self, results: Results, name: str, columns: Sequence[str], chosen: Mask) -> dict[str, Any]:
         table = results.columns(name)
