@@ -103,13 +103,19 @@ impl TcpSpec {
     pub fn unread(&self, params: &TcpParams) -> Vec<(&'static str, &'static str, &'static str)> {
         use RecoveryKind::*;
         let recovers_by = |kinds: &[RecoveryKind]| kinds.contains(&params.recovery);
-        let is_model =
-            matches!(params.congestion_control, CongestionControlSpec::Bbr(_) | CongestionControlSpec::Bbr3(_));
+        let is_model = matches!(
+            params.congestion_control,
+            CongestionControlSpec::Bbr(_) | CongestionControlSpec::Bbr3(_)
+        );
         let paces = is_model || matches!(params.congestion_control, CongestionControlSpec::Prague(_));
         let restarts = params.slow_start_restart && !is_model;
         let restart = match is_model {
-            true => ("only a congestion control without a model of the path reduces the window after idle", ""),
-            false => ("only `slow_start_restart` reduces the window after idle", "`slow_start_restart = true`"),
+            true => {
+                ("only a congestion control without a model of the path reduces the window after idle", "")
+            }
+            false => {
+                ("only `slow_start_restart` reduces the window after idle", "`slow_start_restart = true`")
+            }
         };
         let newreno = ("only the recovery \"newreno\" has partial ACKs", "`recovery = \"newreno\"`");
         let fack = ("only FACK's recovery has it", "`variant = \"fack\"`");
@@ -175,18 +181,15 @@ fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
         _ => return Ok(()),
     };
     // A recovery without SACK repairs a segment per round trip, or waits for the timer: behind Startup, which loses a
-    // product of segments, that is minutes, and the rate of ten round trips is forgotten.
-    if params.recovery.goes_by_sack() && params.fack_rampdown && params.recovery == RecoveryKind::Fack {
-        let text = format!(
-            "it spreads the halving of the window (Mathis & Mahdavi 1996 §4.6), which \"{name}\" does not make: write false"
-        );
-        return Err(("fack_rampdown", text));
-    }
-    if params.recovery.goes_by_sack() {
-        return Ok(());
-    }
+    // product of segments, that is minutes, and the rate of ten round trips is forgotten. FACK forgets at a timeout what the
+    // receiver holds (RFC 2018 §8): half of what it then sends is no news, and the measured rate falls in each round trip.
+    let reason = match params.recovery {
+        RecoveryKind::Fack | RecoveryKind::Ns2Fack => "FACK's recovery forgets at a timeout",
+        recovery if recovery.goes_by_sack() => return Ok(()),
+        _ => "a recovery without SACK does not know",
+    };
     let text = format!(
-        "the congestion control \"{name}\" goes by what is delivered, which a recovery without SACK does not know: write {usual}, or leave it out"
+        "the congestion control \"{name}\" goes by what is delivered, which {reason}: write {usual}, or leave it out"
     );
     Err(("recovery", text))
 }
@@ -361,9 +364,14 @@ mod tests {
                 spec.resolve(profile)
             };
             for profile in [Profile::Rfc, Profile::Linux6, Profile::Ns2_2009] {
-                for recovery in
-                    [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Vegas]
-                {
+                for recovery in [
+                    RecoveryKind::Tahoe,
+                    RecoveryKind::Reno,
+                    RecoveryKind::NewReno,
+                    RecoveryKind::Vegas,
+                    RecoveryKind::Fack,
+                    RecoveryKind::Ns2Fack,
+                ] {
                     let (field, text) = resolve(recovery, profile).unwrap_err();
                     assert_eq!(field, "recovery");
                     assert!(
@@ -372,7 +380,7 @@ mod tests {
                     );
                 }
             }
-            for recovery in [RecoveryKind::Rfc6675, RecoveryKind::Fack, RecoveryKind::Rack] {
+            for recovery in [RecoveryKind::Rfc6675, RecoveryKind::Rack] {
                 let spec = TcpSpec { variant: Some(variant), recovery: Some(recovery), ..TcpSpec::default() };
                 let spec = TcpSpec { sack_blocks: Some(4), ..spec };
                 assert_eq!(spec.resolve(Profile::Rfc).map(|params| params.recovery), Ok(recovery));
@@ -453,23 +461,6 @@ mod tests {
         }
         assert_eq!(unread(r#"{"delayed_ack": "40 ms"}"#, Profile::Linux6), ["delayed_ack"]);
         assert_eq!(unread(r#"{"delayed_ack": "40 ms"}"#, Profile::Rfc), [""; 0]);
-    }
-
-    #[test]
-    fn a_model_is_refused_with_a_rampdown_of_its_window() {
-        let field = |control| {
-            let recovery = Some(RecoveryKind::Fack);
-            let spec = TcpSpec {
-                recovery,
-                fack_rampdown: Some(true),
-                congestion_control: Some(control),
-                ..TcpSpec::default()
-            };
-            spec.resolve(Profile::Rfc).err().map(|(field, _)| field)
-        };
-        assert_eq!(field(CongestionControlSpec::Bbr(Default::default())), Some("fack_rampdown"));
-        assert_eq!(field(CongestionControlSpec::Bbr3(Default::default())), Some("fack_rampdown"));
-        assert_eq!(field(CongestionControlSpec::Cubic(Default::default())), None);
     }
 
     #[test]

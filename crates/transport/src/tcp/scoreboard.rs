@@ -3,7 +3,6 @@
 //! All numbers are updated as blocks arrive, so no query costs more than a step per 64 segments.
 
 use crate::tcp::SeqSet;
-use crate::tcp::state::SendState;
 use roamlab_packet::SackBlocks;
 
 /// The sender's scoreboard.
@@ -50,29 +49,6 @@ impl Scoreboard {
     pub fn clear(&mut self, una: u32) {
         *self = Scoreboard::default();
         self.advance(una);
-    }
-
-    /// The timer went off: what was reported need not be sent again (RFC 6675 §5.1). A receiver that reported `una` and does
-    /// not acknowledge it has thrown away what it held (RFC 2018 §8).
-    pub fn expire(&mut self, una: u32) {
-        if self.contains(una) {
-            self.clear(una);
-        }
-    }
-
-    /// Behind a timeout of what lay below `end`: the next segment of it that the receiver may lack, if the window takes it
-    /// without what the receiver holds.
-    pub fn next_repeat(&self, state: &mut SendState, end: u32) -> Option<u32> {
-        if state.nxt >= end {
-            return None;
-        }
-        state.nxt = self.next_hole(state.nxt).min(state.snd_max);
-        let in_network = self.holes(state.una, state.nxt);
-        let permitted = state.nxt < end && state.has_quota() && in_network < state.usable_window();
-        permitted.then(|| {
-            state.nxt += 1;
-            state.nxt - 1
-        })
     }
 
     /// Segments above `una` that the receiver holds.

@@ -41,7 +41,7 @@ fn facts(tables: &[Table], kind: &str) -> Vec<(u64, u64)> {
 /// draft-cardwell-iccrg-bbr-00 (BBRSetCwnd): behind a timeout 4, 8, 16 … segments, and in nine round trips the product.
 #[test]
 fn bbr_comes_back_from_a_timeout_in_some_round_trips() {
-    for recovery in ["rfc6675", "fack", "rack"] {
+    for recovery in ["rfc6675", "rack"] {
         let transport = format!("variant = \"bbr\", window = \"4000 pkt\", recovery = \"{recovery}\"");
         let startup = "delay = \"50 ms\", queue = { kind = \"droptail\", limit = \"167 pkt\" }";
         let tables = transfer("rfc", startup, &transport, "");

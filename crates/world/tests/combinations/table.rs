@@ -57,8 +57,8 @@ pub const ROWS: &[Row] = &[
         ns2: true,
         ..tcp("vegas", &["vegas", "reno", "newreno", "rfc6675", "fack", "rack"])
     },
-    Row { beta: 1.0, ..tcp("bbr", &["rfc6675", "fack", "rack"]) },
-    Row { beta: 0.7, ..tcp("bbr3", &["rfc6675", "fack", "rack"]) },
+    Row { beta: 1.0, ..tcp("bbr", &["rfc6675", "rack"]) },
+    Row { beta: 0.7, ..tcp("bbr3", &["rfc6675", "rack"]) },
     Row { by_marks: true, ..tcp("dctcp", &["reno", "newreno", "rfc6675", "fack", "rack"]) },
     Row { by_marks: true, ..tcp("prague", &["newreno", "rfc6675", "fack", "rack"]) },
     quic("reno"),

@@ -4,9 +4,6 @@
 //! above it, and the retransmissions not yet reported. Recovery begins when fack is a threshold of segments above the
 //! first hole, after any number of ACKs. It sends while that estimate is below cwnd: holes first, each once. A
 //! retransmission is lost if a segment sent after it is reported first; then only the timer helps.
-//!
-//! What was reported is kept over a timeout (RFC 6675 §5.1). The article, older than that, takes the option as RFC 2018 has
-//! it, whose §8 forgets: then all of a flight is sent again, and a BBR measures how little of it is news.
 
 use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
@@ -16,7 +13,6 @@ use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// FACK's recovery.
 #[derive(Clone, Debug, Default)]
@@ -24,10 +20,8 @@ pub(crate) struct Fack {
     /// In a box, a sender with another recovery is not larger for it.
     board: Box<Scoreboard>,
     recovering: bool,
-    /// After the loss of a retransmission: nothing is learned and nothing sent until an ACK advances.
+    /// After a timeout, or the loss of a retransmission: nothing is learned and nothing sent until an ACK advances.
     ignores_sacks: bool,
-    /// After a timeout: what is to be sent again lies below, without what the receiver holds.
-    resend_below: u32,
     /// Holes below have been retransmitted.
     retransmitted_below: u32,
     /// Retransmissions that may still be under way: the segment, and the next new one when it was sent.
@@ -43,7 +37,7 @@ impl LossRecovery for Fack {
             self.take_blocks(state, header);
             return self.act(state, now);
         }
-        self.board.advance(header.ack);
+        self.board.clear(header.ack);
         self.retransmissions.clear();
         let repairs = self.repairs_a_timeout(state) && header.ack < state.recovery_point;
         self.retransmitted_below = header.ack.max(if repairs { self.retransmitted_below } else { 0 });
@@ -58,6 +52,7 @@ impl LossRecovery for Fack {
         }
         // An ACK may advance and yet report a loss, if others before it were lost.
         self.take_blocks(state, header);
+        state.nxt = state.nxt.max(self.board.highest_end());
         self.act(state, now);
         if !self.recovering {
             state.renew_quota();
@@ -73,19 +68,11 @@ impl LossRecovery for Fack {
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
         self.recovering = false;
-        self.ignores_sacks = false;
+        self.ignores_sacks = true;
         self.trim = 0.0;
-        self.board.expire(state.una);
-        self.resend_below = state.snd_max;
+        self.board.clear(state.una);
         self.retransmissions.clear();
         self.retransmitted_below = state.una;
-    }
-
-    fn lost(&self, state: &SendState) -> Range<u32> {
-        match self.recovering {
-            true => self.retransmitted_below.max(state.una)..self.board.highest_end(),
-            false => state.nxt..self.resend_below,
-        }
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
@@ -96,19 +83,17 @@ impl LossRecovery for Fack {
         if beyond && !self.recovering {
             return state.next_segment();
         }
-        if !self.recovering && state.nxt < self.resend_below {
-            let repeat = self.board.next_repeat(state, self.resend_below);
-            self.retransmitted_below = state.nxt.min(self.board.highest_end());
-            if repeat.is_some() || state.nxt < self.resend_below {
-                return repeat;
-            }
-        }
         if !state.has_quota() || self.in_network(state) >= (state.window.cwnd() + self.trim) as u32 {
             return None;
         }
-        // A recovery takes every hole for lost. Any other hole may be a segment that is late.
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));
-        if self.recovering && hole < self.board.highest_end() {
+        // A recovery takes every hole for lost, a timeout what was outstanding. Any other hole may be a segment that is late.
+        let lost_below = match state.last_reduction {
+            _ if self.recovering => u32::MAX,
+            LastReduction::Timeout => state.recovery_point,
+            _ => 0,
+        };
+        if hole < self.board.highest_end().min(lost_below) {
             self.mark_retransmitted(state, hole);
             return Some(hole);
         }

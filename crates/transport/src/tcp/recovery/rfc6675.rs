@@ -78,7 +78,11 @@ impl LossRecovery for Rfc6675 {
         self.recovering = false;
         self.prr = None;
         self.resend_below = state.snd_max;
-        self.board.expire(state.una);
+        // §5.1: what was reported need not be sent again. A receiver that reported `una` and does not acknowledge it
+        // has thrown away what it held (RFC 2018 §8).
+        if self.board.contains(state.una) {
+            self.board.clear(state.una);
+        }
     }
 
     /// The window of the new path is not reduced.
@@ -200,7 +204,15 @@ impl Rfc6675 {
             state.limited_transmits += 1;
             return Some(seq);
         }
-        self.board.next_repeat(state, self.resend_below).or_else(|| state.next_segment())
+        if state.nxt < self.resend_below {
+            state.nxt = self.board.next_hole(state.nxt).min(state.snd_max);
+            let in_network = self.board.holes(state.una, state.nxt);
+            if state.nxt < self.resend_below && state.has_quota() && in_network < state.usable_window() {
+                state.nxt += 1;
+                return Some(state.nxt - 1);
+            }
+        }
+        state.next_segment()
     }
 
     /// NextSeg(), rules 1 to 4.
