@@ -268,6 +268,17 @@ mod tests {
     }
 
     #[test]
+    fn a_retreat_of_careful_resume_begins_a_recovery_period() {
+        // RFC 9959 §3.4: further losses of what was sent before it do not cut the window again.
+        let mut congestion = congestion();
+        congestion.retreat(5.0, at(100));
+        assert_eq!((congestion.sizes().0, congestion.reductions()), (5.0, 1));
+        assert!(!congestion.on_loss(at(90), false, at(110)) && congestion.reductions() == 1);
+        assert!(acked(&mut congestion, 1, 101, false), "it ends with a packet sent in it");
+        assert!(congestion.on_loss(at(120), false, at(160)));
+    }
+
+    #[test]
     fn a_model_conserves_for_the_first_round_of_losses_alone() {
         // As QUICHE's `UpdateRecoveryState`: conservation for a round, then growth, until a round has no loss.
         let bbr = CongestionControlSpec::deserialize(serde_json::json!("bbr")).unwrap();

@@ -626,3 +626,24 @@ impl QuicSender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_with_a_full_window_is_not_limited_by_its_application() {
+        // draft-ietf-ccwg-bbr §4.1.2.4: only if what is in flight is less than the window. The initial window is 10 packets.
+        let limits = |segments| {
+            let spec = QuicSpec { handshake: QuicHandshake::None, pacing: false, ..QuicSpec::default() };
+            let mut sender = QuicSender::new(Arc::new(spec));
+            sender.offer(Some(segments));
+            while sender.poll_transmit(Time::ZERO).is_some() {}
+            let next = sender.sent.next_number();
+            sender.sent.sent(99, Time::ZERO);
+            let later = Time::ZERO + Duration::from_millis(50);
+            sender.sent.on_ack(&[(next, next + 1)], later).rate.is_some_and(|rate| rate.app_limited)
+        };
+        assert_eq!([9, 10].map(limits), [true, false]);
+    }
+}
