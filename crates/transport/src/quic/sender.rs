@@ -646,4 +646,16 @@ mod tests {
         };
         assert_eq!([9, 10].map(limits), [true, false]);
     }
+
+    #[test]
+    fn the_shortest_round_trip_of_a_path_that_was_left_is_forgotten() {
+        // RFC 9002 §5.2: min_rtt is of one network path. The next sample is the shortest of the new one.
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let spec = QuicSpec { handshake: QuicHandshake::None, ..QuicSpec::default() };
+        let mut sender = QuicSender::new(Arc::new(spec));
+        sender.rtt.sample(Duration::from_millis(50), Duration::ZERO, at(50));
+        sender.on_new_path(PathPolicy::ForgetMinRtt, at(60));
+        sender.rtt.sample(Duration::from_millis(90), Duration::ZERO, at(150));
+        assert_eq!(sender.rtt.min(), Duration::from_millis(90));
+    }
 }
