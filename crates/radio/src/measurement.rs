@@ -480,6 +480,18 @@ mod tests {
     }
 
     #[test]
+    fn t310_of_a_cell_that_was_left_does_not_go_on_in_the_next() {
+        // TS 36.331 §5.3.5.4: a handover stops T310. Cell 1 is silent from 80 ms on.
+        let mut meter = Meter::new(PERIOD, PERIOD * 3, -110.0, vec![0.0; 2]);
+        meter.serve(Some(0));
+        let silent = |meter: &mut Meter, millis| meter.sample(at(millis), &[-111.0; 2]);
+        assert_eq!([0, 40].map(|millis| silent(&mut meter, millis)), [vec![], vec![]]);
+        meter.serve(Some(1));
+        let later = [80, 120, 160, 200].map(|millis| silent(&mut meter, millis));
+        assert_eq!(later, [vec![], vec![], vec![], vec![Finding::RadioLinkFailure]]);
+    }
+
+    #[test]
     fn a_candidate_of_the_old_and_of_the_new_condition_keeps_its_time_to_trigger() {
         // TS 36.331 §5.5.2.3: what is changed is configured, the rest goes on. Cell 1 is met from 0 ms on, cell 3 from 40 ms on.
         let execute = |candidates: &[usize]| Condition { candidates: Some(candidates.to_vec()), ..EVENT };

@@ -634,6 +634,25 @@ fn after_persistent_congestion_the_shortest_round_trip_is_the_newest() {
 }
 
 #[test]
+fn losses_from_before_and_within_a_recovery_period_begin_another_one() {
+    // RFC 9002 §B.8: the newest of the lost packets decides. 10 to 29 go out at 100 ms, and a period begins at 200 ms.
+    let mut sender = sender(bare());
+    sender.offer(None);
+    sent(&mut sender, at(0));
+    ack(&mut sender, &[(0, 10)], at(100));
+    assert_eq!(sent(&mut sender, at(100)).len(), 20);
+    ack(&mut sender, &[(11, 14), (0, 10)], at(200));
+    assert_eq!((sender.variables().reductions, sent(&mut sender, at(200))), (1, vec![]));
+    ack(&mut sender, &[(11, 22), (0, 10)], at(201));
+    assert_eq!(sent(&mut sender, at(201)).len(), 2, "a window of 10, of which 8 are in flight: 30 and 31");
+    ack(&mut sender, &[(11, 28), (0, 10)], at(202));
+    assert_eq!(sent(&mut sender, at(202)).len(), 6);
+    // 28 and 29 are from before the period, 30 is from within it.
+    ack(&mut sender, &[(33, 34), (11, 28), (0, 10)], at(303));
+    assert_eq!(sender.variables().reductions, 2);
+}
+
+#[test]
 fn a_new_address_waits_for_the_end_of_the_handshake() {
     // RFC 9000 §9: "An endpoint MUST NOT initiate connection migration before the handshake is confirmed".
     let spec = Arc::new(QuicSpec { migration: Some(Migration::Rfc), ..QuicSpec::default() });

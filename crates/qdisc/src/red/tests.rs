@@ -258,6 +258,10 @@ fn size_scales_the_probability_before_or_after_spacing() {
         test(&mut detector, small, 1.0);
         test(&mut detector, small, 1.0);
         assert_eq!(test(&mut detector, small, draw).0, expected, "0.01 / (1 − 0.01) / 2 = 0.00505");
+        // The bytes of the first packet above the minimum count (`edv_.count_bytes = ch->size()`): 512 + 256 are one, too.
+        let mut detector = Detector::new(ns2.clone());
+        test(&mut detector, arrival(60.0), 1.0);
+        assert_eq!(test(&mut detector, small, draw).0, expected);
     }
 }
 

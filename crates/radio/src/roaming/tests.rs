@@ -220,6 +220,19 @@ fn a_station_that_sends_nothing_says_now_and_then_that_it_is_there() {
 }
 
 #[test]
+fn a_station_that_had_a_cell_asks_for_a_reassociation() {
+    // 802.11-2012 §4.5.3.4: by a reassociation a station goes on in the network that an association has brought it into.
+    let mut station = Station::new(Wifi::default());
+    for again in [false, true] {
+        let now = at(station.find_first());
+        station.hear(StationEvent::Authenticated(0), now);
+        assert_eq!(station.done().pop(), Some(StationAction::Associate { cell: 0, again }));
+        station.hear(StationEvent::Associated(0), now);
+        station.hear(StationEvent::Deauthenticated(0), now + Duration::from_secs(1));
+    }
+}
+
+#[test]
 fn a_scan_that_finds_nothing_is_repeated_after_a_rest() {
     let rest = Duration::from_millis(50);
     let passive = Wifi { scan: Scan::Passive, rescan_after: rest, ..Wifi::default() };

@@ -240,6 +240,29 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_careful_resume_holds_stays() {
+        // RFC 9959 §3.2: the window of the Unvalidated Phase is the jump's, also while ACKs of before come.
+        let mut congestion = congestion();
+        let packets = [Packet { number: 0, segment: 0, sent: at(0) }];
+        let (numbers, srtt) = ((1, 2), Duration::from_millis(50));
+        let ack = |held| AckContext {
+            now: at(50),
+            numbers,
+            lost: 0,
+            rtt: None,
+            srtt,
+            in_flight: 9,
+            app_limited: false,
+            held,
+            rate: None,
+        };
+        congestion.on_ack(&packets, &ack(true));
+        assert_eq!(congestion.sizes().0, 10.0);
+        congestion.on_ack(&packets, &ack(false));
+        assert_eq!(congestion.sizes().0, 11.0);
+    }
+
+    #[test]
     fn in_slow_start_the_window_grows_by_what_is_acknowledged() {
         // §B.5: ten packets and two, however few ACKs there are.
         let mut congestion = congestion();
@@ -265,6 +288,17 @@ mod tests {
         assert_eq!(congestion.sizes().0, 6.0 + 1.0 / 6.0);
         assert!(congestion.on_loss(at(130), false, at(140)));
         assert_eq!(congestion.reductions(), 2);
+    }
+
+    #[test]
+    fn a_retreat_of_careful_resume_begins_a_recovery_period() {
+        // RFC 9959 §3.4: further losses of what was sent before it do not cut the window again.
+        let mut congestion = congestion();
+        congestion.retreat(5.0, at(100));
+        assert_eq!((congestion.sizes().0, congestion.reductions()), (5.0, 1));
+        assert!(!congestion.on_loss(at(90), false, at(110)) && congestion.reductions() == 1);
+        assert!(acked(&mut congestion, 1, 101, false), "it ends with a packet sent in it");
+        assert!(congestion.on_loss(at(120), false, at(160)));
     }
 
     #[test]

@@ -342,6 +342,16 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_without_data_may_be_the_largest_whose_delay_is_reported() {
+        // RFC 9000 §13.2.5: the delay since the packet with the largest number came. A challenge is answered at once.
+        let mut receiver = receiver(QuicSpec::default());
+        arrive(&mut receiver, &[0], at(0));
+        let challenge = QuicHeader { number: 1, path_challenge: true, ..QuicHeader::default() };
+        receiver.on_packet(&challenge, at(20));
+        assert_eq!(arrive(&mut receiver, &[], at(20)), Some((vec![(0, 2)], Duration::ZERO)));
+    }
+
+    #[test]
     fn the_other_end_may_ask_for_fewer_acks() {
         let spec = QuicSpec { ack_threshold: Packets(4), reordering_threshold: 0, ..QuicSpec::default() };
         let mut receiver = receiver(spec);

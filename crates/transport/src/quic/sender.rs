@@ -626,3 +626,36 @@ impl QuicSender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_with_a_full_window_is_not_limited_by_its_application() {
+        // draft-ietf-ccwg-bbr §4.1.2.4: only if what is in flight is less than the window. The initial window is 10 packets.
+        let limits = |segments| {
+            let spec = QuicSpec { handshake: QuicHandshake::None, pacing: false, ..QuicSpec::default() };
+            let mut sender = QuicSender::new(Arc::new(spec));
+            sender.offer(Some(segments));
+            while sender.poll_transmit(Time::ZERO).is_some() {}
+            let next = sender.sent.next_number();
+            sender.sent.sent(99, Time::ZERO);
+            let later = Time::ZERO + Duration::from_millis(50);
+            sender.sent.on_ack(&[(next, next + 1)], later).rate.is_some_and(|rate| rate.app_limited)
+        };
+        assert_eq!([9, 10].map(limits), [true, false]);
+    }
+
+    #[test]
+    fn the_shortest_round_trip_of_a_path_that_was_left_is_forgotten() {
+        // RFC 9002 §5.2: min_rtt is of one network path. The next sample is the shortest of the new one.
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let spec = QuicSpec { handshake: QuicHandshake::None, ..QuicSpec::default() };
+        let mut sender = QuicSender::new(Arc::new(spec));
+        sender.rtt.sample(Duration::from_millis(50), Duration::ZERO, at(50));
+        sender.on_new_path(PathPolicy::ForgetMinRtt, at(60));
+        sender.rtt.sample(Duration::from_millis(90), Duration::ZERO, at(150));
+        assert_eq!(sender.rtt.min(), Duration::from_millis(90));
+    }
+}

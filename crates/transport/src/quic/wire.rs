@@ -100,6 +100,8 @@ mod tests {
         // A gap and a length for each further range.
         assert_eq!(size(&[(8, 10), (0, 7)], 0), 57 + 5 + 2);
         assert_eq!(size(&[(99, 100), (0, 7)], 0), 57 + 6 + 3);
+        // RFC 9000 §19.3.1: a gap counts from the range before it, here 49 numbers each time.
+        assert_eq!(size(&[(200, 201), (150, 151), (100, 101)], 0), 57 + 6 + 2 + 2);
         let asks = QuicHeader { ping: true, path_challenge: true, ..QuicHeader::default() };
         assert_eq!(control_payload(&asks, Bytes(8)), 29 + 1 + 9);
     }

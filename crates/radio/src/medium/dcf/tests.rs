@@ -338,6 +338,32 @@ fn a_frame_can_be_taken_back_unless_it_is_on_the_air() {
 }
 
 #[test]
+fn the_rts_threshold_is_of_the_frame_with_its_headers() {
+    // 802.11-2012 annex C, dot11RTSThreshold: octets of the MPDU. 1500 B have 24 + 8 + 4 around them.
+    for (threshold, announces) in [(1535, true), (1536, false)] {
+        let params = Params { rts_threshold: Bytes(threshold), ..without_beacons() };
+        let mut cell = Cell::new(&params, 2, MBPS_11);
+        cell.offer(1);
+        assert_eq!(cell.medium.announces(1), announces, "{threshold}");
+    }
+}
+
+#[test]
+fn a_frame_that_collides_is_on_the_air_and_is_given_up_when_it_has_ended() {
+    let mut cell = Cell::new(&without_beacons(), 2, MBPS_11);
+    cell.play(Time::from_nanos(1_000_000));
+    (0..2).for_each(|station| cell.offer(station));
+    cell.play(Time::from_nanos(1_500_000));
+    assert!(matches!(cell.medium.state, State::Collision { .. }));
+    assert!(!cell.medium.withdraw(1, cell.now));
+    cell.play(Time::from_nanos(50_000_000));
+    assert_eq!((cell.tallies[0].received, cell.tallies[1].received), (1, 0));
+    let (station, at, fate) = cell.fates[0];
+    assert_eq!((station, fate), (1, Fate::Lost(Loss::GivenUp)));
+    assert!(at > Time::from_nanos(2_000_000), "a frame of 1.309 ms");
+}
+
+#[test]
 fn beacons_take_their_time_even_where_everybody_sends() {
     let beacon = 192.0 + 8.0 * 90.0 / 2.0;
     // Alone on the air: ten times a second.
