@@ -289,3 +289,42 @@ def test_what_is_no_file_of_a_store_is_not_waited_for_and_not_followed(
         assert len(list(outside.iterdir())) == 3
     else:
         assert outside.read_text() == "do not lose me"
+
+
+@pytest.mark.parametrize("end", shards._ENDS)
+@pytest.mark.parametrize("kind", ["pipe", "other name", "link"])
+def test_sqlite_writes_into_no_other_file_and_waits_for_no_pipe(store: Path, kind: str, end: str) -> None:
+    """A file of the index's names can come with the folder, too. A hard link leads out of it as a symbolic one does."""
+    outside, planted = store / "outside", store / f"index.sqlite{end}"
+    with closing(sqlite3.connect(outside)) as other, other:
+        other.execute("CREATE TABLE mine (a)")
+        if end in ("-wal", "-shm"):
+            other.execute("PRAGMA journal_mode = WAL")
+    before = outside.read_bytes()
+    if end in ("-wal", "-shm"):
+        with closing(sqlite3.connect(store / "index.sqlite")) as index:
+            index.execute("PRAGMA journal_mode = WAL")
+    planted.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(planted)
+    elif kind == "link":
+        planted.symlink_to(outside)
+    else:
+        planted.hardlink_to(outside)
+    program = """
+import sys
+from pathlib import Path
+from roamlab.records.shards import Shards
+with Shards(Path(sys.argv[1])) as kept:
+    kept.add("new", [("a", 1.0)])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, store], capture_output=True, text=True, check=False, timeout=60
+    )
+    refused = end == "" and kind != "other name"
+    assert done.returncode == refused, done.stderr
+    assert ("BadInput" in done.stderr) == refused
+    assert outside.read_bytes() == before
+    if not refused:
+        with Shards(store) as kept:
+            assert all(key in kept for key in ["new", *RUNS])

@@ -252,6 +252,48 @@ def test_a_link_in_the_place_of_a_run_is_not_written_through(scenario: Scenario,
     ]
 
 
+@pytest.mark.parametrize("kind", ["file", "pipe", "folder in it"])
+def test_what_is_in_the_place_of_a_run_is_named(scenario: Scenario, tmp_path: Path, kind: str) -> None:
+    """The error names that place, not the draft's, which is gone by then."""
+    made = run(scenario)
+    store = Store(tmp_path)
+    place = store.folder(made.manifest)
+    if kind == "folder in it":
+        place /= "flows.parquet"
+        place.mkdir(parents=True)
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.write_text("mine")
+    with pytest.raises(
+        BadInput, match=r"is in the place of (the run's folder|one of the run's files)"
+    ) as caught:
+        store.write(made)
+    assert str(caught.value).startswith(f"{place}: ")
+
+
+def test_a_link_that_comes_while_a_run_is_mended_is_not_written_through(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = run(scenario)
+    store, outside = Store(tmp_path / "runs"), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "manifest.json").write_text("do not lose me")
+    place = store.folder(made.manifest)
+    place.mkdir(parents=True)
+    (place / "mine").touch()
+
+    def swapped(*_: object) -> None:
+        place.rename(tmp_path / "aside")
+        place.symlink_to(outside)
+
+    monkeypatch.setattr(Store, "find", swapped)
+    store.write(made)
+    assert [path.name for path in outside.iterdir()] == ["manifest.json"]
+    assert (outside / "manifest.json").read_text() == "do not lose me"
+    assert (tmp_path / "aside/manifest.json").exists()
+
+
 @pytest.mark.parametrize("indent", [None, 0, 1, 2, "\t"])
 def test_a_manifest_of_any_indent_is_read(written: Path, indent: int | str | None) -> None:
     before = open_run(written).manifest

@@ -35,6 +35,7 @@ from roamlab.base.screen import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from io import BufferedWriter
 
 LIST = ".roamlab.json"
 """In a folder of results: the files that this program wrote there, with their SHA-256, and a signature of it all."""
@@ -150,11 +151,16 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def write_durably(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file piece by piece, and wait until the disk has it. A link in its place is an `OSError`."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
-    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+    with open_new(path) as file:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
+
+
+def open_new(path: Path) -> BufferedWriter:
+    """A file to write into, empty. A link or a pipe in its place is an `OSError`."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+    return os.fdopen(os.open(path, flags, 0o666), "wb")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polars.io.plugins import register_io_source
 
-from roamlab.base.output import disk_errors
+from roamlab.base.output import disk_errors, open_new
 from roamlab.records.results import frame_of, kinds_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _File:
 
     def _write(self, schema: pl.Schema) -> None:
         try:
-            with disk_errors(), self._path.open("wb") as file:  # a path must be UTF-8 for Polars
+            with disk_errors(), open_new(self._path) as file:  # a path must be UTF-8 for Polars
                 register_io_source(self._pieces, schema=schema).sink_parquet(file)
         except BaseException as error:  # noqa: BLE001 (Polars' interrupts too: it is raised where pieces are added)
             self._error = error

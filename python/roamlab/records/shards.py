@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sqlite3
+import stat
 import time
 from contextlib import suppress
 from io import BytesIO
@@ -211,7 +212,7 @@ class Shards:
             self._index.close()
             self._index = None
         if delete:
-            for end in ("-journal", "-wal", "-shm", ""):
+            for end in _ENDS:
                 (self._root / f"index.sqlite{end}").unlink(missing_ok=True)
         with suppress(sqlite3.Error):
             self._index = _connect(self._root / "index.sqlite")
@@ -251,6 +252,9 @@ _INDEX = {
 }
 """What the index has, by name. One with anything else, such as a view that never ends, is made again."""
 
+_ENDS = ("-journal", "-wal", "-shm", "")
+"""How the names of SQLite's files end. The index has none but the first beside it, and that for an instant."""
+
 _OF_SEVERAL = bytes.fromhex("d9d505f920a163d7")
 """How a journal of SQLite ends that names another file, which SQLite deletes. One of a single database never does."""
 
@@ -263,6 +267,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             expected="the index of the store, which is made again if it is not there",
             remedy="move it away",
         )
+    for end in _ENDS:
+        _disown(path.with_name(f"{path.name}{end}"))
     journal = path.with_name(f"{path.name}-journal")
     with suppress(OSError), open_regular(journal) as file:
         file.seek(-len(_OF_SEVERAL), os.SEEK_END)
@@ -284,6 +290,14 @@ def _connect(path: Path) -> sqlite3.Connection:
         index.close()
         raise
     return index
+
+
+def _disown(path: Path) -> None:
+    """Delete the name of a file that has other names too, which SQLite would write into, or of a pipe or a link."""
+    with suppress(FileNotFoundError):
+        about = path.lstat()
+        if about.st_nlink > 1 or not stat.S_ISREG(about.st_mode):
+            path.unlink()
 
 
 def _digest(content: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -131,22 +132,40 @@ class Store:
         try:
             draft.rename(final)
         except OSError:
-            if final.is_symlink():
-                raise BadInput(
-                    final,
-                    "a symbolic link is in the place of the run's folder",
-                    expected="a run folder or nothing",
-                    remedy="move it away, or name another folder with --out",
-                ) from None
-            if not final.is_dir():
+            if not os.path.lexists(final):
                 raise
-            # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
-            if self.find(results.manifest) is None:
-                for name in (*(f"{table}.parquet" for table in digests), MANIFEST):
-                    (draft / name).replace(final / name)
-                sync(final)
+            if final.is_symlink() or not final.is_dir():
+                raise _in_place(final, "the run's folder", "a run folder or nothing") from None
+            folder = os.open(final, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
+                if self.find(results.manifest) is None:
+                    for name in (*(f"{table}.parquet" for table in digests), MANIFEST):
+                        _mend(draft / name, final / name, folder)
+                    os.fsync(folder)
+            finally:
+                os.close(folder)
         sync(self.root)
         return digests
+
+
+def _mend(file: Path, place: Path, folder: int) -> None:
+    """Put a file in its place in an open folder, which stays the same one whatever comes in the place of its name."""
+    try:
+        os.replace(file, place.name, dst_dir_fd=folder)
+    except IsADirectoryError:
+        raise _in_place(place, "one of the run's files", "a file or nothing") from None
+
+
+def _in_place(place: Path, of: str, expected: str) -> BadInput:
+    """The error of what stands where a run is to be written."""
+    kind = "a symbolic link" if place.is_symlink() else "a folder" if place.is_dir() else "a file"
+    return BadInput(
+        place,
+        f"{kind} is in the place of {of}",
+        expected=expected,
+        remedy="move it away, or name another folder with --out",
+    )
 
 
 def open_run(folder: str | Path) -> Results:
