@@ -198,7 +198,8 @@ impl Draw {
     fn plan(&mut self, between: &mut impl FnMut(f64, f64) -> f64) {
         let behind = self.takes();
         let settled = (20.0 * self.longest_rtt()).max(1.0);
-        let first = START + behind + settled.min(4.0) * between(0.1, 1.0);
+        let started = START + self.starts();
+        let first = started + settled.min(4.0) * between(0.1, 1.0);
         self.duration = match self.trouble {
             Trouble::Gaps => {
                 let until = first + between(0.02, 0.9);
@@ -211,8 +212,8 @@ impl Draw {
                 self.gaps = vec![(first, first + gap + HANDOVER + self.longest_rtt())];
                 self.gaps[0].1 + 1.5 + behind + self.takes() + self.grows() + settled
             }
-            Trouble::Nothing => START + behind + settled,
-            _ => START + behind + settled.max(10.0),
+            Trouble::Nothing => started + settled,
+            _ => started + settled.max(10.0),
         };
     }
 
@@ -250,6 +251,15 @@ impl Draw {
             least += (2.0 * self.product() + self.limit) * (self.rtt + self.ack_delay);
         }
         (rounds * rtt).max(least)
+    }
+
+    /// How long a sender may take behind its start, in seconds.
+    ///
+    /// One that goes by marks has an average of 1 at first (RFC 8257 §3.3), so each marked window is halved. Slow start has four
+    /// products in flight when the first echo is back. Half of them is where the queue still marks, and half of that a product. An
+    /// ACK of two segments may be one of the old window, with its mark, and one of the new: a third half is left to grow.
+    pub fn starts(&self) -> f64 {
+        self.takes() + if self.row.by_marks { self.grows() } else { 0.0 }
     }
 
     /// How long a sender may grow behind a gap until it has the whole path again, in seconds.

@@ -244,7 +244,7 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         }
     };
     let next = |index: usize| draw.gaps.get(index).map_or(draw.duration, |gap| gap.0);
-    check(START + behind, next(0), least(draw), "start");
+    check(START + draw.starts(), next(0), least(draw), "start");
     for (index, &(from, until)) in draw.gaps.iter().enumerate() {
         let timer = wait(seen, from, until);
         let again = until + timer + behind;
@@ -327,7 +327,7 @@ fn timeouts(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
 
 /// With random loss a third of the algorithm's law.
 fn by_loss(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
-    let from = START + draw.takes();
+    let from = START + draw.starts();
     let (share, law) = (seen.share(draw, from, draw.duration), published(draw));
     if share < law / 3.0 {
         broken.push(format!("{share:.3} of the path, the law is {law:.3}"));
