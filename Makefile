@@ -18,7 +18,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: quick deep gallery picture playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-page test-python
+.PHONY: quick deep gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-page test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -166,6 +166,13 @@ picture: .cache/wasm/engine/roamlab_wasm_bg.wasm gallery
 	  examples/gallery/two-cells.toml mobility.buffer.limit '4 pkt' > docs/img/handover.svg
 	for name in reno-newreno bufferbloat longer-gap-better; do \
 	  cp out/gallery/gallery/$$name.png docs/img/gallery-$$name.png; done
+
+# The pictures on the papers' pages, of the default number of runs. `lte-fit` needs `roamlab reproduce lte --fit`.
+paper-pictures: .venv/.extension
+	for paper in mblue ipf lte ripple bcmp; do \
+	  $(BIN)/roamlab reproduce $$paper || exit 1; \
+	  for file in docs/img/$$paper-*.png; do \
+	    made=out/$$paper/figures/$${file#docs/img/$$paper-}; [ ! -e $$made ] || cp $$made $$file; done; done
 
 # The editor's bundle anew, from the versions in its lock.
 editor:
