@@ -11,6 +11,7 @@
 # make docs   the documentation as a site, in dist/docs
 # make playground   the page that runs scenarios in a browser
 # make gallery | picture   the gallery's page and pictures into out/gallery; the pictures of the README
+# make paper-pictures   the pictures on the pages of the papers, from all their runs
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
