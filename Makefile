@@ -11,6 +11,7 @@
 # make docs   the documentation as a site, in dist/docs
 # make playground   the page that runs scenarios in a browser
 # make gallery | picture   the gallery's page and pictures into out/gallery; the pictures of the README
+# make paper-pictures   the pictures on the pages of the papers, from all their runs
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -18,7 +19,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: quick deep gallery picture playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python test-both
+.PHONY: quick deep gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python test-both
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -178,6 +179,13 @@ picture: .cache/wasm/engine/roamlab_wasm_bg.wasm gallery
 	  examples/gallery/two-cells.toml mobility.buffer.limit '4 pkt' > docs/img/handover.svg
 	for name in reno-newreno bufferbloat longer-gap-better; do \
 	  cp out/gallery/gallery/$$name.png docs/img/gallery-$$name.png; done
+
+# The pictures on the papers' pages, of the default number of runs. `lte-fit` needs `roamlab reproduce lte --fit`.
+paper-pictures: .venv/.extension
+	for paper in mblue ipf lte ripple bcmp; do \
+	  $(BIN)/roamlab reproduce $$paper || exit 1; \
+	  for file in docs/img/$$paper-*.png; do \
+	    made=out/$$paper/figures/$${file#docs/img/$$paper-}; [ ! -e $$made ] || cp $$made $$file; done; done
 
 # The editor's bundle anew, from the versions in its lock.
 editor:

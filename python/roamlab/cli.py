@@ -45,6 +45,12 @@ _OTHER_WORDS = {
 }
 """Words for commands that are not in their help."""
 
+_SEARCHED = (
+    'a search is made in Python: roamlab.load("FILE").smallest("mobility.buffer.limit", '
+    'where="flows.FLOW.timeouts == 0", between=("4 pkt", "64 pkt")). See docs/how-to/size-a-buffer.md'
+)
+_ONLY_PYTHON = dict.fromkeys(("smallest", "largest", "search", "threshold", "optimize", "tune"), _SEARCHED)
+"""Words for what only the library has."""
 
 _SEVERAL_RUNS = (
     "one run has one --seed and one --run; several are made by `roamlab compare A B --runs 30`, or by a sweep with "
@@ -91,6 +97,8 @@ class _Commands(click.Group):
                 raise click.UsageError(
                     f"{args[0]!r} is a file, not a command. Write for example: roamlab run {args[0]}", ctx
                 ) from None
+            if word in _ONLY_PYTHON:
+                raise click.UsageError(f"No such command {args[0]!r}: {_ONLY_PYTHON[word]}", ctx) from None
             said = {name: (command.help or "").lower() for name, command in self.commands.items()}
             meant = [_OTHER_WORDS[word]] if word in _OTHER_WORDS else []
             meant = meant or [name for name, text in said.items() if word in text.partition("\n")[0].split()]

@@ -12,6 +12,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
 
@@ -436,3 +437,23 @@ def test_the_command_names_what_is_wrong(tmp_path: Path) -> None:
     assert "empty" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_what_the_sender_of_quic_acknowledges_is_no_acknowledgement_of_its_data(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """It answers the challenges and probes of the other end, with numbers of a count that begins at 0."""
+    results = run(recorded(load(ROOT / "examples/quic.toml").set("run.duration", "7 s")), 1)
+    acks = results.packets.filter(
+        pl.col("kind").cast(pl.String) == "ack", pl.col("event").cast(pl.String) == "send"
+    )
+    sent = dict(acks.group_by(pl.col("place").cast(pl.String)).len().rows())
+    assert sent["server"] > 0
+    made = tmp_path / "quic.html"
+    made.write_text(explorer.html([results]), encoding="utf-8")
+    with shown(browser, made) as page:
+        _ready(page)
+        drawn = page.evaluate(
+            "explorer.columns[0].lanes[1].marks.filter(([it]) => it === 'dash').map(([, , series]) => series.length)"
+        )
+    assert drawn == [sent["phone"]]

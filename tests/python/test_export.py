@@ -538,3 +538,10 @@ def test_the_command_says_what_it_wrote(moved: Results, tmp_path: Path) -> None:
     said = json.loads(done.stdout)
     name, _ = said["files"]
     assert len(read((tmp_path / "out" / name).read_bytes())[2]) == said["files"][name] > 0
+
+
+def test_the_name_of_a_file_is_no_folder_for_the_export(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["export", "--format", "csv", "--out", str(tmp_path / "x.pcap")])
+    assert done.exit_code == 2
+    assert f"Write --out {tmp_path / 'x'}" in " ".join(done.output.split())
+    assert not (tmp_path / "x.pcap").exists()

@@ -195,3 +195,14 @@ def test_a_sweep_shows_no_line_of_a_file_that_is_no_scenario(tmp_path: Path) -> 
         said = said_of(["sweep", str(sweep)])
         assert "keys is not a scenario" in said
         assert "secret" not in said
+
+
+def test_a_recording_that_begins_after_the_run_is_reported(tmp_path: Path) -> None:
+    """Times in microseconds, for example."""
+    for file in (ROOT / "examples/imported").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert not rl.load(tmp_path / "drive.toml").warnings
+    (tmp_path / "cell.down").write_text("1000000\n2000000\n", encoding="utf-8")
+    said = "\n".join(rl.load(tmp_path / "drive.toml").warnings)
+    assert "the first opportunity of this recording is at 16 min 40 s" in said or "is at 1000 s" in said, said
+    assert "milliseconds" in said

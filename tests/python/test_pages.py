@@ -239,3 +239,13 @@ def test_pages_run_their_own_scripts_and_no_others(tmp_path: Path) -> None:
         assert not re.search(r"<[^>]+\son\w+=|javascript:", re.sub(r"(?s)<script.*?</script>", "", page)), (
             name
         )
+
+
+def test_stalls_of_one_flow_are_shaded_where_several_stall(tmp_path: Path) -> None:
+    """The stalls of all would cover the whole figure."""
+    alone = _shown(_handover(), tmp_path / "one")
+    assert "Shaded: a stall, in which it got nothing new" in alone.text
+    several = _shown(
+        _handover(**{"flows.moving.count": 3, "mobility.buffer.limit": "1 pkt"}), tmp_path / "three"
+    )
+    assert re.search(r"Shaded: a stall of moving-[012], in which", several.text)

@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -302,6 +303,24 @@ def test_the_film_has_hosts_that_only_receive(browser: Browser) -> None:
         assert {"ch", "gw", "ap1", "ap2", "walker", "desk"} <= set(nodes)
         page.evaluate("playground.film.show(4e9)")
         assert page.evaluate("playground.film.inside.size") == 2
+
+
+@pytest.mark.parametrize(("more", "apart"), [(1, 34), (12, 10)])
+def test_hosts_of_one_cell_do_not_cover_each_other(browser: Browser, more: int, apart: int) -> None:
+    text = (ROOT / "examples/busy-cell.toml").read_text(encoding="utf-8")
+    text = text.replace('name = "neighbour"', f'name = "neighbour"\ncount = {more + 1}', 1)
+    flow = f'count = {more + 1}\npath = ["server", "neighbour-*"]'
+    text = text.replace('path = ["server", "neighbour"]', flow, 1)
+    with _opened(browser, text.replace('"20 s"', '"4 s"')) as page:
+        down = sorted(
+            page.evaluate(
+                "playground.film.places().filter((_, at) => playground.film.film.nodes[at].kind === 'host')"
+                ".map(([, down]) => down)"
+            )
+        )
+        assert len(down) == more + 2
+        assert min(after - before for before, after in pairwise(down)) >= apart
+        assert down[-1] - down[0] <= page.evaluate("playground.film.canvas.clientHeight") - 50
 
 
 def test_a_link_holds_the_whole_scenario(browser: Browser) -> None:

@@ -148,3 +148,24 @@ def test_commands_print_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "no run defines it; `mos` is about `voip`" in done.stderr
     assert '"warnings": [' in done.stdout
     assert "warning: the record" not in CliRunner().invoke(cli, ["check", str(path)]).stderr
+
+
+def test_an_axis_along_which_nothing_changes_is_named(tmp_path: Path) -> None:
+    base = rl.load(ROOT / "examples/handover.toml").set_all(
+        {"run.duration": "2 s", "flows.moving.app.start_within": "100 ms"}
+    )
+    axes = {"mobility.buffer.hold": ["1 s", "2 s"], "flows.moving.transport.window": ["2 pkt", "8 pkt"]}
+    runs = rl.sweep(base, axes, replications=2, metrics=["flows.moving.goodput_bps"], store=tmp_path)
+    (said,) = runs.warnings
+    assert said.startswith("axis mobility.buffer.hold: all its values give the same metrics in every run")
+
+
+def test_loss_at_a_link_that_no_packet_uses_is_named() -> None:
+    text = (ROOT / "examples/handover.toml").read_text(encoding="utf-8").replace('"40 s"', '"1 s"')
+    spare = '[[links]]\nbetween = ["ch", "spare"]\nrate = "1 Mbit/s"\ndelay = "1 ms"\nloss = 0.1\n\n[[flows]]'
+    said = rl.run(rl.Scenario(text.replace("[[flows]]", spare, 1))).warnings
+    assert any(".loss: no packet used the link between ch and spare" in line for line in said), said
+    used = rl.run(
+        rl.Scenario(text.replace('between = ["ch", "ha"]', 'between = ["ch", "ha"]\nloss = 0.01', 1))
+    )
+    assert not any("no packet used" in line for line in used.warnings)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 from roamlab.base import quantities, screen
 from roamlab.base.errors import BadInput, bad_path
@@ -265,3 +267,35 @@ def test_many_metrics_of_one_scenario_are_one_table(metrics_: int, tables: int) 
     if tables == 1:
         cells = [str(next(iter(column.cells))) for column in shown[0].columns]
         assert cells == ["flows.me0.goodput_bps [Mbit/s]", "2", "+0.5", "0.4 … 0.6", "20", "0.01"]
+
+
+def test_many_metrics_of_a_flow_fit_a_terminal_of_80_columns() -> None:
+    row = {
+        "name": "b.toml",
+        "reference": 0.374,
+        "difference": 0.5219,
+        "low": -0.3384,
+        "high": 0.08675,
+        "runs": 10,
+    }
+    what = {
+        "goodput_bps": "bit/s",
+        "loss_ratio": "1",
+        "timeouts": "1",
+        "reordered_ratio": "1",
+        "disruption_s": "s",
+    }
+    frame = pl.DataFrame(
+        [
+            row | {"metric": f"flows.{flow}.{name}", "unit": unit, "p_holm": 5.7e-17}
+            for flow in ("download", "other")
+            for name, unit in what.items()
+        ]
+    )
+    shown = list(compare.tables(frame))
+    assert [str(table.title) for table in shown] == ["flows.download", "flows.other"]
+    screen = Console(width=80, file=StringIO(), color_system=None)
+    screen.print(shown[0])
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    for name in ("goodput_bps", "loss_ratio", "reordered_ratio", "disruption_s"):
+        assert sum(name in line and "…" in line for line in lines) == 1, lines

@@ -91,9 +91,37 @@ def test_a_budget_that_cannot_decide_is_refused_before_the_first_run(monkeypatch
 
 def test_a_condition_that_falls_with_the_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     coin = Coin(1, lambda value: float(value <= 37))
-    with pytest.raises(rl.BadInput, match=r"(?s)holds at 1 pkt and fails at 100 pkt.*opposite condition"):
+    advice = r"(?s)holds at 1 pkt and fails at 100 pkt.*'flows.moving.timeouts != 0', with share=0.1: below"
+    with pytest.raises(rl.BadInput, match=advice):
         search(monkeypatch, coin)
     assert set(coin.made) == {"1 pkt", "100 pkt"}
+
+
+def test_the_opposite_condition_finds_where_a_falling_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to 37 95 % of the runs meet the condition, from 38 on 80 %: 37 is the largest at which 90 % do."""
+    chance = lambda value: 0.05 if value <= 37 else 0.8  # noqa: E731
+    opposite = {"where": "flows.moving.timeouts == 0", "share": 0.1, "budget": 1024}
+    found = search(monkeypatch, Coin(3, chance), **opposite)
+    assert (found.above, found.at_most) == ("37 pkt", "38 pkt")
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("flows.moving.goodput_bps > 1 Mbit/s", "and no unit"),
+        ("flows.moving.timeouts = 0", 'write two signs: "flows.moving.timeouts == 0"'),
+        (
+            "flows.moving.timeouts == 0 and flows.moving.dropped_pkts == 0",
+            "the larger of the two values meets both",
+        ),
+        ("no timeouts", 'write "flows.moving.timeouts == 0"'),
+    ],
+)
+def test_a_condition_that_cannot_be_read_says_what_to_write(where: str, said: str) -> None:
+    with pytest.raises(rl.BadInput, match=re.escape(said)):
+        smallest(
+            ROOT / "examples/handover.toml", "mobility.buffer.limit", where=where, between=("1 pkt", "9 pkt")
+        )
 
 
 def test_a_search_that_takes_long_tells_of_each_value(

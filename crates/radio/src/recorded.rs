@@ -69,6 +69,11 @@ impl Opportunities {
         Duration::from_nanos(self.at[self.at.len() - 1] * MS)
     }
 
+    /// When the first opportunity is.
+    pub fn first(&self) -> Duration {
+        Duration::from_nanos(self.at[0] * MS)
+    }
+
     /// How many opportunities it has.
     pub fn count(&self) -> usize {
         self.at.len()

@@ -196,6 +196,21 @@ class HostLane extends Lane {
   }
 }
 
+/** Serial numbers of the packets without data that a flow's sender sends, as answers of QUIC: they acknowledge none. */
+function ofSender(packets, flow, ack) {
+  const [event, kind, of, places, serials] = ["event", "kind", "flow", "place", "serial"].map((name) => packets.column(name));
+  const send = packets.code("event", "send");
+  const isSent = (row) => of[row] === flow && event[row] === send;
+  const found = new Set();
+  let sender;
+  for (let row = 0; row < packets.rows; row++) {
+    if (!isSent(row)) continue;
+    if (kind[row] !== ack) sender ??= places[row];
+    else if (places[row] === sender) found.add(serials[row]);
+  }
+  return found;
+}
+
 /** The time-sequence diagram of a flow. */
 class SequenceLane extends Lane {
   constructor(run, flow) {
@@ -222,10 +237,11 @@ class SequenceLane extends Lane {
     const { packets, deliveries } = run.tables;
     const [event, kind, of, again, serials] = ["event", "kind", "flow", "retransmission", "serial"].map((name) => packets.column(name));
     const [mine, ack] = [packets.code("flow", flow), packets.code("kind", "ack")];
+    const spoken = ofSender(packets, mine, ack);
     const [send, drop, mark] = ["send", "drop", "mark"].map((name) => packets.code("event", name));
     const { discarded, forwarded } = run;
     const [sent, acked, resent, marked, lost, spare, ackLost] = run.grouped("packets", "number", 7, (row) => {
-      if (of[row] !== mine) return -1;
+      if (of[row] !== mine || spoken.has(serials[row])) return -1;
       if (event[row] === mark) return 3;
       if (event[row] === send) return kind[row] === ack ? 1 : again[row] ? 2 : 0;
       if (event[row] !== drop) return -1;
@@ -355,7 +371,7 @@ function tcpLanes(run, flow) {
   for (const series of [rto, timeouts]) series.values = series.values.map((value) => value / 1e9);
   return [
     new LineLane(run, { name: `${flow}: window that the sender may use`, unit: "segment", flow }, [
-      [receivers < Infinity ? `cwnd, at most the receiver's ${receivers}` : "cwnd", "link", "line", usable],
+      [receivers < Infinity ? `cwnd (at most the receiver's ${receivers})` : "cwnd", "link", "line", usable],
       ["ssthresh", "warn", "dashed", ssthresh, "none yet"],
     ], news.length ? [["told of a new path", "again", "ring", told]] : []),
     new LineLane(

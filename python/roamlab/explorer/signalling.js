@@ -7,7 +7,7 @@ class SignallingLane extends Lane {
       name: "Signalling",
       unit: "",
       height: 26 * run.nodes.length + 14,
-      key: [["line", "link", "about a host"], ["line", "line2", "about none (near enough)"], ["cross", "lost", "lost"]],
+      key: [["line", "link", "about a host"], ["line", "line2", "about no host (when zoomed in)"], ["cross", "lost", "lost"]],
       about: `${run.tables.signalling.rows} messages between ${run.nodes.join(", ")}`,
     });
     const { signalling, drops } = run.tables;

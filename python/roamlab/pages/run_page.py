@@ -163,7 +163,8 @@ def _received(
     with new_figure() as (figure, (axes,)):
         for flow, (times, sizes) in totals.items():
             axes.step(times, sizes / 1e3, where="post", label=flow)
-        drawn = [each for each in stalls if each.stall.flow in shown][:TOLD]
+        stalled = list(dict.fromkeys(each.stall.flow for each in stalls if each.stall.flow in shown))
+        drawn = [each for each in stalls if each.stall.flow in stalled[:1]][:TOLD]
         slow = list(dict.fromkeys(each.slow for each in drawn if each.slow))
         silent = [each.stall for each in drawn if not each.stall.is_slow]
         shades: tuple[tuple[Sequence[SlowPeriod | Stall], str, str], ...] = (
@@ -182,10 +183,11 @@ def _received(
         label(axes, ("time", "s"), ("received", "kB"))
         left = results.flows.height - len(shown)
         rest = f" {left} more flows are in the table." if left else ""
+        whose = f" of {stalled[0]}" if len(stalled) > 1 else ""
         caption = (
             f"New data that each {'flow' if not left else f'of {len(shown)} flows'} has received. Dotted: a host "
-            f"enters a further cell. Shaded: a stall, in which a flow got nothing new though there was some; "
-            f"lighter: a slow period, at less than half of the rate before.{rest}"
+            f"enters a further cell. Shaded: a stall{whose}, in which it got nothing new though there was some; "
+            f"lighter: a slow period{whose}, at less than half of the rate before.{rest}"
         )
         return save(figure, folder, "received", caption)
 

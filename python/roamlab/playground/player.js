@@ -5,6 +5,8 @@ const COLOURS = { [PACKET.data]: "link", [PACKET.ack]: "ack", [PACKET.again]: "a
 /** What is lost stays in the picture for so long, in s of who looks. */
 const LOST_S = 0.5;
 const ROW = 12;
+/** Pixels from one host to the next below it, with the name of the first between them. */
+const LABELLED = 34;
 
 class Player {
   /** `moved(time)` is called when the film is at another time. */
@@ -104,7 +106,7 @@ class Player {
     const { nodes, hosts } = this.film;
     const cells = new Map(nodes.filter((node) => node.kind === "cell").map((node) => [node.name, node]));
     this.inside = new Map();
-    return nodes.map((node) => {
+    const found = nodes.map((node) => {
       const host = node.kind === "host" && hosts.find((each) => each.name === node.name);
       if (!host) return this.place(node);
       const visit = host.visits.findLast((each) => each.from_ns <= this.time);
@@ -113,6 +115,17 @@ class Player {
       const [right, down] = this.place(node);
       return cell ? [right, 0.65 * this.place(cell)[1] + 0.35 * down] : [right, down];
     });
+    this.spread(found.filter((_, at) => nodes[at].kind === "host"));
+    return found;
+  }
+
+  /** Moves hosts apart that would cover each other; where they are many, their names stand to the right of them. */
+  spread(hosts) {
+    const [top, bottom] = [this.place({ x: 0, y: 0 })[1], this.place({ x: 0, y: 1 })[1]];
+    this.apart = Math.min(LABELLED, (bottom - top) / Math.max(1, hosts.length - 1));
+    hosts.sort((one, other) => one[1] - other[1]);
+    hosts.forEach((host, at) => (host[1] = Math.max(host[1], at ? hosts[at - 1][1] + this.apart : top)));
+    hosts.forEach((host, at) => (host[1] = Math.min(host[1], bottom - (hosts.length - 1 - at) * this.apart)));
   }
 
   draw() {
@@ -194,8 +207,7 @@ class Player {
 
   drawNodes(places) {
     const { pen, theme } = this;
-    pen.textAlign = "center";
-    pen.textBaseline = "top";
+    const half = Math.min(8, 0.35 * this.apart);
     this.film.nodes.forEach(({ name, kind }, at) => {
       const [right, down] = places[at];
       pen.lineWidth = 2;
@@ -203,12 +215,16 @@ class Player {
       pen.strokeStyle = kind === "cell" ? theme.link : theme.ink;
       pen.beginPath();
       if (kind === "cell") pen.moveTo(right, down - 8), pen.lineTo(right + 8, down + 6), pen.lineTo(right - 8, down + 6), pen.closePath();
-      else if (kind === "host") pen.rect(right - 5, down - 8, 10, 16);
+      else if (kind === "host") pen.rect(right - 5, down - half, 10, 2 * half);
       else pen.arc(right, down, 7, 0, 7);
       pen.fill();
       pen.stroke();
       pen.fillStyle = theme.ink;
-      pen.fillText(name, right, down + 11);
+      const isAside = kind === "host" && this.apart < LABELLED;
+      pen.textAlign = isAside ? "left" : "center";
+      pen.textBaseline = isAside ? "middle" : "top";
+      if (isAside) pen.fillText(name, right + 9, down, this.canvas.clientWidth - right - 10);
+      else pen.fillText(name, right, down + 11);
     });
   }
 }

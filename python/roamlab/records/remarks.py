@@ -12,7 +12,7 @@ from roamlab.scenarios import profiles
 from roamlab.scenarios.scenario import is_declared_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
     from numpy.typing import NDArray
 
@@ -191,4 +191,21 @@ def unmet(
                         f"{where}: no packet was lost: flow `{flow}` sent {counted(sent[flow], 'packet')}, and none "
                         f"with these numbers entered {place}; write smaller numbers, or another link of its path"
                     )
+    return found
+
+
+def unused(parameters: Mapping[str, Any], idle: Set[str]) -> list[str]:
+    """A line for each wired link that loses packets at random or changes, and that no packet used in the run.
+
+    `idle` are the names of one-way links at whose queue no packet arrived.
+    """
+    found = []
+    for number, link in enumerate(parameters.get("links", [])):
+        one, other = link["between"]
+        what = next((name for name in ("loss", "reverse_loss", "changes") if link.get(name)), None)
+        if what and {f"{one}->{other}", f"{other}->{one}"} <= idle:
+            found.append(
+                f"links[{number}].{what}: no packet used the link between {one} and {other}, so this has no effect; "
+                "write it at a link of the path of a flow"
+            )
     return found

@@ -99,6 +99,7 @@ class Results(Frames):
         return [
             *found,
             *self._unmet(),
+            *self._unused_links(),
             *self._unreached(),
             *self._window_limited(),
             *self._timeouts_of_handovers(),
@@ -128,6 +129,15 @@ class Results(Frames):
         messages = self.signalling.select(pl.col("message", "host").cast(pl.String)).rows()
         at = lost.filter(pl.col("reason") == "forced-loss").select("place", "flow").rows()
         return remarks.unmet(self.manifest.parameters, messages, sent, at)
+
+    def _unused_links(self) -> list[str]:
+        idle = self.links.filter(
+            (pl.col("offered_pkts") == 0) & pl.col("link").cast(pl.String).str.contains("->")
+        )
+        # Of a large network the scenario would be read whole.
+        if idle.is_empty() or self.links.height > remarks.MOST_FLOWS:
+            return []
+        return remarks.unused(self.manifest.parameters, set(idle["link"].cast(pl.String)))
 
     def _timeouts_of_handovers(self) -> list[str]:
         recorded = {"tcp", "causes", "handovers"} <= {*self.loaders}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -170,19 +171,25 @@ def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> 
 def tables(frame: pl.DataFrame) -> Iterator[Table]:
     """The differences for the terminal, a table for each metric. In bold: what `page.tells`.
 
-    Of one scenario in many metrics it is a single table, with a row for each.
+    Of one scenario in many metrics the metrics are rows: of a table for each flow if it has many, or else of one table.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     if frame["name"].n_unique() == 1 and frame["metric"].n_unique() > _SINGLE:
-        shown = Table(box=box.SIMPLE_HEAD)
-        _add_columns(shown, "metric")
-        for row in frame.iter_rows(named=True):
-            factor, unit = scale([row["reference"], row["difference"]], row["unit"])
-            _add_row(shown, named(row["metric"], unit), row, factor)
-        yield shown
+        # The names of metrics without their flow are short enough for a terminal of 80 columns.
+        whose = frame["metric"].str.extract(r"^(flows\..*)\.[^.]+$").fill_null("")
+        if max(Counter(whose.to_list()).values()) <= _SINGLE:
+            whose = whose.str.head(0)
+        for (flow,), rows in frame.group_by(whose.alias("whose"), maintain_order=True):
+            shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
+            shown.title = Text(str(flow)) if flow else None
+            _add_columns(shown, "metric")
+            for row in rows.iter_rows(named=True):
+                factor, unit = scale([row["reference"], row["difference"]], row["unit"])
+                _add_row(shown, named(row["metric"].removeprefix(f"{flow}."), unit), row, factor)
+            yield shown
         return
 
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
@@ -195,7 +202,7 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
 
 
 _SINGLE = 4
-"""More metrics than this of one scenario are rows of one table."""
+"""More metrics than this of one scenario, or of a flow, are rows of one table."""
 
 
 def _add_columns(shown: Table, first: str) -> None:

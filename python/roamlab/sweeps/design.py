@@ -156,6 +156,8 @@ def _listed(path: str, values: Any) -> list[Any]:
         remedy = f"write [{json.dumps(values, ensure_ascii=False, default=str)[:_LONGEST_VALUE]}] for this one value"
         if isinstance(values, str) and re.search(r"\d.*(\.\.|[,:;]|-|\bto\b).*\d", values):
             remedy = 'write each value, for example ["4 pkt", "8 pkt", "16 pkt"]'
+        if isinstance(values, dict) and "kind" not in values and values:
+            remedy = f'write the whole path in quotes: "{path}.{next(iter(values))}" = [...]'
         raise BadDesign(("grid", path), f"{kind} is no list of values", "a list of values", remedy)
     if not values:
         raise BadDesign(

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from roamlab.base import figures
-from roamlab.base.quantities import named, number, scale
+from roamlab.base.quantities import counted, named, number, scale
 from roamlab.sweeps.words import heading
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from roamlab.base.figures import SavedFigure
 
 
-LINES, POINTS, METRICS = 6, 30, 4
+LINES, POINTS, METRICS = 6, 30, 5
 """A figure has so many lines, or points below each other, and axes for so many metrics, at most."""
 
 
@@ -71,7 +71,8 @@ def by_point(
 
 
 def _caption(cut: str, metrics: int) -> str:
-    left = f" {metrics - METRICS} more metrics are in the tables." if metrics > METRICS else ""
+    more = metrics - METRICS
+    left = f" {counted(more, 'more metric is', 'more metrics are')} in the tables." if more > 0 else ""
     return f"Means{cut} with 95 % intervals, and each run as a dot; one run alone has no interval.{left}"
 
 

@@ -274,6 +274,22 @@ class Runs:
                 f"all runs of a point are equal, and one says as much as {max(self.counts)}: nothing that was measured "
                 "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
             )
+        return found + self._without_effect()
+
+    def _without_effect(self) -> list[str]:
+        """Axes along which no metric of any run changes: a field that this scenario does not use, perhaps."""
+        text = self.frame.with_columns(pl.col(*self._axes).cast(pl.String)) if self._axes else self.frame
+        found = []
+        for axis in self._axes:
+            others = [other for other in self._axes if other != axis]
+            groups = text.group_by(*others, "run", "metric").agg(
+                pl.col(axis).n_unique().alias("values"), pl.col("value").n_unique()
+            )
+            if groups.height and groups.filter((pl.col("values") < 2) | (pl.col("value") > 1)).is_empty():
+                found.append(
+                    f"axis {axis}: all its values give the same metrics in every run. Either nothing in the scenario "
+                    "depends on this field, or every value is on the same side of what matters"
+                )
         return found
 
     def _left_out(self) -> list[str]:

@@ -127,7 +127,7 @@ def smallest(
     if not 0 < share < 1:
         raise _refuse("share", share, "a number between 0 and 1", "write 0.9")
     if type(budget) is not int or budget < FIRST_LOOK:
-        raise _refuse("budget", budget, f"a whole number from {FIRST_LOOK} on", "leave it out")
+        raise _refuse("budget", budget, f"a whole number from {FIRST_LOOK} on", "leave it out: 256")
     search = _Search(base, path, condition, values, share, budget, seed, store, executor)
     search.check_budget()
     search.check_direction()
@@ -144,6 +144,7 @@ class _Condition:
     text: str
     holds: Callable[[float, float], bool]
     bound: float
+    opposite: str
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,8 @@ class _Search:
                 self._condition.text,
                 f"a condition that a larger {self._path} does not break: it holds at {low} and fails at {high}, so "
                 f"{low} is the smallest value already",
-                "search for the opposite condition: its smallest value is where this one ends",
+                f"search for the opposite condition, {self._condition.opposite!r}, with share={1 - self._share:.12g}: "
+                "below its smallest value this one holds",
             )
 
     def verdict(self, at: int) -> Verdict:
@@ -304,13 +306,32 @@ def _condition(where: str) -> _Condition:
             raise ValueError
         metric, sign, bound = parts[1], parts[2], float(parts[3])
     except ValueError:
-        raise _refuse(
-            "where", where, "a metric, a comparison and a number", 'write "flows.moving.timeouts == 0"'
-        ) from None
+        raise _refuse("where", where, "a metric, a comparison and a number", _rewritten(where)) from None
     check(metric, "where")
     if "*" in metric and not Name.of(metric).over:
         raise _refuse("where", where, "one metric", f'name the flow, or write "mean({metric})"')
-    return _Condition(metric, where, _COMPARISONS[sign], bound)
+    opposite = f"{metric} {_OPPOSITES[sign]} {parts[3]}"
+    return _Condition(metric, where, _COMPARISONS[sign], bound, opposite)
+
+
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _rewritten(where: Any) -> str:
+    """What to write in the place of a condition that cannot be read."""
+    text = where if isinstance(where, str) else ""
+    if re.search(r"\b(and|or)\b|&|\|", text):
+        return "write one condition, and search once for each: the larger of the two values meets both"
+    if found := re.fullmatch(
+        r"\s*(\S+?)\s*(==|!=|<=|>=|<|>)\s*([\d.]+(?:e[+-]?\d+)?)\s*([^\d\s]\S*)\s*", text
+    ):
+        return (
+            f"write the number in the metric's unit, which docs/metrics.md names, and no unit: \"{found[1]} {found[2]} "
+            f'1e6" for 1 Mbit/s, for example'
+        )
+    if found := re.fullmatch(r"\s*(\S+?)\s*=\s*([\d.]+)\s*", text):
+        return f'write two signs: "{found[1]} == {found[2]}"'
+    return 'write "flows.moving.timeouts == 0"'
 
 
 def _values(between: tuple[Any, Any], step: float) -> _Values:

@@ -53,6 +53,30 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
         due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
     }
     warnings.extend(late_starts(scenario));
+    warnings.extend(silent_recordings(scenario));
+    warnings
+}
+
+/// Recorded links that could send nothing before the run is over.
+fn silent_recordings(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let wired =
+        scenario.links.iter().enumerate().map(|(index, link)| (format!("links[{index}]"), &link.rate));
+    let cells = scenario.cells.iter().map(|(name, cell)| (format!("cells.{}", quoted_key(name)), &cell.rate));
+    let mut warnings = Vec::new();
+    for (table, rate) in wired.chain(cells) {
+        let Some(recorded) = rate.recorded() else { continue };
+        for (name, file) in [("trace", Some(&recorded.trace)), ("reverse", recorded.reverse.as_ref())] {
+            let first = file.and_then(|file| file.content()).map(|trace| trace.first());
+            if let Some(first) = first.filter(|&first| first >= end) {
+                let message = format!(
+                    "the first opportunity of this recording is at {first}, and the run ends at {end}: nothing is sent"
+                );
+                let help = "times are in milliseconds from the start of the run; lengthen `run.duration`, or correct the file";
+                warnings.push(Problem::at(format!("{table}.rate.{name}"), message).help(help));
+            }
+        }
+    }
     warnings
 }
 

@@ -55,6 +55,20 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("metrics", "`metrics` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
 ];
 
+/// How a part of the whole scenario is written, if the field `name` of the table `within` has the name of one: `[record]`.
+pub fn part(name: &str, within: &str) -> Option<String> {
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let part = root.get("properties")?.get(name).filter(|_| !within.is_empty())?;
+    let list = part.get("type").is_some_and(|kind| kind == "array");
+    let named = part.get("additionalProperties").is_some();
+    let header = header(&match (list, named) {
+        (true, _) => vec![Some(name.to_owned()), None],
+        (false, true) => vec![Some(name.to_owned()), Some("NAME".into())],
+        (false, false) => vec![Some(name.to_owned())],
+    });
+    Some(format!("`{name}` is no part of this table but of the whole scenario: write `{header}`"))
+}
+
 /// Where a field of this name belongs, if not in the table `within`: "`gap` is a field of `[radio]`".
 pub fn elsewhere(name: &str, within: &str) -> Option<String> {
     const LISTED: usize = 4;
@@ -197,11 +211,18 @@ impl<'a> Schema<'a> {
     }
 
     fn table(&self, schema: &'a Value) -> String {
+        const LISTED: usize = 3;
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         let field = |name: &'a Value| {
             let name = name.as_str()?;
             Some(format!("{name} = {}", self.example(schema.get("properties")?.get(name)?)))
         };
-        format!("{{ {} }}", required.filter_map(field).collect::<Vec<_>>().join(", "))
+        let fields: Vec<_> = required.filter_map(field).collect();
+        if fields.is_empty() {
+            let names = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+            let names: Vec<_> = names.map(|(name, _)| format!("{name} = …")).take(LISTED).collect();
+            return format!("{{ {} }}", names.join(", "));
+        }
+        format!("{{ {} }}", fields.join(", "))
     }
 }

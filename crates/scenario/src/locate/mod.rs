@@ -73,12 +73,18 @@ impl<'a> Source<'a> {
             field::push_key(&mut field, name);
             span = place::find(root, &field).map_or(span, |found| found.value);
         }
+        // Not where another program's name was found.
+        let is_listed = told.problem.help.starts_with("write one of");
         if let Some(wording::Part::Unknown(name)) = &told.part
             && told.meant.is_none()
-            && told.problem.help.starts_with("write one of")
-            && let Some(place) = hint::elsewhere(name, &around(&field, name))
+            && (is_listed || told.problem.help.starts_with("did you mean"))
         {
-            told.problem.help = format!("{place}; here {}", told.problem.help);
+            let table = around(&field, name);
+            if let Some(part) = hint::part(name, &table) {
+                told.problem.help = part;
+            } else if is_listed && let Some(place) = hint::elsewhere(name, &table) {
+                told.problem.help = format!("{place}; here {}", told.problem.help);
+            }
         }
         if let Some(part) = &told.part
             && !field::ends_with(&field, part.name())
