@@ -291,8 +291,8 @@ with open("/proc/sys/net/ipv4/tcp_sack", "w") as file:
 print("opened", written, open("/proc/sys/net/ipv4/tcp_sack").read().strip())
 """
 """Tries to mount what is the machine's so that it can be written (MS_REMOUNT 32, MS_BIND 4096), to unmount what
-protects it, and to mount another /proc. Then it opens what is the machine's for writing, and writes nothing; what is the
-network's it changes."""
+protects it, and to mount another /proc. Then it opens what is the machine's for writing, and writes nothing; what is
+the network's it changes."""
 
 
 @pytest.mark.usefixtures("_namespaces")
