@@ -265,9 +265,15 @@ sys.exit(5)
 """Looks for the socket to `roamlab shell`: among its files, and in those of its parent (pidfd_getfd(2), ptrace(2))."""
 
 WRITES = """
-import os
+import ctypes, os
+libc = ctypes.CDLL(None)
+for place in (b"/proc/sys", b"/proc/sysrq-trigger", b"/sys"):
+    libc.mount(None, place, None, ctypes.c_ulong(32 | 4096), None)
+    libc.umount2(place, 2)
+libc.mount(b"proc", b"/mnt", b"proc", ctypes.c_ulong(0), None)
 written = []
-for path in ("/proc/sys/kernel/hostname", "/proc/sys/vm/swappiness", "/proc/sys/fs/file-max", "/proc/sysrq-trigger"):
+of_proc = ("sys/kernel/hostname", "sys/vm/swappiness", "sys/fs/file-max", "sysrq-trigger")
+for path in (f"{root}/{name}" for root in ("/proc", "/mnt") for name in of_proc):
     try:
         os.close(os.open(path, os.O_WRONLY))
         written.append(path)
@@ -284,7 +290,9 @@ with open("/proc/sys/net/ipv4/tcp_sack", "w") as file:
     file.write("0")
 print("opened", written, open("/proc/sys/net/ipv4/tcp_sack").read().strip())
 """
-"""Opens what is the machine's for writing, and writes nothing; what is the network's it changes."""
+"""Tries to mount what is the machine's so that it can be written (MS_REMOUNT 32, MS_BIND 4096), to unmount what
+protects it, and to mount another /proc. Then it opens what is the machine's for writing, and writes nothing; what is
+the network's it changes."""
 
 
 @pytest.mark.usefixtures("_namespaces")

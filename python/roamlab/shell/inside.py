@@ -9,7 +9,7 @@ The second process ends when the socket's other end is closed, and it is killed 
 when `roamlab shell` does, however that ends.
 
 A program cannot forge its exit code or TCP's counters: the socket is closed for it, and it may not trace the processes
-that have it. What of /proc and /sys is the machine's is read-only, which is what keeps the superuser from writing it.
+that have it. What of /proc and /sys is the machine's is read-only for the superuser, who could write it.
 """
 
 from __future__ import annotations
@@ -78,14 +78,15 @@ def main() -> None:
     parent = os.getppid()
     is_superuser = os.geteuid() == 0
     try:
-        _unshare()
+        if is_superuser:
+            _protect()
+        _unshare(_NEWNET | _NEWPID)
         _die_with(parent)
         # Who may trace this process could take its socket (pidfd_getfd). A program that is started may be traced again.
         _prctl(_SET_DUMPABLE, 0)
         order = _receive(to_outside)
         card = _card(order["address"], order["peer"])
         _name_nodes(order["names"])
-        _protect(is_superuser)
     except Refusal as refusal:
         problem, remedy = refusal.args
         _send(to_outside, {"error": problem, "help": remedy})
@@ -101,10 +102,10 @@ def main() -> None:
     os.waitpid(child, 0)
 
 
-def _unshare() -> None:
-    """New namespaces, in which this process is root and outside of which it is who it was."""
+def _unshare(others: int) -> None:
+    """New namespaces, of users, of mounts and `others`: in them this process is root, outside it is who it was."""
     user, group = os.geteuid(), os.getegid()
-    if _libc.unshare(_NEWUSER | _NEWNET | _NEWNS | _NEWPID):
+    if _libc.unshare(_NEWUSER | _NEWNS | others):
         raise Refusal(
             f"user namespaces are not permitted ({os.strerror(ctypes.get_errno())})",
             "permit them with `sudo sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1`,"
@@ -192,8 +193,13 @@ def _name_nodes(names: dict[str, str]) -> None:
         _libc.umount2(place.encode(), _DETACH)
 
 
-def _protect(is_superuser: bool) -> None:
-    """Make what belongs to the machine read-only. Only the superuser could write it, so only for that it is a must."""
+def _protect() -> None:
+    """Make what belongs to the machine read-only. Only the superuser could write it.
+
+    That is done in namespaces around those of the programs: there the kernel permits nobody to undo it, nor to mount
+    another /proc.
+    """
+    _unshare(0)
     net = b"/proc/sys/net"
     _mount(net, net, None, _BIND)
     for place in filter(os.path.exists, _OF_THE_MACHINE):
@@ -202,7 +208,7 @@ def _protect(is_superuser: bool) -> None:
             keep = sum(_MOUNTED.get(option, 0) for option in options)
             if mounted != net and _mount(None, mounted, None, _REMOUNT | _BIND | _RDONLY | keep):
                 done = False
-        if not done and is_superuser:
+        if not done:
             raise Refusal(
                 f"{place} cannot be made read-only ({os.strerror(ctypes.get_errno())}), and root could write it",
                 "run `roamlab shell` as another user",

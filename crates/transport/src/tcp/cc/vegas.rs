@@ -83,8 +83,9 @@ pub(crate) struct Vegas {
 
 impl Algorithm for Vegas {
     /// It needs the round-trip time of each ACK (§3.1: the clock is read at each segment), not that of one segment at a time.
+    /// Linux takes that of the last segment which an ACK acknowledges (`ca_rtt_us`).
     fn records_segments(&self, window: &Window) -> bool {
-        self.linux.is_none() && !window.takes_mean
+        self.linux.is_some() || !window.takes_mean
     }
 
     fn keeps_min_rtt(&self) -> bool {

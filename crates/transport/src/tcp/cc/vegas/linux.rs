@@ -61,12 +61,12 @@ impl Linux {
 
     /// `tcp_vegas_cong_avoid`.
     pub fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        if self.paused && !ack.recovering {
+            self.paused = false;
+            self.begin_round(ack.nxt); // the ACK that ends the recovery is of no round (`tcp_vegas_state`)
+        }
         if self.paused {
             self.reno.on_ack(window, ack);
-            if !ack.recovering {
-                self.paused = false;
-                self.begin_round(ack.nxt);
-            }
         } else if ack.una > self.round_end {
             match (self.base, self.shortest) {
                 (Some(base), Some(shortest)) if self.count > FEW => {
@@ -102,7 +102,7 @@ impl Linux {
         }
         window.set(window.cwnd.max(MIN_CWND));
         // `tcp_current_ssthresh`
-        window.ssthresh = window.ssthresh.max((window.cwnd * 0.75).floor());
+        window.ssthresh = window.ssthresh.max((window.cwnd / 2.0).floor() + (window.cwnd / 4.0).floor());
     }
 }
 
@@ -127,10 +127,29 @@ mod tests {
     fn the_shortest_of_a_round_decides() {
         // 20 segments at 12 ms where 10 do: 20 · 2 / 10 = 3.9 in queues, between alpha 2 and beta 4.
         assert_eq!(after(20.0, 2.0, &[50, 12, 50]), (20.0, 15.0));
-        assert_eq!(after(20.0, 2.0, &[50, 13, 50]), (19.0, 14.0), "5.9: more than beta");
+        assert_eq!(after(20.0, 2.0, &[50, 13, 50]), (19.0, 13.0), "5.9: more than beta");
         assert_eq!(after(20.0, 2.0, &[50, 10, 50]), (21.0, 15.0), "none: less than alpha");
+        // `tcp_current_ssthresh`: half of 23 and a quarter, in whole segments.
+        assert_eq!(after(24.0, 2.0, &[50, 13, 50]), (23.0, 16.0), "7.2: more than beta");
         // `tcp_vegas_ssthresh`: the threshold is not above the window, or slow start would begin.
         assert_eq!(after(10.0, 10.0, &[50, 16, 50]), (9.0, 9.0), "5.9 again");
+    }
+
+    #[test]
+    fn the_ack_that_ends_a_recovery_begins_a_round_and_is_none_of_reno() {
+        // `tcp_vegas_state`: the state is open before the window grows, so this ACK of ten segments adds nothing in avoidance.
+        let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
+        let mut window = Window { ssthresh: 5.0, ..Window::new(5.0, &params) };
+        let mut vegas = Linux {
+            base: Some(10_001),
+            paused: true,
+            ..Linux::new(Thresholds { alpha: 2, beta: 4, gamma: 1 })
+        };
+        let ack = AckEvent { una: 20, nxt: 30, acked: 10, in_flight: 5, ..AckEvent::default() };
+        vegas.on_ack(&mut window, &AckEvent { recovering: true, acked: 0, ..ack });
+        assert!(vegas.paused);
+        vegas.on_ack(&mut window, &ack);
+        assert_eq!((window.cwnd, vegas.paused, vegas.round_end, vegas.count), (5.0, false, 30, 0));
     }
 
     #[test]
@@ -144,6 +163,6 @@ mod tests {
     fn a_round_of_two_samples_says_nothing_and_grows_as_reno() {
         // `tcp_vegas_cong_avoid`: cntRTT <= 2. One segment of 20 is acknowledged, which Reno counts.
         assert_eq!(after(20.0, 2.0, &[50, 50]), (20.0, 2.0));
-        assert_eq!(after(20.0, 2.0, &[50, 50, 50]), (19.0, 14.0));
+        assert_eq!(after(20.0, 2.0, &[50, 50, 50]), (19.0, 13.0));
     }
 }
