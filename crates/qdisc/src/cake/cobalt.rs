@@ -255,6 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn a_late_drop_leaves_the_next_to_its_own_time() {
+        // `cobalt_should_drop`: drop_next is now only if this packet stays; otherwise 100 ms / √2 behind the last one.
+        for (marks, next) in [(false, 70_710_678), (true, 1_000_000_000)] {
+            let mut cobalt =
+                Cobalt { count: 1, root: u32::MAX, drop_next: 0, dropping: true, ..Cobalt::default() };
+            assert_eq!(cobalt.drops(&LAW, (1_000_000_000, 20_000_000), || marks, || u32::MAX), !marks);
+            assert!(cobalt.drop_next.abs_diff(next) <= 1, "{}", cobalt.drop_next);
+        }
+    }
+
+    #[test]
     fn a_flow_that_was_empty_waits_for_its_interval_again() {
         // `cobalt_queue_empty`: no longer dropping. The next packet above the target is due 100 ms / √3 later, not at 129 ms.
         let mut cobalt = Cobalt::default();

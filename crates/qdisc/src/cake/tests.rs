@@ -311,6 +311,17 @@ fn flows_that_have_ended_are_no_load_of_their_host() {
 }
 
 #[test]
+fn a_sparse_flow_that_has_sent_all_waits_and_is_no_bulk_flow() {
+    // `cake_dequeue`: CAKE_SET_SPARSE_WAIT behind a turn that used its credit up, CAKE_SET_BULK only if packets wait.
+    let mut bench = bench(Tins::Besteffort, Isolation::TripleIsolate);
+    offer(&mut bench, 1, 1, 1600, PLAIN);
+    offer(&mut bench, 2, 2, 1500, PLAIN);
+    assert_eq!(flows(&mut bench, 2), [1, 2]);
+    let tin = &bench.queue.schedule.tins[0];
+    assert_eq!(tin.get(tin.number_at(0)).map(|flow| flow.set), Some(tin::Set::SparseWait));
+}
+
+#[test]
 fn a_tin_with_nothing_to_send_gets_its_quantum_up_to_a_deficit_of_zero() {
     // `cake_dequeue`: tin_deficit <= 0 gets tin_quantum before the next tin is looked at.
     let mut bench = bench(Tins::Diffserv3, Isolation::TripleIsolate);

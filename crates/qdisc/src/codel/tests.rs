@@ -264,6 +264,21 @@ fn in_linux_a_count_that_has_grown_by_one_begins_again_with_the_root_of_one() {
 }
 
 #[test]
+fn a_delay_of_an_interval_is_long_enough_to_the_rfc_and_not_to_linux() {
+    // RFC 8289 §5.5: now >= first_above_time. Linux `codel_should_drop`: codel_time_after, which is later. An interval of 98,304 us
+    // is a whole number of Linux's units of 1,024 ns.
+    for (rules, dropped) in [(Rules::Rfc, 1), (Rules::Linux, 0)] {
+        let interval = Duration::from_micros(98_304);
+        let mut bench = burst(&Params { rules, interval, ..Params::default() });
+        bench.wait(Duration::from_micros(10_240));
+        assert!(bench.serve().is_some());
+        bench.wait(interval);
+        assert!(bench.serve().is_some());
+        assert_eq!(bench.dropped.len(), dropped, "{rules:?}");
+    }
+}
+
+#[test]
 fn a_period_within_sixteen_intervals_goes_on_with_the_count() {
     // RFC 8289 §5.5: now - drop_next < 16 * INTERVAL, with a count that has grown by four.
     let mut bench = burst(&Params::default());

@@ -147,6 +147,10 @@ fn beyond_a_coupled_probability_of_1_both_queues_drop() {
     }
     let (marked, lost) = fate(&mut at(0.6, &Params { drop_on_overload: false, ..Params::default() }), ECT1);
     assert!(lost == 0 && marked > 3990);
+    // RFC 9332 appendix A.1: overload is above 1. At 1, the most that there is without such drops, a classic packet that can be
+    // marked is marked: 0.25 of 4,000.
+    let (marked, lost) = fate(&mut at(0.5, &Params { drop_on_overload: false, ..Params::default() }), ECT0);
+    assert!(lost == 0 && (890..1110).contains(&marked), "{lost} lost, {marked} marked");
 }
 
 #[test]

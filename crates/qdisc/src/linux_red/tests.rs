@@ -102,6 +102,8 @@ fn marks_spare_what_can_be_marked() {
     assert_eq!(fates(&hard, capable), 1);
     let spares = Params { no_drop: true, ..example() };
     assert_eq!(fates(&spares, Ecn::NotEct), 0);
+    // `red_enqueue`, RED_HARD_MARK: `red_use_harddrop` is asked before `red_use_nodrop`.
+    assert_eq!(fates(&Params { hard_drop: true, ..spares }, Ecn::NotEct), 1);
     assert_eq!(fates(&Params { mark_ecn: false, ..example() }, capable), 1);
 }
 

@@ -184,6 +184,9 @@ fn s4_7_fast_convergence_lowers_the_plateau() {
     growing.window.cwnd = 120.0;
     growing.loss(Loss::DupAcks, 120.0);
     assert_eq!(growing.rfc().w_max, 120.0, "a window that has grown is the plateau");
+    growing.window.cwnd = 130.0;
+    growing.loss(Loss::DupAcks, 90.0);
+    assert_eq!(growing.rfc().w_max, 130.0, "also where less is in flight: §4.7 compares cwnd");
 }
 
 #[test]
