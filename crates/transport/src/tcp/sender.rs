@@ -134,7 +134,7 @@ impl TcpSender {
         }
         if header.ack < state.una {
             if state.params.ns2_hears_late_echo() && state.echoed(header, ecn).is_some() {
-                state.ecn_echo(header.ack, now);
+                state.ecn_echo(header.ack, state.in_use(), now);
             }
             return self.recovery.algorithm().on_late_ack(state, header, now);
         }
@@ -159,8 +159,9 @@ impl TcpSender {
             state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
         }
         state.end_echo_reduction(header.ack);
-        if echoes && !state.hears_echoes_last() {
-            state.ecn_echo(header.ack, now);
+        let (behind_recovery, in_use) = (echoes && state.ends_recovery(header.ack), state.in_use());
+        if echoes && !behind_recovery && !state.hears_echoes_last() {
+            state.ecn_echo(header.ack, in_use, now);
         }
         let stamp = state.stamp(now);
         let recorded = state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &header.sacks, stamp));
@@ -172,6 +173,9 @@ impl TcpSender {
         let connects = state.una == 0 && acked > 0;
         if acked > 0 {
             self.recovery.algorithm().on_new_ack(state, header, now);
+            if behind_recovery {
+                state.ecn_echo(header.ack, in_use, now);
+            }
             self.completes = connects && state.params.completes_handshake();
             if connects && state.timeouts > 0 {
                 state.connected_late(now);

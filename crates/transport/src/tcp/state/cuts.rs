@@ -64,7 +64,8 @@ impl SendState {
     }
 
     /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
-    pub fn ecn_echo(&mut self, ack: u32, now: Time) {
+    /// `in_use`: what was in use before that ACK.
+    pub fn ecn_echo(&mut self, ack: u32, in_use: f64, now: Time) {
         let first_since_timeout =
             self.params.ns2_echo_after_timeout() && self.last_reduction == LastReduction::Timeout;
         let goes_on = match self.reduces_echoes_in_proportion() {
@@ -87,11 +88,18 @@ impl SendState {
         let opens = ack > self.una && (!self.ece || self.params.recovery == RecoveryKind::Ns2Fack);
         let silences = ack >= self.snd_max && !self.params.slow_start_restart && !opens;
         let before = self.window.cwnd();
-        self.reduce(Loss::Echo, false, if silences { 1.0 } else { 0.0 }, now);
+        self.reduce_from(in_use, Loss::Echo, false, if silences { 1.0 } else { 0.0 }, now);
         self.echo_reduction = self.reduces_echoes_in_proportion().then(|| Box::new(Prr::of_echo(before)));
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Ecn;
         self.record(TcpFactKind::EcnReduction, ack, now);
+    }
+
+    /// Whether an ACK ends a fast recovery. An echo that it carries is heard behind that end, for it would move the recovery's
+    /// end (RFC 6675's RecoveryPoint). ns-2 hears it first; Linux hears all echoes last.
+    pub fn ends_recovery(&self, ack: u32) -> bool {
+        let repairs = self.last_reduction == LastReduction::DupAcks && self.una < self.recovery_point;
+        repairs && ack >= self.recovery_point && !self.params.is_ns2() && !self.hears_echoes_last()
     }
 
     /// Linux asks for losses first, and hears an echo if there are none (`tcp_fastretrans_alert`).
@@ -202,7 +210,7 @@ impl SendState {
     }
 
     /// What is in use, and cut by a reduction.
-    fn in_use(&self) -> f64 {
+    pub fn in_use(&self) -> f64 {
         let inflated = self.window.cwnd() + f64::from(self.inflation);
         let flight = f64::from(self.flight_size().saturating_sub(self.limited_transmits));
         if self.params.follows_linux() {
@@ -227,6 +235,10 @@ impl SendState {
 
     /// The congestion control's event of a loss: whether ssthresh stays, and the least window that is left.
     fn reduce(&mut self, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
+        self.reduce_from(self.in_use(), kind, keeps_ssthresh, least_cwnd, now);
+    }
+
+    fn reduce_from(&mut self, in_use: f64, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
         if self.una < self.path_from {
             return; // a timeout has ended the old path
         }
@@ -241,7 +253,6 @@ impl SendState {
         };
         let most_cwnd = if by_flight { self.window.cwnd().max(1.0) } else { f64::INFINITY };
         let params = &self.params;
-        let in_use = self.in_use();
         let found = self.sent_segments.as_ref().and_then(|sent| sent.found);
         let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, found, params };
         let algorithm = self.control.algorithm();

@@ -367,7 +367,7 @@ impl Rack {
         } else {
             if echoes && self.phase == Phase::Open && !only_undoes {
                 self.undo.end();
-                state.ecn_echo(header.ack, now);
+                state.ecn_echo(header.ack, state.in_use(), now);
             }
             let reduces = state.echo_reduction.as_deref().copied().filter(|_| self.phase == Phase::Open);
             if let Some(mut prr) = reduces {
