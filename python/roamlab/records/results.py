@@ -131,6 +131,8 @@ class Results(Frames):
         return remarks.unmet(self.manifest.parameters, messages, sent, at)
 
     def _unused_links(self) -> list[str]:
+        if "links" not in self.loaders:
+            return []
         idle = self.links.filter(
             (pl.col("offered_pkts") == 0) & pl.col("link").cast(pl.String).str.contains("->")
         )
