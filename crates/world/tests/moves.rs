@@ -72,10 +72,10 @@ fn instructions(protocol: &str, moves: usize) -> Option<u64> {
 fn ten_times_the_moves_take_ten_times_the_work() {
     for protocol in PROTOCOLS.iter().map(|(name, _)| *name).filter(|name| *name != "lte-x2") {
         let counts: Option<Vec<u64>> =
-            [2, 22, 202].iter().map(|&moves| instructions(protocol, moves)).collect();
+            [2, 12, 102].iter().map(|&moves| instructions(protocol, moves)).collect();
         let Some(counts) = counts else { return eprintln!("skipped: valgrind is not installed") };
         let [few, many] = [counts[1] - counts[0], counts[2] - counts[0]];
-        assert!(many < 11 * few, "{protocol}: 20 more moves take {few} instructions, 200 more {many}");
+        assert!(many < 11 * few, "{protocol}: 10 more moves take {few} instructions, 100 more {many}");
     }
 }
 

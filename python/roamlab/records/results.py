@@ -131,12 +131,12 @@ class Results(Frames):
         return remarks.unmet(self.manifest.parameters, messages, sent, at)
 
     def _unused_links(self) -> list[str]:
-        if "links" not in self.loaders:
+        # Of a large network neither the table nor the scenario is read.
+        if "links" not in self.loaders or not 0 < self.manifest.outline.flows <= remarks.MOST_FLOWS:
             return []
         idle = self.links.filter(
             (pl.col("offered_pkts") == 0) & pl.col("link").cast(pl.String).str.contains("->")
         )
-        # Of a large network the scenario would be read whole.
         if idle.is_empty() or self.links.height > remarks.MOST_FLOWS:
             return []
         return remarks.unused(self.manifest.parameters, set(idle["link"].cast(pl.String)))
