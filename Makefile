@@ -133,10 +133,10 @@ test-python: .venv/.dev .venv/.extension
 	$(BIN)/pytest -n auto
 
 # Rust's output comes at the end, so that it is not mixed with Python's.
-test-both: .venv/.dev .venv/.extension
+test-both: build-rust .venv/.dev .venv/.extension
 	@echo "Rust's tests run beside Python's and write to target/tests-of-rust.log"
-	@MAKEFLAGS= $(LINTING) cargo test --locked --workspace $(RUST_TESTS) > target/tests-of-rust.log 2>&1 & rust=$$!; \
-	failed=0; $(BIN)/pytest -n auto || failed=1; wait $$rust || failed=1; cat target/tests-of-rust.log; exit $$failed
+	@$(MAKE) test-rust > target/tests-of-rust.log 2>&1 & rust=$$!; \
+	failed=0; $(MAKE) test-python || failed=1; wait $$rust || failed=1; cat target/tests-of-rust.log; exit $$failed
 
 # As long as one likes: make fuzz SECONDS=3600 SEED=7. The walks are some 300 a second. With the tests' profile inputs are a
 # few times fewer, and nothing is compiled anew: cargo asked for the packages of the tests takes what it made for them.

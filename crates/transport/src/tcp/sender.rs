@@ -159,9 +159,9 @@ impl TcpSender {
             state.control.algorithm().on_feedback(&Feedback { ack, acked, marked, nxt, now });
         }
         state.end_echo_reduction(header.ack);
-        let (behind_recovery, in_use) = (echoes && state.ends_recovery(header.ack), state.in_use());
-        if echoes && !behind_recovery && !state.hears_echoes_last() {
-            state.ecn_echo(header.ack, in_use, now);
+        let behind_recovery = (echoes && state.ends_recovery(header.ack)).then(|| state.in_use());
+        if echoes && behind_recovery.is_none() && !state.hears_echoes_last() {
+            state.ecn_echo(header.ack, state.in_use(), now);
         }
         let stamp = state.stamp(now);
         let recorded = state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &header.sacks, stamp));
@@ -173,7 +173,7 @@ impl TcpSender {
         let connects = state.una == 0 && acked > 0;
         if acked > 0 {
             self.recovery.algorithm().on_new_ack(state, header, now);
-            if behind_recovery {
+            if let Some(in_use) = behind_recovery {
                 state.ecn_echo(header.ack, in_use, now);
             }
             self.completes = connects && state.params.completes_handshake();
