@@ -1,4 +1,4 @@
-//! Random levels, and what TS 36.331 says of them: each sample is looked at with all that came before it.
+//! Random levels, and the reports that TS 36.331 specifies for them: each sample is looked at with all that came before it.
 
 use super::*;
 use roamlab_engine::Rng;

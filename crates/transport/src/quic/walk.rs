@@ -1,4 +1,4 @@
-//! Random sequences of packets for the receiver, and a short model of when an ACK is due and what it says.
+//! Random sequences of packets for the receiver, and a short model of when an ACK is due and of its content.
 //!
 //! The model keeps sets of numbers where the receiver keeps ranges, and asks at each packet what RFC 9000 §13.2 and
 //! draft-ietf-quic-ack-frequency §6 ask.
