@@ -193,7 +193,8 @@ def _received(
             (True, False): f" Shaded: {stall}.",
             (False, True): f" Shaded: {period}.",
         }.get((bool(silent), bool(slow)), "")
-        caption = f"New data that each {'flow' if not left else f'of {len(shown)} flows'} has received.{dotted}{shaded}{rest}"
+        whose = f"of {len(shown)} flows" if left else "flow"
+        caption = f"New data that each {whose} has received.{dotted}{shaded}{rest}"
         return save(figure, folder, "received", caption)
 
 
