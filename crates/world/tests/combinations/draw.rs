@@ -237,6 +237,16 @@ impl Draw {
         self.ack_delay > 0.0 && self.wire() * 8.0 / self.rate > self.ack_delay
     }
 
+    /// Whether the timer expires in a recovery of NewReno, which repairs a loss in a round trip: the impatient variant restarts it for the
+    /// first one only (RFC 6582 §4). CUBIC grows by some segments in the round trip in which the queue overflows.
+    pub fn is_impatient(&self) -> bool {
+        let is_patient = self.fields.iter().any(|field| field == "impatient = false");
+        self.recovery == "newreno"
+            && self.row.control == "cubic"
+            && !is_patient
+            && 4.0 * self.longest_rtt() > 1.0
+    }
+
     /// Round trips in which slow start comes to a product: by a factor 1.5 where an ACK waits for a second segment.
     pub fn doublings(&self) -> f64 {
         libm::log2(self.product().max(2.0)) / if self.ack_delay > 0.0 { libm::log2(1.5) } else { 1.0 }

@@ -292,8 +292,9 @@ fn least(draw: &Draw, span: f64) -> f64 {
                 _ => product,
             };
             let cycle = 1.5 * rounds * product;
-            // The span may be less than a cycle, and has one slow start all the same.
-            let idle = 2.0 * draw.longest_rtt() + draw.doublings() * draw.rtt;
+            // The span may be less than a cycle, and has one slow start all the same. The repair finds a full queue, and if it is lost
+            // as well it is left to the timer (RFC 6298 §2.4: 1 s at least).
+            let idle = 1.0 + 2.0 * draw.longest_rtt() + draw.doublings() * draw.rtt;
             let most = (1.0 - idle / span).max(0.0);
             draw.least() * (cycle / (cycle + (2.0 + libm::log2(product)) * product)).min(most)
         }
@@ -301,13 +302,15 @@ fn least(draw: &Draw, span: f64) -> f64 {
             let round = draw.longest_rtt() + draw.ack_delay;
             (2.0 * draw.wire() * 8.0 / round / draw.rate).min(0.85)
         }
-        _ if draw.recovery == "reno" => {
+        _ if draw.recovery == "reno" || draw.is_impatient() => {
             // Fall & Floyd 1996 §3: of several losses in a window Reno's recovery repairs one, and the timer the others. Between two
-            // losses the window grows by a product, a segment in a round trip. The span may be less than that, and has one timer
-            // (RFC 6298 §2.4: 1 s at least) all the same, and the slow start behind it, of a factor 1.5 where ACKs are delayed.
-            let cycle = product * draw.longest_rtt();
+            // losses the window grows by a product, a segment in a round trip, or CUBIC's K passes. The span may be less than that, and
+            // has one timer (RFC 6298 §2.4: 1 s at least) all the same, and the slow start behind it.
+            let growth = if draw.recovery == "reno" { product * draw.longest_rtt() } else { draw.grows() };
             let idle = 1.0 + draw.doublings() * draw.rtt;
-            draw.least() * (cycle / (cycle + 1.0)).min((1.0 - idle / span).max(0.0))
+            let most =
+                if draw.recovery == "reno" { growth / (growth + 1.0) } else { growth / (growth + idle) };
+            draw.least() * most.min((1.0 - idle / span).max(0.0))
         }
         _ if draw.row.control == "bbr" => {
             // ProbeRTT is due each 10 s: a full queue leaves, four segments go for 200 ms and a round trip, and another one passes
