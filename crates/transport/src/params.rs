@@ -599,21 +599,4 @@ impl TcpParams {
     pub(crate) fn has_syn(&self) -> bool {
         matches!(self.handshake, Handshake::Syn | Handshake::ThreeWay)
     }
-
-    /// The tick of the wheel that timers are in, if they are.
-    #[inline(always)]
-    pub(crate) fn wheel(&self) -> Option<Duration> {
-        self.timer_wheel.then_some(self.tick)
-    }
-
-    /// Whether the SYN/ACK is acknowledged before data goes.
-    pub(crate) fn completes_handshake(&self) -> bool {
-        self.handshake == Handshake::ThreeWay && self.follows_linux()
-    }
-
-    /// Whether the profile is one of Linux: where the RFCs leave a choice, or Linux differs, Linux's way is taken.
-    #[inline(always)]
-    pub(crate) fn follows_linux(&self) -> bool {
-        matches!(self.profile, Profile::Linux6 | Profile::Linux6Bbr)
-    }
 }

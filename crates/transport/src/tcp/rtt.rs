@@ -1,10 +1,11 @@
 //! Round-trip times and the retransmission timeout.
 //!
-//! There are three arithmetics: that of BSD and ns-2 in clock ticks with fixed-point averages, and RFC 6298 and Linux's in
-//! nanoseconds. One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a
+//! There are three arithmetics: that of BSD and ns-2 in clock ticks with fixed-point averages, and in nanoseconds RFC 6298 and one
+//! with the largest deviation of a round trip. One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a
 //! timed segment ends the backoff.
 
-use crate::params::{Backoff, RtoRule, TcpParams};
+use crate::params::{Backoff, TcpParams};
+use crate::tcp::{RoundAverages, clock};
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
 
@@ -43,32 +44,12 @@ pub(crate) struct RttEstimator {
     has_sample: bool,
 }
 
-/// The time on Linux's clock of TCP, which counts whole microseconds (`tcp_mstamp`).
-pub(super) fn whole_micros(time: Time) -> Time {
-    Time::from_nanos(time.as_nanos() / 1000 * 1000)
-}
-
-/// A timestamp: whole milliseconds (TCP_TS_HZ).
-pub(super) fn stamp(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
-/// The round-trip time as far as timestamps say it (`tcp_rtt_tsopt_us`).
-pub(super) fn stamps_between(sent: Time, now: Time) -> Duration {
-    Duration::from_millis(stamp(now).saturating_sub(stamp(sent)).max(1))
-}
-
-/// When what is echoed was sent, by its timestamp.
-fn in_stamps(sent: Time, now: Time) -> Time {
-    Time::ZERO + now.since(Time::ZERO).saturating_sub(stamps_between(sent, now))
-}
-
 #[derive(Clone, Debug)]
 enum Averages {
     Ticks(TickAverages),
     Rfc6298(Rfc6298Averages),
     /// In a box, an estimator of another kind is not larger for it.
-    Linux(Box<LinuxAverages>),
+    ByRound(Box<RoundAverages>),
 }
 
 impl RttEstimator {
@@ -82,16 +63,16 @@ impl RttEstimator {
 
     /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
     pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
-        let averages = match (params.ns2_ticks(), params.rto_rule) {
+        let averages = match (params.ns2_ticks(), params.deviates_by_round()) {
             (true, _) => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
-            (false, RtoRule::Rfc6298) => Averages::Rfc6298(Rfc6298Averages::default()),
-            (false, RtoRule::Linux) => Averages::Linux(Box::new(LinuxAverages::new(params.min_rto))),
+            (false, false) => Averages::Rfc6298(Rfc6298Averages::default()),
+            (false, true) => Averages::ByRound(Box::new(RoundAverages::new(params.min_rto))),
         };
         let mut estimator = RttEstimator {
             averages,
             tick: params.tick,
             in_stamps: false,
-            whole_ticks: params.timer_wheel && params.rto_rule == RtoRule::Linux,
+            whole_ticks: params.rto_in_ticks(),
             min_rto: params.min_rto,
             max_rto: params.max_rto,
             backoff_rule: params.backoff,
@@ -109,7 +90,7 @@ impl RttEstimator {
         self.sample_in(None, sent, now);
     }
 
-    /// What was sent again is measured by the timestamps alone, in their unit (Linux).
+    /// What was sent again is measured by the timestamps alone, in their unit.
     pub fn measure_in_stamps(&mut self) {
         self.in_stamps = true;
     }
@@ -117,7 +98,7 @@ impl RttEstimator {
     /// The ACK of a segment sent at `sent` arrived, with these segments outstanding behind it: the backoff ends. Every
     /// ACK is measured.
     pub fn measure(&mut self, outstanding: Range<u32>, sent: Time, now: Time) {
-        let sent = if std::mem::take(&mut self.in_stamps) { in_stamps(sent, now) } else { sent };
+        let sent = if std::mem::take(&mut self.in_stamps) { clock::in_stamps(sent, now) } else { sent };
         self.backoff = 1;
         self.sample_in(Some(outstanding), sent, now);
     }
@@ -130,10 +111,10 @@ impl RttEstimator {
                 let in_flight = outstanding.map_or(1, |range| range.end - range.start);
                 averages.update(now.since(sent), u64::from(in_flight.div_ceil(2).max(1)), self.tick)
             }
-            Averages::Linux(averages) => averages.update(now.since(sent), outstanding),
+            Averages::ByRound(averages) => averages.update(now.since(sent), outstanding),
         };
         if self.whole_ticks {
-            self.base_rto = self.tick * self.base_rto.as_nanos().div_ceil(self.tick.as_nanos().max(1)); // `__tcp_set_rto`
+            self.base_rto = self.tick * self.base_rto.as_nanos().div_ceil(self.tick.as_nanos().max(1));
         }
         self.has_sample = true;
         self.update_rto();
@@ -207,7 +188,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.latest as u64,
             Averages::Rfc6298(averages) => averages.latest,
-            Averages::Linux(averages) => averages.latest,
+            Averages::ByRound(averages) => averages.latest,
         }
     }
 
@@ -216,7 +197,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.srtt as u64 / (1 << SRTT_SHIFT),
             Averages::Rfc6298(averages) => averages.srtt,
-            Averages::Linux(averages) => averages.srtt_8 / 8,
+            Averages::ByRound(averages) => averages.srtt_8 / 8,
         }
     }
 
@@ -225,7 +206,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.rttvar as u64 / (1 << RTTVAR_SHIFT),
             Averages::Rfc6298(averages) => averages.rttvar,
-            Averages::Linux(averages) => averages.rttvar_4 / 4,
+            Averages::ByRound(averages) => averages.rttvar_4 / 4,
         }
     }
 }
@@ -299,58 +280,6 @@ impl Rfc6298Averages {
             self.rttvar = rtt / 2;
         }
         self.srtt + granularity.max(self.rttvar * 4)
-    }
-}
-
-/// Linux (`tcp_rtt_estimator`): RTO = srtt + 4 rttvar, where 4 rttvar is at least the least RTO.
-///
-/// rttvar is the largest deviation of a round trip. It rises at once, and falls by a quarter of the difference at the end
-/// of a round trip. A measurement below the average raises the deviation by an eighth only.
-#[derive(Clone, Debug)]
-struct LinuxAverages {
-    min_rto: Duration,
-    latest: Duration,
-    /// Eight times the average; zero before the first measurement.
-    srtt_8: Duration,
-    /// Four times the smoothed deviation, its maximum in this round trip, and four times rttvar.
-    mdev_4: Duration,
-    mdev_max_4: Duration,
-    rttvar_4: Duration,
-    /// The round trip ends when a segment above is acknowledged.
-    round_end: u32,
-}
-
-impl LinuxAverages {
-    fn new(min_rto: Duration) -> LinuxAverages {
-        let (latest, srtt_8, mdev_4, mdev_max_4, rttvar_4) = Default::default();
-        LinuxAverages { min_rto, latest, srtt_8, mdev_4, mdev_max_4, rttvar_4, round_end: 0 }
-    }
-
-    fn update(&mut self, rtt: Duration, outstanding: Option<Range<u32>>) -> Duration {
-        self.latest = rtt;
-        let (una, next) = outstanding.map_or((u32::MAX, 0), |range| (range.start, range.end));
-        if self.srtt_8 == Duration::ZERO {
-            (self.srtt_8, self.mdev_4) = (rtt.saturating_mul(8), rtt.saturating_mul(2));
-            self.rttvar_4 = self.mdev_4.max(self.min_rto);
-            (self.mdev_max_4, self.round_end) = (self.rttvar_4, next);
-            return self.srtt_8 / 8 + self.rttvar_4;
-        }
-        let srtt = self.srtt_8 / 8;
-        let error = rtt.saturating_sub(srtt) + srtt.saturating_sub(rtt);
-        self.srtt_8 = self.srtt_8 - srtt + rtt;
-        let mdev = self.mdev_4 / 4;
-        let rise = error.saturating_sub(mdev);
-        let rise = if rtt < srtt { rise / 8 } else { rise };
-        self.mdev_4 = self.mdev_4 + rise - mdev.saturating_sub(error);
-        if self.mdev_4 > self.mdev_max_4 {
-            self.mdev_max_4 = self.mdev_4;
-            self.rttvar_4 = self.rttvar_4.max(self.mdev_max_4);
-        }
-        if una > self.round_end {
-            self.rttvar_4 = self.rttvar_4 - self.rttvar_4.saturating_sub(self.mdev_max_4) / 4;
-            (self.round_end, self.mdev_max_4) = (next, self.min_rto);
-        }
-        self.srtt_8 / 8 + self.rttvar_4
     }
 }
 

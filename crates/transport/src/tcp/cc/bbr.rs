@@ -19,8 +19,8 @@ use crate::spec::SpecError;
 use crate::tcp::cc::{
     AckEvent, Algorithm, Found, Loss, LossEvent, NewPath, RecoveryStep, SsthreshRule, Undo, Window,
 };
+use crate::tcp::clock::whole_micros;
 use crate::tcp::delivery_rate::DeliveryRate;
-use crate::tcp::rtt::whole_micros;
 pub(super) use max_filter::{MaxFilter, TwoSlots};
 pub(super) use parts::{AckEpoch, FullPipe, MARGIN, NOMINAL_RTT, PriorWindow, mixed};
 use roamlab_engine::{Duration, Time};

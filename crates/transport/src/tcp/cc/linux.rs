@@ -2,7 +2,7 @@
 //! `tcp_cong_avoid_ai` in `tcp_cong.c`), and only if the window was the limit (`tcp_cwnd_validate` in `tcp_output.c`,
 //! `tcp_is_cwnd_limited`).
 
-use crate::tcp::cc::usage::Usage;
+use crate::tcp::Usage;
 use crate::tcp::cc::{AckEvent, Window};
 
 /// What it needs to know.

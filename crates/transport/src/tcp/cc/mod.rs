@@ -7,26 +7,23 @@ mod bbr;
 mod bbr3;
 mod cubic;
 mod dctcp;
-mod found;
 mod linux;
 mod pacing;
 mod prague;
 mod reno;
 mod slow_start;
-mod usage;
 mod vegas;
 
 use crate::params::TcpParams;
 use crate::spec::SpecError;
 use crate::tcp::delivery_rate::{DeliveryRate, LostSegment};
+use crate::tcp::{Found, Usage};
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(crate) use found::Found;
 pub(crate) use pacing::Pacer;
-pub(crate) use usage::Usage;
 
 /// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
 /// algorithm and a one-line summary with the source.

@@ -4,9 +4,9 @@ use super::SendState;
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Window};
-use crate::tcp::rtt::{RttEstimator, whole_micros};
-use crate::tcp::send_buffer::SendBuffer;
+use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
+use crate::tcp::{SendBuffer, clock};
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
 
@@ -79,7 +79,7 @@ impl SendState {
 
     /// Opens the window as the congestion control has it.
     pub fn open_window(&mut self, now: Time) {
-        if (self.ece && !self.hears_echoes_last()) || self.is_of_old_path(self.una) {
+        if (self.ece && !self.params.hears_echoes_last()) || self.is_of_old_path(self.una) {
             return; // no growth on an ACK that echoes congestion, or is of another path
         }
         let delivered = self.delivered.take().unwrap_or_default();
@@ -222,9 +222,9 @@ impl SendState {
         self.snd_max.saturating_sub(u32::from(self.params.has_syn()))
     }
 
-    /// What the record of segments takes for the time: in Linux whole microseconds (`tcp_mstamp`).
+    /// What the record of segments takes for the time.
     pub fn stamp(&self, now: Time) -> Time {
-        if self.params.tso_deferral { whole_micros(now) } else { now }
+        if self.params.records_micros() { clock::whole_micros(now) } else { now }
     }
 
     /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
@@ -241,8 +241,8 @@ impl SendState {
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
         self.pacing.sent(&self.window, self.data_segments(), now);
-        if retransmission && self.params.tso_deferral && self.ends_packet(seq + 1) {
-            self.pacing.end_burst(&self.window, self.data_segments(), now); // `tcp_retransmit_skb` sends a packet
+        if retransmission && self.params.paces_repeated_packets() && self.ends_packet(seq + 1) {
+            self.pacing.end_burst(&self.window, self.data_segments(), now);
         }
     }
 

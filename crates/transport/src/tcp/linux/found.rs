@@ -2,7 +2,7 @@
 
 use roamlab_engine::Duration;
 
-/// What Linux's loss recovery knows of the network when it has dealt with an ACK.
+/// What the loss recovery knows of the network when it has dealt with an ACK.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
     /// Segments in it: not delivered and not lost (`tcp_packets_in_flight`).
