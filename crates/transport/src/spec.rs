@@ -12,8 +12,8 @@ macro_rules! spec {
         #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct TcpSpec {
-            /// The variant: loss recovery and congestion control in one name. Reno if absent, in the
-            /// profiles of Linux CUBIC or BBR.
+            /// The variant: loss recovery and congestion control in one name. Reno if absent, unless the profile has
+            /// another one.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub variant: Option<Variant>,
             /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
@@ -65,13 +65,13 @@ impl TcpSpec {
         if !params.is_ns2() && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
-        if params.congestion_control.needs_accecn() {
+        if params.congestion_control.properties().needs_accecn {
             params.accecn = self.accecn.unwrap_or(true);
         }
         if params.accecn {
             params.handshake = self.handshake.unwrap_or(Handshake::ThreeWay);
         }
-        if params.congestion_control.needs_ecn() || params.accecn {
+        if params.congestion_control.properties().needs_ecn || params.accecn {
             params.ecn = self.ecn.unwrap_or(true);
         }
         if params.recovery == RecoveryKind::Rack {
@@ -193,7 +193,7 @@ fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
 }
 
 fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
-    if params.congestion_control.needs_accecn() && !params.accecn {
+    if params.congestion_control.properties().needs_accecn && !params.accecn {
         let text = "the congestion control \"prague\" goes by the number of marked segments; write true, or leave it out";
         return Err(("accecn", text.into()));
     }
@@ -274,7 +274,7 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     params.congestion_control.check()?;
-    if params.congestion_control.needs_ecn() && !params.ecn {
+    if params.congestion_control.properties().needs_ecn && !params.ecn {
         let text = "the congestion controls \"dctcp\" and \"prague\" go by echoes of congestion; write true, or leave it out";
         return Err(("ecn", text.into()));
     }

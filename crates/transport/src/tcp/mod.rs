@@ -29,7 +29,7 @@ pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
 pub(crate) use delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};
 pub(crate) use linux::{
-    Autotuning, Found, QuickAcks, RoundAverages, SendBuffer, Unlisted, Usage, clock, wheel,
+    Autotuning, Found, Known, QuickAcks, RoundAverages, SendBuffer, Unlisted, Usage, clock, wheel,
 };
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;

@@ -119,7 +119,7 @@ impl TcpReceiver {
             without_ecn: false,
             fin: None,
             echoes: false,
-            reports_marks: params.congestion_control.needs_ecn(),
+            reports_marks: params.congestion_control.properties().needs_ecn,
             control_packets: ControlPackets::of(&params),
             held_mark: false,
             seen_ect: false,

@@ -148,7 +148,7 @@ impl SendState {
         let window = Window::new(cwnd, &params);
         let mut control = CongestionControl::new(&params.congestion_control);
         let control_packets = ControlPackets::of(&params);
-        let windows = control.algorithm().windows_in_buffer();
+        let windows = u64::from(control.algorithm().properties().windows_in_buffer);
         SendState {
             buffer: params.has_send_buffer().then(|| Box::new(SendBuffer::new(&params, windows))),
             sent_segments: control.algorithm().records_segments(&window).then(Box::default),

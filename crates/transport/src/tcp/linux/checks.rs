@@ -19,7 +19,7 @@ impl TcpParams {
             let text = "the recovery \"rack\" has its own; write \"linux\" or \"none\"";
             return Err(("spurious_detection", text.into()));
         }
-        if self.abe && self.ecn && !self.congestion_control.takes_abe() {
+        if self.abe && self.ecn && !self.congestion_control.properties().takes_abe {
             let text = "it is for the congestion controls \"reno\" and \"cubic\", without `as_linux`: write one of these, or leave it out";
             return Err(("abe", text.into()));
         }

@@ -28,8 +28,9 @@ impl SendState {
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
         let recovery = self.params.recovery;
         let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
-        let already_reduced =
-            reduced_by_echo && !self.recovered() && !self.control.algorithm().reduces_behind_echo();
+        let already_reduced = reduced_by_echo
+            && !self.recovered()
+            && !self.control.algorithm().properties().reduces_behind_echo;
         if !already_reduced {
             self.reduce(Loss::DupAcks, false, 0.0, now);
             self.recovery_point = self.snd_max;
@@ -103,7 +104,9 @@ impl SendState {
     /// Whether an echo reduces the window in proportion, where the congestion control leaves that to the sender (`tcp_cong_control`).
     fn reduces_echoes_in_proportion(&mut self) -> bool {
         let params = &self.params;
-        params.reduces_by_window() && params.hears_echoes_last() && !self.control.algorithm().paces()
+        params.reduces_by_window()
+            && params.hears_echoes_last()
+            && !self.control.algorithm().properties().paces
     }
 
     /// What an echo reduces is over with an ACK above all that was sent before it (`tcp_fastretrans_alert`).

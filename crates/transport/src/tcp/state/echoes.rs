@@ -26,7 +26,7 @@ impl SendState {
     /// The codepoint of data that is ECN-capable.
     pub fn codepoint(&mut self) -> Ecn {
         let counts = self.accurate.as_ref().is_some_and(|accurate| accurate.counts());
-        if counts && self.control.algorithm().sends_ect1() { Ecn::Ect1 } else { Ecn::Ect0 }
+        if counts && self.control.algorithm().properties().sends_ect1 { Ecn::Ect1 } else { Ecn::Ect0 }
     }
 
     /// The ECN field of a SYN, or of another segment that is not new data.

@@ -6,7 +6,7 @@ use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Window};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
-use crate::tcp::{SendBuffer, clock};
+use crate::tcp::{Known, SendBuffer, clock};
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
 
@@ -18,8 +18,6 @@ struct AckReport<'a> {
     una: &'a u32,
     nxt: &'a u32,
     snd_max: &'a u32,
-    end: &'a u32,
-    inflation: &'a u32,
     lost: &'a u32,
     ece: &'a bool,
     pacing: &'a Pacer,
@@ -44,7 +42,6 @@ impl AckSource for AckReport<'_> {
     fn event(&self, window: &Window) -> AckEvent {
         let segments = self.delivered.segments;
         let outstanding = self.snd_max - self.una;
-        let has_room = outstanding + segments < window.usable(*self.inflation, self.params.window.0);
         AckEvent {
             now: self.now,
             una: *self.una,
@@ -55,15 +52,15 @@ impl AckSource for AckReport<'_> {
             srtt: self.rtt.srtt(),
             in_flight: outstanding - self.sent_segments.as_ref().map_or(0, |sent| sent.held()),
             recovering: self.una < self.recovery_point,
-            app_limited: has_room && self.nxt >= self.end,
             marked: if *self.ece { self.marked(segments) } else { 0 },
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
-            segment: self.params.segment.0 as u32,
             has_sack: self.params.sack_blocks > 0,
-            waited: window.leaving.waited,
-            usage: self.buffer.as_ref().and_then(|buffer| buffer.usage),
-            found: self.sent_segments.as_ref().and_then(|sent| sent.found),
-            until_burst: self.pacing.left_to_wait(self.now),
+            known: Known {
+                found: self.sent_segments.as_ref().and_then(|sent| sent.found),
+                usage: self.buffer.as_ref().and_then(|buffer| buffer.usage),
+                waited: window.leaving.waited,
+                until_burst: self.pacing.left_to_wait(self.now),
+            },
             waiting: self.sent_segments.as_ref().map_or(0, |sent| sent.waiting()),
         }
     }
@@ -117,8 +114,8 @@ impl SendState {
     /// The round-trip time that an ACK measures, before a loss is looked for or the window reduced (`pkts_acked`). The event of the
     /// ACK has none then. A congestion control that paces has its own, of its record of all segments.
     pub fn report_measured(&mut self, rtt: Option<Duration>, now: Time) {
-        let control = self.control.algorithm();
-        if control.paces() || !control.keeps_min_rtt() {
+        let control = self.control.algorithm().properties();
+        if control.paces || !control.keeps_min_rtt {
             return;
         }
         if let Some(delivered) = &mut self.delivered {
@@ -155,8 +152,6 @@ impl SendState {
             una: &self.una,
             nxt: &self.nxt,
             snd_max: &self.snd_max,
-            end: &self.end,
-            inflation: &self.inflation,
             lost: &self.lost,
             ece: &self.ece,
             pacing: &self.pacing,
@@ -185,7 +180,7 @@ impl SendState {
     /// A segment has been dealt with: the pacing rate, and what rates measured from now on say.
     pub fn pace(&mut self) {
         let in_flight = self.flight_size();
-        if self.params.pacing && !self.control.algorithm().paces() {
+        if self.params.pacing && !self.control.algorithm().properties().paces {
             self.window.pace_by_window(in_flight, self.rtt.srtt(), self.params.segment.0 as u32);
         }
         if self.window.limits_itself()
