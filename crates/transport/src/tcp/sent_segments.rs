@@ -37,7 +37,7 @@ pub(crate) struct SentSegments {
     delivery: DeliverySampler,
     /// What the latest ACK measured.
     rate: Option<DeliveryRate>,
-    /// What the loss recovery knows of the network, if it tells it.
+    /// What the loss recovery knows of the network, if it reports that.
     pub found: Option<Found>,
 }
 

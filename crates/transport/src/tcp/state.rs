@@ -365,7 +365,7 @@ impl SendState {
         retransmission
     }
 
-    /// Whether the congestion control is told that a flow resumes.
+    /// Whether the congestion control is notified that a flow resumes.
     pub(super) fn reports_resumption(&self) -> bool {
         let limited = self.sent_segments.as_ref().is_none_or(|sent| sent.is_app_limited());
         limited || !self.params.resumes_if_limited()

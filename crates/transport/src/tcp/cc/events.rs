@@ -32,7 +32,7 @@ pub(crate) struct AckEvent {
     pub rate: Option<DeliveryRate>,
     /// ACKs report what has arrived behind a loss.
     pub has_sack: bool,
-    /// What the sender knows besides, in a dialect that tells it.
+    /// What the sender knows besides, in a dialect that has it.
     pub known: Known,
     /// Of those in flight, segments that are lost and not sent again, if segments are recorded.
     pub waiting: u32,
@@ -96,7 +96,7 @@ pub(crate) struct LossEvent<'a> {
     /// Bounds of cwnd after it.
     pub least_cwnd: f64,
     pub most_cwnd: f64,
-    /// What the loss recovery knows of the network, if it tells it and segments are recorded.
+    /// What the loss recovery knows of the network, if it reports that and segments are recorded.
     pub found: Option<Found>,
     pub params: &'a TcpParams,
 }

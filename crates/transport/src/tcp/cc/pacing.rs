@@ -4,7 +4,7 @@
 //! window per smoothed round-trip time below half of ssthresh, 120 % above (`tcp_update_pacing_rate`). A burst has what
 //! the rate gives in a millisecond, as TSO has it (`tcp_tso_autosize`).
 //!
-//! DEVIATION: a host may also bound what one flow has in its host's own queue (TSQ: what the rate gives in a millisecond, two
+//! DEVIATION: a host also bounds what one flow has in its own queue (TSQ: what the rate gives in a millisecond, two
 //! bursts at least). The sender does not know that queue. With pacing a burst waits there.
 
 use crate::tcp::cc::Window;
@@ -21,8 +21,8 @@ const LARGEST_BURST: u64 = 65_536;
 const BURST_SECONDS: f64 = 1.0 / 1024.0;
 /// A round-trip time of so many microseconds halves what is added to a burst on short paths (`tcp_tso_rtt_log` 9).
 const RTT_UNIT: u64 = 512;
-/// A burst that makes up for its lateness leaves behind what arrives at the same instant. A wait counts from a time that the clock gives after
-/// an ACK has arrived, and of two soft interrupts that of received packets runs before that of timers. Bursts and
+/// A burst that makes up for its lateness leaves behind what arrives at the same instant. A wait counts from a time that the
+/// clock gives after an ACK has arrived, and of two soft interrupts that of received packets runs before that of timers. Bursts and
 /// the ACKs of an earlier round trip often have the same distance, so both come at one instant.
 const BEHIND: Duration = Duration::from_nanos(1);
 

@@ -1,4 +1,4 @@
-//! What a congestion control is told that is not in an ACK.
+//! What a congestion control gets to know that is not in an ACK.
 
 use super::Usage;
 use roamlab_engine::Duration;

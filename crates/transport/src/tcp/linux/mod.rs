@@ -131,8 +131,8 @@ rules! {
     resumes_if_limited;
     /// The record of segments has times in whole microseconds (`tcp_mstamp`).
     records_micros;
-    /// The congestion control is told what the loss recovery knows of the network (`rate_sample`, `tcp_cong_control`).
-    tells_found;
+    /// The congestion control gets what the loss recovery knows of the network (`rate_sample`, `tcp_cong_control`).
+    reports_network;
 }
 
 impl TcpParams {

@@ -383,7 +383,7 @@ impl Rack {
 
     /// Takes an ACK in, and notes for the same what was in flight before it.
     fn take_in(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) -> News {
-        if state.params.tells_found() && state.sent_segments.is_some() {
+        if state.params.reports_network() && state.sent_segments.is_some() {
             self.before = self.record.in_flight(state);
         }
         self.record.on_ack(state, header, now)
@@ -391,7 +391,7 @@ impl Rack {
 
     /// Notes for a congestion control that records segments what is known of the network now.
     fn note_found(&self, state: &mut SendState, lost: u32, rtt: Option<Duration>) {
-        if state.params.tells_found() && state.sent_segments.is_some() {
+        if state.params.reports_network() && state.sent_segments.is_some() {
             let in_flight = self.record.in_flight(state);
             let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
             if let Some(sent) = &mut state.sent_segments {
