@@ -71,7 +71,7 @@ tools:
 test:
 	$(MAKE) -j3 lint-format lint-python build-rust test-page
 	$(MAKE) test-both
-	$(MAKE) -j2 fuzz SECONDS=5 FUZZ_PROFILE=dev
+	$(MAKE) -j2 fuzz SECONDS=3 FUZZ_PROFILE=dev
 
 # With `--lib` cargo takes what it compiled for all tests; with another choice of targets it compiles most crates again.
 RUNS := --lib --test runs
@@ -94,7 +94,7 @@ deep: mutate mutants crash planted links differential
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
 	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
-	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) lte::races
+	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
 	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/test_,$(addsuffix .py,docs output crash browser_pages \

@@ -57,9 +57,9 @@ def of_today(cases: list[_Case], days: int) -> list[_Case]:
 
 
 def of_this_day(case: str) -> pytest.MarkDecorator:
-    """Marks a test of minutes, which runs every fourth day: the project of a newcomer, or two days later the wheel."""
-    is_due = case in of_today(["newcomer", "", "wheel", ""], 4)
-    return pytest.mark.skipif(not is_due, reason="it runs every fourth day, and in `make deep`")
+    """Marks a test of minutes, which runs once a week: the project of a newcomer, or some days later the wheel."""
+    is_due = case in of_today(["newcomer", "", "", "wheel", "", "", ""], 7)
+    return pytest.mark.skipif(not is_due, reason="it runs once a week, and in `make deep`")
 
 
 @pytest.fixture

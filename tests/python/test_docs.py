@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, of_today
 from roamlab import papers
 from roamlab.causes.explain import explain
 from roamlab.running.run import run
@@ -33,6 +33,11 @@ _LONG = re.compile(r"roamlab reproduce \w+ --(explore|fit) ")
 """Commands that take a minute: `make deep` runs them. `test_exploring.py` and `test_fit.py` make shorter searches."""
 _WHOLE = re.compile(r"roamlab reproduce \w+$")
 """A paper with all of its runs: `make deep` makes them. Here it has those that the paper's own test makes."""
+_STUDIES = [
+    *("cake", "command-line", "compare-two-queues", "export", "how-far-from-linux", "interpretations"),
+    *("reports", "reproduce-a-paper", "size-a-buffer", "studies", "sweeps"),
+]
+"""Pages whose commands take ten seconds and more: a third of them runs each day, and all in `make deep`."""
 _SETTING = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -99,7 +104,13 @@ def test_the_readme_has_commands_to_run() -> None:
     assert commands.count("roamlab ") >= 5
 
 
-@pytest.mark.parametrize("page", [page for page in _PAGES if _blocks(page)], ids=lambda page: page.name)
+def _pages_of_today() -> list[Path]:
+    """The pages whose commands run today."""
+    left_out = set(_STUDIES) - set(of_today(_STUDIES, 3))
+    return [page for page in _PAGES if page.stem not in left_out and _blocks(page)]
+
+
+@pytest.mark.parametrize("page", _pages_of_today(), ids=lambda page: page.name)
 def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, papers_store: Path) -> None:
     store = papers_store if page.parent.name == "papers" or page.stem == "reproduce-a-paper" else None
     again = f"`python tests/python/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs anew"

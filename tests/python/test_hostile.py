@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -143,6 +144,20 @@ def test_what_a_library_warns_of_is_printed_without_escape_sequences() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stderr == "warning: Glyph \\u{1b}[31m\n"
+
+
+def test_a_manifest_with_a_control_character_in_its_scenario_is_refused(tmp_path: Path) -> None:
+    """JSON can hold what TOML cannot."""
+    (tmp_path / "lab.toml").write_text(SHORT)
+    _, out, _ = call("run", "lab.toml", folder=tmp_path)
+    made = tmp_path / out.rsplit("result: ", 1)[1].strip()
+    name = re.search(r'\[\[flows\]\]\s+name = "(\w+)"', SHORT)
+    assert name is not None
+    text = (made / "manifest.json").read_text()
+    (made / "manifest.json").write_text(text.replace(name[1], f"{name[1]}\\u001b"))
+    for command in ("report", "why"):
+        code, _, errors = call(command, made, folder=tmp_path)
+        assert (code, "\\u{1b}" in errors) == (2, True), errors
 
 
 def test_names_have_a_greatest_length() -> None:

@@ -47,6 +47,24 @@ def test_a_scenario(base: str, table: str) -> None:
     assert not wrong
 
 
+def test_another_example() -> None:
+    wrong = []
+    for file, find, write, words in MISTAKES["others"]:
+        text = (ROOT / "examples" / file).read_text(encoding="utf-8")
+        assert find in text
+        assert not answer(text)
+        said = answer(text.replace(find, write, 1))
+        wrong += [(write, word, said) for word in words if word not in said]
+    assert not wrong
+
+
+def test_what_the_standard_writes_for_no_rts_is_no_mistake() -> None:
+    text = (ROOT / "examples/roaming.toml").read_text(encoding="utf-8")
+    for size in ("2347 B", "500 B"):
+        medium = f'medium = {{ kind = "dcf", rts_threshold = "{size}" }}'
+        assert not answer(text.replace('medium = { kind = "dcf" }', medium))
+
+
 def said_of(arguments: list[str]) -> str:
     """The error of a command, which has to fail."""
     done = CliRunner().invoke(cli, arguments)

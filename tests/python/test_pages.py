@@ -243,7 +243,8 @@ def test_pages_run_their_own_scripts_and_no_others(tmp_path: Path) -> None:
 
 def test_stalls_of_one_flow_are_shaded_where_several_stall(tmp_path: Path) -> None:
     """The stalls of all would cover the whole figure."""
-    alone = _shown(_handover(), tmp_path / "one")
+    assert "Shaded" not in _shown(_handover(), tmp_path / "none").text
+    alone = _shown(_handover(**{"mobility.buffer.limit": "1 pkt"}), tmp_path / "one")
     assert "Shaded: a stall, in which it got nothing new" in alone.text
     several = _shown(
         _handover(**{"flows.moving.count": 3, "mobility.buffer.limit": "1 pkt"}), tmp_path / "three"

@@ -43,6 +43,21 @@ impl Parameters for Params {
         validate_interval(self.interval)?;
         validate_mark(self.mark)
     }
+
+    fn warning(&self) -> Option<BadField> {
+        above_interval(self.target, self.interval)
+    }
+}
+
+/// A target that is no smaller than the interval: the RFC's is a twentieth of it (RFC 8289 §4.4).
+pub(crate) fn above_interval(target: Duration, interval: Duration) -> Option<BadField> {
+    (target >= interval).then(|| {
+        let message = format!(
+            "the acceptable wait of {target} is no shorter than the interval of {interval}, a round-trip time: write a twentieth \
+             to a tenth of the interval, for example \"5 ms\""
+        );
+        ("target", message)
+    })
 }
 
 /// Whether drops can follow after parts of `interval`.

@@ -250,6 +250,8 @@ struct Follower<D> {
     forwarded: usize,
     served: Vec<u64>,
     extracted: usize,
+    /// When each came.
+    arrived: BTreeMap<u64, Time>,
     /// Of `bench.dropped`, those that have been looked at.
     lost: usize,
 }
@@ -265,6 +267,7 @@ impl<D: QueueDisc> Follower<D> {
             forwarded: 0,
             served: Vec::new(),
             extracted: 0,
+            arrived: BTreeMap::new(),
             lost: 0,
         }
     }
@@ -275,6 +278,7 @@ impl<D: QueueDisc> Follower<D> {
         match *step {
             Step::Offer { flow, size, tos } => {
                 let serial = self.bench.offer(packet(flow, size, tos));
+                self.arrived.insert(serial, self.bench.now);
                 self.note_arrival(flow, (serial, size, tos.dscp() == Dscp::FORWARDED));
                 self.note_losses()?;
             }
@@ -290,6 +294,7 @@ impl<D: QueueDisc> Follower<D> {
                         "it overtook one of its flow"
                     );
                     entry.iter().for_each(|entry| self.forget(entry));
+                    self.check_sojourn(serial)?;
                     self.served.push(serial);
                 }
             }
@@ -305,6 +310,21 @@ impl<D: QueueDisc> Follower<D> {
             }
         }
         self.compare()
+    }
+
+    /// The gauge of a queue that notes arrivals is the time that the packet has waited which has just left.
+    fn check_sojourn(&self, serial: u64) -> Result<(), TestCaseError> {
+        let (sojourn, waited) =
+            (self.bench.queue.gauges().sojourn, self.bench.now.since(self.arrived[&serial]));
+        // Linux cuts both times to units of 1024 ns.
+        let apart = sojourn.as_nanos().abs_diff(waited.as_nanos());
+        prop_assert!(
+            sojourn == Duration::ZERO || apart < 1024,
+            "{} in the queue, by its gauge {}",
+            waited,
+            sojourn
+        );
+        Ok(())
     }
 
     fn note_arrival(&mut self, flow: u32, entry: Entry) {
@@ -370,6 +390,16 @@ impl<D: QueueDisc> Follower<D> {
         prop_assert_eq!(created, self.served.len() + self.extracted + self.bench.dropped.len());
         let lost = self.bench.dropped.iter();
         let lost = lost.map(|(packet, reason)| (self.bench.pool[packet].serial, *reason)).collect();
+        // What has left takes no room: packets that come to the empty queue find room.
+        for flow in 0..16 {
+            self.bench.wait(Duration::from_secs(1));
+            let before = self.bench.dropped.len();
+            self.bench.offer(packet(flow, 40, PLAIN));
+            let lost = &self.bench.dropped[before..];
+            let overflows = lost.iter().any(|(_, reason)| *reason == DropReason::QueueOverflow);
+            prop_assert!(!overflows, "a packet found no room in an empty queue");
+            self.bench.drain();
+        }
         Ok((self.served, lost))
     }
 }

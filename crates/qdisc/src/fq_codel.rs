@@ -6,7 +6,7 @@
 
 mod flow;
 
-use crate::codel::{Law, validate_interval};
+use crate::codel::{Law, above_interval, validate_interval};
 use crate::flow_hash::FlowHash;
 use crate::forwarded::{PushOut, exempting_params, validate_mark};
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc, Rules};
@@ -64,6 +64,10 @@ impl Parameters for Params {
         }
         validate_interval(self.interval)?;
         validate_mark(self.mark)
+    }
+
+    fn warning(&self) -> Option<BadField> {
+        above_interval(self.target, self.interval)
     }
 }
 

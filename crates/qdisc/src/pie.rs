@@ -575,4 +575,16 @@ mod tests {
             assert_close(pie.drop_prob, expected);
         }
     }
+
+    #[test]
+    fn a_queue_that_is_empty_has_no_delay() {
+        // RFC 8033 §4.2 and `pie_process_dequeue`: the next update sees 0, however long the last packet waited.
+        for mut pie in [controller(), linux()] {
+            let now = Time::from_nanos(5_000_000);
+            pie.note_departure(now, ms(20), Bytes(1500));
+            assert_eq!(pie.qdelay, ms(20));
+            pie.note_departure(now, ms(20), Bytes(0));
+            assert_eq!(pie.qdelay, Duration::ZERO);
+        }
+    }
 }

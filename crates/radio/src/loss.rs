@@ -79,7 +79,12 @@ impl LossSpec {
                 false => {
                     let percent = if (1.0..100.0).contains(loss) { *loss } else { 1.0 };
                     let meant = format!("write for {percent} % `loss = {}`", percent / 100.0);
-                    Err(("", format!("{loss} is no probability below 1; {meant}")))
+                    let all = if *loss == 1.0 {
+                        ", and for a link that loses all `changes` with `up = false`"
+                    } else {
+                        ""
+                    };
+                    Err(("", format!("{loss} is no probability from 0 to below 1; {meant}{all}")))
                 }
             },
             LossSpec::Correlated(model) => {

@@ -254,6 +254,9 @@ impl Evaluation {
 }
 
 #[cfg(test)]
+mod walk;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -114,6 +114,11 @@ impl LinuxSpec {
         if self.version.is_empty() || self.version.contains(|one: char| !one.is_ascii_digit() && one != '.') {
             return Err(("version", "must be a version of Linux; write \"6.12\"".into()));
         }
+        if let Some(key) = self.sysctls.keys().find(|key| key.starts_with("net.")) {
+            let below = key.trim_start_matches("net.");
+            let message = format!("\"{key}\" begins with `net.`, below which all are; write \"{below}\"");
+            return Err(("sysctls", message));
+        }
         let is_plain = |text: &str| !text.is_empty() && !text.contains(['\n', '=', '/']) && text.is_ascii();
         let size: usize = self.sysctls.iter().map(|(key, value)| key.len() + value.len() + 2).sum();
         if size > MOST_SYSCTLS || !self.sysctls.iter().all(|(key, value)| is_plain(key) && is_plain(value)) {

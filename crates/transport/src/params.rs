@@ -301,7 +301,7 @@ macro_rules! tcp_knobs {
             /// `ss-div4_`).
             fack_overdamping: bool,
             /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
-            /// Mahdavi 1996 §4.6; ns-2 `rampdown_`).
+            /// Mahdavi 1996 §4.6; ns-2 `rampdown_`); with CUBIC by 0.3 of a segment.
             fack_rampdown: bool,
             /// Spread what the window permits over the round trip, by Linux's rule (`tcp_update_pacing_rate`). A congestion
             /// control that paces by itself does so without it.

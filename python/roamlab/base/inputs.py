@@ -47,6 +47,9 @@ def open_file(path: Path, expected: str) -> BinaryIO:
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
+            if stat.S_ISDIR(about.st_mode) and (path / "manifest.json").is_file():
+                remedy = "give the path of a file; `roamlab report` and `roamlab why` take a run folder"
+                raise BadInput(path, "this is a run folder, not a file", expected=expected, remedy=remedy)
             raise BadInput(path, "not a regular file", expected=expected, remedy="give the path of a file")
         if about.st_size == 0:
             raise BadInput(path, "the file is empty", expected=expected, remedy="name a file with content")
@@ -91,6 +94,18 @@ def read_text(path: Path, expected: str) -> str:
     return text
 
 
+_OTHERS = (
+    (b"\x1f\x8b", "this file is compressed: unpack it with gunzip, or name another"),
+    (b"\x28\xb5\x2f\xfd", "this file is compressed: unpack it with zstd -d, or name another"),
+    (b"PK\x03\x04", "this is a zip archive: unpack it, or name another file"),
+    (b"\x0a\x0d\x0d\x0a", "this is a capture: name a text file"),
+    (b"PAR1", "this is a table of a run: name a text file"),
+    (b"\xff\xfe", "this file is in UTF-16: save it in UTF-8"),
+    (b"\xfe\xff", "this file is in UTF-16: save it in UTF-8"),
+)
+"""How files of other kinds begin, and what to do."""
+
+
 def _decode(raw: bytes, path: Path, expected: str) -> str:
     try:
         return raw.decode("utf-8")
@@ -101,7 +116,7 @@ def _decode(raw: bytes, path: Path, expected: str) -> str:
             f"{path}:{line}:{column}",
             f"byte 0x{raw[error.start]:02x} is not UTF-8",
             expected=expected,
-            remedy="save the file in UTF-8",
+            remedy=next((what for begin, what in _OTHERS if raw.startswith(begin)), "save the file in UTF-8"),
         ) from None
 
 

@@ -14,9 +14,6 @@ from roamlab.commands.output import print_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-_OF_FILES = frozenset((".pcap", ".pcapng", ".tr", ".csv", ".parquet", ".arrow", ".zip", ".txt", ".json"))
-"""Ends of the names of files."""
-
 
 @click.command("export")
 @RUN
@@ -55,11 +52,6 @@ def command(
     """
     from roamlab.exports import files
 
-    if out.suffix in _OF_FILES and not out.is_dir():
-        raise click.UsageError(
-            f"--out {shown(out)}: this names a file, and the export is a folder of several. Write --out "
-            f"{shown(out.with_suffix(''))}"
-        )
     request = files.Request(form, nodes, links, tables, payload)
     written = files.export(find_run(run_folder), request, out)
     if as_json:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roamlab.base.screen import shown
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -48,5 +50,38 @@ def seed(text: str = "Seed of every random stream.") -> Decorator:
 
 
 def out(default: str, text: str, kind: click.Path = FOLDER, short: tuple[str, ...] = ()) -> Decorator:
-    """The option `--out`, by default a folder."""
-    return click.option(*short, "--out", type=kind, default=Path(default), show_default=True, help=text)
+    """The option `--out`, by default a folder. A folder with the name of a file that is not there yet is refused."""
+    check = no_file if kind is FOLDER else None
+    return click.option(
+        *short, "--out", type=kind, default=Path(default), show_default=True, help=text, callback=check
+    )
+
+
+_OF_FILES = frozenset(
+    (
+        ".pcap",
+        ".pcapng",
+        ".tr",
+        ".csv",
+        ".parquet",
+        ".arrow",
+        ".zip",
+        ".txt",
+        ".json",
+        ".html",
+        ".pdf",
+        ".png",
+        ".svg",
+    )
+)
+"""Ends of the names of files."""
+
+
+def no_file(_context: click.Context, _option: click.Parameter, folder: Path | None) -> Path | None:
+    """Refuse a name of a file for a folder of results."""
+    if folder is not None and folder.suffix in _OF_FILES and not folder.is_dir():
+        raise click.UsageError(
+            f"--out {shown(folder)}: this names a file, and the result is a folder of several. Write --out "
+            f"{shown(folder.with_suffix(''))}"
+        )
+    return folder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from roamlab.base.screen import console, say, shown
-from roamlab.commands.options import FOLDER, JSON, STORE, THREADS
+from roamlab.commands.options import FOLDER, JSON, STORE, THREADS, no_file
 from roamlab.commands.output import print_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
 
 @click.command("reproduce")
 @click.argument("paper", shell_complete=_complete)
-@click.option("--out", type=FOLDER, help="Folder for the report.  [default: out/PAPER]")
+@click.option("--out", type=FOLDER, callback=no_file, help="Folder for the report.  [default: out/PAPER]")
 @STORE
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
 @THREADS

@@ -7,13 +7,15 @@ from pathlib import Path
 import click
 
 from roamlab.base.screen import console, say, shown
-from roamlab.commands.options import ANY_PATH, FOLDER, JSON, SET, STORE, THREADS
+from roamlab.commands.options import ANY_PATH, FOLDER, JSON, SET, STORE, THREADS, no_file
 from roamlab.commands.output import print_json, print_warnings
 
 
 @click.command("sweep")
 @click.argument("sweep_file", metavar="SWEEP", type=ANY_PATH)
-@click.option("--out", type=FOLDER, help="Folder for the result.  [default: out/sweeps/SWEEP's name]")
+@click.option(
+    "--out", type=FOLDER, callback=no_file, help="Folder for the result.  [default: out/sweeps/SWEEP's name]"
+)
 @STORE
 @THREADS
 @click.option("--cluster", metavar="ADDRESS", help="Address of a Dask scheduler, to run there.")
@@ -64,6 +66,9 @@ def command(
     screen.print(*sweepresult.tables(runs))
     if differences is not None:
         screen.print(
-            f"\nDifferences to {source.baseline}", *compare.tables(differences), markup=False, sep="\n"
+            f"\nDifferences to {source.baseline}",
+            *compare.tables(differences, "point"),
+            markup=False,
+            sep="\n",
         )
     say(f"result: {shown(out)}")

@@ -184,11 +184,17 @@ def _received(
         left = results.flows.height - len(shown)
         rest = f" {left} more flows are in the table." if left else ""
         whose = f" of {stalled[0]}" if len(stalled) > 1 else ""
-        caption = (
-            f"New data that each {'flow' if not left else f'of {len(shown)} flows'} has received. Dotted: a host "
-            f"enters a further cell. Shaded: a stall{whose}, in which it got nothing new though there was some; "
-            f"lighter: a slow period{whose}, at less than half of the rate before.{rest}"
-        )
+        # What the figure has not is not explained.
+        dotted = " Dotted: a host enters a further cell." if moves else ""
+        stall = f"a stall{whose}, in which it got nothing new though there was some"
+        period = f"a slow period{whose}, at less than half of the rate before"
+        shaded = {
+            (True, True): f" Shaded: {stall}; lighter: {period}.",
+            (True, False): f" Shaded: {stall}.",
+            (False, True): f" Shaded: {period}.",
+        }.get((bool(silent), bool(slow)), "")
+        whose = f"of {len(shown)} flows" if left else "flow"
+        caption = f"New data that each {whose} has received.{dotted}{shaded}{rest}"
         return save(figure, folder, "received", caption)
 
 

@@ -215,7 +215,7 @@ class Playground {
   show({ facts, tables, echo, warnings }, keep) {
     this.echo = echo;
     this.names = [...facts.nodes, ...Object.keys(echo.cells), ...echo.links.flatMap((link) => link.between)].filter((name, at, all) => all.indexOf(name) === at);
-    this.find("headline").textContent = facts.headline;
+    this.find("headline").replaceChildren(...whole(facts.headline));
     // A gesture is compared with what was before it.
     if (!keep) this.before = this.fresh ? null : this.facts;
     Object.assign(this, { facts, second: null });
@@ -363,6 +363,17 @@ class Playground {
       () => this.say("The link is the address of this page."),
     );
   }
+}
+
+/** A text as nodes: no line ends inside the name of a link, which a browser may break behind its hyphen. */
+function whole(text) {
+  return text.split(/(\S+->\S+)/).map((part, place) => {
+    if (place % 2 === 0) return part;
+    const name = document.createElement("span");
+    name.className = "whole";
+    name.textContent = part;
+    return name;
+  });
 }
 
 async function unpacked(id, format) {

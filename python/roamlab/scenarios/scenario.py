@@ -177,8 +177,15 @@ class Scenario:
 
     @property
     def tables(self) -> dict[str, Any]:
-        """The text as dictionaries and lists, without defaults; a copy that may be changed."""
-        return tomli.loads(self.text)
+        """The text as dictionaries and lists, without defaults; a copy that may be changed.
+
+        Raises `ScenarioError` if the text is no TOML: that of a run folder may be anybody's.
+        """
+        try:
+            return tomli.loads(self.text)
+        except tomli.TOMLDecodeError:
+            _ = self.resolved  # its error says where the text is wrong
+            raise
 
     @called(path=TEXT)
     def set(self, path: str, value: Any) -> Scenario:

@@ -168,10 +168,11 @@ def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> 
     return Until(metrics[0], half_width, minimum=runs, budget=budget)
 
 
-def tables(frame: pl.DataFrame) -> Iterator[Table]:
+def tables(frame: pl.DataFrame, first: str = "scenario") -> Iterator[Table]:
     """The differences for the terminal, a table for each metric. In bold: what `page.tells`.
 
-    Of one scenario in many metrics the metrics are rows: of a table for each flow if it has many, or else of one table.
+    Of one scenario in many metrics the metrics are rows: of a table for each flow if it has many, or else of one
+    table. `first` says what the rows are otherwise.
     """
     from rich import box
     from rich.table import Table
@@ -195,7 +196,7 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
         shown = Table(title=Text(named(metric, unit)), title_justify="left")
-        _add_columns(shown, "scenario")
+        _add_columns(shown, first)
         for row in rows.iter_rows(named=True):
             _add_row(shown, row["name"], row, factor)
         yield shown
@@ -228,8 +229,8 @@ def _signed(value: float) -> str:
     return f"{'+' if value >= 0 else ''}{number(value)}"
 
 
-def draw(frame: pl.DataFrame, baseline: str, folder: Path) -> SavedFigure:
-    """The differences with their intervals, an axis for each metric."""
+def draw(frame: pl.DataFrame, baseline: str, folder: Path, first: str = "scenario") -> SavedFigure:
+    """The differences with their intervals, an axis for each metric. `first`: what the rows are."""
     metrics = frame["metric"].unique(maintain_order=True).to_list()[:ROWS_DRAWN]
     points = frame["name"].unique(maintain_order=True).to_list()
     with figures.new_figure(len(metrics), share_x=False, row_inches=0.9 + 0.25 * len(points)) as (
@@ -247,7 +248,7 @@ def draw(frame: pl.DataFrame, baseline: str, folder: Path) -> SavedFigure:
             axes.set_yticks(range(len(points)), points)
             axes.set_ylim(len(points) - 0.5, -0.5)
             axes.set_xlabel(named(f"{heading(metric)}: difference to {PurePath(baseline).name}", unit))
-            axes.set_ylabel("scenario")
+            axes.set_ylabel(first)
         caption = f"Differences to {PurePath(baseline).name}, run by run, with 95 % intervals."
         return figures.save(figure, folder, "compare", caption)
 

@@ -147,6 +147,18 @@ class Grid(Design):
         return tuple(labels[at] for labels, at in zip(self._labels, self._position(point), strict=True))
 
 
+_OF_RANGES = {"from", "to", "step", "start", "stop", "end", "min", "max", "count", "num", "steps", "values"}
+"""What other programs write for a range."""
+
+
+def _leaf(path: str, values: Any) -> str:
+    """The whole path of the first value in tables inside each other: the dots of a path without quotes."""
+    while isinstance(values, dict) and values:
+        name, values = next(iter(values.items()))
+        path = f"{path}.{name}"
+    return path
+
+
 def _listed(path: str, values: Any) -> list[Any]:
     """The values of an axis as a list of Python's own types. Raises `BadDesign` if they are none."""
     if isinstance(values, np.ndarray):
@@ -157,7 +169,9 @@ def _listed(path: str, values: Any) -> list[Any]:
         if isinstance(values, str) and re.search(r"\d.*(\.\.|[,:;]|-|\bto\b).*\d", values):
             remedy = 'write each value, for example ["4 pkt", "8 pkt", "16 pkt"]'
         if isinstance(values, dict) and "kind" not in values and values:
-            remedy = f'write the whole path in quotes: "{path}.{next(iter(values))}" = [...]'
+            remedy = f'write the whole path in quotes: "{_leaf(path, values)}" = [...]'
+            if {*values} <= _OF_RANGES:
+                remedy = 'write each value, for example ["4 pkt", "8 pkt", "16 pkt"]'
         raise BadDesign(("grid", path), f"{kind} is no list of values", "a list of values", remedy)
     if not values:
         raise BadDesign(

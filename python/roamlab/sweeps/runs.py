@@ -257,8 +257,11 @@ class Runs:
 
     @property
     def warnings(self) -> list[str]:
-        """What the runs do not say: metrics that none of them defines, and points whose runs are all equal."""
-        found = []
+        """What the runs do not say: metrics that none of them defines, and points whose runs are all equal.
+
+        Before these what the scenarios of the points are warned of.
+        """
+        found = self._of_scenarios()
         defined = set(self.kept.filter(~pl.col("value").is_nan())["metric"].unique())
         for metric in self.plan.measurement.metrics:
             kept = self._matching([metric])
@@ -275,6 +278,20 @@ class Runs:
                 "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
             )
         return found + self._without_effect()
+
+    def _of_scenarios(self) -> list[str]:
+        """What is warned of the scenarios of the first points, each once with its first point."""
+        found: dict[str, list[str]] = {}
+        for point in range(min(len(self.counts), _WARNED)):
+            for warning in self.plan.scenario(point).warnings:
+                place, _, rest = warning.partition(": ")
+                said = f"{place}: {rest}" if place.endswith(".toml") else rest
+                found.setdefault(said, []).append(self.plan.label(point))
+        shown = min(len(self.counts), _WARNED)
+        return [
+            said if len(points) == shown else f"{points[0]}{' and others' * (len(points) > 1)}: {said}"
+            for said, points in found.items()
+        ]
 
     def _without_effect(self) -> list[str]:
         """Axes along which no metric of any run changes: a field that this scenario does not use, perhaps."""
@@ -315,6 +332,9 @@ class Runs:
                 found += [other for other in self.metrics if name.covers(Name.of(other))]
         return list(dict.fromkeys(found))
 
+
+_WARNED = 50
+"""Points whose scenarios are asked for warnings."""
 
 _NEEDS = {"disruption_s": "it needs a handover while the flow has something to send"}
 """What metrics need that the application of a flow does not say."""

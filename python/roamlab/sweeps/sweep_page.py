@@ -33,7 +33,7 @@ def differences(
         "95 %; p-values are corrected for their number after Holm.",
         headline=headline(frame, baseline),
         figures=figures,
-        tables=_difference_tables(frame),
+        tables=_difference_tables(frame, "scenario"),
         seed=seed,
     )
 
@@ -54,7 +54,7 @@ def swept(
         figures=figures,
         tables=[
             *_mean_tables(means),
-            *(_difference_tables(found[0]) if found is not None and compared else []),
+            *(_difference_tables(found[0], "point") if found is not None and compared else []),
         ],
         seed=seed,
     )
@@ -140,11 +140,11 @@ def _extremes(means: pl.DataFrame) -> str:
     return f"{what} goes from {least} to {most}." if rows.height > 1 else f"{what} is {least}."
 
 
-def _difference_tables(frame: pl.DataFrame) -> list[Table]:
+def _difference_tables(frame: pl.DataFrame, first: str) -> list[Table]:
     tables = []
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
-        headings = ("scenario", "mean", "baseline's mean", "difference", "95 % interval", "runs", "p (Holm)")
+        headings = (first, "mean", "baseline's mean", "difference", "95 % interval", "runs", "p (Holm)")
         cells = [
             (
                 row["name"],

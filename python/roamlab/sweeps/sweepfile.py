@@ -41,6 +41,18 @@ _FIELDS = {
     "random": "a table of points, and of paths and ranges",
 }
 
+_TYPOGRAPHIC = frozenset("\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb")
+"""Quotes that a word processor makes of straight ones."""
+
+_ELSEWHERE = {
+    "base": "write `scenario`",
+    "threads": "how many runs there are at a time is an option: `roamlab sweep SWEEP --threads 4`",
+    "out": "where the result goes is an option: `roamlab sweep SWEEP --out FOLDER`",
+    "store": "where runs are kept is an option: `roamlab sweep SWEEP --store FOLDER`",
+    "zip": "write a table for each point: [[points]]",
+}
+"""What is another field, or no field of a sweep."""
+
 _EXAMPLES = {
     "common_random_numbers": "write true",
     "baseline": 'write the name as a text, "64 pkt"',
@@ -101,7 +113,9 @@ def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({
             f"{shown(path)}:{error.lineno}:{error.colno}",
             error.msg,
             expected="TOML",
-            remedy="see docs/sweeps.md for an example",
+            remedy='these quotes are typographic: write straight ones, "…"'
+            if _TYPOGRAPHIC & {*text.split("\n")[error.lineno - 1]}
+            else "see docs/sweeps.md for an example",
         ) from None
     except RecursionError:
         raise BadInput(
@@ -153,7 +167,7 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
         )
     for name in data:
         if name not in _FIELDS:
-            remedy = did_you_mean(name, _FIELDS, "correct or delete it")
+            remedy = _ELSEWHERE.get(name) or did_you_mean(name, _FIELDS, "correct or delete it")
             raise source.refuse((name,), "unknown field", f"one of {', '.join(_FIELDS)}", remedy)
     designs = [name for name in ("grid", "points", "random") if name in data]
     if len(designs) != 1:

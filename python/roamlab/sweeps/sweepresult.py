@@ -49,7 +49,7 @@ def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
         differences = runs.compare(baseline=source.baseline)
         compare.write_json(differences, folder / "compare.json")
         if not differences.is_empty():
-            drawn.append(compare.draw(differences, source.baseline, folder))
+            drawn.append(compare.draw(differences, source.baseline, folder, "point"))
     found = None if differences is None or source.baseline is None else (differences, source.baseline)
     report.write(sweep_page.swept(plan.base.name, means, found, drawn, plan.seed), folder / "report.html")
     origin = {

@@ -108,7 +108,7 @@ def open_trace(path: str | Path, form: str | None = None) -> Trace:
     raise BadInput(
         f"{path}:1:1" if head else path,
         f"the format is not known: {head[0][:60]!r}" if head else "it is empty, not text, and no run folder",
-        expected="one of\n" + "\n".join(f"    {name}: {what}" for name, what in FORMATS.items()),
+        expected="one of " + "; ".join(f"{name}: {what}" for name, what in FORMATS.items()),
         remedy="force a format with --format to see which line does not fit",
     )
 

@@ -169,10 +169,12 @@ def _records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each record with its line."""
     text = read_text(log, "a log of handovers: a text file in UTF-8").removeprefix("\ufeff")
     if log.suffix.lower() not in _LINES:
-        reader = csv.DictReader(io.StringIO(text), strict=True)
+        before = re.match(r"(?:[ \t]*(?:#[^\n]*)?\n)*", text)
+        skipped = before.end() if before else 0
+        reader = csv.DictReader(io.StringIO(text[skipped:]), strict=True)
         try:
             for record in reader:
-                yield reader.line_num, record
+                yield text.count("\n", 0, skipped) + reader.line_num, record
         except csv.Error as error:
             raise _bad(
                 log, reader.line_num, f"this is no CSV: {error}", "a row of a table", "mend it"
@@ -199,7 +201,7 @@ def _row(
     for field in (fields.time, fields.host, fields.old, fields.new):
         if field not in record:
             _refuse_other(log, line, record)
-            known = ", ".join(map(str, record)) or "none"
+            known = ", ".join(str(name) for name in record if name is not None) or "none"
             raise _bad(
                 log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"
             )
@@ -234,6 +236,13 @@ def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
     """Raise `BadInput` for a file that is no log of handovers, if its kind can be told by its first line."""
     names = [str(name) for name in record if name is not None]
     first = ",".join(names)
+    if log.suffix.lower() == ".toml":
+        raise BadInput(
+            log,
+            "this is TOML, perhaps a scenario",
+            expected="a log of handovers: a table with a header, or a JSON object in each line",
+            remedy="name the log; a scenario names the schedule that this command prints, as `plan.file`",
+        )
     if _PING.match(first):
         raise _bad(
             log,

@@ -290,3 +290,13 @@ fn a_period_within_sixteen_intervals_goes_on_with_the_count() {
     };
     assert_eq!([1100, 2599, 2600].map(&mut count_at), [4, 4, 1]);
 }
+
+#[test]
+fn in_linux_a_period_that_goes_on_takes_a_step_towards_the_root_of_its_count() {
+    // `codel_dequeue`: count is the 5 that were added, and `codel_Newton_step` goes from 65536/√9 once towards 65536/√5.
+    let mut bench = burst(&Params { rules: Rules::Linux, ..Params::default() });
+    let control = &mut bench.queue.control;
+    (control.count, control.last_count, control.root, control.drop_next) = (9, 4, 21_845, Time::ZERO + ms(5));
+    control.begin(&bench.queue.law, Time::ZERO + ms(10));
+    assert_eq!((control.count, control.root), (5, 26_699));
+}

@@ -2,10 +2,10 @@
 //!
 //! `ROAMLAB_OPERATIONS=100000000 cargo test -p roamlab-qdisc --lib operations` makes more than the tests do, in a minute.
 
-use super::{MARKED, PLAIN, Step, keeps_the_laws};
-use crate::{NAMES, Parameters, Qdisc, QueueSpec};
-use roamlab_engine::{Duration, Rng};
-use roamlab_packet::Ecn;
+use super::{Bench, MARKED, PLAIN, Step, keeps_the_laws, packet};
+use crate::{NAMES, Parameters, Qdisc, QueueDisc, QueueSpec};
+use roamlab_engine::{Bytes, Duration, Packets, Rng};
+use roamlab_packet::{DropReason, Ecn};
 use std::collections::BTreeMap;
 
 /// Operations of a history. Each is done five times: in twins, with a short cut and without, and for the estimate.
@@ -104,4 +104,64 @@ fn random_operations_violate_no_law() {
     assert!(done.values().map(|(operations, _)| operations).sum::<usize>() >= wanted.unwrap_or(0));
     assert!(done.values().all(|(_, losses)| *losses > 0), "{done:?}");
     println!("{done:?}");
+}
+
+/// The packets and bytes that may wait by these parameters.
+fn limits(spec: &QueueSpec) -> (usize, u64) {
+    let spec = serde_json::to_value(spec).unwrap();
+    let fields = ["limit", "limit_bytes"].map(|name| spec.get(name).cloned().unwrap_or_default());
+    let packets = fields.iter().find_map(|field| serde_json::from_value::<Packets>(field.clone()).ok());
+    let bytes = fields.iter().find_map(|field| serde_json::from_value::<Bytes>(field.clone()).ok());
+    let in_service = spec.get("count_in_service").is_some_and(|counts| counts == true);
+    let packets = packets.map_or(usize::MAX, |limit| limit.0 as usize - usize::from(in_service));
+    (packets, bytes.map_or(u64::MAX, |limit| limit.0))
+}
+
+/// A packet is lost as an overflow exactly if it finds no room: a limit may be reached, and not be exceeded. The sizes
+/// are multiples of 500 B, so that they fill a limit in kB to the byte.
+#[test]
+fn a_limit_may_be_reached_and_not_exceeded() {
+    let is_overflow =
+        |reason: DropReason| matches!(reason, DropReason::QueueOverflow | DropReason::ForwardedOverflow);
+    let (mut reached, mut overflows) = (BTreeMap::<&str, usize>::new(), 0);
+    // fq's limits are for a band and for a flow, and ns-2's RED in bytes is full from its limit on: their own tests have them.
+    let is_other =
+        |spec: &QueueSpec| spec.name() == "fq" || format!("{spec:?}").contains("threshold_unit: Bytes");
+    for (place, spec) in specs().iter().enumerate().filter(|(_, spec)| !is_other(spec)) {
+        let (packets, bytes) = limits(spec);
+        let exceeds = |count: usize, size: u64| count > packets || size > bytes;
+        let may_exceed = format!("{spec:?}").contains("OverflowAllow");
+        let mut bench = Bench::<Qdisc>::new(spec);
+        for step in (0..8).flat_map(|number| history(8 * place as u64 + number).into_iter().take(600)) {
+            let Step::Offer { flow, size, tos } = step else {
+                bench.take(&step);
+                continue;
+            };
+            let (size, before) = (size.div_ceil(500) * 500, bench.dropped.len());
+            let full = exceeds(bench.queue.packets() + 1, bench.queue.bytes().0 + size);
+            bench.offer(packet(flow, size, tos));
+            let (count, waiting) = (bench.queue.packets(), bench.queue.bytes().0);
+            let lost = &bench.dropped[before..];
+            let overflow = lost.iter().any(|(_, reason)| is_overflow(*reason));
+            assert!(
+                full || !overflow,
+                "{spec:?}: lost with {count} packets, {waiting} B, though there is room"
+            );
+            assert!(may_exceed || !exceeds(count, waiting), "{spec:?}: {count} packets and {waiting} B wait");
+            if spec.name() == "head-drop"
+                && let Some((last, _)) = lost.last()
+            {
+                let size = bench.pool[last].wire_size().0;
+                assert!(exceeds(count + 1, waiting + size), "{spec:?}: the last one that was lost had room");
+            }
+            *reached.entry(spec.name()).or_default() += usize::from(count == packets || waiting == bytes);
+            overflows += usize::from(overflow);
+        }
+    }
+    assert!(overflows > 1_000, "{overflows}");
+    for name in
+        ["droptail", "head-drop", "red", "linux-red", "mred", "blue", "mblue", "fq-codel", "rlc", "cake"]
+    {
+        assert!(reached.get(name).is_some_and(|times| *times > 20), "{name}: {reached:?}");
+    }
 }

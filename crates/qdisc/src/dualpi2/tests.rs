@@ -155,12 +155,12 @@ fn beyond_a_coupled_probability_of_1_both_queues_drop() {
 
 #[test]
 fn less_than_two_large_packets_are_never_dropped() {
-    for (behind, lost) in [(5, 0), (6, 1)] {
-        // 6 · 512 B = 3,072 B.
+    // `must_drop`: less than 2 MTU in the queue. 5 · 512 B = 2,560 B, 6 · 512 B = 3,072 B, and 3,000 B are two.
+    for (behind, size, drops) in [(5, 512, false), (6, 512, true), (2, 1500, true)] {
         let mut bench = at(1.0, &Params::default());
-        bench.offer_many(1 + behind, PLAIN);
+        (0..=behind).for_each(|_| _ = bench.offer(packet(0, size, PLAIN)));
         bench.serve();
-        assert_eq!(usize::from(!bench.dropped.is_empty()), lost, "{behind} behind it");
+        assert_eq!(!bench.dropped.is_empty(), drops, "{behind} of {size} B behind it");
     }
 }
 

@@ -18,6 +18,7 @@ mod no_effect;
 mod path_change;
 mod queues;
 mod radio;
+mod senseless;
 mod warnings;
 
 pub use no_effect::idle_plans;
@@ -158,10 +159,22 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         if !routers.contains(cell.router.as_str()) {
             let problem =
                 Problem::at(format!("cells.{name}.router"), format!("there is no node \"{}\"", cell.router));
-            return Err(problem.help(known_value(&cell.router, routers.iter().copied())));
+            return Err(problem.help(node_help(scenario, &cell.router, routers)));
         }
     }
     Ok(())
+}
+
+/// What to write where a node of the wired network is expected.
+fn node_help(scenario: &Scenario, wanted: &str, routers: &BTreeSet<&str>) -> String {
+    let nodes = || routers.iter().map(|name| format!("\"{name}\"")).take(40).collect::<Vec<_>>().join(", ");
+    let is_host = scenario.hosts.iter().any(|host| host.name == wanted);
+    let is_cell = scenario.cells.contains_key(wanted);
+    match (is_host, is_cell) {
+        (true, _) => format!("\"{wanted}\" is a mobile host; write one of the nodes of links: {}", nodes()),
+        (_, true) => format!("\"{wanted}\" is a cell; write one of the nodes of links: {}", nodes()),
+        _ => known_value(wanted, routers.iter().copied()),
+    }
 }
 
 fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
@@ -176,7 +189,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
         if !routers.contains(host.home.as_str()) {
             let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
-            return Err(problem.help(known_value(&host.home, routers.iter().copied())));
+            return Err(problem.help(node_help(scenario, &host.home, routers)));
         }
         if host.visits.is_none() && host.plan.is_none() {
             let problem = Problem::at(field("visits"), "it is missing");

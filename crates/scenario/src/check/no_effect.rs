@@ -284,7 +284,7 @@ fn news_of_no_path(scenario: &Scenario) -> Vec<Problem> {
     }
     let moves = |name: &String| {
         let host = scenario.hosts.iter().find(|host| host.name == *name);
-        host.is_some_and(|host| host.plan.is_some() || host.stays().len() > 1)
+        host.is_some_and(super::senseless::moves)
     };
     let still = |flow: &crate::schema::FlowSpec| {
         flow.path_change.as_ref().is_some_and(|spec| spec.false_every.is_none())

@@ -59,7 +59,8 @@ impl<'a> Source<'a> {
     pub fn locate_unread(&self, error: &Unread) -> Located {
         let span = error.at.clone().unwrap_or(0..0);
         let Ok(root) = DeTable::parse(self.text) else {
-            return self.place(span, wording::of_syntax(&error.message));
+            let (line, at) = self.line_at(span.start);
+            return self.place(span, wording::of_syntax(&error.message, line, at));
         };
         let root = root.get_ref();
         let mut told = wording::of_reader(&error.message);
@@ -122,6 +123,13 @@ impl<'a> Source<'a> {
         }
         told.problem.field = field;
         self.place(span, told.problem)
+    }
+
+    /// The line around a byte, and which of its bytes that is.
+    fn line_at(&self, at: usize) -> (&'a str, usize) {
+        let start =
+            self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+        (self.text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default(), at - start)
     }
 
     /// The place of a problem by its byte; the line is not shown, for it may be of any length.

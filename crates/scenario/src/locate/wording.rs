@@ -34,9 +34,25 @@ impl Part {
 }
 
 /// An error of a text that is not TOML.
-pub fn of_syntax(message: &str) -> Problem {
+pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
+    let value = line.split_once('=').map_or("", |(_, value)| value.trim_start());
+    let rest = line.get(at..).unwrap_or_default();
     let help = match message {
         "duplicate key" => "write it once; a list of tables has double brackets, as in `[[links]]`",
+        _ if line
+            .contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{ab}', '\u{bb}']) =>
+        {
+            "these quotes are typographic: write straight ones, \"…\""
+        }
+        _ if line.contains(':') && !line.contains('=') => "write `=` between a name and its value",
+        _ if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with("--") => {
+            "a comment begins with `#`"
+        }
+        _ if rest.starts_with(';') => "no line ends with a semicolon: leave it out",
+        _ if value.starts_with('(') => "a list has square brackets: write `[\"a\", \"b\"]`",
+        _ if value.starts_with("{\"") || value.starts_with("{ \"") => {
+            "a list has square brackets, `[\"a\", \"b\"]`; a table has `name = value` in braces"
+        }
         _ => "write `name = value`, texts in quotes, tables under `[name]`, lists of tables under `[[name]]`",
     };
     Problem::at("", message.replace("duplicate key", "this is written twice")).help(help)
@@ -107,7 +123,7 @@ fn probably(found: &str, wanted: &str) -> Option<String> {
     }
     let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "))?;
     let number = number.trim_matches('`');
-    let value: f64 = number.parse().ok().filter(|value| *value >= 0.0)?;
+    let value: f64 = number.parse().ok().filter(|value: &f64| *value >= 0.0 && value.is_finite())?;
     let number = number.strip_suffix(".0").unwrap_or(number);
     let unit = match wanted.strip_suffix(" with its unit")? {
         "a time" => return Some(format!("\"{number} s\" or \"{number} ms\"")),

@@ -37,6 +37,13 @@ pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
     if let (Some(name), None) = (same.next(), same.next()) {
         return Some(Meaning::Name((*name).to_owned()));
     }
+    // The same without its unit: `hysteresis` for `hysteresis_db`.
+    let mut with_unit = names.iter().filter(|name| {
+        UNITS.iter().any(|unit| name.strip_suffix(unit).is_some_and(|name| plain(name) == word))
+    });
+    if let (Some(name), None) = (with_unit.next(), with_unit.next()) {
+        return Some(Meaning::Name((*name).to_owned()));
+    }
     if names.contains(&"quinn")
         && let Some(text) = of_control(&word)
     {
@@ -48,6 +55,9 @@ pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
         Text(text) => Meaning::Text(text.to_owned()),
     })
 }
+
+/// What some fields end with, whose values are bare numbers.
+const UNITS: &[&str] = &["_db", "_dbm", "_m", "_m_per_s", "_db_per_s"];
 
 /// A congestion control, or a variant of TCP, where a transport is expected.
 fn of_control(word: &str) -> Option<String> {
@@ -96,6 +106,9 @@ const MOVES: Answer = Text(
     "this is how hosts move: write `visits`, a `plan` or a `trajectory` in `[[hosts]]`. `mobility.kind` is the protocol that \
      finds them again",
 );
+const AIR: Answer = Text(
+    "there is no physical layer: write what it gives as the `rate` and `delay` of the cell, or a recorded rate (docs/import.md)",
+);
 const A3: Answer = Text(
     "this is of event A3 of LTE: write it in `[mobility.measurement]`, with `mobility.kind = \"lte-x2\"` and a \
      `[radio.measurement]`",
@@ -105,11 +118,11 @@ const A3: Answer = Text(
 const KNOWN: &[Known] = &[
     // Links and cells.
     Known { words: &["bandwidth", "bw", "datarate", "capacity", "speed", "linkrate", "linkspeed", "linkbandwidth", "bitrate", "throughput"], among: "rate", answer: Name("rate") },
-    Known { words: &["latency", "propagationdelay", "propdelay", "onewaydelay", "owd", "prop"], among: "delay", answer: Name("delay") },
+    Known { words: &["latency", "mmdelay", "propagationdelay", "propdelay", "onewaydelay", "owd", "prop"], among: "delay", answer: Name("delay") },
     Known { words: &["rtt", "roundtriptime", "basertt"], among: "reverse_delay", answer: Text("a link has a `delay` for each way: write half of its round-trip time") },
     Known { words: &["plr", "lossrate", "droprate", "losspercent", "lossprobability", "packeterrorrate"], among: "loss", answer: Name("loss") },
     Known { words: &["qdisc", "discipline", "queuedisc", "queuetype", "aqm"], among: "reverse_queue", answer: Name("queue") },
-    Known { words: &["maxqueuesize", "queuesize", "queuelimit", "queuelength", "buffer", "buffersize", "bufsize", "qlen", "txqueuelen", "limit"], among: "reverse_queue", answer: LIMITED },
+    Known { words: &["maxqueuesize", "max", "queuesize", "queuelimit", "queuelength", "buffer", "buffersize", "bufsize", "qlen", "txqueuelen", "limit"], among: "reverse_queue", answer: LIMITED },
     Known { words: &["nodes", "ends", "endpoints", "node1", "node2", "from", "to", "source", "target", "src", "dst", "destination", "a", "b"], among: "between", answer: ENDS },
     Known { words: &["netem", "tc", "usehtb", "usetbf", "burst"], among: "between", answer: Text("write what the command does as fields of the link: `rate`, `delay`, `loss`, `queue`") },
     Known { words: &["accesspoint", "accessrouter", "foreignagent", "attachedto", "switch", "gateway"], among: "backhaul", answer: Name("router") },
@@ -136,7 +149,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "dupack_threshold", answer: PORTS },
     Known { words: &["tos", "dsfield", "trafficclass", "qos", "priority"], among: "dscp", answer: Name("dscp") },
     // TCP.
-    Known { words: &["cc", "ca", "cong", "algorithm", "congestion", "congestioncontrolalgorithm", "sockettype", "ccalgo"], among: "congestion_control", answer: Name("congestion_control") },
+    Known { words: &["cc", "algorithmclass", "ca", "cong", "algorithm", "congestion", "congestioncontrolalgorithm", "sockettype", "ccalgo"], among: "congestion_control", answer: Name("congestion_control") },
     Known { words: &["mss", "segmentsize", "packetsize", "maxseg", "payload", "mtu", "packet"], among: "dupack_threshold", answer: Name("segment") },
     Known { words: &["initcwnd", "initialcwnd", "iw", "windowinit", "initwindow", "icwnd"], among: "initial_window", answer: Name("initial_window") },
     Known { words: &["ssthresh", "initialssthresh", "initialslowstartthreshold"], among: "initial_ssthresh", answer: Name("initial_ssthresh") },
@@ -145,8 +158,8 @@ const KNOWN: &[Known] = &[
     Known { words: &["rtomax", "maxrto"], among: "max_rto", answer: Name("max_rto") },
     Known { words: &["rto", "connectiontimeout", "initialrto"], among: "initial_rto", answer: Name("initial_rto") },
     Known { words: &["delack", "delacktimeout", "delackcount", "delayedacks", "quickack"], among: "delayed_ack", answer: Text("write `delayed_ack = \"40 ms\"` for the timer; `ack_rule` says which segments are acknowledged at once") },
-    Known { words: &["nodelay", "nagle", "cork"], among: "dupack_threshold", answer: Text("no sender waits for more data (Nagle's algorithm is absent): leave this out") },
-    Known { words: &["sack", "fack", "newreno", "rack"], among: "dupack_threshold", answer: Text("this is the loss recovery: write `variant = \"sack\"`, or `recovery`, for example `recovery = \"rack\"`") },
+    Known { words: &["nodelay", "nagleenabled", "nagle", "cork"], among: "dupack_threshold", answer: Text("no sender waits for more data (Nagle's algorithm is absent): leave this out") },
+    Known { words: &["sack", "sacksupport", "sackenabled", "sackpermitted", "fack", "newreno", "rack"], among: "dupack_threshold", answer: Text("this is the loss recovery: write `variant = \"sack\"`, or `recovery`, for example `recovery = \"rack\"`") },
     Known { words: &["hystart", "hystartplusplus", "beta", "fastconvergence"], among: "dupack_threshold", answer: Text("this is a parameter of the congestion control: write it in its table, as in `congestion_control = { kind = \"cubic\", slow_start = \"hystart\" }`") },
     Known { words: &["tlp", "earlyretrans"], among: "tail_loss_probe", answer: Name("tail_loss_probe") },
     Known { words: &["frto"], among: "spurious_detection", answer: Name("spurious_detection") },
@@ -162,10 +175,10 @@ const KNOWN: &[Known] = &[
     Known { words: &["bbrv3"], among: "bbr3", answer: Name("bbr3") },
     Known { words: &["bic", "bictcp", "linuxcubic"], among: "cubic", answer: Name("cubic") },
     // Applications.
-    Known { words: &["bulksend", "bulk", "greedy", "backlog", "infinite", "file", "filetransfer", "iperf", "iperf3", "netperf", "wget", "scp", "tcp"], among: "ftp", answer: Text("bulk data is `ftp`: write `app = { kind = \"ftp\", start = \"0 s\" }` and `transport = { kind = \"tcp\" }`; `cbr` sends datagrams at a rate, as `iperf -u` does") },
+    Known { words: &["sessionapp", "bulksend", "bulk", "greedy", "backlog", "infinite", "file", "filetransfer", "iperf", "iperf3", "netperf", "wget", "scp", "tcp"], among: "ftp", answer: Text("bulk data is `ftp`: write `app = { kind = \"ftp\", start = \"0 s\" }` and `transport = { kind = \"tcp\" }`; `cbr` sends datagrams at a rate, as `iperf -u` does") },
     Known { words: &["ping", "icmp", "echo", "udpecho", "udpechoclient", "udpechoserver"], among: "cbr", answer: Text("there is no echo: write `two_way = true` and `app = { kind = \"cbr\", rate = \"6 kbit/s\", packet = \"64 B\" }`; the record has the delay of each packet") },
     Known { words: &["packetsink", "sink", "server", "udpserver", "null", "lossmonitor"], among: "cbr", answer: Text("a flow brings its receiver with it: leave the sink out, and write the receiver's node as the second name in `path`") },
-    Known { words: &["udp", "udpclient", "udptrace", "ditg", "mgen"], among: "cbr", answer: Name("cbr") },
+    Known { words: &["udp", "udpbasicapp", "udpclient", "udptrace", "ditg", "mgen"], among: "cbr", answer: Name("cbr") },
     Known { words: &["maxbytes", "bytes", "sendbytes", "filesize", "transfersize", "totalbytes", "num"], among: "size", answer: Name("size") },
     Known { words: &["starttime", "begin", "startat", "from", "topen", "tsend"], among: "start_within", answer: Name("start") },
     Known { words: &["stoptime", "end", "endtime", "until", "duration", "time"], among: "start_within", answer: Text("write when it ends: `stop = \"5 s\"`") },
@@ -181,8 +194,29 @@ const KNOWN: &[Known] = &[
     Known { words: &["standard", "wifistandard", "mode", "opmode"], among: "rts_threshold", answer: Name("phy") },
     Known { words: &["controlmode", "nonunicastmode", "basicrate"], among: "basic_rate", answer: Name("basic_rate") },
     Known { words: &["zerortt", "0rtt", "earlydata", "resumption"], among: "packet_threshold", answer: Text("data without a wait for the handshake: write `handshake = \"none\"`") },
+    Known { words: &["uplink", "downlink"], among: "reverse_queue", answer: Text("`queue` is before the way from the first node to the second, `reverse_queue` before the other; so are `rate` and `reverse_rate`") },
+    Known { words: &["ecn", "enableecn", "markecn"], among: "reverse_queue", answer: Text("a queue marks packets: write `queue = { kind = \"codel\", mark_ecn = true }`") },
+    Known { words: &["slot", "limitpkts"], among: "between", answer: Text("write what the command does as fields of the link: `rate`, `delay`, `loss`, `queue`") },
+    Known { words: &["downlink", "down", "downtrace", "forward"], among: "trace", answer: Name("trace") },
+    Known { words: &["uplink", "up", "uptrace", "backward"], among: "trace", answer: Name("reverse") },
+    Known { words: &["bandwidth", "rate"], among: "tins", answer: Text("there is no shaper: write the `rate` of the link, and leave this out") },
+    Known { words: &["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"], among: "tins", answer: Text("this is a value of `tins`: write for example `tins = \"diffserv4\"`") },
+    Known { words: &["avpkt", "meanpktsize", "meanpacketsize"], among: "mean_packet", answer: Name("mean_packet") },
+    Known { words: &["tupdate", "update"], among: "update_interval", answer: Name("update_interval") },
+    Known { words: &["packetcapacity", "framecapacity"], among: "limit", answer: Name("limit") },
+    Known { words: &["pf", "pfffmac", "pfffmacscheduler", "proportionalfairness"], among: "proportional-fair", answer: Name("proportional-fair") },
+    Known { words: &["rr", "rrffmac", "rrffmacscheduler"], among: "proportional-fair", answer: Name("round-robin") },
+    Known { words: &["80211", "ieee80211", "ieee80211scalarradio", "wifi", "wifiphy", "yanswifiphy", "csmaca", "mac80211"], among: "dcf", answer: Name("dcf") },
+    Known { words: &["notsentlowat"], among: "send_autotuning", answer: Text("how much waits in the sender has no limit here: leave this out; how much may be in flight is `window`") },
+    Known { words: &["omit"], among: "start_within", answer: Text("nothing is cut off a run: count from a later time in the frames of the record") },
+    Known { words: &["bidir", "bidirectional", "dualtest"], among: "start_within", answer: Text("write `two_way = true` in `[[flows]]`, next to `path`") },
+    Known { words: &["capturefilter", "displayfilter", "filter", "snaplen"], among: "deliveries", answer: Text("write `packets = true`, and filter what `roamlab export --format pcapng` writes") },
+    Known { words: &["tables", "events"], among: "deliveries", answer: Text("each table is a field: write for example `packets = true`") },
+    Known { words: &["numerology", "mu", "scs", "subcarrierspacing", "mcs", "txpower", "resourceblocks", "dlbandwidth", "ulbandwidth"], among: "path_switch", answer: AIR },
+    Known { words: &["numerology", "mu", "scs", "subcarrierspacing", "mcs", "txpower", "resourceblocks", "dlbandwidth", "ulbandwidth"], among: "backhaul", answer: AIR },
+    Known { words: &["amf", "sgw", "epc"], among: "path_switch", answer: Name("mme") },
     // The run, and tables.
-    Known { words: &["time", "stop", "stoptime", "simtime", "simulationtime", "end", "endtime", "length", "runtime", "simduration"], among: "random_numbers", answer: Name("duration") },
+    Known { words: &["time", "stop", "stoptime", "simtime", "simtimelimit", "cputimelimit", "simulationtime", "end", "endtime", "length", "runtime", "simduration"], among: "random_numbers", answer: Name("duration") },
     Known { words: &["rngseed", "randomseed", "rngrun", "rng"], among: "random_numbers", answer: Text("a scenario has no seed: write `--seed 7` at the command line, `seed=7` in Python, or `seed = 7` in a sweep") },
     Known { words: &["runs", "repetitions", "reps", "iterations", "trials"], among: "random_numbers", answer: Text("a scenario says what one run is: write `replications = 30` in a sweep, or `roamlab compare A B --runs 30`") },
     Known { words: &["warmup", "warmuptime", "transient"], among: "random_numbers", answer: Text("nothing is cut off a run: write `start` in the flows' `app`, or count from a later time in the frames of the record") },
@@ -212,7 +246,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["lte", "nr", "5g", "umts", "3gpp", "x2", "4g"], among: "802.11", answer: Text("LTE is a protocol, not a radio: write `mobility.kind = \"lte-x2\"` and `[radio]` with `kind = \"hard\"` and `measurement = {}`") },
     Known { words: &["mip", "mipv4", "mobileipv4", "mobileip4", "cmip"], among: "mobile-ip", answer: Name("mobile-ip") },
     Known { words: &["x2", "x2handover", "5gnr", "4g"], among: "lte-x2", answer: Name("lte-x2") },
-    Known { words: &["a3", "eventa3", "a3rsrp", "a2a4rsrq", "rsrp"], among: "lte-x2", answer: Text("event A3 is a part of LTE: write `kind = \"lte-x2\"`, and `[mobility.measurement]` for its hysteresis and time to trigger") },
+    Known { words: &["a3", "eventa3", "a3rsrp", "a3rsrphandoveralgorithm", "a2a4rsrqhandoveralgorithm", "a2a4rsrq", "rsrp"], among: "lte-x2", answer: Text("event A3 is a part of LTE: write `kind = \"lte-x2\"`, and `[mobility.measurement]` for its hysteresis and time to trigger") },
     Known { words: &["randomwaypoint", "randomwalk", "randomwalk2d", "randomdirection", "randomdirection2d", "gaussmarkov", "manhattan", "constantvelocity", "constantposition", "waypoint", "static", "sumo"], among: "lte-x2", answer: MOVES },
     Known { words: &["wifi", "80211", "80211r", "80211ac", "80211n", "wlan", "wpa"], among: "lte-x2", answer: Text("802.11 is a radio: write `radio.kind = \"802.11\"`. `mobility.kind` is the protocol above it; with all access points at one router `cellular-ip` with `domain.gateway` is the nearest to a switched LAN") },
     Known { words: &["none", "off", "no", "null"], among: "lte-x2", answer: Text("no protocol: leave `[mobility]` out. A host that moves is then found nowhere, and its packets are lost") },

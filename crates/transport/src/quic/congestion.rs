@@ -221,11 +221,18 @@ mod tests {
 
     /// An ACK of so many packets that were sent at `sent` ms.
     fn acked(congestion: &mut Congestion, count: u32, sent: u64, app_limited: bool) -> bool {
-        let packets: Vec<Packet> =
-            (0..count).map(|number| Packet { number, segment: number, sent: at(sent) }).collect();
+        acked_each(congestion, &vec![sent; count as usize], app_limited)
+    }
+
+    /// An ACK of packets that were sent at these times in ms.
+    fn acked_each(congestion: &mut Congestion, sent: &[u64], app_limited: bool) -> bool {
+        let numbers = 0..sent.len() as u32;
+        let packets: Vec<Packet> = (numbers.clone().zip(sent))
+            .map(|(number, &sent)| Packet { number, segment: number, sent: at(sent) })
+            .collect();
         let ack = AckContext {
-            now: at(sent + 50),
-            numbers: (count, count),
+            now: at(sent.iter().max().map_or(0, |sent| sent + 50)),
+            numbers: (numbers.end, numbers.end),
             lost: 0,
             rtt: None,
             srtt: Duration::from_millis(50),
@@ -235,6 +242,18 @@ mod tests {
             rate: None,
         };
         congestion.on_ack(&packets, &ack)
+    }
+
+    #[test]
+    fn one_packet_from_behind_a_loss_ends_a_models_recovery() {
+        // QUICHE: `end_recovery_at_` is passed by the largest number of an ACK, also of one that has older packets too.
+        let mut congestion = congestion();
+        congestion.on_loss(at(10), false, at(20));
+        let mut is_over = |sent: &[u64]| {
+            acked_each(&mut congestion, sent, false);
+            congestion.latest_loss.is_none()
+        };
+        assert_eq!([is_over(&[15, 16]), is_over(&[17, 25])], [false, true]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ mod rtt;
 mod sender;
 mod sent_packets;
 mod stream;
+#[cfg(test)]
+mod walk;
 mod wire;
 
 pub use params::{Migration, QuicHandshake, QuicSpec};

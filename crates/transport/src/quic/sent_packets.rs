@@ -502,4 +502,12 @@ mod tests {
         packets.on_ack(&[(0, 4)], Time::ZERO);
         assert!(!packets.any_in_flight(), "late ones change nothing");
     }
+
+    #[test]
+    fn the_last_packet_that_asks_for_an_ack_is_the_last_with_data() {
+        // RFC 9002 §6.2.1: the probe timeout counts from the last packet that asks for an ACK; an ACK does not.
+        let mut packets = sent(&[0, 10]);
+        packets.sent_without_data(at(50));
+        assert_eq!((packets.last_sent(), packets.in_flight(), packets.next_number()), (at(10), 2, 3));
+    }
 }

@@ -119,3 +119,21 @@ impl DeliverySampler {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_when_nothing_is_in_flight_begins_to_count_then() {
+        // draft-cheng-iccrg-delivery-rate-estimation §3.2: first_sent_time and delivered_time are the time of sending.
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut sampler = DeliverySampler::default();
+        for begin in [0, 10_000] {
+            let sent = sampler.stamp(true, 1, at(begin));
+            sampler.deliver(1);
+            let rate = sampler.rate(&sent, at(begin + 100)).unwrap();
+            assert_eq!((rate.delivered, rate.interval), (1, Duration::from_millis(100)), "at {begin} ms");
+        }
+    }
+}

@@ -250,6 +250,11 @@ impl Draw {
             // grow on an echo. So a segment of the flight is repaired in a round trip, and its ACK is delayed.
             least += (2.0 * self.product() + self.limit) * (self.rtt + self.ack_delay);
         }
+        if self.fields.iter().any(|field| field == "impatient = false") {
+            // RFC 6582 §4: the slow-but-steady variant repairs one loss in a round trip. Slow start loses half of the window at most,
+            // which was twice what fits.
+            rounds += self.product() + self.limit;
+        }
         (rounds * rtt).max(least)
     }
 

@@ -85,6 +85,20 @@ impl Seen {
         rows.checked_sub(1).map(|row| self.variables[row])
     }
 
+    /// When this segment was sent last, by this time.
+    fn sent(&self, segment: u32, time: f64) -> f64 {
+        let sent = &self.sends[..self.sends.partition_point(|row| row.0 <= time)];
+        sent.iter().rev().find(|row| row.1 == segment).map_or(time, |row| row.0)
+    }
+
+    /// When the timer expires that this time waits for: one that has expired before, for a repair that was lost as well (RFC 6298
+    /// §5.5). `None`: there is none.
+    fn waits(&self, time: f64) -> Option<f64> {
+        let timeout = *self.timeouts.iter().rev().find(|&&at| at <= time)?;
+        let (then, now) = (self.at(timeout)?, self.at(time)?);
+        (then.una == now.una).then_some(timeout + then.rto)
+    }
+
     /// One above the highest segment sent by this time.
     fn highest(&self, time: f64) -> u32 {
         let sent = self.sends.partition_point(|row| row.0 <= time);
@@ -196,7 +210,12 @@ fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         let pace = if paced { 2.0 * state.srtt.max(0.001) } else { 0.0 };
         // A timer of Linux is late by up to an eighth, and a tick.
         let late = |timer: f64| if linux { timer * 1.125 + 0.002 } else { timer + 1e-6 };
-        let mut timer = late(state.rto) + pace;
+        // The timer runs by the RTO of its start. In Linux later ACKs may lower that, and start no timer.
+        let started = if linux { seen.sent(state.una, from) } else { from };
+        let running = seen.variables.iter().filter(|row| started <= row.at && row.at <= from);
+        let running = running.filter(|row| row.una == state.una);
+        let left = running.map(|row| row.at + late(row.rto) - from).fold(late(state.rto), f64::max);
+        let mut timer = left + pace;
         let mut name = "retransmission";
         if draw.probes() && state.srtt > 0.0 && seen.is_open(state.una, from, next) {
             let alone = highest - state.una <= 1;
@@ -233,9 +252,10 @@ impl Seen {
 fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let behind = draw.takes();
     let span = (8.0 * draw.longest_rtt()).max(0.5);
-    let mut check = |from: f64, until: f64, least: f64, of: &str| {
+    let mut check = |from: f64, until: f64, part: f64, of: &str| {
         if from + span < until {
             let share = seen.share(draw, from, until);
+            let least = part / 0.85 * least(draw, until - from);
             if share < least {
                 broken.push(format!(
                     "{share:.3} of the path from {from:.2} to {until:.2} s, the law is {least:.3} ({of})"
@@ -244,12 +264,14 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         }
     };
     let next = |index: usize| draw.gaps.get(index).map_or(draw.duration, |gap| gap.0);
-    check(START + draw.starts(), next(0), least(draw), "start");
+    let started = START + draw.starts();
+    let started = seen.waits(started).map_or(started, |expires| expires + draw.takes());
+    check(started, next(0), 0.85, "start");
     for (index, &(from, until)) in draw.gaps.iter().enumerate() {
         let timer = wait(seen, from, until);
         let again = until + timer + behind;
-        check(again, next(index + 1), 0.5 * least(draw) / 0.85, "gap");
-        check(again + behind + draw.grows(), next(index + 1), least(draw), "gap, grown");
+        check(again, next(index + 1), 0.5, "gap");
+        check(again + behind + draw.grows(), next(index + 1), 0.85, "gap, grown");
     }
 }
 
@@ -259,8 +281,8 @@ fn wait(seen: &Seen, from: f64, until: f64) -> f64 {
     within.chain(seen.at(until).map(|row| row.rto)).fold(0.2, f64::max)
 }
 
-/// The least share of the path.
-fn least(draw: &Draw) -> f64 {
+/// The least share of the path in so many seconds.
+fn least(draw: &Draw, span: f64) -> f64 {
     let product = draw.product().max(2.0);
     match draw.row.law {
         Law::SlowStarts(_) => {
@@ -278,9 +300,12 @@ fn least(draw: &Draw) -> f64 {
         }
         _ if draw.recovery == "reno" => {
             // Fall & Floyd 1996 §3: of several losses in a window Reno's recovery repairs one, and the timer the others. Between two
-            // losses the window grows by a product, a segment in a round trip.
+            // losses the window grows by a product, a segment in a round trip. The span may be less than that, and has one timer
+            // (RFC 6298 §2.4: 1 s at least) all the same, and the slow start behind it, of a factor 1.5 where ACKs are delayed.
             let cycle = product * draw.longest_rtt();
-            draw.least() * cycle / (cycle + 1.0)
+            let rounds = libm::log2(product) / if draw.ack_delay > 0.0 { libm::log2(1.5) } else { 1.0 };
+            let idle = 1.0 + rounds * draw.rtt;
+            draw.least() * (cycle / (cycle + 1.0)).min((1.0 - idle / span).max(0.0))
         }
         _ => draw.least(),
     }
@@ -296,7 +321,7 @@ fn timeouts(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         };
         draw.gaps.iter().any(of)
     };
-    let half = 0.5 * least(draw) / 0.85;
+    let half = 0.5 * least(draw, f64::INFINITY) / 0.85;
     let all: Vec<f64> = seen.timeouts.iter().copied().filter(|&at| !is_of_gap(at)).collect();
     let mut first = None;
     for (index, &at) in all.iter().enumerate() {
@@ -353,7 +378,7 @@ fn published(draw: &Draw) -> f64 {
     };
     let share = (window / draw.product()).min(1.0 - p);
     match draw.row.law {
-        Law::TwoSegments(_) => share.min(least(draw)),
+        Law::TwoSegments(_) => share.min(least(draw, f64::INFINITY)),
         _ if draw.queue == Queue::Step => share.min(0.85),
         _ => share,
     }

@@ -420,3 +420,26 @@ fn a_station_that_comes_within_a_reservation_finds_the_medium_busy() {
     let waiting = cell.medium.stations[2..].iter().filter(|station| station.backoff > 0).count();
     assert!(waiting > 25, "{waiting} of 38 have drawn a backoff above 0 out of 0 to 31");
 }
+
+#[test]
+fn a_frame_that_collides_is_on_the_air_for_its_own_time() {
+    // A frame of 1536 B and one of 136 B with their headers, at 11 Mbit/s behind a long preamble.
+    let mut cell = Cell::new(&Params { short_retry_limit: 1, ..without_beacons() }, 2, MBPS_11);
+    cell.play(Time::from_nanos(1_000_000));
+    cell.offer(0);
+    cell.frame.size = Bytes(100);
+    cell.offer(1);
+    cell.play(Time::from_nanos(50_000_000));
+    assert_eq!([0, 1].map(|station| cell.tallies[station].lost), [1, 1]);
+    assert_eq!([0, 1].map(|station| cell.tallies[station].air.as_nanos()), [1_309_091, 290_910]);
+}
+
+#[test]
+fn a_management_frame_and_its_answer_go_at_the_basic_rate() {
+    // 192 us and 100 B at 2 Mbit/s, a SIFS, 192 us and 14 B at 2 Mbit/s: whatever the rate of the host's data.
+    let mut cell = Cell::new(&without_beacons(), 1, Rate::from_bps(1_000_000));
+    (cell.frame.management, cell.frame.size) = (true, Bytes(100));
+    cell.offer(0);
+    cell.play(Time::from_nanos(50_000_000));
+    assert_eq!(micros(cell.tallies[0].air), 592.0 + 10.0 + 248.0);
+}

@@ -230,6 +230,9 @@ mod tests {
         // At 1 Mbit/s there is only the long preamble.
         assert_eq!([1.0, 2.0].map(|rate| micros(short.ack(mbps(rate)))), [304.0, 152.0]);
         assert_eq!(micros(short.eifs), 364.0);
+        // §18.3.4: a receiver reports a short preamble and its header after 96 us. SIFS and a slot; 2 SIFS, a CTS, 2 slots.
+        assert_eq!(micros(short.response_timeout), 10.0 + 20.0 + 96.0);
+        assert_eq!(micros(short.reservation_lapse(mbps(2.0))), 20.0 + 152.0 + 96.0 + 40.0);
         let a = Timing::new(Phy::A, Preamble::Long, None);
         assert_eq!([a.difs, a.eifs].map(micros), [34.0, 94.0]);
         // 16 + 8·1536 + 6 bits are 57.0 symbols of 216 bits at 54 Mbit/s and 512.1 of 24 bits at 6 Mbit/s.

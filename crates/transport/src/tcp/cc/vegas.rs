@@ -114,42 +114,54 @@ impl Vegas {
 
     fn end_round(&mut self, window: &mut Window, ack: &AckEvent) {
         // ASSUMPTION: Brakmo & Peterson take the time of "a distinguished segment" (§3.2), and leave open of which. It is that with
-        // the shortest time: neither a burst of the sender nor a delayed ACK is a queue that stays.
+        // the shortest time: neither a burst of the sender nor a delayed ACK is a queue that stays. A round of
+        // repairs alone measures none, and compares nothing. ns-2 takes the time since it began, which may be shorter than the path's.
         let rtt = match (self.shortest.take(), self.rtt_count) {
-            (_, 0) | (None, _) => ack.now.since(self.round_begin).as_nanos() as f64,
-            (Some(_), count) if window.takes_mean => self.rtt_sum / f64::from(count),
-            (Some(shortest), _) => shortest,
+            (None, _) | (_, 0) if window.takes_mean => {
+                Some(ack.now.since(self.round_begin).as_nanos() as f64)
+            }
+            (Some(_), count) if window.takes_mean => Some(self.rtt_sum / f64::from(count)),
+            (shortest, _) => shortest,
         };
         (self.rtt_sum, self.rtt_count) = (0.0, 0);
         let carried = ack.nxt - self.round_end;
+        let Some(rtt) = rtt else {
+            self.adjust(window, None);
+            self.begin_round(ack);
+            return;
+        };
         if rtt > 0.0 {
             let base_rtt = self.base_rtt.filter(|&base| rtt >= base && carried > 1).unwrap_or(rtt);
             self.base_rtt = Some(base_rtt);
             let actual = f64::from(carried) / rtt;
             let expected = (f64::from(ack.nxt - ack.una) + 1.0) / base_rtt;
             let queued = ((expected - actual) * base_rtt + 0.5) as i64;
-            self.adjust(window, queued);
+            self.adjust(window, Some(queued));
         }
-        self.round_end = ack.nxt;
-        self.round_begin = ack.now;
+        self.begin_round(ack);
     }
 
-    fn adjust(&mut self, window: &mut Window, queued: i64) {
+    fn begin_round(&mut self, ack: &AckEvent) {
+        (self.round_end, self.round_begin) = (ack.nxt, ack.now);
+    }
+
+    /// `queued`: segments in queues by the round that ends, if it measured any.
+    fn adjust(&mut self, window: &mut Window, queued: Option<i64>) {
         let Params { alpha, beta, gamma, .. } = self.params;
         let [alpha, beta, gamma] = [alpha, beta, gamma].map(|segments| i64::from(segments.0));
         self.increment = 0.0;
         if window.cwnd < window.ssthresh {
             // The very first round, like every second one, only measures.
             self.growing_round = !self.growing_round && std::mem::replace(&mut self.started, true);
-            if self.growing_round && queued > gamma {
+            if self.growing_round && queued.is_some_and(|queued| queued > gamma) {
                 window.ssthresh = MIN_CWND;
                 window.cwnd = (window.cwnd - window.cwnd / 8.0).max(MIN_CWND);
             } else if self.growing_round {
                 self.increment = 1.0;
             }
-        } else if queued > beta {
+        } else if queued.is_some_and(|queued| queued > beta) {
             window.cwnd = (window.cwnd - 1.0).max(MIN_CWND);
-        } else if queued < alpha {
+        } else if queued.is_some_and(|queued| queued < alpha) {
             self.increment = 1.0 / window.cwnd;
         }
     }
@@ -194,7 +206,7 @@ mod tests {
             let mut window = window(16.0, 64.0);
             let params = Params { gamma: Packets(4), ..Params::default() };
             let mut vegas = Vegas { started: true, ..Vegas::new(&params) };
-            vegas.adjust(&mut window, queued);
+            vegas.adjust(&mut window, Some(queued));
             (window.cwnd, window.ssthresh, vegas.increment)
         };
         assert_eq!(after(4), (16.0, 64.0, 1.0));
@@ -233,6 +245,24 @@ mod tests {
     }
 
     #[test]
+    fn a_round_without_a_measurement_is_no_base_but_in_ns2() {
+        // Brakmo & Peterson 1995 §3.2: BaseRTT is the least of all measured times. Repairs alone measure none (Karn & Partridge
+        // 1987), and a cumulative ACK can end their round at once.
+        let after = |profile, ssthresh| {
+            let params = TcpSpec::default().resolve(profile).unwrap();
+            let mut window = Window { ssthresh, ..Window::new(8.0, &params) };
+            let round = Vegas { round_end: 1, round_begin: Time::from_nanos(4_000_000), ..Vegas::default() };
+            let mut vegas = Vegas { base_rtt: Some(1e7), started: true, params: Params::default(), ..round };
+            let now = Time::from_nanos(5_000_000);
+            vegas.end_round(&mut window, &AckEvent { now, una: 2, nxt: 9, ..AckEvent::default() });
+            (window.cwnd, vegas.increment, vegas.base_rtt)
+        };
+        assert_eq!(after(Profile::Rfc, 2.0), (8.0, 0.0, Some(1e7)), "nothing to compare");
+        assert_eq!(after(Profile::Rfc, 64.0), (8.0, 1.0, Some(1e7)), "slow start goes on");
+        assert_eq!(after(Profile::Ns2_2009, 2.0).2, Some(1e6));
+    }
+
+    #[test]
     fn the_round_trip_of_a_syn_is_no_base_but_in_ns2() {
         // 40 B take 10 ms, segments 11: the path carries ten segments in 11 ms, and none waits.
         let after = |profile| {
@@ -260,7 +290,7 @@ mod tests {
         let after = |queued| {
             let mut window = window(10.0, 2.0);
             let mut vegas = Vegas::new(&Params::default());
-            vegas.adjust(&mut window, queued);
+            vegas.adjust(&mut window, Some(queued));
             (window.cwnd, vegas.increment)
         };
         assert_eq!([0, 1, 3, 4].map(after), [(10.0, 0.1), (10.0, 0.0), (10.0, 0.0), (9.0, 0.0)]);

@@ -28,6 +28,8 @@ pub(crate) struct Fack {
     retransmissions: VecDeque<(u32, u32)>,
     /// Rampdown: segments above cwnd that may still be in the network.
     trim: f64,
+    /// By how much that falls with each segment that is reported: the part of the window that the loss has taken.
+    trim_step: f64,
 }
 
 impl LossRecovery for Fack {
@@ -95,12 +97,15 @@ impl LossRecovery for Fack {
         };
         if hole < self.board.highest_end().min(lost_below) {
             self.mark_retransmitted(state, hole);
+            state.use_quota();
             return Some(hole);
         }
         if self.recovering {
             state.nxt = state.nxt.max(self.board.highest_end()); // where F-RTO has gone back
         }
-        state.next_new()
+        let seq = state.next_new()?;
+        state.use_quota();
+        Some(seq)
     }
 }
 
@@ -124,10 +129,13 @@ impl Fack {
             if state.params.fack_overdamping && state.window.cwnd() < state.window.ssthresh() {
                 state.recovery_step(RecoveryStep::Overshoot);
             }
-            if state.params.fack_rampdown {
-                self.trim = f64::from(self.in_network(state)) / 2.0;
-            }
+            let (in_network, in_use) = (f64::from(self.in_network(state)), state.in_use());
             state.fast_retransmit(now);
+            if state.params.fack_rampdown && in_use > 0.0 {
+                // ASSUMPTION: Mathis & Mahdavi 1996 §4.6 know only a window that is halved. Another cut takes its own part.
+                self.trim_step = (1.0 - state.window.cwnd() / in_use).clamp(0.0, 1.0);
+                self.trim = in_network * self.trim_step;
+            }
             state.renew_quota();
             self.mark_retransmitted(state, state.una);
         } else if state.params.limited_transmit {
@@ -157,7 +165,7 @@ impl Fack {
         }
         let fack = self.board.highest_end();
         self.board.update(state.una, state.snd_max, &header.sacks);
-        self.trim = (self.trim - f64::from(self.board.highest_end() - fack) / 2.0).max(0.0);
+        self.trim = (self.trim - f64::from(self.board.highest_end() - fack) * self.trim_step).max(0.0);
         while let Some(&(seq, next)) = self.retransmissions.front() {
             if seq < state.una || self.board.contains(seq) {
                 self.retransmissions.pop_front();

@@ -121,7 +121,9 @@ impl LossRecovery for Rfc6675 {
         if !state.has_quota() || self.pipe(state) >= state.window.cwnd() as u32 {
             return None; // (C) while cwnd - pipe >= 1 SMSS
         }
-        self.next_seg(state)
+        let seq = self.next_seg(state)?;
+        state.use_quota();
+        Some(seq)
     }
 }
 
@@ -208,9 +210,13 @@ impl Rfc6675 {
             state.nxt = self.board.next_hole(state.nxt).min(state.snd_max);
             let in_network = self.board.holes(state.una, state.nxt);
             if state.nxt < self.resend_below && state.has_quota() && in_network < state.usable_window() {
+                state.use_quota();
                 state.nxt += 1;
                 return Some(state.nxt - 1);
             }
+        }
+        if state.nxt >= self.resend_below {
+            state.nxt = state.nxt.max(state.snd_max); // what F-RTO has sent since the timeout is not lost by it
         }
         state.next_segment()
     }

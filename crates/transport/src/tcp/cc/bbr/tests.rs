@@ -657,3 +657,18 @@ fn behind_the_rate_of_a_policer_a_new_cycle_begins() {
     assert_eq!((bbr.policer.uses, bbr.rate()), (false, 1250.0));
     assert_eq!((bbr.cycle_index, bbr.cycle_start), (0, now));
 }
+
+#[test]
+fn packets_are_conserved_for_the_round_that_begins_with_the_recovery() {
+    // `bbr_set_cwnd_to_recover_or_restore`: next_rtt_delivered = delivered, here 1000; the round before would end at 900.
+    let (mut bbr, mut window) = model();
+    (bbr.begins, bbr.round_end) = (true, 900);
+    assert!(bbr.recovers(&mut window, &AckEvent { lost: 1, recovering: true, ..ack(1, 50) }));
+    let mut conserves_behind = |prior_delivered| {
+        let interval = MILLISECOND * 40;
+        let rate = DeliveryRate { prior_delivered, delivered: 50, interval, ..rate_of_none() };
+        bbr.update_rate(Some(&rate), &ack(1, 50));
+        bbr.conserves
+    };
+    assert_eq!([999, 1000].map(&mut conserves_behind), [true, false]);
+}
