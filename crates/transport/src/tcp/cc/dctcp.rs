@@ -95,7 +95,7 @@ mod tests {
     use crate::{Profile, TcpSpec};
     use roamlab_engine::Time;
 
-    fn near(found: f64, expected: f64) {
+    pub(super) fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-9, "expected {expected}, found {found}");
     }
 
@@ -103,17 +103,17 @@ mod tests {
         Dctcp::new(&Params { initial_alpha, ..Params::default() })
     }
 
-    /// A window of `acked` segments is acknowledged, of which `marked` are echoed.
+    /// Two ACKs of `acked` segments, of which `marked` are echoed; the second one expects segment 1001.
+    pub(super) fn acknowledge(control: &mut impl Algorithm, acked: u32, marked: u32) {
+        let (nxt, now) = (2000, Time::ZERO);
+        control.on_feedback(&Feedback { acked: marked, marked, ack: 500, nxt, now });
+        control.on_feedback(&Feedback { acked: acked - marked, marked: 0, ack: 1001, nxt, now });
+    }
+
+    /// Alpha behind a window of observation with so many segments.
     fn window_of(dctcp: &mut Dctcp, acked: u32, marked: u32) -> f64 {
         dctcp.seen.window_end = 1000;
-        dctcp.on_feedback(&Feedback { acked: marked, marked, ack: 500, nxt: 2000, now: Time::ZERO });
-        dctcp.on_feedback(&Feedback {
-            acked: acked - marked,
-            marked: 0,
-            ack: 1001,
-            nxt: 2000,
-            now: Time::ZERO,
-        });
+        acknowledge(dctcp, acked, marked);
         dctcp.alpha
     }
 

@@ -54,3 +54,90 @@ impl RoundAverages {
         self.srtt_8 / 8 + self.rttvar_4
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tcp::rtt::RttEstimator;
+    use crate::{Profile, TcpSpec};
+    use roamlab_engine::{Duration, Time};
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn linux() -> RttEstimator {
+        RttEstimator::new(&TcpSpec::default().resolve(Profile::Linux6).unwrap(), Duration::ZERO)
+    }
+
+    /// One measurement per round trip: segment `n`, with the next one outstanding.
+    fn round(rtt: &mut RttEstimator, segment: u32, millis: u64) -> (Duration, Duration) {
+        rtt.measure(segment..segment + 1, Time::ZERO, Time::ZERO + ms(millis));
+        (rtt.srtt(), rtt.rto())
+    }
+
+    #[test]
+    fn linux_s_rto_is_200_ms_above_a_steady_rtt() {
+        let mut rtt = linux();
+        assert_eq!(rtt.rto(), ms(1000));
+        assert_eq!(round(&mut rtt, 1, 50), (ms(50), ms(250)), "4 rttvar = max(2 * 50, 200)");
+        (2..20).for_each(|n| assert_eq!(round(&mut rtt, n, 50), (ms(50), ms(250))));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), ms(1000), "doubled from 250 ms, not from 1 s");
+    }
+
+    #[test]
+    fn linux_s_rttvar_rises_at_once_and_falls_by_a_quarter_per_round_trip() {
+        let mut rtt = linux();
+        // 2 * 400 = 800 ms.
+        assert_eq!(round(&mut rtt, 1, 400), (ms(400), ms(1200)));
+        // mdev falls by a quarter of 200 to 600, its maximum remains 800 in the first round trip, and starts again at 200.
+        assert_eq!(round(&mut rtt, 3, 400), (ms(400), ms(1200)));
+        // 800 - (800 - 450) / 4, where mdev = 600 - 150 = 450 is the maximum of the round trip.
+        assert_eq!(round(&mut rtt, 5, 400), (ms(400), ms(400) + ms(713)), "712.5 in whole ticks");
+        // A step up by 800 ms: mdev_4 = 337.5 - 84.375 + 800 = 1053.125 ms, at once.
+        let before = round(&mut rtt, 7, 400);
+        assert!(before.1 < ms(1112), "{before:?}");
+        let (srtt, rto) = round(&mut rtt, 9, 1200);
+        assert_eq!(srtt, ms(500));
+        assert_eq!(rto, ms(1554), "1553.125 in whole ticks");
+    }
+
+    #[test]
+    fn linux_hardly_counts_a_fall_of_the_rtt_as_a_deviation() {
+        let mut rtt = linux();
+        round(&mut rtt, 1, 400);
+        (1..60).for_each(|n| _ = round(&mut rtt, 2 * n + 1, 400));
+        let (srtt, rto) = round(&mut rtt, 200, 80);
+        assert_eq!(srtt, ms(360));
+        // The deviation of 320 ms counts as 40.
+        assert_eq!(rto, ms(561), "in whole ticks");
+    }
+
+    #[test]
+    fn within_a_round_trip_linux_keeps_the_maximum() {
+        let mut rtt = linux();
+        let mut measure = |millis| {
+            rtt.measure(1..100, Time::ZERO, Time::ZERO + ms(millis));
+            rtt.rto()
+        };
+        assert_eq!(measure(400), ms(1200));
+        (0..10).for_each(|_| assert_eq!(measure(400), ms(1200)));
+    }
+
+    #[test]
+    fn a_round_trip_of_linux_ends_above_what_was_sent_when_it_began() {
+        // `tcp_rtt_estimator`: after(snd_una, rtt_seq). The first ends with the measurement at 20, the second above 30.
+        let mut rtt = linux();
+        let mut measure = |una, next| {
+            rtt.measure(una..next, Time::ZERO, Time::ZERO + ms(400));
+            rtt.rto()
+        };
+        assert_eq!(
+            [(1, 10), (10, 20), (20, 30), (30, 40)].map(|(una, next)| measure(una, next)),
+            [ms(1200); 4]
+        );
+        // 800 - (800 - 337.5) / 4, in whole ticks.
+        assert_eq!(measure(31, 40), ms(400) + ms(685));
+    }
+}

@@ -70,31 +70,20 @@ impl Algorithm for Linux {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{acknowledge, near};
     use super::*;
     use crate::{Profile, TcpSpec};
-    use roamlab_engine::Time;
 
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-9, "expected {expected}, found {found}");
-    }
-
-    /// A window of `acked` segments is acknowledged, of which `marked` are echoed.
+    /// Alpha behind a window of observation with so many segments.
     fn window_of(dctcp: &mut Linux, acked: u32, marked: u32) -> f64 {
         dctcp.seen.window_end = 1000;
-        dctcp.on_feedback(&Feedback { acked: marked, marked, ack: 500, nxt: 2000, now: Time::ZERO });
-        dctcp.on_feedback(&Feedback {
-            acked: acked - marked,
-            marked: 0,
-            ack: 1001,
-            nxt: 2000,
-            now: Time::ZERO,
-        });
+        acknowledge(dctcp, acked, marked);
         dctcp.alpha
     }
 
     #[test]
     fn linux_counts_alpha_in_whole_1024ths_and_cuts_off_what_the_window_loses() {
-        let mut dctcp = Linux::new(&Params { ..Params::default() });
+        let mut dctcp = Linux::new(&Params::default());
         near(window_of(&mut dctcp, 10, 0) * 1024.0, 960.0); // 1024 - 64
         near(window_of(&mut dctcp, 10, 3) * 1024.0, 919.0); // 960 - 60, and 3 · 64 / 10 = 19
         dctcp.alpha = 9.0 / 1024.0;
