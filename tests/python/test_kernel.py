@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
 import kernel_repeats
@@ -28,6 +29,7 @@ from roamlab.against.families import FAMILIES
 from roamlab.against.handovers import PROTOCOLS, handovers
 from roamlab.against.measures import Difference, Measures, difference
 from roamlab.base.errors import BadInput
+from roamlab.commands import check_against
 from roamlab.kernel import build, cache
 from roamlab.records.manifest import build_of, kernels_of
 
@@ -98,6 +100,12 @@ def test_what_a_build_lacks_is_named_with_the_command(monkeypatch: pytest.Monkey
         build.Missing, match=r"(?s)flex.*linux-source-0\.0.*apt-get install .*flex linux-source-0\.0"
     ):
         build.source_of("0.0")
+
+
+def test_the_command_offers_the_families() -> None:
+    (option,) = (one for one in check_against.command.params if one.name == "family")
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == list(FAMILIES)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

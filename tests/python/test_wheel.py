@@ -67,6 +67,20 @@ def _call(fresh: Path, *words: str | Path) -> str:
     return done.stdout
 
 
+def test_without_its_recordings_the_comparison_with_linux_says_where_it_works() -> None:
+    hidden = "import sys; sys.modules['roamlab.against'] = None; sys.argv[1:] = ['check-against', 'linux']"
+    program = f"{hidden}; from roamlab.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "check-against` in a checkout of Roamlab" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
 @of_this_day("wheel")
 def test_the_wheel_draws_the_first_figure_without_a_compiler(tmp_path: Path) -> None:
     """One test, for a wheel and an environment are made once."""
@@ -83,11 +97,11 @@ def _check_content(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as content:
         names = set(content.namelist())
     packaged = [path for path in (ROOT / "python/roamlab").rglob("*") if path.is_file()]
-    kept = {
-        path.relative_to(ROOT / "python").as_posix() for path in packaged if "__pycache__" not in path.parts
-    }
+    left = {"__pycache__", "against"}
+    kept = {path.relative_to(ROOT / "python").as_posix() for path in packaged if not left & set(path.parts)}
     assert {"roamlab/py.typed", "roamlab/_roamlab.pyi", "roamlab/explorer/lanes.js"} <= kept
     assert kept - names == set()
+    assert not [name for name in names if name.startswith("roamlab/against/")]
     assert not [name for name in names if name.startswith(("tests/", "crates/"))]
 
 

@@ -73,7 +73,7 @@ variants! {
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
     "cubic" => Cubic, "SACK, with the window as a cubic function of the time since the latest loss (RFC 9438).", Pipe, Cubic;
-    "bbr" => Bbr, "SACK, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
+    "bbr" => Bbr, "RACK, in ns-2's profiles its pipe, with rate and window by a model of the path (BBR version 1 as in Linux 6).", Pipe, Bbr;
     "bbr3" => Bbr3, "RACK, with rate and window by a model of the path that minds losses (BBR version 3).", Rack, Bbr3;
     "dctcp" => Dctcp, "RACK, with Reno's window that falls by the share of marked segments (RFC 8257).", Rack, Dctcp;
     "prague" => Prague, "RACK, with DCTCP's window for the Internet: accurate ECN, ECT(1), pacing (draft-briscoe-iccrg-prague-congestion-control-04).", Rack, Prague;
@@ -546,6 +546,8 @@ impl TcpParams {
         let initial_window = Packets((14_600 / segment.0.max(1)).clamp(2, 10) as u32);
         let base = TcpParams::ns2_2009(variant, window, segment);
         let (recovery, sack_blocks) = match base.recovery {
+            // The authors' sender finds losses by time, also that of a retransmission (draft-ietf-ccwg-bbr cites RFC 8985).
+            RecoveryKind::Pipe if variant == Variant::Bbr => (RecoveryKind::Rack, 4),
             RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
             RecoveryKind::Ns2Fack => (RecoveryKind::Fack, 4),
             other => (other, 0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from roamlab.against.families import FAMILIES
 from roamlab.base.screen import console, say
 from roamlab.commands.options import FILE, JSON
 
 if TYPE_CHECKING:
     from roamlab.against import comparison, measures
     from roamlab.against.fates import Difference
+
+_INSTALLED = importlib.util.find_spec("roamlab.against") is not None
+"""Whether the laboratory is here: wheels are made without it."""
+_FAMILIES = ["links", "handovers", "combinations"]
 
 
 @click.command("check-against")
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     "--record", type=FILE, metavar="FILE", help="Run the kernel instead, and write what it does to this file."
 )
 @click.option(
-    "--family", type=click.Choice(list(FAMILIES)), help="Of scenarios.  [default: all; to record, links]"
+    "--family", type=click.Choice(_FAMILIES), help="Of scenarios.  [default: all; to record, links]"
 )
 @click.option(
     "--cases", type=click.IntRange(1), help="Of each control, to record.  [default: as many as are recorded]"
@@ -61,8 +65,13 @@ def command(
     a kernel (`roamlab kernel build`), and for queues its source package.
 
     Queues get the same arrivals and random numbers, in twenty patterns. With --record and --queue the others stay as
-    they are recorded.
+    they are recorded. It works from a checkout of Roamlab: a wheel has neither recordings nor scenarios of it.
     """
+    if not _INSTALLED:
+        raise click.UsageError(
+            "this installation has no recordings of Linux; "
+            "run `.venv/bin/roamlab check-against` in a checkout of Roamlab"
+        )
     if queues or queue:
         _refuse(context, ("cases", "family", "seed"), "of TCP alone")
         _check_queues(record, options["recorded"], options["live"], queue, tree, as_json=options["as_json"])

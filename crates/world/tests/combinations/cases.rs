@@ -50,7 +50,8 @@ fn bbr_comes_back_from_a_timeout_in_some_round_trips() {
     // The loss of 3000 is repaired by the timer, 0.1 s and some round trips before second 6.
     let drops = "delay = \"50 ms\", queue = { kind = \"droptail\", limit = \"2000 pkt\" }, \
                  drops = [{ flow = \"f\", packets = [3000, 3215] }]";
-    let tables = transfer("rfc", drops, "variant = \"bbr\", window = \"4000 pkt\"", "");
+    let transport = "variant = \"bbr\", window = \"4000 pkt\", recovery = \"rfc6675\"";
+    let tables = transfer("rfc", drops, transport, "");
     assert!(goodput(&tables, 6) > 17.5, "{}", goodput(&tables, 6));
     // RFC 6298 §5.4: the timer's expiry sends the earliest segment; pacing may hold it for one burst of 1.2 ms.
     let timeouts = facts(&tables, "timeout");
