@@ -139,6 +139,11 @@ impl Congestion {
         self.control.algorithm().on_lost_segment(&mut self.window, lost);
     }
 
+    /// Whether delivery rates measured of what leaves now do not measure the path.
+    pub fn limits_itself(&self) -> bool {
+        self.window.limits_itself()
+    }
+
     /// The path is another one, but the window goes on.
     pub fn on_new_path(&mut self, path: NewPath) {
         self.control.algorithm().on_new_path(&mut self.window, path);

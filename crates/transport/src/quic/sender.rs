@@ -184,6 +184,7 @@ impl QuicSender {
         self.pto_count = 0;
         let before = self.congestion.sizes();
         let ends = self.congestion.on_ack(&own, &context);
+        self.note_limits();
         if let Some(largest) = largest {
             self.follow_resume(largest, now);
         }
@@ -194,6 +195,14 @@ impl QuicSender {
         }
         self.sent.forget(self.rtt.pto() * MEMORY, now);
         self.set_timer();
+    }
+
+    /// In ProbeRTT the algorithm itself keeps little in flight: what leaves now measures no rate of the path
+    /// (draft-ietf-ccwg-bbr-06 §5.3.4.4, MarkConnectionAppLimited).
+    fn note_limits(&mut self) {
+        if self.congestion.limits_itself() {
+            self.sent.note_app_limited();
+        }
     }
 
     /// An ACK may end a phase of Careful Resume.
@@ -328,6 +337,7 @@ impl QuicSender {
                 self.rtt.forget_min();
                 let probes = policy == PathPolicy::ProbeRtt;
                 self.congestion.on_new_path(NewPath { next: self.sent.next_number(), probes });
+                self.note_limits();
             }
         }
         self.record(TcpFactKind::PathChange, self.stream.first_outstanding(), now);

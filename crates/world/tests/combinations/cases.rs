@@ -109,3 +109,33 @@ fn lost_repairs_neither_double_the_rto_of_vegas_nor_raise_its_window() {
         assert!(silence < 300_000_000, "Linux with {lost}: {silence} ns"); // the kernel: 265 ms
     }
 }
+
+/// draft-ietf-ccwg-bbr-06 §5.3.4: ProbeRTT keeps four packets in flight for 200 ms and a round trip, in BBRv3 half of the product. The
+/// rates measured in it are not the path's, also where it has more round trips than the ten of the filter.
+#[test]
+fn behind_probe_rtt_the_rate_is_that_of_before() {
+    // BBR probes each 10 s, BBRv3 each 5 s.
+    let tcp = |variant| format!("kind = \"tcp\", variant = \"{variant}\"");
+    let quic = |control| format!("kind = \"quic\", congestion_control = \"{control}\"");
+    for (transport, probes) in [(tcp("bbr"), 1), (quic("bbr"), 1), (tcp("bbr3"), 2), (quic("bbr3"), 2)] {
+        let text = format!(
+            r#"
+            run = {{ duration = "12 s" }}
+            record = {{ queues = [] }}
+            links = [{{ between = ["a", "b"], rate = "20 Mbit/s", delay = "5 ms" }}]
+            [[flows]]
+            name = "f"
+            path = ["a", "b"]
+            transport = {{ {transport} }}
+            app = {{ kind = "ftp" }}
+            "#
+        );
+        let mut bytes = [0.0; 600];
+        for row in rows(&results(&text, DRAW), "deliveries", ["time_ns", "bytes"]) {
+            bytes[(number(&row[0]) / 20_000_000).min(599) as usize] += row[1].parse::<f64>().unwrap();
+        }
+        // From the second second on, pieces of 20 ms with less than half of the 50,000 B: 200 ms, three round trips, and both ends.
+        let slow = bytes[50..599].iter().filter(|&&bytes| bytes < 25_000.0).count();
+        assert!((1..=13 * probes).contains(&slow), "{transport}: {slow}");
+    }
+}

@@ -232,6 +232,16 @@ impl Draw {
         self.rate * self.rtt / 8.0 / self.wire()
     }
 
+    /// Whether no second segment comes before the delay of an ACK ends.
+    pub fn delays_each_ack(&self) -> bool {
+        self.ack_delay > 0.0 && self.wire() * 8.0 / self.rate > self.ack_delay
+    }
+
+    /// Round trips in which slow start comes to a product: by a factor 1.5 where an ACK waits for a second segment.
+    pub fn doublings(&self) -> f64 {
+        libm::log2(self.product().max(2.0)) / if self.ack_delay > 0.0 { libm::log2(1.5) } else { 1.0 }
+    }
+
     /// The longest round-trip time: that with a full queue.
     pub fn longest_rtt(&self) -> f64 {
         self.rtt + (self.limit + 2.0) * self.wire() * 8.0 / self.rate

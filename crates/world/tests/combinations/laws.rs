@@ -292,7 +292,10 @@ fn least(draw: &Draw, span: f64) -> f64 {
                 _ => product,
             };
             let cycle = 1.5 * rounds * product;
-            draw.least() * cycle / (cycle + (2.0 + libm::log2(product)) * product)
+            // The span may be less than a cycle, and has one slow start all the same.
+            let idle = 2.0 * draw.longest_rtt() + draw.doublings() * draw.rtt;
+            let most = (1.0 - idle / span).max(0.0);
+            draw.least() * (cycle / (cycle + (2.0 + libm::log2(product)) * product)).min(most)
         }
         Law::TwoSegments(_) => {
             let round = draw.longest_rtt() + draw.ack_delay;
@@ -303,9 +306,21 @@ fn least(draw: &Draw, span: f64) -> f64 {
             // losses the window grows by a product, a segment in a round trip. The span may be less than that, and has one timer
             // (RFC 6298 §2.4: 1 s at least) all the same, and the slow start behind it, of a factor 1.5 where ACKs are delayed.
             let cycle = product * draw.longest_rtt();
-            let rounds = libm::log2(product) / if draw.ack_delay > 0.0 { libm::log2(1.5) } else { 1.0 };
-            let idle = 1.0 + rounds * draw.rtt;
+            let idle = 1.0 + draw.doublings() * draw.rtt;
             draw.least() * (cycle / (cycle + 1.0)).min((1.0 - idle / span).max(0.0))
+        }
+        _ if draw.row.control == "bbr" => {
+            // ProbeRTT is due each 10 s: a full queue leaves, four segments go for 200 ms and a round trip, and another one passes
+            // until the window is back (draft-cardwell-iccrg-bbr-00 §4.3.5).
+            draw.least() * (1.0 - (0.2 + draw.longest_rtt() + 2.0 * draw.rtt) / span).max(0.0)
+        }
+        _ if draw.row.control == "vegas" && draw.profile == "rfc" && draw.delays_each_ack() => {
+            // Only the ACK of a repair does not wait, and is Vegas' base. So the wait of the others counts as a queue, which keeps
+            // the window from where it makes half a segment (Brakmo & Peterson 1995 §3.2, α = 1, rounded).
+            let sent = (draw.wire() + draw.header) * 8.0 / draw.rate;
+            let round = draw.rtt + sent + draw.ack_delay;
+            let window = (0.5 * round / draw.ack_delay).ceil();
+            draw.least().min(window * draw.wire() * 8.0 / round / draw.rate)
         }
         _ => draw.least(),
     }
