@@ -122,6 +122,38 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
             yield source, source.read_text(encoding="utf-8")
 
 
+def _is_of_the_dialect(source: Path) -> bool:
+    """`params.rs` has the rows of profiles, and what a scenario says of Linux."""
+    return "linux" in source.parts or source.name in ("linux.rs", "params.rs")
+
+
+def test_generic_code_of_transport_names_no_kernel(root: Path) -> None:
+    """It asks for a rule. What is left declares the modules, and the transport that runs a kernel."""
+    named = [
+        f"{source.relative_to(root)}: {line.strip()}"
+        for source, code in _sources(root)
+        if "transport" in source.parts and not _is_of_the_dialect(source)
+        for line in code.splitlines()
+        if re.search("linux|kernel", line, re.IGNORECASE)
+    ]
+    assert len(named) <= 12, named
+
+
+@pytest.mark.parametrize(
+    ("file", "item", "part", "most"),
+    [
+        ("events.rs", "pub(crate) struct AckEvent {", r"^    pub \w+:", 14),
+        ("algorithm.rs", "pub(crate) trait Algorithm {", r"^    fn \w+\(", 18),
+    ],
+)
+def test_a_congestion_control_has_few_fields_and_methods(
+    root: Path, file: str, item: str, part: str, most: int
+) -> None:
+    code = (root / "crates/transport/src/tcp/cc" / file).read_text(encoding="utf-8")
+    body = code.split(item)[1].split("\n}\n")[0]
+    assert 0 < len(re.findall(part, body, re.MULTILINE)) <= most
+
+
 _WORDS = ("crates/scenario/src/suggest/", "python/roamlab/against/")
 """The words of refusals, a list of names that no code goes by, and the scenarios that are drawn for a comparison."""
 
@@ -234,7 +266,7 @@ _PARENT_AND_CHILD = {
         | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "rack", "reno")}
         | {"tcp::recovery::rfc6675", "tcp::recovery::tahoe", "tcp::recovery::vegas"},
         # The parameters of a connection contain those of its congestion control, whose events refer to the former.
-        {"params", "spec", "tcp::cc"},
+        {"params", "spec", "tcp::cc"} | {f"tcp::cc::{name}" for name in ("algorithm", "events", "window")},
     ],
     "world": [
         {"control", "control::motion"},

@@ -1,6 +1,6 @@
 //! The transport of a flow's data in a scenario: a family of kinds, one row each.
 
-use crate::{LinuxSpec, QuicSpec, QuinnSpec, TcpSpec};
+use crate::{QuicSpec, QuinnSpec, TcpSpec};
 use roamlab_engine::tagged::{self, Family};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct UdpSpec {}
 
 macro_rules! transports {
-    ($($name:literal => $type:ident($spec:ty): $summary:literal,)+) => {
+    ($($name:literal => $type:ident($spec:ty), $get:ident -> $fields:ty: $summary:literal,)+) => {
         /// What carries a flow's data: `kind` names the transport, the other fields are its parameters.
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
@@ -38,15 +38,27 @@ macro_rules! transports {
                 }
             }
         }
+
+        impl TransportSpec {
+            $(
+                #[doc = concat!("The parameters of `", $name, "`, if it is that.")]
+                pub fn $get(&self) -> Option<&$fields> {
+                    match self {
+                        TransportSpec::$type(spec) => Some(spec),
+                        _ => None,
+                    }
+                }
+            )+
+        }
     };
 }
 
 transports! {
-    "tcp" => Tcp(Box<TcpSpec>): "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
-    "quic" => Quic(Box<QuicSpec>): "A stream over UDP with the recovery, pacing and congestion control of RFC 9002",
-    "quinn" => Quinn(QuinnSpec): "The QUIC stack quinn-proto itself, in a build with the feature `quinn`",
-    "linux" => Linux(LinuxSpec): "TCP of a real Linux kernel in simulated time, which `roamlab kernel build` has built",
-    "udp" => Udp(UdpSpec): "Datagrams as the application offers them",
+    "tcp" => Tcp(Box<TcpSpec>), tcp -> TcpSpec: "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
+    "quic" => Quic(Box<QuicSpec>), quic -> QuicSpec: "A stream over UDP with the recovery, pacing and congestion control of RFC 9002",
+    "quinn" => Quinn(QuinnSpec), quinn -> QuinnSpec: "The QUIC stack quinn-proto itself, in a build with the feature `quinn`",
+    "linux" => Linux(crate::LinuxSpec), linux -> crate::LinuxSpec: "TCP of a real Linux kernel in simulated time, which `roamlab kernel build` has built",
+    "udp" => Udp(UdpSpec), udp -> UdpSpec: "Datagrams as the application offers them",
 }
 
 impl Default for TransportSpec {
@@ -62,40 +74,8 @@ impl<'de> Deserialize<'de> for TransportSpec {
 }
 
 impl TransportSpec {
-    /// The parameters of TCP, if it is that.
-    pub fn tcp(&self) -> Option<&TcpSpec> {
-        match self {
-            TransportSpec::Tcp(spec) => Some(spec),
-            _ => None,
-        }
-    }
-
     /// Whether it is a connection, with acknowledgements.
     pub fn has_connection(&self) -> bool {
         !matches!(self, TransportSpec::Udp(_))
-    }
-
-    /// The parameters of QUIC, if it is that.
-    pub fn quic(&self) -> Option<&QuicSpec> {
-        match self {
-            TransportSpec::Quic(spec) => Some(spec),
-            _ => None,
-        }
-    }
-
-    /// The parameters of quinn, if it is that.
-    pub fn quinn(&self) -> Option<&QuinnSpec> {
-        match self {
-            TransportSpec::Quinn(spec) => Some(spec),
-            _ => None,
-        }
-    }
-
-    /// The parameters of the Linux kernel, if it is that.
-    pub fn linux(&self) -> Option<&LinuxSpec> {
-        match self {
-            TransportSpec::Linux(spec) => Some(spec),
-            _ => None,
-        }
     }
 }

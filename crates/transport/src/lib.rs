@@ -24,8 +24,8 @@ mod udp;
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use linux::{LinuxControl, LinuxSpec};
 pub use params::{
-    AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, Reduction,
-    RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
+    AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind,
+    Reduction, RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use path_policy::PathPolicy;
 pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
@@ -36,13 +36,3 @@ pub use tcp::{
     TcpSender, TcpVariables,
 };
 pub use udp::{UdpReceiver, UdpSender};
-
-/// Names and one-line summaries of all profiles.
-pub const PROFILES: &[(&str, &str)] = &[
-    ("rfc", "the RFCs: 5681, 6928, 6298, 6582, 6675, 3042, 5682"),
-    ("ns2-2001", "ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1"),
-    ("ns2-2003", "ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving"),
-    ("ns2-2009", "ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms"),
-    ("linux-6", "Linux 6 with its default settings: CUBIC, RACK-TLP, PRR, undo, quick ACKs"),
-    ("linux-6-bbr", "Linux 6 with BBR version 1"),
-];

@@ -129,4 +129,9 @@ impl LinuxSpec {
         }
         Ok(())
     }
+
+    /// Why its sender cannot be notified of a path, and what to write instead.
+    pub(crate) fn refuses_notices(&self) -> String {
+        "the kernel cannot be notified of a path: write the transport \"tcp\" or \"quic\", or leave `path_change` out".into()
+    }
 }

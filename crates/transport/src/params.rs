@@ -33,6 +33,16 @@ pub enum Profile {
     Linux6Bbr,
 }
 
+/// Names and one-line summaries of all profiles.
+pub const PROFILES: &[(&str, &str)] = &[
+    ("rfc", "the RFCs: 5681, 6928, 6298, 6582, 6675, 3042, 5682"),
+    ("ns2-2001", "ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1"),
+    ("ns2-2003", "ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving"),
+    ("ns2-2009", "ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms"),
+    ("linux-6", "Linux 6 with its default settings: CUBIC, RACK-TLP, PRR, undo, quick ACKs"),
+    ("linux-6-bbr", "Linux 6 with BBR version 1"),
+];
+
 /// Declares the variants: name, one-line summary, loss recovery, congestion control.
 macro_rules! variants {
     ($($name:literal => $variant:ident, $summary:literal, $recovery:ident, $control:ident;)+) => {
@@ -600,22 +610,5 @@ impl TcpParams {
     /// Whether segment 0 is a SYN.
     pub(crate) fn has_syn(&self) -> bool {
         matches!(self.handshake, Handshake::Syn | Handshake::ThreeWay)
-    }
-
-    /// The tick of the wheel that timers are in, if they are.
-    #[inline(always)]
-    pub(crate) fn wheel(&self) -> Option<Duration> {
-        self.timer_wheel.then_some(self.tick)
-    }
-
-    /// Whether the SYN/ACK is acknowledged before data goes.
-    pub(crate) fn completes_handshake(&self) -> bool {
-        self.handshake == Handshake::ThreeWay && self.follows_linux()
-    }
-
-    /// Whether the profile is one of Linux: where the RFCs leave a choice, or Linux differs, Linux's way is taken.
-    #[inline(always)]
-    pub(crate) fn follows_linux(&self) -> bool {
-        matches!(self.profile, Profile::Linux6 | Profile::Linux6Bbr)
     }
 }

@@ -56,11 +56,7 @@ impl PathPolicy {
                                             \"quic\", or leave `path_change` out"
                     .into())
             }
-            TransportSpec::Linux(_) => Err(
-                "the kernel cannot be notified of a path: write the transport \"tcp\" or \"quic\", or leave \
-                     `path_change` out"
-                    .into(),
-            ),
+            TransportSpec::Linux(spec) => Err(spec.refuses_notices()),
             TransportSpec::Udp(_) => {
                 Err("a sender of datagrams has no window: write the transport \"tcp\" or \
                                           \"quic\", or leave `path_change` out"
@@ -95,12 +91,12 @@ impl PathPolicy {
 
     /// `keeps_min_rtt`: another part than the congestion control keeps a shortest round-trip time.
     fn check_control(self, control: &CongestionControlSpec, keeps_min_rtt: bool) -> Result<(), String> {
-        if self == PathPolicy::ProbeRtt && !control.probes_rtt() {
+        if self == PathPolicy::ProbeRtt && !control.properties().probes_rtt {
             let text = "the congestion control has no ProbeRTT: write \"restart\" or \"count-lost\", or the congestion \
                         control \"bbr\" or \"bbr3\"";
             return Err(text.into());
         }
-        if self == PathPolicy::ForgetMinRtt && !control.keeps_min_rtt() && !keeps_min_rtt {
+        if self == PathPolicy::ForgetMinRtt && !control.properties().keeps_min_rtt && !keeps_min_rtt {
             let text = "nothing here keeps a shortest round-trip time: write \"restart\" or \"count-lost\", or the \
                         congestion control \"bbr\", \"bbr3\" or \"vegas\"";
             return Err(text.into());

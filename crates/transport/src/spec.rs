@@ -12,8 +12,8 @@ macro_rules! spec {
         #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct TcpSpec {
-            /// The variant: loss recovery and congestion control in one name. Reno if absent, in the
-            /// profiles of Linux CUBIC or BBR.
+            /// The variant: loss recovery and congestion control in one name. Reno if absent, unless the profile has
+            /// another one.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub variant: Option<Variant>,
             /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
@@ -62,24 +62,23 @@ impl TcpSpec {
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
         let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
         let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
-        if (profile == Profile::Rfc || params.follows_linux()) && self.restart_window.is_none() {
+        if !params.is_ns2() && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
-        if params.congestion_control.needs_accecn() {
+        if params.congestion_control.properties().needs_accecn {
             params.accecn = self.accecn.unwrap_or(true);
         }
         if params.accecn {
             params.handshake = self.handshake.unwrap_or(Handshake::ThreeWay);
         }
-        if params.congestion_control.needs_ecn() || params.accecn {
+        if params.congestion_control.properties().needs_ecn || params.accecn {
             params.ecn = self.ecn.unwrap_or(true);
         }
         if params.recovery == RecoveryKind::Rack {
             // It goes by SACK, and has a detection of spurious retransmissions of its own.
             params.sack_blocks = self.sack_blocks.unwrap_or(4);
             params.dsack = self.dsack.unwrap_or(true);
-            let detection = if params.dsack { SpuriousDetection::Linux } else { SpuriousDetection::None };
-            params.spurious_detection = self.spurious_detection.unwrap_or(detection);
+            params.spurious_detection = self.spurious_detection.unwrap_or(params.undo_of_rack());
         } else {
             params.reduction = self.reduction.unwrap_or(Reduction::Immediate);
             if params.recovery.goes_by_sack() && params.sack_blocks == 0 {
@@ -120,7 +119,6 @@ impl TcpSpec {
         let newreno = ("only the recovery \"newreno\" has partial ACKs", "`recovery = \"newreno\"`");
         let fack = ("only FACK's recovery has it", "`variant = \"fack\"`");
         let guarded = ("the recoveries \"rfc6675\" and \"rack\" have a rule without a switch", "");
-        let linux = ("Linux's receiver has its own delay", "`ack_rule = \"delayed\"`");
         let is_guarded = !recovers_by(&[Rfc6675, Rack, Ns2Fack]);
         let is_delayed = params.ack_rule == AckRule::Delayed;
         let rows = [
@@ -146,7 +144,7 @@ impl TcpSpec {
             (self.idle_halving.is_some(), restarts, "idle_halving", restart),
             (self.restart_window.is_some(), restarts, "restart_window", restart),
             (self.slow_start_restart.is_some(), !is_model, "slow_start_restart", restart),
-            (self.delayed_ack.is_some(), is_delayed, "delayed_ack", linux),
+            (self.delayed_ack.is_some(), is_delayed, "delayed_ack", TcpParams::OWN_DELAY),
             (self.pacing == Some(false), !paces, "pacing", PACES),
         ];
         let unread = rows.into_iter().filter(|&(is_written, is_read, ..)| is_written && !is_read);
@@ -195,7 +193,7 @@ fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
 }
 
 fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
-    if params.congestion_control.needs_accecn() && !params.accecn {
+    if params.congestion_control.properties().needs_accecn && !params.accecn {
         let text = "the congestion control \"prague\" goes by the number of marked segments; write true, or leave it out";
         return Err(("accecn", text.into()));
     }
@@ -262,19 +260,7 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     let by_rack = params.recovery == RecoveryKind::Rack;
-    let is_linux = params.spurious_detection == SpuriousDetection::Linux;
-    if is_linux && !(by_rack && params.dsack) {
-        return Err((
-            "spurious_detection",
-            "\"linux\" needs `recovery = \"rack\"` and `dsack = true`; write \"f-rto\" without".into(),
-        ));
-    }
-    if by_rack && !is_linux && params.spurious_detection != SpuriousDetection::None {
-        return Err((
-            "spurious_detection",
-            "the recovery \"rack\" has its own; write \"linux\" or \"none\"".into(),
-        ));
-    }
+    params.check_dialect()?;
     let takes_prr = by_rack || params.recovery == RecoveryKind::Rfc6675;
     if params.reduction != Reduction::Immediate && !takes_prr {
         let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion: write \"immediate\", or one of them as `recovery`";
@@ -288,7 +274,7 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         ));
     }
     params.congestion_control.check()?;
-    if params.congestion_control.needs_ecn() && !params.ecn {
+    if params.congestion_control.properties().needs_ecn && !params.ecn {
         let text = "the congestion controls \"dctcp\" and \"prague\" go by echoes of congestion; write true, or leave it out";
         return Err(("ecn", text.into()));
     }
@@ -296,18 +282,9 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     if params.abe && !params.ecn {
         return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
     }
-    if params.abe && !params.congestion_control.takes_abe() {
-        let message = "it is for the congestion controls \"reno\" and \"cubic\", without `as_linux`: write one of these, or leave it out";
-        return Err(("abe", message.into()));
-    }
     if params.pacing && params.is_ns2() {
         let text = "ns-2's profiles measure round trips in whole ticks of the clock, which are too coarse for a rate: write false, or the profile \"rfc\"";
         return Err(("pacing", text.into()));
-    }
-    if params.receive_autotuning && params.ns2_no_flow_control() {
-        let text =
-            "the receivers of ns-2's profiles advertise no window: write false, or the profile \"linux-6\"";
-        return Err(("receive_autotuning", text.into()));
     }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));

@@ -104,9 +104,7 @@ impl Congestion {
             // To an algorithm with a model a recovery lasts until a round without a loss, as in the stacks that have BBR
             // (QUICHE's `end_recovery_at_`, msquic's `EndOfRecovery`): RFC 9002's period is the time of one cut.
             recovering: self.latest_loss.is_some(),
-            app_limited: ack.app_limited,
             rate: ack.rate,
-            segment: self.params.segment.0 as u32,
             has_sack: true,
             ..AckEvent::default()
         };

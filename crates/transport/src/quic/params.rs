@@ -222,7 +222,7 @@ impl QuicSpec {
                 "is too long; write \"1 ms\" for granularity, \"333 ms\" for initial_rtt".into(),
             );
         }
-        if self.congestion_control.needs_ecn() {
+        if self.congestion_control.properties().needs_ecn {
             let text =
                 "this congestion control goes by ECN, which QUIC has not here; write \"cubic\", or TCP";
             return refuse("congestion_control", text.into());

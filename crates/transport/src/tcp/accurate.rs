@@ -3,7 +3,7 @@
 //!
 //! The sender gets no data. So its own counters stay at the start.
 //!
-//! DEVIATION: only in Linux's profiles are ACKs and the SYN ECN-capable (`control_packets.rs`); RFC 9768 leaves it open.
+//! DEVIATION: by the RFCs' profile ACKs and the SYN are not ECN-capable (`control_packets.rs`); RFC 9768 leaves it open.
 
 use roamlab_packet::{AccEcnOption, Ecn, TcpFlags, TcpHeader};
 

@@ -15,16 +15,15 @@ pub(crate) struct ControlPackets {
 }
 
 impl ControlPackets {
-    /// DCTCP's SYN and SYN/ACK are ECN-capable (RFC 8257 §3.6 SHOULD). In Linux all segments of a congestion control are that
-    /// needs ECN (`tcp_ca_needs_ecn` in `tcp_ecn_send_syn`, `tcp_ecn_send_synack` and `tcp_ecn_send`).
+    /// DCTCP's SYN and SYN/ACK are ECN-capable (RFC 8257 §3.6 SHOULD), or all segments of a congestion control that needs ECN.
     pub fn of(params: &TcpParams) -> ControlPackets {
-        let control = &params.congestion_control;
-        let capable = if control.needs_accecn() { Ecn::Ect1 } else { Ecn::Ect0 };
+        let control = params.congestion_control.properties();
+        let capable = if control.needs_accecn { Ecn::Ect1 } else { Ecn::Ect0 };
         let if_capable = |is: bool| if is { capable } else { Ecn::NotEct };
-        let in_linux = params.follows_linux() && control.needs_ecn();
-        let is_dctcp = control.needs_ecn() && !control.needs_accecn();
+        let all = params.all_are_ecn_capable() && control.needs_ecn;
+        let is_dctcp = control.needs_ecn && !control.needs_accecn;
         let by_rfc = params.profile == Profile::Rfc && is_dctcp;
-        ControlPackets { syn: if_capable(in_linux || by_rfc), others: if_capable(in_linux) }
+        ControlPackets { syn: if_capable(all || by_rfc), others: if_capable(all) }
     }
 }
 

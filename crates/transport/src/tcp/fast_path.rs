@@ -22,7 +22,7 @@ impl TcpSender {
     fn allows_fast_path(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
         let agreed =
-            !params.tso_deferral && !params.ecn && !params.timestamps && !params.ns2_free_timestamps();
+            !params.forms_bursts() && !params.ecn && !params.timestamps && !params.ns2_free_timestamps();
         let recorded = state.sent_segments.as_ref().is_none_or(|sent| sent.is_plain() && !state.goes_back());
         let paced = !state.window.is_paced() || Pacer::paces(&state.window, state.data_segments());
         let usual = state.una > 0
@@ -32,7 +32,7 @@ impl TcpSender {
             && !state.persist.runs()
             && !state.spurious.is_watching();
         let due = self.answer || self.probe || self.peer_closed || self.completes;
-        let counts_dup_acks = state.dup_acks > 0 && params.follows_linux();
+        let counts_dup_acks = state.dup_acks > 0 && params.dup_acks_deliver();
         let closing = state.fin.is_some() || state.has_retransmission();
         agreed
             && recorded

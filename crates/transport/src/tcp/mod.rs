@@ -7,14 +7,13 @@ mod delivery_rate;
 mod episode;
 mod fact;
 mod fast_path;
+mod linux;
 mod ns2;
 mod prr;
-mod quick_acks;
 mod receiver;
 mod recovery;
 mod rtt;
 mod scoreboard;
-mod send_buffer;
 mod sender;
 mod sent_segments;
 mod seq_set;
@@ -29,6 +28,9 @@ pub(crate) use cc::{
 pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
 pub(crate) use delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};
+pub(crate) use linux::{
+    Autotuning, Found, Known, QuickAcks, RoundAverages, SendBuffer, Unlisted, Usage, clock, wheel,
+};
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;
 pub(crate) use seq_set::SeqSet;

@@ -132,14 +132,6 @@ impl TcpParams {
         if self.timestamps && !self.is_ns2() { 12 } else { 0 }
     }
 
-    /// Bytes of a SYN's options other than timestamps, as Linux has them (`tcp_syn_options`): MSS, SACK permitted, which takes the
-    /// place of the timestamps' padding where those are in use, and window scale. Other SYNs have none.
-    pub(crate) fn syn_options(&self) -> u64 {
-        let sack = if self.sack_blocks > 0 && !self.timestamps { 4 } else { 0 };
-        let options = 4 + sack + if self.window_scaling { 4 } else { 0 };
-        if self.follows_linux() { options } else { 0 }
-    }
-
     /// What SACK blocks add to an ACK besides 8 bytes each: nothing, not even kind, length and padding (RFC 2018 §3).
     pub(crate) fn sack_bytes(&self) -> u64 {
         if self.is_ns2() { 0 } else { 4 }

@@ -14,7 +14,7 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// An echo of congestion begins a reduction from this window, as a loss does (Linux `tcp_enter_cwr`).
+    /// An echo of congestion begins a reduction from this window, as a loss does (`tcp_enter_cwr`).
     pub fn of_echo(before: f64) -> Prr {
         Prr::of(before as u32)
     }

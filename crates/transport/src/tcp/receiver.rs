@@ -1,23 +1,18 @@
 //! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
-use crate::params::{AckRule, Handshake, TcpParams};
+use crate::params::{Handshake, TcpParams};
 use crate::tcp::control_packets::ControlPackets;
-use crate::tcp::quick_acks::QuickAcks;
 use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
-use crate::tcp::{Receipt, Segment};
+use crate::tcp::{Autotuning, QuickAcks, Receipt, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{AccEcnOption, BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 mod accurate;
-mod autotuning;
-mod linux;
-mod packets;
 
 use accurate::{Accurate, Agreed};
-use autotuning::Autotuning;
 
 /// Bytes of one SACK block (RFC 2018 §3).
 const SACK_BLOCK_SIZE: u64 = 8;
@@ -28,7 +23,7 @@ const MIN_BUFFER: u32 = 65_536;
 /// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). Without flow control
 /// nobody reads the field, and there is none.
 fn window_shift(params: &TcpParams) -> Option<u32> {
-    // Linux counts the memory of packets too (`tcp_select_initial_window`).
+    // With a buffer that grows the memory of packets counts too (`tcp_select_initial_window`).
     let bytes = if params.receive_autotuning {
         Autotuning::largest_buffer(params)
     } else {
@@ -46,43 +41,43 @@ fn window_shift(params: &TcpParams) -> Option<u32> {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct TcpReceiver {
-    params: Arc<TcpParams>,
-    received: SeqSet,
-    highest_end: u32,
+    pub(super) params: Arc<TcpParams>,
+    pub(super) received: SeqSet,
+    pub(super) highest_end: u32,
     /// The segment that the last ACK expected: only what it covers or expects is echoed (RFC 7323 §4.3).
-    last_ack: u32,
+    pub(super) last_ack: u32,
     /// The window advertised last.
     last_window: u32,
     /// The window advertised while the buffer is empty.
     open_window: u32,
-    delayed: Timer,
+    pub(super) delayed: Timer,
     /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
     pub(super) fast: bool,
     /// An ACK of everything that has arrived is due, and says nothing else.
     bare_ack_due: bool,
-    reads_at_once: bool,
-    syn_due: bool,
+    pub(super) reads_at_once: bool,
+    pub(super) syn_due: bool,
     /// The last segment was marked.
     held_mark: bool,
-    /// Linux: an ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
+    /// An ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
     seen_ect: bool,
-    asks_two: bool,
+    pub(super) asks_two: bool,
     /// Most SACK blocks of an ACK.
     sack_blocks: u8,
     /// ACKs that are due, before the plain one.
     outgoing: VecDeque<Segment>,
     /// Segments from the next expected one on that are taken at most.
     takes_ahead: u32,
-    unread: u32,
-    /// The rules of Linux, if the receiver acknowledges by them.
-    quick_acks: Option<Box<QuickAcks>>,
+    pub(super) unread: u32,
+    /// When it acknowledges, if not by RFC 5681 §4.2.
+    pub(super) quick_acks: Option<Box<QuickAcks>>,
     /// What widens the window, if it begins narrow.
-    autotuning: Option<Box<Autotuning>>,
+    pub(super) autotuning: Option<Box<Autotuning>>,
     /// What accurate ECN counts, if it is known.
     accurate: Option<Box<Accurate>>,
     /// Window scale (RFC 7323 §2.2).
-    shift: Option<u8>,
-    /// Linux: the SYN did not offer ECN.
+    pub(super) shift: Option<u8>,
+    /// The SYN did not offer ECN.
     without_ecn: bool,
     fin: Option<u32>,
     echoes: bool,
@@ -91,12 +86,12 @@ pub struct TcpReceiver {
     /// The ECN field of ACKs.
     control_packets: ControlPackets,
     repeated: Option<u32>,
-    /// Linux: the SYN/ACK waits for its ACK, and how often its timer has gone off.
-    unanswered: Option<u8>,
+    /// The SYN/ACK waits for its ACK, and how often its timer has gone off.
+    pub(super) unanswered: Option<u8>,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
-    reported: VecDeque<u32>,
+    pub(super) reported: VecDeque<u32>,
 }
 
 impl TcpReceiver {
@@ -116,7 +111,7 @@ impl TcpReceiver {
             takes_ahead: params.window.0.max(if params.ns2_no_flow_control() { MIN_BUFFER } else { 0 }),
             unread: 0,
             reads_at_once: true,
-            quick_acks: (params.ack_rule == AckRule::Linux).then(|| Box::new(QuickAcks::new(&params))),
+            quick_acks: params.has_quick_acks().then(|| Box::new(QuickAcks::new(&params))),
             autotuning: params.receive_autotuning.then(|| Box::new(Autotuning::new(&params))),
             accurate: params.accecn.then(|| Box::new(Accurate::default())),
             shift: window_shift(&params).map(|shift| shift as u8),
@@ -124,7 +119,7 @@ impl TcpReceiver {
             without_ecn: false,
             fin: None,
             echoes: false,
-            reports_marks: params.congestion_control.needs_ecn(),
+            reports_marks: params.congestion_control.properties().needs_ecn,
             control_packets: ControlPackets::of(&params),
             held_mark: false,
             seen_ect: false,
@@ -235,9 +230,8 @@ impl TcpReceiver {
         // RFC 9293 §3.10.7.4: only what the window takes is accepted; the rest is answered, but for ACKs in place.
         let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
         let closed = self.unread >= self.buffer() && header.seq >= expected;
-        // Linux takes a FIN without data that is next in order, which needs no room (`tcp_data_queue`).
         let needs_room =
-            !(self.params.follows_linux() && fin && header.payload == 0 && header.seq == expected);
+            !(self.params.takes_bare_fin() && fin && header.payload == 0 && header.seq == expected);
         if bare || beyond || (closed && needs_room) {
             if expected == 1 && self.params.completes_handshake() {
                 self.complete_handshake(now);
@@ -291,7 +285,7 @@ impl TcpReceiver {
             self.widened(widens); // its own ACK is not due any more
         } else if self.quick_acks.is_some() {
             let arrival = self.arrival(header, [fresh, fills_gap, widens], expected);
-            self.acknowledge_by_linux(&arrival, advanced, [syn || fin, mark_changes], now);
+            self.acknowledge_in_order(&arrival, advanced, [syn || fin, mark_changes], now);
         } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
             self.delayed.start(now, delay);
         } else {
@@ -311,7 +305,7 @@ impl TcpReceiver {
     /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
     pub fn read(&mut self, segments: u32, now: Time) {
         self.unread = self.unread.saturating_sub(segments);
-        self.read_by_linux(now);
+        self.take_reading(now);
         let window = self.advertised();
         let wider = window.saturating_sub(self.last_window);
         if wider > 0 && (self.last_window == 0 || 2 * wider >= self.buffer()) {
@@ -342,19 +336,17 @@ impl TcpReceiver {
             }
         }
         let syn = header.flags.has(TcpFlags::SYN);
-        if syn && self.params.follows_linux() && self.received.base() == 0 {
+        if syn && self.params.agrees_on_ecn() && self.received.base() == 0 {
             let offers = header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
-            self.without_ecn = !offers; // `tcp_ecn_create_request`
+            self.without_ecn = !offers;
         }
         let tells_cwr = header.flags.has(TcpFlags::CWR) && !syn;
-        // A window that was cut may be one segment: its ACK goes at once (`tcp_ecn_accept_cwr`).
-        let at_once = tells_cwr && header.payload > 0 && self.params.follows_linux();
+        let at_once = tells_cwr && header.payload > 0 && self.params.acks_cwr_at_once();
         if self.reports_marks {
             if syn {
                 return false; // RFC 8257 §3.6: the mark of a SYN is ignored
             }
-            // Linux looks at no mark of a copy that is in order (`tcp_data_queue`).
-            let is_copy = header.seq < self.received.base() && self.params.follows_linux();
+            let is_copy = header.seq < self.received.base() && self.params.skips_marks_of_copies();
             return (!is_copy && self.report_mark(ecn == Ecn::Ce, now)) || at_once;
         }
         if tells_cwr {
@@ -373,7 +365,7 @@ impl TcpReceiver {
     }
 
     /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
-    /// that is held back goes first, as in Linux (`dctcp_ece_ack_update`); whether it changes.
+    /// that is held back goes first (`dctcp_ece_ack_update`); whether it changes.
     fn report_mark(&mut self, marked: bool, now: Time) -> bool {
         let changes = marked != self.echoes;
         if changes && self.delayed.runs() {
@@ -402,8 +394,8 @@ impl TcpReceiver {
             self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift.unwrap_or(0)));
         let Some(shift) = shift else { return (bytes / segment) as u32 };
         let bytes = bytes.min(65_535 << shift);
-        // RFC 7323 §2.3: the field holds what the shift leaves of it; Linux rounds up (`__tcp_select_window`).
-        let bytes = if self.params.follows_linux() { bytes.next_multiple_of(1 << shift) } else { bytes };
+        // RFC 7323 §2.3: the field holds what the shift leaves of it.
+        let bytes = if self.params.rounds_window_up() { bytes.next_multiple_of(1 << shift) } else { bytes };
         ((bytes >> shift << shift) / segment) as u32
     }
 
@@ -466,7 +458,7 @@ impl TcpReceiver {
     }
 
     /// An ACK goes out; its timestamp is `now`.
-    fn acknowledge(&mut self, now: Time) {
+    pub(super) fn acknowledge(&mut self, now: Time) {
         self.queue_bare_ack();
         self.delayed.stop();
         let [_, is_half_full] = self.room();
@@ -551,9 +543,8 @@ impl TcpReceiver {
         if seq >= base {
             self.reported.push_front(seq);
         }
-        // Linux remembers one for which an ACK with timestamps has no room (TCP_NUM_SACKS).
-        let by_linux = self.params.follows_linux();
-        let kept = if by_linux { self.params.sack_blocks.min(4) } else { self.sack_blocks.into() };
+        let keeps_fourth = self.params.keeps_fourth_block();
+        let kept = if keeps_fourth { self.params.sack_blocks.min(4) } else { self.sack_blocks.into() };
         self.reported.truncate(kept as usize);
     }
 }

@@ -1,10 +1,11 @@
 //! Round-trip times and the retransmission timeout.
 //!
-//! There are three arithmetics: that of BSD and ns-2 in clock ticks with fixed-point averages, and RFC 6298 and Linux's in
-//! nanoseconds. One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a
+//! There are three arithmetics: that of BSD and ns-2 in clock ticks with fixed-point averages, and in nanoseconds RFC 6298 and one
+//! with the largest deviation of a round trip. One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a
 //! timed segment ends the backoff.
 
-use crate::params::{Backoff, RtoRule, TcpParams};
+use crate::params::{Backoff, TcpParams};
+use crate::tcp::{RoundAverages, clock};
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
 
@@ -43,32 +44,12 @@ pub(crate) struct RttEstimator {
     has_sample: bool,
 }
 
-/// The time on Linux's clock of TCP, which counts whole microseconds (`tcp_mstamp`).
-pub(super) fn whole_micros(time: Time) -> Time {
-    Time::from_nanos(time.as_nanos() / 1000 * 1000)
-}
-
-/// A timestamp: whole milliseconds (TCP_TS_HZ).
-pub(super) fn stamp(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
-/// The round-trip time as far as timestamps say it (`tcp_rtt_tsopt_us`).
-pub(super) fn stamps_between(sent: Time, now: Time) -> Duration {
-    Duration::from_millis(stamp(now).saturating_sub(stamp(sent)).max(1))
-}
-
-/// When what is echoed was sent, by its timestamp.
-fn in_stamps(sent: Time, now: Time) -> Time {
-    Time::ZERO + now.since(Time::ZERO).saturating_sub(stamps_between(sent, now))
-}
-
 #[derive(Clone, Debug)]
 enum Averages {
     Ticks(TickAverages),
     Rfc6298(Rfc6298Averages),
     /// In a box, an estimator of another kind is not larger for it.
-    Linux(Box<LinuxAverages>),
+    ByRound(Box<RoundAverages>),
 }
 
 impl RttEstimator {
@@ -82,16 +63,16 @@ impl RttEstimator {
 
     /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
     pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
-        let averages = match (params.ns2_ticks(), params.rto_rule) {
+        let averages = match (params.ns2_ticks(), params.deviates_by_round()) {
             (true, _) => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
-            (false, RtoRule::Rfc6298) => Averages::Rfc6298(Rfc6298Averages::default()),
-            (false, RtoRule::Linux) => Averages::Linux(Box::new(LinuxAverages::new(params.min_rto))),
+            (false, false) => Averages::Rfc6298(Rfc6298Averages::default()),
+            (false, true) => Averages::ByRound(Box::new(RoundAverages::new(params.min_rto))),
         };
         let mut estimator = RttEstimator {
             averages,
             tick: params.tick,
             in_stamps: false,
-            whole_ticks: params.timer_wheel && params.rto_rule == RtoRule::Linux,
+            whole_ticks: params.rto_in_ticks(),
             min_rto: params.min_rto,
             max_rto: params.max_rto,
             backoff_rule: params.backoff,
@@ -109,7 +90,7 @@ impl RttEstimator {
         self.sample_in(None, sent, now);
     }
 
-    /// What was sent again is measured by the timestamps alone, in their unit (Linux).
+    /// What was sent again is measured by the timestamps alone, in their unit.
     pub fn measure_in_stamps(&mut self) {
         self.in_stamps = true;
     }
@@ -117,7 +98,7 @@ impl RttEstimator {
     /// The ACK of a segment sent at `sent` arrived, with these segments outstanding behind it: the backoff ends. Every
     /// ACK is measured.
     pub fn measure(&mut self, outstanding: Range<u32>, sent: Time, now: Time) {
-        let sent = if std::mem::take(&mut self.in_stamps) { in_stamps(sent, now) } else { sent };
+        let sent = if std::mem::take(&mut self.in_stamps) { clock::in_stamps(sent, now) } else { sent };
         self.backoff = 1;
         self.sample_in(Some(outstanding), sent, now);
     }
@@ -130,10 +111,10 @@ impl RttEstimator {
                 let in_flight = outstanding.map_or(1, |range| range.end - range.start);
                 averages.update(now.since(sent), u64::from(in_flight.div_ceil(2).max(1)), self.tick)
             }
-            Averages::Linux(averages) => averages.update(now.since(sent), outstanding),
+            Averages::ByRound(averages) => averages.update(now.since(sent), outstanding),
         };
         if self.whole_ticks {
-            self.base_rto = self.tick * self.base_rto.as_nanos().div_ceil(self.tick.as_nanos().max(1)); // `__tcp_set_rto`
+            self.base_rto = self.tick * self.base_rto.as_nanos().div_ceil(self.tick.as_nanos().max(1));
         }
         self.has_sample = true;
         self.update_rto();
@@ -207,7 +188,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.latest as u64,
             Averages::Rfc6298(averages) => averages.latest,
-            Averages::Linux(averages) => averages.latest,
+            Averages::ByRound(averages) => averages.latest,
         }
     }
 
@@ -216,7 +197,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.srtt as u64 / (1 << SRTT_SHIFT),
             Averages::Rfc6298(averages) => averages.srtt,
-            Averages::Linux(averages) => averages.srtt_8 / 8,
+            Averages::ByRound(averages) => averages.srtt_8 / 8,
         }
     }
 
@@ -225,7 +206,7 @@ impl RttEstimator {
         match &self.averages {
             Averages::Ticks(averages) => self.tick * averages.rttvar as u64 / (1 << RTTVAR_SHIFT),
             Averages::Rfc6298(averages) => averages.rttvar,
-            Averages::Linux(averages) => averages.rttvar_4 / 4,
+            Averages::ByRound(averages) => averages.rttvar_4 / 4,
         }
     }
 }
@@ -302,58 +283,6 @@ impl Rfc6298Averages {
     }
 }
 
-/// Linux (`tcp_rtt_estimator`): RTO = srtt + 4 rttvar, where 4 rttvar is at least the least RTO.
-///
-/// rttvar is the largest deviation of a round trip. It rises at once, and falls by a quarter of the difference at the end
-/// of a round trip. A measurement below the average raises the deviation by an eighth only.
-#[derive(Clone, Debug)]
-struct LinuxAverages {
-    min_rto: Duration,
-    latest: Duration,
-    /// Eight times the average; zero before the first measurement.
-    srtt_8: Duration,
-    /// Four times the smoothed deviation, its maximum in this round trip, and four times rttvar.
-    mdev_4: Duration,
-    mdev_max_4: Duration,
-    rttvar_4: Duration,
-    /// The round trip ends when a segment above is acknowledged.
-    round_end: u32,
-}
-
-impl LinuxAverages {
-    fn new(min_rto: Duration) -> LinuxAverages {
-        let (latest, srtt_8, mdev_4, mdev_max_4, rttvar_4) = Default::default();
-        LinuxAverages { min_rto, latest, srtt_8, mdev_4, mdev_max_4, rttvar_4, round_end: 0 }
-    }
-
-    fn update(&mut self, rtt: Duration, outstanding: Option<Range<u32>>) -> Duration {
-        self.latest = rtt;
-        let (una, next) = outstanding.map_or((u32::MAX, 0), |range| (range.start, range.end));
-        if self.srtt_8 == Duration::ZERO {
-            (self.srtt_8, self.mdev_4) = (rtt.saturating_mul(8), rtt.saturating_mul(2));
-            self.rttvar_4 = self.mdev_4.max(self.min_rto);
-            (self.mdev_max_4, self.round_end) = (self.rttvar_4, next);
-            return self.srtt_8 / 8 + self.rttvar_4;
-        }
-        let srtt = self.srtt_8 / 8;
-        let error = rtt.saturating_sub(srtt) + srtt.saturating_sub(rtt);
-        self.srtt_8 = self.srtt_8 - srtt + rtt;
-        let mdev = self.mdev_4 / 4;
-        let rise = error.saturating_sub(mdev);
-        let rise = if rtt < srtt { rise / 8 } else { rise };
-        self.mdev_4 = self.mdev_4 + rise - mdev.saturating_sub(error);
-        if self.mdev_4 > self.mdev_max_4 {
-            self.mdev_max_4 = self.mdev_4;
-            self.rttvar_4 = self.rttvar_4.max(self.mdev_max_4);
-        }
-        if una > self.round_end {
-            self.rttvar_4 = self.rttvar_4 - self.rttvar_4.saturating_sub(self.mdev_max_4) / 4;
-            (self.round_end, self.mdev_max_4) = (next, self.min_rto);
-        }
-        self.srtt_8 / 8 + self.rttvar_4
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,66 +312,6 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(60));
         rtt.measure(0..1, Time::ZERO, Time::ZERO + ms(450));
         assert_eq!((rtt.srtt(), rtt.rto()), (ms(450), ms(450) + ms(750)));
-    }
-
-    fn linux() -> RttEstimator {
-        estimator(Profile::Linux6, Duration::ZERO)
-    }
-
-    /// One measurement per round trip: segment `n`, with the next one outstanding.
-    fn round(rtt: &mut RttEstimator, segment: u32, millis: u64) -> (Duration, Duration) {
-        rtt.measure(segment..segment + 1, Time::ZERO, Time::ZERO + ms(millis));
-        (rtt.srtt(), rtt.rto())
-    }
-
-    #[test]
-    fn linux_s_rto_is_200_ms_above_a_steady_rtt() {
-        let mut rtt = linux();
-        assert_eq!(rtt.rto(), ms(1000));
-        assert_eq!(round(&mut rtt, 1, 50), (ms(50), ms(250)), "4 rttvar = max(2 * 50, 200)");
-        (2..20).for_each(|n| assert_eq!(round(&mut rtt, n, 50), (ms(50), ms(250))));
-        rtt.back_off();
-        rtt.back_off();
-        assert_eq!(rtt.rto(), ms(1000), "doubled from 250 ms, not from 1 s");
-    }
-
-    #[test]
-    fn linux_s_rttvar_rises_at_once_and_falls_by_a_quarter_per_round_trip() {
-        let mut rtt = linux();
-        // 2 * 400 = 800 ms.
-        assert_eq!(round(&mut rtt, 1, 400), (ms(400), ms(1200)));
-        // mdev falls by a quarter of 200 to 600, its maximum remains 800 in the first round trip, and starts again at 200.
-        assert_eq!(round(&mut rtt, 3, 400), (ms(400), ms(1200)));
-        // 800 - (800 - 450) / 4, where mdev = 600 - 150 = 450 is the maximum of the round trip.
-        assert_eq!(round(&mut rtt, 5, 400), (ms(400), ms(400) + ms(713)), "712.5 in whole ticks");
-        // A step up by 800 ms: mdev_4 = 337.5 - 84.375 + 800 = 1053.125 ms, at once.
-        let before = round(&mut rtt, 7, 400);
-        assert!(before.1 < ms(1112), "{before:?}");
-        let (srtt, rto) = round(&mut rtt, 9, 1200);
-        assert_eq!(srtt, ms(500));
-        assert_eq!(rto, ms(1554), "1553.125 in whole ticks");
-    }
-
-    #[test]
-    fn linux_hardly_counts_a_fall_of_the_rtt_as_a_deviation() {
-        let mut rtt = linux();
-        round(&mut rtt, 1, 400);
-        (1..60).for_each(|n| _ = round(&mut rtt, 2 * n + 1, 400));
-        let (srtt, rto) = round(&mut rtt, 200, 80);
-        assert_eq!(srtt, ms(360));
-        // The deviation of 320 ms counts as 40.
-        assert_eq!(rto, ms(561), "in whole ticks");
-    }
-
-    #[test]
-    fn within_a_round_trip_linux_keeps_the_maximum() {
-        let mut rtt = linux();
-        let mut measure = |millis| {
-            rtt.measure(1..100, Time::ZERO, Time::ZERO + ms(millis));
-            rtt.rto()
-        };
-        assert_eq!(measure(400), ms(1200));
-        (0..10).for_each(|_| assert_eq!(measure(400), ms(1200)));
     }
 
     #[test]
@@ -494,21 +363,5 @@ mod tests {
         assert_eq!(rtt.rto(), ms(2400));
         rtt.end_backoff();
         assert_eq!((rtt.backoff(), rtt.rto()), (1, ms(1200)));
-    }
-
-    #[test]
-    fn a_round_trip_of_linux_ends_above_what_was_sent_when_it_began() {
-        // `tcp_rtt_estimator`: after(snd_una, rtt_seq). The first ends with the measurement at 20, the second above 30.
-        let mut rtt = linux();
-        let mut measure = |una, next| {
-            rtt.measure(una..next, Time::ZERO, Time::ZERO + ms(400));
-            rtt.rto()
-        };
-        assert_eq!(
-            [(1, 10), (10, 20), (20, 30), (30, 40)].map(|(una, next)| measure(una, next)),
-            [ms(1200); 4]
-        );
-        // 800 - (800 - 337.5) / 4, in whole ticks.
-        assert_eq!(measure(31, 40), ms(400) + ms(685));
     }
 }

@@ -28,7 +28,7 @@ pub struct TcpSender {
     pub(super) probe: bool,
     /// The other end has sent its FIN.
     pub(super) peer_closed: bool,
-    /// The SYN/ACK is to be acknowledged before data goes (Linux).
+    /// The SYN/ACK is to be acknowledged before data goes.
     pub(super) completes: bool,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Time,
@@ -160,7 +160,7 @@ impl TcpSender {
         }
         state.end_echo_reduction(header.ack);
         let behind_recovery = (echoes && state.ends_recovery(header.ack)).then(|| state.in_use());
-        if echoes && behind_recovery.is_none() && !state.hears_echoes_last() {
+        if echoes && behind_recovery.is_none() && !state.params.hears_echoes_last() {
             state.ecn_echo(header.ack, state.in_use(), now);
         }
         let stamp = state.stamp(now);
@@ -323,13 +323,13 @@ impl TcpSender {
     /// The segment that goes out now, if nothing waits.
     fn next_permitted(&mut self, now: Time) -> Option<u32> {
         let mut waits = self.state.waits_for_timer || self.state.pacing.waits();
-        if self.state.params.tso_deferral && !waits {
+        if self.state.params.forms_bursts() && !waits {
             waits = self.recovery.algorithm().waits(&mut self.state, now);
         }
         if waits { None } else { self.recovery.algorithm().next_segment(&mut self.state) }
     }
 
-    /// The ACK of a SYN/ACK, if it goes without data and has not gone yet. Linux sends it when the SYN/ACK arrives. With
+    /// The ACK of a SYN/ACK, if it goes without data and has not gone yet. With
     /// accurate ECN it is the only one that reports in which ECN field that arrived (RFC 9768 §3.2.2.1).
     fn third_ack(&mut self, now: Time) -> Option<Segment> {
         let completes = std::mem::take(&mut self.completes);

@@ -2,8 +2,8 @@
 //!
 //! From it follow the round-trip time of every segment that was sent once, and the [delivery rate](DeliveryRate).
 
+use crate::tcp::Found;
 use crate::tcp::SeqSet;
-use crate::tcp::cc::Found;
 use crate::tcp::delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::SackBlocks;
@@ -37,7 +37,7 @@ pub(crate) struct SentSegments {
     delivery: DeliverySampler,
     /// What the latest ACK measured.
     rate: Option<DeliveryRate>,
-    /// What the loss recovery knows of the network, if it is as in Linux.
+    /// What the loss recovery knows of the network, if it reports that.
     pub found: Option<Found>,
 }
 

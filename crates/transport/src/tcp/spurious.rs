@@ -23,11 +23,10 @@ impl SpuriousWatch {
         // RFC 5682 §2.1 step 1: F-RTO watches the first timeout of a window only.
         let repeated = state.una < state.recovery_point || state.rtt.backoff() > 1;
         self.episode = match detection {
-            // The recovery `rack` has Linux's.
-            SpuriousDetection::None | SpuriousDetection::Linux => None,
             SpuriousDetection::Eifel => Some(()),
             SpuriousDetection::DSack => (!duplicates).then_some(()),
             SpuriousDetection::FRto => (timeout && !repeated).then_some(()),
+            _ => None,
         }
         .map(|()| {
             let pipe_prev =
@@ -42,7 +41,6 @@ impl SpuriousWatch {
     pub fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, acked: u32, now: Time) {
         let Some(episode) = self.episode else { return };
         match state.params.spurious_detection {
-            SpuriousDetection::None | SpuriousDetection::Linux => {}
             SpuriousDetection::Eifel if acked > 0 => {
                 self.episode = None;
                 // RFC 3522 §3.2 step 5: an ACK that echoes an earlier time is one of the original transmission.
@@ -53,13 +51,13 @@ impl SpuriousWatch {
             SpuriousDetection::FRto if acked > 0 => self.frto_new_ack(state, episode, header.ack, acked, now),
             SpuriousDetection::FRto if state.goes_by_sack() => self.frto_sack(state, episode, header, now),
             SpuriousDetection::FRto => self.frto_dup_ack(state, episode),
-            SpuriousDetection::Eifel => {}
-            SpuriousDetection::DSack => {
-                if self.all_reported(header, episode.unheard.then_some(header.ack - acked)) {
-                    self.episode = None;
-                    revert(state, &episode, acked, now);
-                }
+            SpuriousDetection::DSack
+                if self.all_reported(header, episode.unheard.then_some(header.ack - acked)) =>
+            {
+                self.episode = None;
+                revert(state, &episode, acked, now);
             }
+            _ => {}
         }
     }
 

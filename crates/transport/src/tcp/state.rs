@@ -1,6 +1,7 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::params::{Handshake, RecoveryKind, TcpParams};
+use crate::tcp::SendBuffer;
 use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::control_packets::ControlPackets;
@@ -8,7 +9,6 @@ use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
-use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
@@ -17,12 +17,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-mod burst;
 mod cuts;
 mod echoes;
 mod new_path;
 mod reports;
-mod writes;
 
 /// What last reduced the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -76,7 +74,7 @@ pub(crate) struct SendState {
     /// Segments sent by limited transmit since the last new ACK.
     pub limited_transmits: u32,
     /// When a segment was sent last.
-    last_sent: Time,
+    pub(super) last_sent: Time,
     pub timer: Timer,
     /// The recovery's own timer, if it has one.
     pub recovery_timer: Timer,
@@ -100,7 +98,7 @@ pub(crate) struct SendState {
     pub cwr: bool,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
-    /// An echo of congestion reduces the window in proportion (Linux `TCP_CA_CWR`).
+    /// An echo of congestion reduces the window in proportion (`TCP_CA_CWR`).
     pub echo_reduction: Option<Box<Prr>>,
     /// The ACK at hand echoes congestion.
     pub ece: bool,
@@ -112,7 +110,7 @@ pub(crate) struct SendState {
     expired: bool,
     /// The ECN field of what is not new data.
     pub control_packets: ControlPackets,
-    /// Linux: the SYN/ACK did not agree on ECN.
+    /// The SYN/ACK did not agree on ECN.
     pub without_ecn: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
@@ -132,8 +130,8 @@ pub(crate) struct SendState {
     pub accurate: Option<Box<Accurate>>,
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
-    /// What the application has written, if that is bounded as in Linux.
-    buffer: Option<Box<SendBuffer>>,
+    /// What the application has written, if that is bounded.
+    pub(super) buffer: Option<Box<SendBuffer>>,
     pub pacing: Pacer,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
@@ -150,10 +148,9 @@ impl SendState {
         let window = Window::new(cwnd, &params);
         let mut control = CongestionControl::new(&params.congestion_control);
         let control_packets = ControlPackets::of(&params);
-        let buffers = params.send_autotuning && params.tso_deferral;
-        let windows = control.algorithm().windows_in_buffer();
+        let windows = u64::from(control.algorithm().properties().windows_in_buffer);
         SendState {
-            buffer: buffers.then(|| Box::new(SendBuffer::new(&params, windows))),
+            buffer: params.has_send_buffer().then(|| Box::new(SendBuffer::new(&params, windows))),
             sent_segments: control.algorithm().records_segments(&window).then(Box::default),
             window,
             inflation: 0,
@@ -195,7 +192,7 @@ impl SendState {
             control_packets,
             accurate: params.accecn.then(|| Box::new(Accurate::new(control_packets.syn))),
             lost: 0,
-            pacing: Pacer::of(params.tso_deferral),
+            pacing: Pacer::of(params.makes_up_for_late_bursts()),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
@@ -368,16 +365,16 @@ impl SendState {
         retransmission
     }
 
-    /// To Linux's BBR only a flow resumes that the application has limited (`bbr_cwnd_event`).
-    fn reports_resumption(&self) -> bool {
+    /// Whether the congestion control is notified that a flow resumes.
+    pub(super) fn reports_resumption(&self) -> bool {
         let limited = self.sent_segments.as_ref().is_none_or(|sent| sent.is_app_limited());
-        limited || !self.params.tso_deferral
+        limited || !self.params.resumes_if_limited()
     }
 
-    /// Without SACK Linux counts a duplicate ACK as a segment delivered (`tcp_remove_reno_sacks`).
+    /// What an ACK delivers, less what duplicate ACKs before it have delivered.
     #[inline(never)]
     fn less_dup_acks(&self, delivered: Delivered, before: u32) -> Delivered {
-        if !self.params.follows_linux() || self.params.sack_blocks > 0 {
+        if !self.params.dup_acks_deliver() || self.params.sack_blocks > 0 {
             return delivered;
         }
         Delivered { segments: delivered.segments.saturating_sub(before).max(1), ..delivered }
@@ -520,7 +517,7 @@ impl SendState {
 
     /// The ACK of a SYN that had to be sent again (RFC 6298 §5.7).
     pub fn connected_late(&mut self, now: Time) {
-        let is_measured = self.params.follows_linux() && self.rtt.srtt() > Duration::ZERO; // `tcp_init_metrics`
+        let is_measured = self.params.keeps_rtt_of_syn() && self.rtt.srtt() > Duration::ZERO;
         if !is_measured {
             self.rtt.restart_after_lost_syn();
         }
@@ -537,11 +534,11 @@ impl SendState {
         self.timer.start_by(wheel, now, span);
     }
 
-    /// How much later timers expire while a paced burst waits, in whole ticks (`tcp_pacing_delay`).
+    /// How much later timers expire while a paced burst waits, in whole ticks.
     #[inline(never)]
     pub fn pacing_delay(&self, now: Time) -> Duration {
         match self.params.wheel() {
-            Some(tick) if self.params.tso_deferral && self.pacing.waits() => {
+            Some(tick) if self.params.pacing_delays_timers() && self.pacing.waits() => {
                 tick * (self.pacing.left_to_wait(now).as_nanos() / tick.as_nanos().max(1))
             }
             _ => Duration::ZERO,

@@ -1,16 +1,7 @@
 //! A timer is a deadline. The caller may wake the endpoint early.
 
+use crate::tcp::wheel;
 use roamlab_engine::{Duration, Time};
-
-/// Linux's timer wheel (`kernel/time/timer.c`): the deltas in ticks from which on a level is used (LVL_START), and by how
-/// much a tick of one is coarser than that of the level below (LVL_CLK_SHIFT).
-const FIRST_LEVEL: u64 = 63;
-const LEVEL_SHIFT: u32 = 3;
-const HIGHEST_LEVEL: u32 = 8;
-/// Ticks that the kernel has counted at time zero, by the ticks of level 2.
-///
-/// ASSUMPTION: as in the kernel that we compare with. A host of today has any number.
-const FIRST_TICKS: u64 = 8;
 
 /// One timer: when it goes off. One that would go off at the end of time does not run.
 #[derive(Copy, Clone, Debug)]
@@ -28,32 +19,13 @@ impl Timer {
         self.0 = now + span;
     }
 
-    /// As [`start`](Self::start). In Linux it goes off on a tick, and one of more than 62 ticks on every eighth, of more
-    /// than 503 on every 64th: never early, and late by up to an eighth.
+    /// As [`start`](Self::start), but in a [wheel](wheel::expiry) with this tick, if it is in one.
     #[inline(always)]
     pub fn start_by(&mut self, wheel: Option<Duration>, now: Time, span: Duration) {
         match wheel {
-            Some(tick) => self.start_in_wheel(tick, now, span),
+            Some(tick) => self.0 = wheel::expiry(tick, now, span),
             None => self.start(now, span),
         }
-    }
-
-    /// (Re)starts the timer in a wheel (`calc_wheel_index`).
-    #[inline(never)]
-    fn start_in_wheel(&mut self, tick: Duration, now: Time, span: Duration) {
-        let tick = tick.as_nanos().max(1);
-        let ticks = span.as_nanos().div_ceil(tick);
-        // Where a timer that goes off starts another one, the wheel has counted its tick already (`__run_timers`).
-        // ASSUMPTION: what happens on a tick, a timer has caused.
-        let ahead = ticks.saturating_sub(u64::from(now.as_nanos().is_multiple_of(tick)));
-        let mut level = 0;
-        while level < HIGHEST_LEVEL && ahead >= FIRST_LEVEL << (LEVEL_SHIFT * level) {
-            level += 1;
-        }
-        let shift = LEVEL_SHIFT * level;
-        let due = (now.as_nanos() / tick + FIRST_TICKS).saturating_add(ticks);
-        let fires = ((due >> shift) + 1) << shift;
-        self.0 = Time::from_nanos((fires - FIRST_TICKS).saturating_mul(tick));
     }
 
     /// Stops it.
@@ -84,29 +56,5 @@ impl Timer {
             self.stop();
         }
         expired
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Armed at so many microseconds for so many: when it goes off, in ms.
-    fn fires(armed: u64, span: u64) -> u64 {
-        let mut timer = Timer::default();
-        let now = Time::ZERO + Duration::from_micros(armed);
-        timer.start_in_wheel(Duration::from_millis(1), now, Duration::from_micros(span));
-        timer.deadline().unwrap().as_nanos() / 1_000_000
-    }
-
-    #[test]
-    fn a_timer_of_linux_goes_off_on_a_tick_that_its_length_makes_coarse() {
-        // 248 + 3 is tick 251, which has begun: the next one.
-        assert_eq!(fires(248_382, 2_140), 252);
-        // As a kernel 6.12 was seen to do: 3999 + 99 to a multiple of 8, and 4264 + 518 to one of 64 less 8.
-        assert_eq!((fires(3_999_829, 98_690), fires(4_264_000, 518_000)), (4104, 4792));
-        assert_eq!((fires(4_361_000, 498_000), fires(4_792_000, 1_036_000)), (4864, 5880));
-        // By a timer that goes off at 3712 ms 504 ticks are 503 to the wheel, so that it is a multiple of 8 and none of 64.
-        assert_eq!((fires(3_712_000, 504_000), fires(3_712_001, 504_000)), (4224, 4280));
     }
 }

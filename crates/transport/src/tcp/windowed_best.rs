@@ -1,5 +1,5 @@
 //! The best value of a sliding window, from three candidates of which each is the best since the one before: Nichols'
-//! filter, as in Linux (`lib/win_minmax.c`).
+//! filter (`lib/win_minmax.c`).
 
 #[derive(Copy, Clone, PartialEq, Debug)]
 struct Candidate<V> {

@@ -1,68 +1,40 @@
-//! BBR version 1 as in Linux 6 (`net/ipv4/tcp_bbr.c`; Cardwell et al., ACM Queue 14(5), 2016).
+//! BBR version 1 (Cardwell et al., ACM Queue 14(5), 2016; `net/ipv4/tcp_bbr.c`).
 //!
 //! A model of the path, the highest delivery rate of ten round trips and the shortest round-trip time of ten seconds, sets
 //! the pacing rate and the window. Gains around the model probe for more rate and drain what that has queued. Losses
 //! change little.
 //!
-//! Rates are in segments per second. With `as_linux` they are the kernel's fixed-point fractions, otherwise real numbers.
-//!
-//! DEVIATION: the kernel's estimate of what is in flight when the next burst leaves subtracts what leaves the network
-//! until then; without `as_linux` the next burst leaves now.
+//! Rates are in segments per second. The arithmetic, and what surrounds the algorithm, is a [`Law`].
 
-mod fixed;
+mod law;
+mod linux;
 mod max_filter;
+mod params;
 mod parts;
 mod policer;
 mod window;
 
-use crate::spec::SpecError;
+use crate::tcp::Found;
 use crate::tcp::cc::{
-    AckEvent, Algorithm, Found, Loss, LossEvent, NewPath, RecoveryStep, SsthreshRule, Undo, Window,
+    AckEvent, Algorithm, Loss, LossEvent, NewPath, Properties, RecoveryStep, SsthreshRule, Undo, Window,
 };
 use crate::tcp::delivery_rate::DeliveryRate;
-use crate::tcp::rtt::whole_micros;
+use law::{Law, Real};
 pub(super) use max_filter::{MaxFilter, TwoSlots};
+pub use params::Params;
+use parts::PHASES;
 pub(super) use parts::{AckEpoch, FullPipe, MARGIN, NOMINAL_RTT, PriorWindow, mixed};
 use roamlab_engine::{Duration, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 
-/// BBR's choice.
-#[derive(Copy, Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {
-    /// What surrounds it in Linux 6 too: it begins when the SYN is acknowledged, and what leaves until the next burst counts
-    /// no more.
-    pub as_linux: bool,
-    /// The phase of the cycle of gains with which ProbeBW begins: 0, or 2 to 7. Without it each time another one is drawn, as
-    /// in Linux.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_phase: Option<u32>,
-    /// The same when ProbeBW begins again, after ProbeRTT or the rate of a policer. Without it `first_phase`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub later_phase: Option<u32>,
-}
-
-impl Params {
-    pub(crate) fn check(&self) -> Result<(), SpecError> {
-        for (name, phase) in [("first_phase", self.first_phase), ("later_phase", self.later_phase)] {
-            if phase.is_some_and(|phase| phase == DRAINING || phase as usize >= CYCLE.len()) {
-                return Err((name, "no cycle begins with that phase; write 0, or 2 to 7".into()));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Gains, in the kernel's whole 1/256: 2/ln 2 in Startup, its inverse in Drain.
+/// Gains, in whole 1/256: 2/ln 2 in Startup, its inverse in Drain.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CWND_GAIN: f64 = 2.0;
 /// The cycle of pacing gains in ProbeBW.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+const CYCLE: [f64; PHASES] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The first phase of a cycle is one of so many at random: not the one that drains.
 const FIRST_PHASES: u64 = 7;
-const DRAINING: u32 = 1;
 /// Round trips that the highest rate is kept.
 const RATE_ROUNDS: u32 = 10;
 /// How long the shortest round-trip time is kept.
@@ -111,7 +83,8 @@ struct Policer {
 
 /// BBR's congestion control.
 #[derive(Clone, Debug)]
-pub(crate) struct Bbr {
+pub(crate) struct Bbr<L = Real> {
+    law: PhantomData<L>,
     params: Params,
     mode: Mode,
     max_rate: MaxFilter,
@@ -170,9 +143,10 @@ struct Model {
     excess: u32,
 }
 
-impl Bbr {
-    pub fn new(params: &Params) -> Bbr {
+impl<L: Law> Bbr<L> {
+    pub fn new(params: &Params) -> Bbr<L> {
         Bbr {
+            law: PhantomData,
             params: *params,
             mode: Mode::Startup,
             max_rate: MaxFilter::default(),
@@ -211,36 +185,29 @@ impl Bbr {
     }
 }
 
-impl Algorithm for Bbr {
+impl<L: Law> Algorithm for Bbr<L> {
     fn records_segments(&self, _window: &Window) -> bool {
         true
     }
 
-    fn paces(&self) -> bool {
-        true
-    }
-
-    fn keeps_min_rtt(&self) -> bool {
-        true
-    }
-
-    fn probes_rtt(&self) -> bool {
-        true
-    }
-
-    fn windows_in_buffer(&self) -> u64 {
-        3
+    fn properties(&self) -> Properties {
+        Properties {
+            paces: true,
+            keeps_min_rtt: true,
+            probes_rtt: true,
+            windows_in_buffer: 3,
+            ..Properties::PLAIN
+        }
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.on_other_ack(window, ack);
     }
 
-    /// In Linux the algorithm begins when the SYN is acknowledged (`bbr_init`): with a round-trip time and without a rate.
-    /// What leaves before the next ACK counts as limited by the application, which has just written for the first time.
+    /// The algorithm may begin here (`bbr_init`), with a round-trip time and without a rate. What leaves before the next ACK counts as limited by the application, which has just written for the first time.
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
         window.cwnd = initial_window;
-        let Some(rtt) = self.min_rtt.filter(|_| self.params.as_linux) else { return };
+        let Some(rtt) = self.min_rtt.filter(|_| L::BEGINS_AT_SYN) else { return };
         *self = Bbr {
             min_rtt: self.min_rtt,
             min_rtt_at: self.min_rtt_at,
@@ -250,17 +217,17 @@ impl Algorithm for Bbr {
             knows_rtt: true,
             ..Bbr::new(&self.params)
         };
-        let rate = fixed::paced(fixed::rate(initial_window as u32, rtt), HIGH_GAIN, self.segment);
+        let rate = self.paced(L::rate(initial_window as u32, rtt), HIGH_GAIN);
         window.pace(rate, rtt, self.segment, 2);
         window.limits_itself = true;
     }
 
     /// `bbr_main`.
     fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-        self.segment = ack.segment;
-        let found = ack.found.filter(|_| self.params.as_linux);
+        self.segment = window.segment;
+        let found = L::known(ack.known.found);
         let with_found = found.map(|Found { in_flight, lost, rtt, .. }| AckEvent {
-            now: whole_micros(ack.now),
+            now: L::time(ack.now),
             in_flight,
             lost,
             rtt,
@@ -289,21 +256,22 @@ impl Algorithm for Bbr {
         window.limits_itself = self.mode == Mode::ProbeRtt;
     }
 
-    /// The window follows with the ACK at hand. An echo of congestion changes nothing. To the kernel a recovery that begins with
-    /// the ACK that ends another one is the same (`prev_ca_state`), and a tail that a probe has repaired begins none.
+    /// The window follows with the ACK at hand. An echo of congestion changes nothing. A recovery that begins with
+    /// the ACK that ends another one is the same (`prev_ca_state`), and a tail of which the loss recovery knows that a probe has
+    /// repaired it begins none.
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         if loss.kind == Loss::Echo {
             return;
         }
         self.save_cwnd(window);
-        let is_repaired = loss.kind == Loss::Tail && self.params.as_linux && loss.found.is_some();
+        let is_repaired = loss.kind == Loss::Tail && L::known(loss.found).is_some();
         if self.recovery != Recovery::Runs && !is_repaired {
             self.begins = true;
         }
     }
 
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
-        let found = loss.found.filter(|_| self.params.as_linux);
+        let found = L::known(loss.found);
         if found.is_none() || loss.ssthresh != SsthreshRule::Keep {
             self.save_cwnd(window);
         }
@@ -318,12 +286,12 @@ impl Algorithm for Bbr {
     fn on_undo(&mut self, window: &mut Window, _undo: &Undo) {
         self.full_pipe = FullPipe::default();
         self.policer = Policer::default();
-        if !self.params.as_linux {
-            self.leave_recovery(window); // in Linux only what else the ACK at hand does (`bbr_undo_cwnd`)
+        if !L::RECOVERS_BY_ACKS {
+            self.leave_recovery(window); // otherwise only what else the ACK at hand does (`bbr_undo_cwnd`)
         }
     }
 
-    /// The kernel's window after idle is that before.
+    /// The window after idle is that before.
     fn on_idle(&mut self, _window: &mut Window, _restart_window: f64) {}
 
     fn on_resume(&mut self, window: &mut Window, _idle: Duration, now: Time) {
@@ -350,18 +318,18 @@ impl Algorithm for Bbr {
         }
     }
 
-    /// The steps of recoveries for other congestion controls, but for what a timeout of Linux leaves.
+    /// The steps of recoveries for other congestion controls, but for what a timeout leaves.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
-        if let (true, RecoveryStep::SlowStart(segments)) = (self.params.as_linux, step) {
+        if let (true, RecoveryStep::SlowStart(segments)) = (L::TAKES_TIMEOUT_WINDOW, step) {
             window.cwnd = segments;
         }
     }
 }
 
-impl Bbr {
-    /// What the phases of ProbeBW and the policer's intervals take for the time: in Linux that of the last delivery.
+impl<L: Law> Bbr<L> {
+    /// What the phases of ProbeBW and the policer's intervals take for the time.
     fn time_of_model(&self, now: Time) -> Time {
-        if self.params.as_linux { self.delivered_at } else { now }
+        if L::IS_TIMED_BY_DELIVERIES { self.delivered_at } else { now }
     }
 
     /// The estimated rate.
@@ -371,15 +339,12 @@ impl Bbr {
 
     /// The rate of `segments` in `time`.
     fn measured(&self, segments: u32, time: Duration) -> f64 {
-        match self.params.as_linux {
-            true => fixed::rate(segments, time),
-            false => f64::from(segments) / time.as_secs_f64(),
-        }
+        L::rate(segments, time)
     }
 
     /// What is paced of a rate.
     fn paced(&self, rate: f64, gain: f64) -> f64 {
-        if self.params.as_linux { fixed::paced(rate, gain, self.segment) } else { MARGIN * gain * rate }
+        L::paced(rate, gain, self.segment)
     }
 
     /// `bbr_update_bw`.
@@ -423,8 +388,7 @@ impl Bbr {
         }
         let is_full_length =
             self.time_of_model(ack.now).since(self.cycle_start) > self.min_rtt.unwrap_or_default();
-        let linux = ack.found.filter(|_| self.params.as_linux);
-        let in_flight = linux.map_or(ack.in_flight + ack.acked, |found| found.before);
+        let in_flight = L::known(ack.known.found).map_or(ack.in_flight + ack.acked, |found| found.before);
         let before = || self.at_departure(in_flight, window, ack);
         let is_over = if self.pacing_gain > 1.0 {
             is_full_length && (ack.lost > 0 || before() >= self.inflight(self.pacing_gain, window))
@@ -443,7 +407,7 @@ impl Bbr {
         self.cycle_start = self.time_of_model(now);
     }
 
-    /// ASSUMPTION: the kernel's random number; without `first_phase` it follows from the time at which the mode is entered, so
+    /// ASSUMPTION: a random number in `tcp_bbr.c`; without `first_phase` it follows from the time at which the mode is entered, so
     /// that a run is repeatable.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
@@ -469,7 +433,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             window.ssthresh = self.inflight(1.0, window).max(2.0);
         }
-        let in_flight = || match self.params.as_linux {
+        let in_flight = || match L::WAITS_FOR_BURST {
             true => self.at_departure(ack.in_flight, window, ack),
             false => f64::from(ack.in_flight),
         };
@@ -482,8 +446,7 @@ impl Bbr {
     fn update_min_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
         let is_old = self.min_rtt.is_some() && ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
         let is_new = NewPath::take_measured(&mut self.new_path, ack);
-        let by_linux = self.params.as_linux;
-        let is_shorter = |rtt, shortest| if by_linux { rtt < shortest } else { rtt <= shortest };
+        let is_shorter = |rtt, shortest| rtt < shortest || L::KEEPS_EQUAL_RTT && rtt == shortest;
         if let Some(rtt) = ack.rtt
             && (is_old || is_new || self.min_rtt.is_none_or(|shortest| is_shorter(rtt, shortest)))
         {
@@ -570,8 +533,8 @@ impl Bbr {
         } else if !self.full && window.pacing_rate.is_finite() {
             rate = rate.max(window.pacing_rate);
         }
-        let least = if rate * f64::from(ack.segment) * 8.0 < SMALL_RATE { 1 } else { 2 };
-        window.pace(rate, self.min_rtt.unwrap_or(NOMINAL_RTT), ack.segment, least);
+        let least = if rate * f64::from(window.segment) * 8.0 < SMALL_RATE { 1 } else { 2 };
+        window.pace(rate, self.min_rtt.unwrap_or(NOMINAL_RTT), window.segment, least);
     }
 }
 

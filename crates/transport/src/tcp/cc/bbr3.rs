@@ -20,7 +20,7 @@ mod losses;
 mod model;
 
 use crate::tcp::cc::bbr::{AckEpoch, MARGIN, NOMINAL_RTT};
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, RecoveryStep, Undo, Window};
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, Properties, RecoveryStep, Undo, Window};
 use crate::tcp::delivery_rate::LostSegment;
 pub(crate) use model::Bbr3;
 use model::{LEAST_CWND, Mode, PROBE_RTT, PROBE_RTT_GAIN, Recovery, Sample};
@@ -44,16 +44,8 @@ impl Algorithm for Bbr3 {
         true
     }
 
-    fn paces(&self) -> bool {
-        true
-    }
-
-    fn keeps_min_rtt(&self) -> bool {
-        true
-    }
-
-    fn probes_rtt(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties { paces: true, keeps_min_rtt: true, probes_rtt: true, ..Properties::PLAIN }
     }
 
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
@@ -97,7 +89,7 @@ impl Algorithm for Bbr3 {
         self.rate = self.max_rate.get().min(self.bounds.rate_short);
         self.set_pacing_rate(window, self.mode.gains().0);
         let rtt = self.min_rtt.time.unwrap_or(NOMINAL_RTT);
-        window.pace(window.pacing_rate, rtt, ack.segment, LEAST_BURST);
+        window.pace(window.pacing_rate, rtt, window.segment, LEAST_BURST);
         self.set_cwnd(window, ack);
         window.limits_itself = self.mode == Mode::ProbeRtt;
     }

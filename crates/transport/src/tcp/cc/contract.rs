@@ -171,7 +171,10 @@ fn no_sequence_of_events_breaks_the_window() {
                 subject.is_sound(&event);
                 let paces = subject.window.pacing_interval().is_some();
                 let advice = "let `paces` be true, or the knob `pacing` sets the rate too";
-                assert!(!paces || subject.control.algorithm().paces(), "{name}: it paces; {advice}");
+                assert!(
+                    !paces || subject.control.algorithm().properties().paces,
+                    "{name}: it paces; {advice}"
+                );
             }
         }
     }

@@ -1,17 +1,15 @@
-//! CUBIC: RFC 9438, and its arithmetic in Linux (`net/ipv4/tcp_cubic.c`).
+//! CUBIC: RFC 9438.
 //!
 //! In congestion avoidance the window is a cubic function of the time since the latest reduction. Its plateau is the
 //! window at which the reduction came. Where Reno's window would be larger, CUBIC has a window like Reno's.
 
 mod linux;
+mod params;
 
-use crate::spec::SpecError;
 use crate::tcp::cc::slow_start::{SlowStart, Watch};
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, SsthreshRule, Undo, Window};
-use linux::Linux;
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, Properties, SsthreshRule, Undo, Window};
+pub use params::Params;
 use roamlab_engine::{Duration, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// C in segments per cubed second (§5.1).
 const C: f64 = 0.4;
@@ -24,122 +22,52 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Bound of a target, in windows (§4.2).
 const MOST_GROWTH: f64 = 1.5;
 
-/// CUBIC's choices.
-#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {
-    /// The arithmetic of Linux 6 instead of the RFC's: whole segments, beta 717/1024, the window instead of the flight
-    /// size, slow start by segments acknowledged, and a timeout that forgets all.
-    pub as_linux: bool,
-    /// A flow whose window shrinks from loss to loss has a lower plateau, which releases bandwidth (RFC 9438 §4.7).
-    pub fast_convergence: bool,
-    /// How slow start ends, besides by a loss. Absent: by HyStart++ (RFC 9438 §4.10), in Linux by HyStart.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_start: Option<SlowStart>,
-}
-
-impl Default for Params {
-    fn default() -> Params {
-        Params { as_linux: false, fast_convergence: true, slow_start: None }
-    }
-}
-
-impl Params {
-    pub(crate) fn check(&self) -> Result<(), SpecError> {
-        Ok(())
-    }
-}
-
 /// CUBIC's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     params: Params,
     watch: Watch,
-    law: Law,
-}
-
-#[derive(Clone, Debug)]
-enum Law {
-    Rfc(Rfc),
-    Linux(Linux),
+    law: Rfc,
 }
 
 impl Cubic {
     pub fn new(params: &Params) -> Cubic {
-        let law = if params.as_linux { Law::Linux(Linux::default()) } else { Law::Rfc(Rfc::default()) };
-        let standard = if params.as_linux { SlowStart::HyStart } else { SlowStart::HyStartPlusPlus };
-        Cubic { params: *params, watch: Watch::new(params.slow_start.unwrap_or(standard)), law }
+        let watch = Watch::new(params.slow_start.unwrap_or(SlowStart::HyStartPlusPlus));
+        Cubic { params: *params, watch, law: Rfc::default() }
     }
 }
 
 impl Algorithm for Cubic {
-    fn takes_abe(&self) -> bool {
-        matches!(self.law, Law::Rfc(_))
+    fn properties(&self) -> Properties {
+        Properties { takes_abe: true, keeps_min_rtt: self.watch.keeps_min_rtt(), ..Properties::PLAIN }
     }
 
     fn records_segments(&self, window: &Window) -> bool {
         self.watch.needs_samples(window)
     }
 
-    fn keeps_min_rtt(&self) -> bool {
-        matches!(self.law, Law::Linux(_)) || self.watch.keeps_min_rtt()
-    }
-
     /// The next round-trip time counts, whichever path it is of: no ACK has to be looked at for this.
     fn on_new_path(&mut self, _window: &mut Window, _path: NewPath) {
         self.watch.forget_min_rtt();
-        if let Law::Linux(law) = &mut self.law {
-            law.delay_min = Duration::ZERO;
-        }
-    }
-
-    /// In Linux the algorithm begins when the SYN is acknowledged: the handshake's round-trip time does not count.
-    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
-        window.cwnd = initial_window;
-        if let Law::Linux(law) = &mut self.law {
-            law.delay_min = Duration::ZERO;
-            self.watch.forget_min_rtt();
-        }
     }
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.watch.measure(window, ack);
-        match &mut self.law {
-            Law::Rfc(law) => law.on_ack(window, ack, &mut self.watch),
-            Law::Linux(law) => law.on_ack(window, ack, &mut self.watch),
-        }
-    }
-
-    /// In Linux HyStart ends slow start in a recovery too, where the window is below ssthresh for a while (`cubictcp_acked`).
-    fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-        if let Law::Linux(law) = &mut self.law {
-            law.measure(ack);
-            self.watch.measure(window, ack);
-        }
+        self.law.on_ack(window, ack, &mut self.watch);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         self.watch.on_loss(loss.kind == Loss::Timeout);
-        let converges = self.params.fast_convergence;
-        match &mut self.law {
-            Law::Rfc(law) => law.on_loss(window, loss, converges),
-            Law::Linux(law) => law.on_loss(window, loss, converges),
-        }
+        self.law.on_loss(window, loss, self.params.fast_convergence);
     }
 
     fn on_undo(&mut self, window: &mut Window, undo: &Undo) {
-        match &mut self.law {
-            Law::Rfc(law) => law.on_undo(window, undo),
-            Law::Linux(law) => law.on_undo(window),
-        }
+        self.law.on_undo(window, undo);
     }
 
-    fn on_resume(&mut self, _window: &mut Window, idle: Duration, now: Time) {
-        match &mut self.law {
-            Law::Rfc(law) => law.stand_still(now),
-            Law::Linux(law) => law.on_resume(idle, now),
-        }
+    fn on_resume(&mut self, _window: &mut Window, _idle: Duration, now: Time) {
+        self.law.stand_still(now);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A congestion control of the tests: it paces by the highest delivery rate and needs all that the sender has.
 
 use crate::spec::SpecError;
-use crate::tcp::cc::{AckEvent, Algorithm, LossEvent, Window};
+use crate::tcp::cc::{AckEvent, Algorithm, LossEvent, Properties, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,13 +46,13 @@ impl Algorithm for Paced {
         true
     }
 
-    fn paces(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties { paces: true, ..Properties::PLAIN }
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.on_other_ack(window, ack);
-        if !ack.app_limited {
+        if !ack.rate.is_some_and(|rate| rate.app_limited) {
             window.grow(f64::from(ack.acked));
         }
     }

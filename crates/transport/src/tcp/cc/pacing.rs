@@ -1,10 +1,10 @@
 //! Pacing: how fast segments leave, and how many of them together.
 //!
-//! The rate is the congestion control's, or with the knob `pacing` Linux's rule for those that have none: 200 % of the
+//! The rate is the congestion control's, or with the knob `pacing` a rule for those that have none: 200 % of the
 //! window per smoothed round-trip time below half of ssthresh, 120 % above (`tcp_update_pacing_rate`). A burst has what
-//! the rate gives in a millisecond, as TSO has it in Linux (`tcp_tso_autosize`).
+//! the rate gives in a millisecond, as TSO has it (`tcp_tso_autosize`).
 //!
-//! DEVIATION: Linux also bounds what one flow has in its host's own queue (TSQ: what the rate gives in a millisecond, two
+//! DEVIATION: a host also bounds what one flow has in its own queue (TSQ: what the rate gives in a millisecond, two
 //! bursts at least). The sender does not know that queue. With pacing a burst waits there.
 
 use crate::tcp::cc::Window;
@@ -17,12 +17,12 @@ const UNPACED: u32 = 10;
 const LEAST_BURST: u32 = 2;
 /// Largest burst in bytes (`sk_gso_max_size`).
 const LARGEST_BURST: u64 = 65_536;
-/// Linux's part of the rate in a burst: 2^-10 s (`sk_pacing_shift`).
+/// The part of the rate in a burst: 2^-10 s (`sk_pacing_shift`).
 const BURST_SECONDS: f64 = 1.0 / 1024.0;
 /// A round-trip time of so many microseconds halves what is added to a burst on short paths (`tcp_tso_rtt_log` 9).
 const RTT_UNIT: u64 = 512;
-/// In Linux a burst leaves behind what arrives at the same instant. A wait counts from a time that the clock gives after
-/// an ACK has arrived, and of two soft interrupts that of received packets runs before that of timers. Bursts and
+/// A burst that makes up for its lateness leaves behind what arrives at the same instant. A wait counts from a time that the
+/// clock gives after an ACK has arrived, and of two soft interrupts that of received packets runs before that of timers. Bursts and
 /// the ACKs of an earlier round trip often have the same distance, so both come at one instant.
 const BEHIND: Duration = Duration::from_nanos(1);
 
@@ -38,7 +38,7 @@ impl Window {
         self.is_paced().then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
     }
 
-    /// Linux's rule for a congestion control without a rate of its own.
+    /// The rule for a congestion control without a rate of its own.
     pub fn pace_by_window(&mut self, in_flight: u32, srtt: Duration, segment: u32) {
         if srtt == Duration::ZERO {
             return;
@@ -61,9 +61,9 @@ impl Window {
         ratio * self.cwnd.max(f64::from(in_flight)) / srtt.as_secs_f64()
     }
 
-    /// Paces at so many segments per second, in Linux's bursts of at least `least` segments.
+    /// Paces at so many segments per second, in bursts of at least `least` segments.
     ///
-    /// DEVIATION: the kernel's share for short paths follows the shortest round-trip time, here a given one.
+    /// DEVIATION: in `tcp_tso_autosize` the share for short paths follows the shortest round-trip time, here a given one.
     pub(super) fn pace(&mut self, rate: f64, rtt: Duration, segment: u32, least: u32) {
         self.pacing_rate = rate;
         self.burst = burst(rate * f64::from(segment), rtt, segment, least);
@@ -87,7 +87,7 @@ pub(crate) struct Pacer {
     waits: bool,
     /// That time has come, and what else happens at that instant is dealt with first.
     due: bool,
-    /// As in Linux to the instant: a burst that leaves later than it could makes up for it in the wait for the next one, up
+    /// To the instant: a burst that leaves later than it could makes up for it in the wait for the next one, up
     /// to half of that (`tcp_update_skb_after_send`).
     makes_up: bool,
     /// Segments of the burst that is leaving.
@@ -100,7 +100,7 @@ impl Pacer {
         Pacer { makes_up, ..Pacer::default() }
     }
 
-    /// When the next burst could leave by Linux's rule, which may be past.
+    /// When the next burst could leave, which may be past.
     pub fn next(&self) -> Time {
         self.next
     }

@@ -1,31 +1,31 @@
-//! Prague: DCTCP for the Internet (draft-briscoe-iccrg-prague-congestion-control-04; its Linux code, `tcp_prague.c`).
+//! Prague: DCTCP for the Internet (draft-briscoe-iccrg-prague-congestion-control-04; its code, `tcp_prague.c`).
 //!
 //! As in DCTCP an echo of congestion reduces the window by half of the average share of marked segments. Accurate ECN
 //! reports the number of marks, segments are ECT(1), and the sender paces. Each segment that is not marked opens the window,
 //! also on an ACK that echoes. On a short path a flow grows, averages and reduces as one of a longer round-trip time.
 //!
-//! DEVIATION: Linux's looks for a queue that marks by RFC 3168 (off by default) and falls back to Reno without accurate ECN.
+//! DEVIATION: that code looks for a queue that marks by RFC 3168 (off by default) and falls back to Reno without accurate ECN.
 //! Here both ends of a flow have it, and the scenario specifies the queue.
 
 use crate::spec::SpecError;
 use crate::tcp::cc::reno::{MIN_SSTHRESH, Reno};
-use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, SsthreshRule, Window};
+use crate::tcp::cc::{AckEvent, Algorithm, Feedback, Loss, LossEvent, Properties, SsthreshRule, Window};
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Part of a second that a burst may take at the pacing rate (§2.5.2; Linux `prague_burst_shift` 12).
+/// Part of a second that a burst may take at the pacing rate (§2.5.2; `prague_burst_shift` 12).
 const BURST_SECONDS: f64 = 1.0 / 4096.0;
 
 /// Its parameters.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Weight of the latest round in the average (§2.3.2; Linux `PRAGUE_SHIFT_G` 4).
+    /// Weight of the latest round in the average (§2.3.2; `PRAGUE_SHIFT_G` 4).
     pub gain: f64,
-    /// A flow with a shorter round-trip time behaves as one with this (§2.4.4; Linux `prague_rtt_target`); "0 s": as its own.
+    /// A flow with a shorter round-trip time behaves as one with this (§2.4.4; `prague_rtt_target`); "0 s": as its own.
     pub virtual_rtt: Duration,
-    /// It does so after so many round trips behind slow start (§2.4.4; Linux `prague_rtt_transition`).
+    /// It does so after so many round trips behind slow start (§2.4.4; `prague_rtt_transition`).
     pub transition: u32,
 }
 
@@ -49,10 +49,10 @@ impl Params {
 #[derive(Clone, Debug)]
 pub(crate) struct Prague {
     params: Params,
-    /// The average share of marked segments, and what it was before the ACK at hand, by which an echo reduces (as Linux).
+    /// The average share of marked segments, and what it was before the ACK at hand, by which an echo reduces.
     alpha: f64,
     alpha_before: f64,
-    /// A mark has been reported: before that the average stays (Linux `saw_ce`).
+    /// A mark has been reported: before that the average stays (`saw_ce`).
     saw_mark: bool,
     /// The round ends with the ACK of all that was sent at its start.
     round_end: u32,
@@ -87,7 +87,7 @@ impl Prague {
             left: None,
             in_loss: false,
             in_slow_start: true,
-            reno: Reno::default(),
+            reno: Reno,
         }
     }
 
@@ -137,28 +137,19 @@ impl Prague {
 }
 
 impl Algorithm for Prague {
-    fn needs_ecn(&self) -> bool {
-        true
-    }
-
-    fn needs_accecn(&self) -> bool {
-        true
-    }
-
-    fn sends_ect1(&self) -> bool {
-        true
-    }
-
-    fn paces(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties {
+            needs_ecn: true,
+            needs_accecn: true,
+            sends_ect1: true,
+            paces: true,
+            reduces_behind_echo: true,
+            ..Properties::PLAIN
+        }
     }
 
     fn ignores_echo(&self, now: Time) -> bool {
         self.reduced.is_some_and(|reduced| self.is_within_virtual_rtt(reduced, now))
-    }
-
-    fn reduces_behind_echo(&self) -> bool {
-        true
     }
 
     /// §2.3.2: once in a round trip, and on a short path in a virtual one.

@@ -1,4 +1,4 @@
-//! Ends of slow start before a loss: HyStart as in Linux, and HyStart++ (RFC 9406).
+//! Ends of slow start before a loss: HyStart (Ha & Rhee 2011), and HyStart++ (RFC 9406).
 //!
 //! A round begins when the last segment sent in the one before is acknowledged. Both compare round-trip times of
 //! rounds. HyStart also measures how long the ACKs of a round follow each other closely.
@@ -8,9 +8,9 @@ use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Round-trip times that a round must have had (RFC 9406 §4.3; the kernel's `HYSTART_MIN_SAMPLES`).
+/// Round-trip times that a round must have had (RFC 9406 §4.3; `HYSTART_MIN_SAMPLES`).
 const SAMPLES: u32 = 8;
-/// Bounds of the increase that counts (RFC 9406 §4.3; the kernel's `HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
+/// Bounds of the increase that counts (RFC 9406 §4.3; `HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
 const LEAST_INCREASE: Duration = Duration::from_millis(4);
 const MOST_INCREASE: Duration = Duration::from_millis(16);
 /// The increase that counts is this part of the round-trip time.
@@ -23,7 +23,7 @@ pub enum SlowStart {
     #[serde(rename = "standard")]
     Standard,
     /// By a train of ACKs that is as long as half the shortest round-trip time, or by longer round-trip times (Ha &
-    /// Rhee 2011, as in Linux 6).
+    /// Rhee 2011; `tcp_cubic.c`).
     #[serde(rename = "hystart")]
     HyStart,
     /// By longer round-trip times, after five rounds of slower growth in which they stay (RFC 9406). Only in the first
@@ -100,7 +100,7 @@ impl Watch {
     }
 }
 
-/// Linux's (`hystart_update` in `net/ipv4/tcp_cubic.c`).
+/// Ha & Rhee 2011, as `hystart_update` in `net/ipv4/tcp_cubic.c` has it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HyStart {
     /// The shortest round-trip time since the latest timeout.
@@ -158,7 +158,7 @@ impl HyStart {
 /// What TSO and GRO may hold back: four of the largest bursts at the rate of slow start, at most 1 ms (`hystart_ack_delay`).
 fn aggregation(window: &Window, ack: &AckEvent) -> Duration {
     const BURST: f64 = 65_536.0;
-    let bytes = 2.0 * window.cwnd * f64::from(ack.segment);
+    let bytes = 2.0 * window.cwnd * f64::from(window.segment);
     let seconds = 4.0 * BURST * ack.srtt.as_secs_f64() / bytes;
     Duration::from_nanos((1e9 * seconds) as u64).min(Duration::from_millis(1))
 }
@@ -259,7 +259,7 @@ mod tests {
             let rtt = Some(MILLISECOND * rtt);
             let srtt = MILLISECOND * 100;
             let (una, now) = (self.una, self.now);
-            let ack = AckEvent { now, una, nxt, acked: 1, rtt, srtt, segment: 1000, ..AckEvent::default() };
+            let ack = AckEvent { now, una, nxt, acked: 1, rtt, srtt, ..AckEvent::default() };
             self.watch.measure(&mut self.window, &ack);
             if self.window.cwnd < self.window.ssthresh {
                 let growth = self.watch.growth(&mut self.window, &ack, 1.0);
@@ -427,7 +427,7 @@ mod tests {
     fn hystart_adds_what_aggregation_may_hold_back_to_the_train() {
         let flow = Flow::new(SlowStart::HyStart, 200.0);
         // 4 x 65536 B at 2 x 200 kB in 100 ms: 65.5 ms, of which 1 ms counts; at a hundred times the rate 0.655 ms.
-        let ack = AckEvent { srtt: MILLISECOND * 100, segment: 1000, ..AckEvent::default() };
+        let ack = AckEvent { srtt: MILLISECOND * 100, ..AckEvent::default() };
         assert_eq!(aggregation(&flow.window, &ack), MILLISECOND);
         let fast = AckEvent { srtt: MILLISECOND, ..ack };
         assert_eq!(aggregation(&flow.window, &fast), Duration::from_nanos(655_360));

@@ -5,58 +5,15 @@
 //! beta it shrinks by one. Slow start doubles only every other round, until more than gamma segments are in queues.
 
 mod linux;
+mod params;
 
-use crate::spec::SpecError;
 use crate::tcp::cc::reno::Reno;
-use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, Window};
-use linux::{Linux, Thresholds};
-use roamlab_engine::{Duration, Packets, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, NewPath, Properties, Window};
+pub use params::Params;
+use roamlab_engine::Time;
 
 /// Smallest window in segments, also after a timeout.
 const MIN_CWND: f64 = 2.0;
-
-/// Vegas' thresholds. Brakmo & Peterson name alpha and beta (1995 §3.2); gamma is ns-2's (§3.3).
-#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {
-    /// With fewer segments in queues the window grows by a segment in the next round trip (ns-2 `v_alpha_`).
-    pub alpha: Packets,
-    /// With more segments in queues the window shrinks by one (ns-2 `v_beta_`).
-    pub beta: Packets,
-    /// More segments in queues end slow start (ns-2 `v_gamma_`).
-    pub gamma: Packets,
-    /// As in Linux 6 (`tcp_vegas.c`): slow start doubles in each round trip, the shortest time of a round decides, and a loss
-    /// cuts the window as with Reno.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub as_linux: bool,
-}
-
-impl Default for Params {
-    fn default() -> Params {
-        // ASSUMPTION: Brakmo & Peterson name Vegas' alpha and beta, not gamma; all three are ns-2's.
-        Params { alpha: Packets(1), beta: Packets(3), gamma: Packets(1), as_linux: false }
-    }
-}
-
-impl Params {
-    /// Takes those of Linux 6.
-    pub(super) fn set_linux(&mut self) {
-        *self = Params { alpha: Packets(2), beta: Packets(4), gamma: Packets(1), as_linux: true };
-    }
-
-    pub(crate) fn check(&self) -> Result<(), SpecError> {
-        let Params { alpha, beta, .. } = self;
-        if beta >= alpha {
-            return Ok(());
-        }
-        let message = format!(
-            "Vegas' beta \"{beta}\" is below alpha \"{alpha}\"; write for example beta = \"{alpha}\""
-        );
-        Err(("congestion_control", message))
-    }
-}
 
 /// Vegas' congestion control. Times are whole nanoseconds in doubles: the comparison is real-valued by definition, and
 /// where it is about to tip, as with a round trip of exactly two base RTTs, rounding decides. ns-2 rounds alike.
@@ -78,28 +35,28 @@ pub(crate) struct Vegas {
     started: bool,
     /// A path whose round-trip time is yet to be measured.
     new_path: Option<NewPath>,
-    linux: Option<Box<Linux>>,
 }
 
+/// What both laws are.
+const PROPERTIES: Properties = Properties { keeps_min_rtt: true, ..Properties::PLAIN };
+
 impl Algorithm for Vegas {
-    /// It needs the round-trip time of each ACK (§3.1: the clock is read at each segment), not that of one segment at a time.
-    /// Linux takes that of the last segment which an ACK acknowledges (`ca_rtt_us`).
-    fn records_segments(&self, window: &Window) -> bool {
-        self.linux.is_some() || !window.takes_mean
+    fn properties(&self) -> Properties {
+        PROPERTIES
     }
 
-    fn keeps_min_rtt(&self) -> bool {
-        true
+    /// It needs the round-trip time of each ACK (§3.1: the clock is read at each segment), not that of one segment at a time.
+    fn records_segments(&self, window: &Window) -> bool {
+        !window.takes_mean
     }
 
     /// The round trip of a SYN is none of the segments' that the algorithm compares: a short packet takes less time on a slow
-    /// link. In Linux the algorithm begins here (`tcp_init_congestion_control`); ns-2 has all times.
+    /// link. ns-2 has all times.
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
         window.cwnd = initial_window;
         if !window.takes_mean {
             (self.base_rtt, self.shortest, self.rtt_sum, self.rtt_count) = (None, None, 0.0, 0);
         }
-        self.linux.iter_mut().for_each(|linux| linux.restart());
     }
 
     fn on_new_path(&mut self, _window: &mut Window, path: NewPath) {
@@ -107,13 +64,6 @@ impl Algorithm for Vegas {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-        if self.linux.is_some() {
-            self.on_other_ack(window, ack);
-            if let Some(linux) = &mut self.linux {
-                linux.on_ack(window, ack);
-            }
-            return;
-        }
         if ack.una > self.round_end {
             self.end_round(window, ack);
         }
@@ -130,12 +80,6 @@ impl Algorithm for Vegas {
 
     fn on_other_ack(&mut self, _window: &mut Window, ack: &AckEvent) {
         let is_new = NewPath::take_measured(&mut self.new_path, ack);
-        if let Some(linux) = &mut self.linux {
-            if is_new {
-                linux.forget_base();
-            }
-            return ack.rtt.into_iter().for_each(|rtt| linux.measure(rtt));
-        }
         let Some(rtt) = ack.rtt.map(|rtt| rtt.as_nanos() as f64) else { return };
         self.rtt_sum += rtt;
         self.rtt_count += 1;
@@ -144,13 +88,9 @@ impl Algorithm for Vegas {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
-        if let Some(linux) = &mut self.linux {
-            linux.paused = true;
-            return linux.reno.on_loss(window, loss);
-        }
         let Loss::Age { again } = loss.kind else {
-            // What other recoveries find, and echoes: as Reno, and as Vegas in Linux.
-            return Reno::default().on_loss(window, loss);
+            // What other recoveries find, and echoes: as Reno.
+            return Reno.on_loss(window, loss);
         };
         let in_use = loss.in_use as u32;
         let left = match in_use {
@@ -163,25 +103,18 @@ impl Algorithm for Vegas {
 
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
         self.on_loss(window, loss);
-        window.cwnd = if self.linux.is_some() { 1.0 } else { MIN_CWND.min(loss.most_cwnd) };
-    }
-
-    fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {
-        self.linux.iter_mut().for_each(|linux| linux.restart());
+        window.cwnd = MIN_CWND.min(loss.most_cwnd);
     }
 }
 
 impl Vegas {
     pub fn new(params: &Params) -> Vegas {
-        let [alpha, beta, gamma] =
-            [params.alpha, params.beta, params.gamma].map(|segments| u64::from(segments.0));
-        let linux = params.as_linux.then(|| Box::new(Linux::new(Thresholds { alpha, beta, gamma })));
-        Vegas { params: *params, linux, ..Vegas::default() }
+        Vegas { params: *params, ..Vegas::default() }
     }
 
     fn end_round(&mut self, window: &mut Window, ack: &AckEvent) {
         // ASSUMPTION: Brakmo & Peterson take the time of "a distinguished segment" (§3.2), and leave open of which. It is that with
-        // the shortest time, as in Linux: neither a burst of the sender nor a delayed ACK is a queue that stays. A round of
+        // the shortest time: neither a burst of the sender nor a delayed ACK is a queue that stays. A round of
         // repairs alone measures none, and compares nothing. ns-2 takes the time since it began, which may be shorter than the path's.
         let rtt = match (self.shortest.take(), self.rtt_count) {
             (None, _) | (_, 0) if window.takes_mean => {
@@ -238,6 +171,7 @@ impl Vegas {
 mod tests {
     use super::*;
     use crate::{Profile, TcpSpec};
+    use roamlab_engine::{Duration, Packets};
 
     fn window(cwnd: f64, ssthresh: f64) -> Window {
         let params = TcpSpec::default().resolve(Profile::Ns2_2009).unwrap();

@@ -7,9 +7,6 @@ use crate::tcp::fact::TcpFactKind;
 use crate::tcp::prr::Prr;
 use roamlab_engine::Time;
 
-/// So many timeouts of a SYN in Linux leave the RTO as it is (`tcp_syn_linear_timeouts`).
-const SYN_LINEAR_TIMEOUTS: u32 = 4;
-
 impl SendState {
     /// Whether the window was already reduced for all losses below `una`, so that new ones may reduce it again.
     pub fn recovered(&self) -> bool {
@@ -31,8 +28,9 @@ impl SendState {
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
         let recovery = self.params.recovery;
         let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
-        let already_reduced =
-            reduced_by_echo && !self.recovered() && !self.control.algorithm().reduces_behind_echo();
+        let already_reduced = reduced_by_echo
+            && !self.recovered()
+            && !self.control.algorithm().properties().reduces_behind_echo;
         if !already_reduced {
             self.reduce(Loss::DupAcks, false, 0.0, now);
             self.recovery_point = self.snd_max;
@@ -83,7 +81,8 @@ impl SendState {
             self.rtt.back_off();
         }
         self.ecn_backoff = narrow;
-        self.waits_for_timer = !self.params.ns2_echoes_back_off() && at_one && !self.hears_echoes_last();
+        self.waits_for_timer =
+            !self.params.ns2_echoes_back_off() && at_one && !self.params.hears_echoes_last();
         // DEVIATION: behind a window below a segment, which neither this ACK nor a timer opens, ns-2 stays silent for ever.
         let opens = ack > self.una && (!self.ece || self.params.recovery == RecoveryKind::Ns2Fack);
         let silences = ack >= self.snd_max && !self.params.slow_start_restart && !opens;
@@ -96,21 +95,18 @@ impl SendState {
     }
 
     /// Whether an ACK ends a fast recovery. An echo that it carries is heard behind that end, for it would move the recovery's
-    /// end (RFC 6675's RecoveryPoint). ns-2 hears it first; Linux hears all echoes last.
+    /// end (RFC 6675's RecoveryPoint). ns-2 hears it first.
     pub fn ends_recovery(&self, ack: u32) -> bool {
         let repairs = self.last_reduction == LastReduction::DupAcks && self.una < self.recovery_point;
-        repairs && ack >= self.recovery_point && !self.params.is_ns2() && !self.hears_echoes_last()
+        repairs && ack >= self.recovery_point && !self.params.is_ns2() && !self.params.hears_echoes_last()
     }
 
-    /// Linux asks for losses first, and hears an echo if there are none (`tcp_fastretrans_alert`).
-    pub fn hears_echoes_last(&self) -> bool {
-        self.params.recovery == RecoveryKind::Rack && self.params.follows_linux()
-    }
-
-    /// Linux reduces the window in proportion where its congestion control leaves that to it (`tcp_cong_control`).
+    /// Whether an echo reduces the window in proportion, where the congestion control leaves that to the sender (`tcp_cong_control`).
     fn reduces_echoes_in_proportion(&mut self) -> bool {
-        let has_prr = self.params.reduction == Reduction::LinuxPrr;
-        has_prr && self.hears_echoes_last() && !self.control.algorithm().paces()
+        let params = &self.params;
+        params.reduces_by_window()
+            && params.hears_echoes_last()
+            && !self.control.algorithm().properties().paces
     }
 
     /// What an echo reduces is over with an ACK above all that was sent before it (`tcp_fastretrans_alert`).
@@ -149,13 +145,13 @@ impl SendState {
     }
 
     /// No answer to the SYN has arrived: it is sent again. No data was lost, so ssthresh stays, and the first loss of data is found
-    /// as usual (Linux: `tcp_init_metrics`). The second one leaves an initial window of one segment (RFC 6928 §2; `tcp_init_transfer`).
+    /// as usual (`tcp_init_metrics`). The second one leaves an initial window of one segment (RFC 6928 §2; `tcp_init_transfer`).
     fn syn_timeout(&mut self, now: Time) {
         if self.timeouts > 0 {
             self.initial_window = 1.0;
         }
         self.timeouts += 1;
-        if self.timeouts > SYN_LINEAR_TIMEOUTS || !self.params.follows_linux() {
+        if self.params.syn_backs_off(self.timeouts) {
             self.rtt.back_off();
         }
         self.restart_timer(now);
@@ -200,7 +196,7 @@ impl SendState {
         }
     }
 
-    /// ssthresh as Linux keeps it: three quarters of cwnd at least, unless an echo reduces that (`tcp_current_ssthresh`).
+    /// ssthresh, or three quarters of cwnd if that is more and no echo reduces it (`tcp_current_ssthresh`).
     pub fn current_ssthresh(&self) -> f64 {
         let (cwnd, ssthresh) = self.window.sizes();
         if self.echo_reduction.is_some() {
@@ -213,7 +209,7 @@ impl SendState {
     pub fn in_use(&self) -> f64 {
         let inflated = self.window.cwnd() + f64::from(self.inflation);
         let flight = f64::from(self.flight_size().saturating_sub(self.limited_transmits));
-        if self.params.follows_linux() {
+        if self.params.reduces_cwnd() {
             return self.window.cwnd();
         }
         match (self.params.ns2_cuts_window(), self.recovered()) {
@@ -244,7 +240,7 @@ impl SendState {
         }
         let by_flight = !self.params.ns2_cuts_window();
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
-        // Linux: nor one of a flight for which the window was reduced.
+        // Nor one of a flight for which the window was reduced, where that keeps it.
         let again = by_flight && kind == Loss::Timeout && !self.is_first_timeout();
         let ssthresh = match (keeps_ssthresh || again, by_flight && !self.recovered()) {
             (true, _) => SsthreshRule::Keep,
@@ -265,11 +261,11 @@ impl SendState {
         self.limited_transmits = 0;
     }
 
-    /// Whether the retransmission timer that goes off now may lower ssthresh. In Linux also one behind progress since an
-    /// earlier timeout, though not one in a recovery (`tcp_enter_loss`).
+    /// Whether the retransmission timer that goes off now may lower ssthresh: not again for a segment, and where a recovery keeps
+    /// ssthresh not in one.
     pub fn is_first_timeout(&self) -> bool {
         let repairs = self.una < self.recovery_point && self.last_reduction != LastReduction::Timeout;
-        !(self.times_out_again() || self.params.follows_linux() && repairs)
+        !(self.times_out_again() || self.params.keeps_ssthresh_in_recovery() && repairs)
     }
 
     /// Whether the retransmission timer has gone off before for the first outstanding segment.
@@ -288,9 +284,9 @@ impl SendState {
     /// PRR begins with an ACK that has delivered `delivered` segments and left `held` by SACK blocks. `before` is cwnd before
     /// the loss (RFC 9937 §6.1).
     pub fn begin_prr(&self, before: f64, held: u32, delivered: u32) -> Prr {
-        Prr::of(match self.params.reduction {
-            Reduction::LinuxPrr => before as u32,
-            Reduction::Prr | Reduction::Immediate => self.flight_size() - held + delivered,
+        Prr::of(match self.params.reduces_by_window() {
+            true => before as u32,
+            false => self.flight_size() - held + delivered,
         })
     }
 

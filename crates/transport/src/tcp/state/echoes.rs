@@ -9,8 +9,8 @@ impl SendState {
     pub fn offer(&self) -> TcpFlags {
         match (&self.accurate, self.params.ecn) {
             (Some(_), _) if self.timeouts < 2 => TcpFlags::default().with_ace(0b111),
-            // RFC 3168 §6.1.1.1: a SYN that is sent again need not offer it. Linux's does not (`tcp_ecn_clear_syn`).
-            (None, true) if self.timeouts == 0 || !self.params.follows_linux() => {
+            // RFC 3168 §6.1.1.1: a SYN that is sent again need not offer it.
+            (None, true) if self.timeouts == 0 || !self.params.offers_ecn_once() => {
                 TcpFlags::ECE.with(TcpFlags::CWR)
             }
             _ => TcpFlags::default(),
@@ -26,7 +26,7 @@ impl SendState {
     /// The codepoint of data that is ECN-capable.
     pub fn codepoint(&mut self) -> Ecn {
         let counts = self.accurate.as_ref().is_some_and(|accurate| accurate.counts());
-        if counts && self.control.algorithm().sends_ect1() { Ecn::Ect1 } else { Ecn::Ect0 }
+        if counts && self.control.algorithm().properties().sends_ect1 { Ecn::Ect1 } else { Ecn::Ect0 }
     }
 
     /// The ECN field of a SYN, or of another segment that is not new data.
@@ -53,8 +53,8 @@ impl SendState {
     pub fn echoed(&mut self, header: &TcpHeader, ecn: Ecn) -> Option<u32> {
         let acked = header.ack.saturating_sub(self.una);
         let echoes = header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
-        if header.flags.has(TcpFlags::SYN) && self.accurate.is_none() && self.params.follows_linux() {
-            self.without_ecn = !header.flags.has(TcpFlags::ECE); // `tcp_ecn_rcv_synack`
+        if header.flags.has(TcpFlags::SYN) && self.accurate.is_none() && self.params.agrees_on_ecn() {
+            self.without_ecn = !header.flags.has(TcpFlags::ECE);
         }
         match &mut self.accurate {
             None => (self.uses_ecn() && echoes).then_some(acked),

@@ -26,7 +26,7 @@ impl SendState {
         self.window = Window::new(self.initial_window, &params);
         self.control.algorithm().on_start(&mut self.window, self.initial_window);
         self.rtt = RttEstimator::new(&params, self.rtt.tick_phase());
-        self.pacing = Pacer::of(params.tso_deferral);
+        self.pacing = Pacer::of(params.makes_up_for_late_bursts());
         self.spurious = SpuriousWatch::default();
         self.inflation = 0;
         self.path_from = self.nxt;

@@ -4,9 +4,9 @@ use super::SendState;
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::accurate::Accurate;
 use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Window};
-use crate::tcp::rtt::{RttEstimator, whole_micros};
-use crate::tcp::send_buffer::SendBuffer;
+use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
+use crate::tcp::{Known, SendBuffer, clock};
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
 
@@ -18,8 +18,6 @@ struct AckReport<'a> {
     una: &'a u32,
     nxt: &'a u32,
     snd_max: &'a u32,
-    end: &'a u32,
-    inflation: &'a u32,
     lost: &'a u32,
     ece: &'a bool,
     pacing: &'a Pacer,
@@ -44,7 +42,6 @@ impl AckSource for AckReport<'_> {
     fn event(&self, window: &Window) -> AckEvent {
         let segments = self.delivered.segments;
         let outstanding = self.snd_max - self.una;
-        let has_room = outstanding + segments < window.usable(*self.inflation, self.params.window.0);
         AckEvent {
             now: self.now,
             una: *self.una,
@@ -55,15 +52,15 @@ impl AckSource for AckReport<'_> {
             srtt: self.rtt.srtt(),
             in_flight: outstanding - self.sent_segments.as_ref().map_or(0, |sent| sent.held()),
             recovering: self.una < self.recovery_point,
-            app_limited: has_room && self.nxt >= self.end,
             marked: if *self.ece { self.marked(segments) } else { 0 },
             rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
-            segment: self.params.segment.0 as u32,
             has_sack: self.params.sack_blocks > 0,
-            waited: window.leaving.waited,
-            usage: self.buffer.as_ref().and_then(|buffer| buffer.usage),
-            found: self.sent_segments.as_ref().and_then(|sent| sent.found),
-            until_burst: self.pacing.left_to_wait(self.now),
+            known: Known {
+                found: self.sent_segments.as_ref().and_then(|sent| sent.found),
+                usage: self.buffer.as_ref().and_then(|buffer| buffer.usage),
+                waited: window.leaving.waited,
+                until_burst: self.pacing.left_to_wait(self.now),
+            },
             waiting: self.sent_segments.as_ref().map_or(0, |sent| sent.waiting()),
         }
     }
@@ -79,7 +76,7 @@ impl SendState {
 
     /// Opens the window as the congestion control has it.
     pub fn open_window(&mut self, now: Time) {
-        if (self.ece && !self.hears_echoes_last()) || self.is_of_old_path(self.una) {
+        if (self.ece && !self.params.hears_echoes_last()) || self.is_of_old_path(self.una) {
             return; // no growth on an ACK that echoes congestion, or is of another path
         }
         let delivered = self.delivered.take().unwrap_or_default();
@@ -117,8 +114,8 @@ impl SendState {
     /// The round-trip time that an ACK measures, before a loss is looked for or the window reduced (`pkts_acked`). The event of the
     /// ACK has none then. A congestion control that paces has its own, of its record of all segments.
     pub fn report_measured(&mut self, rtt: Option<Duration>, now: Time) {
-        let control = self.control.algorithm();
-        if control.paces() || !control.keeps_min_rtt() {
+        let control = self.control.algorithm().properties();
+        if control.paces || !control.keeps_min_rtt {
             return;
         }
         if let Some(delivered) = &mut self.delivered {
@@ -155,8 +152,6 @@ impl SendState {
             una: &self.una,
             nxt: &self.nxt,
             snd_max: &self.snd_max,
-            end: &self.end,
-            inflation: &self.inflation,
             lost: &self.lost,
             ece: &self.ece,
             pacing: &self.pacing,
@@ -185,7 +180,7 @@ impl SendState {
     /// A segment has been dealt with: the pacing rate, and what rates measured from now on say.
     pub fn pace(&mut self) {
         let in_flight = self.flight_size();
-        if self.params.pacing && !self.control.algorithm().paces() {
+        if self.params.pacing && !self.control.algorithm().properties().paces {
             self.window.pace_by_window(in_flight, self.rtt.srtt(), self.params.segment.0 as u32);
         }
         if self.window.limits_itself()
@@ -222,9 +217,9 @@ impl SendState {
         self.snd_max.saturating_sub(u32::from(self.params.has_syn()))
     }
 
-    /// What the record of segments takes for the time: in Linux whole microseconds (`tcp_mstamp`).
+    /// What the record of segments takes for the time.
     pub fn stamp(&self, now: Time) -> Time {
-        if self.params.tso_deferral { whole_micros(now) } else { now }
+        if self.params.records_micros() { clock::whole_micros(now) } else { now }
     }
 
     /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
@@ -241,8 +236,8 @@ impl SendState {
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
         }
         self.pacing.sent(&self.window, self.data_segments(), now);
-        if retransmission && self.params.tso_deferral && self.ends_packet(seq + 1) {
-            self.pacing.end_burst(&self.window, self.data_segments(), now); // `tcp_retransmit_skb` sends a packet
+        if retransmission && self.params.paces_repeated_packets() && self.ends_packet(seq + 1) {
+            self.pacing.end_burst(&self.window, self.data_segments(), now);
         }
     }
 

@@ -10,6 +10,9 @@ pub const NOMINAL_RTT: Duration = Duration::from_millis(1);
 /// The pipe is full after this number of rounds without this growth.
 const FULL_ROUNDS: u32 = 3;
 const FULL_GROWTH: f64 = 1.25;
+/// Phases of the cycle of gains in ProbeBW, and the one that drains.
+pub const PHASES: usize = 8;
+pub const DRAINING: u32 = 1;
 /// An epoch of excess ACKs ends when this number of segments is acknowledged.
 const EPOCH: u32 = 1 << 20;
 
@@ -84,4 +87,10 @@ pub fn mixed(now: Time) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
+}
+
+/// The next whole number of segments.
+pub fn rounded_up(segments: f64) -> f64 {
+    let whole = f64::from(segments as u32);
+    if whole < segments { whole + 1.0 } else { whole }
 }

@@ -1,6 +1,7 @@
 //! The long-term rate where a policer seems to set it (`bbr_lt_bw_sampling`).
 
-use super::{Bbr, Mode, Policer, fixed};
+use super::law::Law;
+use super::{Bbr, Mode, Policer};
 use roamlab_engine::{Duration, Time};
 
 /// The policer: rounds of an interval, share of losses, likeness of two rates, and rounds of its use.
@@ -10,7 +11,7 @@ const POLICER_RATIO: f64 = 0.125;
 const POLICER_DIFFERENCE: f64 = 4000.0;
 const POLICER_USE: u32 = 48;
 
-impl Bbr {
+impl<L: Law> Bbr<L> {
     /// `bbr_lt_bw_sampling`: is the rate that of a policer?
     pub(super) fn sample_policer(&mut self, lost: bool, app_limited: bool, now: Time) {
         let at = self.time_of_model(now);
@@ -43,11 +44,7 @@ impl Bbr {
         }
         let delivered = f64::from(self.delivered - self.policer.delivered);
         let losses = f64::from(self.lost - self.policer.lost);
-        let span = if self.params.as_linux {
-            fixed::millis(self.policer.since, at)
-        } else {
-            at.since(self.policer.since)
-        };
+        let span = L::span(self.policer.since, at);
         if !lost || delivered == 0.0 || losses < POLICER_LOSS * delivered || span < Duration::from_millis(1) {
             return;
         }
@@ -56,7 +53,7 @@ impl Bbr {
         let is_like = difference <= POLICER_RATIO * before
             || 8.0 * f64::from(self.segment) * self.paced(difference, 1.0) <= POLICER_DIFFERENCE;
         if before > 0.0 && is_like {
-            let rate = if self.params.as_linux { fixed::mean(rate, before) } else { (rate + before) / 2.0 };
+            let rate = L::mean(rate, before);
             self.policer = Policer { uses: true, rate, ..Policer::default() };
             self.pacing_gain = 1.0;
         } else {
@@ -74,7 +71,9 @@ impl Bbr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{model, near};
+    use super::super::law::Real;
+    use super::super::linux::Linux;
+    use super::super::tests::{model, model_of, near};
     use super::*;
 
     #[test]
@@ -82,7 +81,7 @@ mod tests {
         let (mut bbr, _) = model();
         (bbr.segment, bbr.pacing_gain) = (1000, 1.25);
         let mut now = Time::from_nanos(1);
-        let mut interval = |bbr: &mut Bbr, delivered: u32, lost: u32, rounds: u32| {
+        let mut interval = |bbr: &mut Bbr<Real>, delivered: u32, lost: u32, rounds: u32| {
             bbr.round_start = true;
             for _ in 1..rounds {
                 bbr.sample_policer(false, false, now);
@@ -112,8 +111,7 @@ mod tests {
 
     #[test]
     fn in_linux_an_interval_of_the_policer_is_whole_milliseconds_between_deliveries() {
-        let (mut bbr, _) = model();
-        bbr.params.as_linux = true;
+        let (mut bbr, _) = model_of::<Linux>();
         let at = |micros| Time::ZERO + Duration::from_micros(micros);
         bbr.delivered_at = at(1_900);
         bbr.sample_policer(true, false, at(9_000));

@@ -1,9 +1,12 @@
 //! Numbers worked out from the kernel's constants, and transfers over a path: the cases of draft-ietf-ccwg-bbr-06,
 //! appendix, that concern version 1, and the same with a gap and with a step of the round-trip time.
 
+use super::linux::Linux;
 use super::*;
 use crate::path_policy::PathPolicy;
+use crate::tcp::Known;
 use crate::tcp::cc::CongestionControl;
+use crate::tcp::cc::Laws;
 use crate::tcp::cc::path::Path;
 use crate::{Profile, TcpSpec};
 
@@ -15,6 +18,11 @@ pub(super) fn near(found: f64, expected: f64, tolerance: f64) {
 
 /// One with a model: 1250 segments per second, 40 ms.
 pub(super) fn model() -> (Bbr, Window) {
+    model_of()
+}
+
+/// The same by a law.
+pub(super) fn model_of<L: Law>() -> (Bbr<L>, Window) {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
     let mut bbr = Bbr::new(&Params::default());
     bbr.max_rate.update(RATE_ROUNDS, 0, 1250.0);
@@ -29,11 +37,11 @@ pub(super) fn model() -> (Bbr, Window) {
 
 pub(super) fn ack(acked: u32, in_flight: u32) -> AckEvent {
     let now = Time::from_nanos(5_000_000_000);
-    AckEvent { now, acked, in_flight, segment: 1000, srtt: MILLISECOND * 40, ..AckEvent::default() }
+    AckEvent { now, acked, in_flight, srtt: MILLISECOND * 40, ..AckEvent::default() }
 }
 
 /// The window after an ACK, by the model as it is.
-pub(super) fn set_cwnd(bbr: &mut Bbr, window: &mut Window, ack: &AckEvent) {
+pub(super) fn set_cwnd(bbr: &mut Bbr<impl Law>, window: &mut Window, ack: &AckEvent) {
     bbr.target = bbr.target(window);
     bbr.set_cwnd(window, ack);
 }
@@ -68,8 +76,8 @@ fn the_pacing_rate_is_a_hundredth_below() {
 #[test]
 fn the_first_rate_is_the_window_over_the_first_round_trip() {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
-    let (mut bbr, mut window) = (Bbr::new(&Params::default()), Window::new(10.0, &params));
-    bbr.set_pacing_rate(&mut window, &AckEvent { segment: 1000, ..AckEvent::default() });
+    let (mut bbr, mut window) = (Bbr::<Real>::new(&Params::default()), Window::new(10.0, &params));
+    bbr.set_pacing_rate(&mut window, &AckEvent::default());
     near(window.pacing_rate, 0.99 * HIGH_GAIN * 10_000.0, 1e-6); // 1 ms
     bbr.set_pacing_rate(&mut window, &ack(1, 9));
     near(window.pacing_rate, 0.99 * HIGH_GAIN * 250.0, 1e-6); // 40 ms
@@ -100,7 +108,7 @@ fn probing_lasts_until_the_flight_is_there_or_a_loss() {
 #[test]
 fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
-    let mut bbr = Bbr::new(&Params::default());
+    let mut bbr = Bbr::<Real>::new(&Params::default());
     let mut round = |rate: f64, app_limited: bool| {
         bbr.round_start = true;
         bbr.max_rate.update(RATE_ROUNDS, 0, rate);
@@ -172,7 +180,8 @@ fn transfer() -> Path {
 }
 
 fn of(path: &Path) -> &Bbr {
-    let CongestionControl::Bbr(bbr) = &path.sender.state.control else { panic!("BBR") };
+    let CongestionControl::Bbr(laws) = &path.sender.state.control else { panic!("BBR") };
+    let Laws::Own(bbr) = &**laws else { panic!("its own law") };
     bbr
 }
 
@@ -432,8 +441,7 @@ fn a_restart_begins_with_startup_and_fills_the_path_again() {
 #[test]
 fn in_linux_it_begins_when_the_syn_is_acknowledged() {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
-    let as_linux = Params { as_linux: true, ..Params::default() };
-    let (mut bbr, mut window) = (Bbr::new(&as_linux), Window::new(1.0, &params));
+    let (mut bbr, mut window) = (Bbr::<Linux>::new(&Params::default()), Window::new(1.0, &params));
     let syn = AckEvent { rtt: Some(MILLISECOND * 40), ..ack(1, 0) };
     bbr.on_ack(&mut window, &syn);
     bbr.on_start(&mut window, 10.0);
@@ -445,19 +453,23 @@ fn in_linux_it_begins_when_the_syn_is_acknowledged() {
 
 #[test]
 fn in_linux_what_is_found_lost_is_in_flight_no_more_and_the_next_burst_is_waited_for() {
-    let (mut bbr, mut window) = model();
-    bbr.params.as_linux = true;
+    let (mut bbr, mut window) = model_of::<Linux>();
     // Three are lost of a window of 50, and 40 + 2 are in flight.
     window.cwnd = 50.0;
     lose(&mut bbr, &mut window, Loss::DupAcks);
-    let seen = AckEvent { found: Some(found(40, 3)), recovering: true, ..ack(2, 55) };
+    let seen = AckEvent { known: known(found(40, 3)), recovering: true, ..ack(2, 55) };
     bbr.on_other_ack(&mut window, &seen);
     assert_eq!((window.cwnd, bbr.lost), (42.0, 3));
     // 4 ms at 1250 segments per second: five leave. The burst of two counts while the rate is raised.
-    let waits = AckEvent { until_burst: MILLISECOND * 4, ..seen };
+    let waits = AckEvent { known: Known { until_burst: MILLISECOND * 4, ..seen.known }, ..seen };
     assert_eq!(bbr.at_departure(40, &window, &waits), 35.0);
     bbr.pacing_gain = 1.25;
     assert_eq!(bbr.at_departure(40, &window, &waits), 37.0);
+}
+
+/// With what the loss recovery knows.
+pub(super) fn known(found: Found) -> Known {
+    Known { found: Some(found), ..Known::default() }
 }
 
 /// What Linux's loss recovery knows: so many segments in flight, and lost by the ACK at hand.
@@ -466,20 +478,19 @@ pub(super) fn found(in_flight: u32, lost: u32) -> Found {
     Found { in_flight, before, lost, all_lost: lost, rtt: None, min_rtt: MILLISECOND * 40 }
 }
 
-pub(super) fn lose(bbr: &mut Bbr, window: &mut Window, kind: Loss) {
+pub(super) fn lose(bbr: &mut Bbr<impl Law>, window: &mut Window, kind: Loss) {
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
     bbr.on_loss(window, &LossEvent { found: Some(found(0, 0)), ..LossEvent::simple(kind, 100.0, &params) });
 }
 
 #[test]
 fn in_linux_a_phase_ends_by_what_was_in_flight_before_the_ack_and_the_next_begins_with_the_delivery() {
-    let (mut bbr, window) = model();
-    bbr.params.as_linux = true;
+    let (mut bbr, window) = model_of::<Linux>();
     (bbr.cycle_index, bbr.cycle_start) = (1, Time::from_nanos(4_960_000_000));
     bbr.delivered_at = Time::from_nanos(4_990_000_000);
     bbr.update_gains();
     // At 58 segments it ends: 51 + 6, and even. Of the five acknowledged two were lost before: they were not in flight.
-    let ends = |before| AckEvent { found: Some(Found { before, ..found(52, 0) }), ..ack(5, 52) };
+    let ends = |before| AckEvent { known: known(Found { before, ..found(52, 0) }), ..ack(5, 52) };
     bbr.update_cycle(&window, &ends(59));
     assert_eq!(bbr.cycle_index, 1);
     bbr.update_cycle(&window, &ends(55));
@@ -488,12 +499,12 @@ fn in_linux_a_phase_ends_by_what_was_in_flight_before_the_ack_and_the_next_begin
 
 #[test]
 fn in_linux_a_round_trip_as_short_as_the_shortest_does_not_keep_it_longer() {
-    for (as_linux, renewed) in [(true, false), (false, true)] {
-        let (mut bbr, mut window) = model();
-        bbr.params.as_linux = as_linux;
+    fn is_renewed<L: Law>() -> bool {
+        let (mut bbr, mut window) = model_of::<L>();
         bbr.update_min_rtt(&mut window, &AckEvent { rtt: Some(MILLISECOND * 40), ..ack(1, 50) });
-        assert_eq!(bbr.min_rtt_at > Time::ZERO, renewed, "{as_linux}");
+        bbr.min_rtt_at > Time::ZERO
     }
+    assert_eq!((is_renewed::<Linux>(), is_renewed::<Real>()), (false, true));
 }
 
 #[test]
@@ -517,8 +528,7 @@ fn a_later_phase_is_where_probe_bw_begins_again() {
 
 #[test]
 fn in_linux_an_undone_cut_ends_with_the_ack_whose_excess_is_the_window_of_the_cut() {
-    let (mut bbr, mut window) = model();
-    bbr.params.as_linux = true;
+    let (mut bbr, mut window) = model_of::<Linux>();
     let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
     bbr.on_rto(
         &mut window,
@@ -529,7 +539,7 @@ fn in_linux_an_undone_cut_ends_with_the_ack_whose_excess_is_the_window_of_the_cu
     assert_eq!(window.cwnd, 1.0, "`bbr_undo_cwnd`");
     let rate =
         DeliveryRate { delivered: 15, interval: MILLISECOND * 200, prior_delivered: 990, ..rate_of_none() };
-    bbr.on_other_ack(&mut window, &AckEvent { found: Some(found(50, 0)), rate: Some(rate), ..ack(15, 50) });
+    bbr.on_other_ack(&mut window, &AckEvent { known: known(found(50, 0)), rate: Some(rate), ..ack(15, 50) });
     assert_eq!(bbr.excess.get(), 1);
     // 2 · 50 + 1 + 3 · 2, even: 108; from the 100 of before and 15 acknowledged.
     assert_eq!(window.cwnd, 108.0);
@@ -542,13 +552,12 @@ fn rate_of_none() -> DeliveryRate {
 
 #[test]
 fn in_linux_a_rate_is_of_no_shorter_time_than_the_round_trip_that_its_own_ack_measures() {
-    let (mut bbr, mut window) = model();
-    bbr.params.as_linux = true;
+    let (mut bbr, mut window) = model_of::<Linux>();
     let rate =
         DeliveryRate { delivered: 60, interval: MILLISECOND * 39, prior_delivered: 990, ..rate_of_none() };
     let ack = |least: u64| {
         let found = Found { min_rtt: MILLISECOND * least, rtt: Some(MILLISECOND * least), ..found(50, 0) };
-        AckEvent { found: Some(found), rate: Some(rate), ..ack(2, 50) }
+        AckEvent { known: known(found), rate: Some(rate), ..ack(2, 50) }
     };
     bbr.on_other_ack(&mut window, &ack(40));
     assert_eq!(bbr.max_rate.get(), 1250.0);

@@ -1,19 +1,21 @@
 //! The window: what the model asks for, what a recovery leaves of it, and what is kept to be restored.
 
-use super::{Bbr, EXCESS_TIME, INITIAL_WINDOW, LEAST_CWND, Mode, Recovery, fixed};
+use super::law::Law;
+use super::parts::rounded_up;
+use super::{Bbr, EXCESS_TIME, INITIAL_WINDOW, LEAST_CWND, Mode, Recovery};
 use crate::tcp::cc::{AckEvent, Window};
 use roamlab_engine::Duration;
 
-impl Bbr {
+impl<L: Law> Bbr<L> {
     /// Segments of `in_flight` that are in flight when the next burst leaves (`bbr_packets_in_net_at_edt`).
     pub(super) fn at_departure(&self, in_flight: u32, window: &Window, ack: &AckEvent) -> f64 {
         let burst = if self.pacing_gain > 1.0 { window.burst } else { 0 };
-        let delivered = if self.params.as_linux { fixed::delivered(self.rate(), ack.until_burst) } else { 0 };
+        let delivered = if L::WAITS_FOR_BURST { self.expected(ack.known.until_burst) } else { 0 };
         f64::from((in_flight + burst).saturating_sub(delivered))
     }
 
     pub(super) fn save_cwnd(&mut self, window: &Window) {
-        let begins = self.begins && !self.params.as_linux;
+        let begins = self.begins && !L::RECOVERS_BY_ACKS;
         let is_good = self.recovery == Recovery::None && !begins && self.mode != Mode::ProbeRtt;
         self.prior.save(window.cwnd, is_good);
     }
@@ -27,19 +29,13 @@ impl Bbr {
 
     /// Whole segments that are delivered in this time at the estimated rate.
     pub(super) fn expected(&self, time: Duration) -> u32 {
-        match self.params.as_linux {
-            true => fixed::delivered(self.rate(), time),
-            false => (self.rate() * time.as_secs_f64()) as u32,
-        }
+        L::delivered(self.rate(), time)
     }
 
     /// `bbr_bdp`: segments of the bandwidth-delay product times a gain.
     pub(super) fn bdp(&self, rate: f64, gain: f64) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return INITIAL_WINDOW };
-        if self.params.as_linux {
-            return fixed::product(rate, min_rtt, gain);
-        }
-        rounded_up(rate * min_rtt.as_secs_f64() * gain)
+        L::product(rate, min_rtt, gain)
     }
 
     /// `bbr_quantization_budget`: three bursts more, even, and in the probing phase two segments more.
@@ -88,8 +84,8 @@ impl Bbr {
         if ack.lost > 0 {
             window.cwnd = (window.cwnd - f64::from(ack.lost)).max(1.0);
         }
-        // In Linux one that began and was undone between two ACKs is none.
-        let begins = std::mem::take(&mut self.begins) && (ack.recovering || !self.params.as_linux);
+        // By ACKs one that began and was undone between two of them is none.
+        let begins = std::mem::take(&mut self.begins) && (ack.recovering || !L::RECOVERS_BY_ACKS);
         if begins {
             self.recovery = Recovery::Runs;
             self.conserves = true;
@@ -105,15 +101,11 @@ impl Bbr {
     }
 }
 
-/// The next whole number of segments.
-fn rounded_up(segments: f64) -> f64 {
-    let whole = f64::from(segments as u32);
-    if whole < segments { whole + 1.0 } else { whole }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, found, lose, model, set_cwnd};
+    use super::super::law::Real;
+    use super::super::linux::Linux;
+    use super::super::tests::{ack, found, known, lose, model, model_of, set_cwnd};
     use super::*;
     use crate::tcp::cc::{Algorithm, Loss, LossEvent};
     use crate::{Profile, TcpSpec};
@@ -152,10 +144,9 @@ mod tests {
 
     #[test]
     fn in_linux_a_recovery_that_begins_where_another_ends_is_the_same() {
-        let (mut bbr, mut window) = model();
-        bbr.params.as_linux = true;
+        let (mut bbr, mut window) = model_of::<Linux>();
         let seen = |in_flight, lost| AckEvent {
-            found: Some(found(in_flight, lost)),
+            known: known(found(in_flight, lost)),
             recovering: true,
             ..ack(1, 90)
         };
@@ -176,22 +167,21 @@ mod tests {
 
     #[test]
     fn in_linux_a_recovery_that_is_undone_before_an_ack_delivers_is_none() {
-        for (as_linux, cwnd) in [(true, 101.0), (false, 51.0)] {
-            let (mut bbr, mut window) = model();
-            bbr.params.as_linux = as_linux;
+        fn after<L: Law>() -> f64 {
+            let (mut bbr, mut window) = model_of::<L>();
             lose(&mut bbr, &mut window, Loss::DupAcks);
             set_cwnd(&mut bbr, &mut window, &ack(1, 50));
-            assert_eq!(window.cwnd, cwnd, "{as_linux}");
+            window.cwnd
         }
+        assert_eq!((after::<Linux>(), after::<Real>()), (101.0, 51.0));
     }
 
     #[test]
     fn in_linux_a_repaired_tail_begins_no_recovery() {
-        let (mut bbr, mut window) = model();
-        bbr.params.as_linux = true;
+        let (mut bbr, mut window) = model_of::<Linux>();
         lose(&mut bbr, &mut window, Loss::Tail);
         assert_eq!((bbr.recovery, bbr.prior.restored(0.0)), (Recovery::None, 100.0));
-        bbr.params.as_linux = false;
+        let (mut bbr, mut window) = model();
         lose(&mut bbr, &mut window, Loss::Tail);
         assert!(bbr.begins);
     }

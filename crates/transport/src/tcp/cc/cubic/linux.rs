@@ -4,9 +4,12 @@
 //!
 //! ASSUMPTION: the kernel's clock ticks each millisecond (`CONFIG_HZ=1000`).
 
-use crate::tcp::cc::linux::Growth;
-use crate::tcp::cc::slow_start::Watch;
-use crate::tcp::cc::{AckEvent, Loss, LossEvent, SsthreshRule, Window};
+use super::{Cubic, Params};
+use crate::tcp::cc::reno::linux::Growth;
+use crate::tcp::cc::slow_start::{SlowStart, Watch};
+use crate::tcp::cc::{
+    AckEvent, Algorithm, Choice, Laws, Loss, LossEvent, NewPath, Properties, SsthreshRule, Undo, Window,
+};
 use roamlab_engine::{Duration, Time};
 
 /// beta, in 1/1024.
@@ -24,9 +27,80 @@ const REFRESH: u64 = 1000 / 32;
 /// After the start of an epoch no round-trip time counts for so long.
 const NO_SAMPLES: Duration = Duration::from_secs(1);
 
+impl Choice for Params {
+    type Own = Cubic;
+    type Other = Linux;
+
+    fn law(&self) -> Laws<Cubic, Linux> {
+        if self.as_linux { Laws::Other(Linux::new(self)) } else { Laws::Own(Cubic::new(self)) }
+    }
+}
+
+/// CUBIC's congestion control as in Linux 6.
+#[derive(Clone, Debug)]
+pub(crate) struct Linux {
+    params: Params,
+    watch: Watch,
+    pub(super) state: State,
+}
+
+impl Linux {
+    fn new(params: &Params) -> Linux {
+        let watch = Watch::new(params.slow_start.unwrap_or(SlowStart::HyStart));
+        Linux { params: *params, watch, state: State::default() }
+    }
+}
+
+impl Algorithm for Linux {
+    fn properties(&self) -> Properties {
+        Properties { keeps_min_rtt: true, ..Properties::PLAIN }
+    }
+
+    fn records_segments(&self, window: &Window) -> bool {
+        self.watch.needs_samples(window)
+    }
+
+    fn on_new_path(&mut self, _window: &mut Window, _path: NewPath) {
+        self.watch.forget_min_rtt();
+        self.state.delay_min = Duration::ZERO;
+    }
+
+    /// The algorithm begins when the SYN is acknowledged: the handshake's round-trip time does not count.
+    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = initial_window;
+        self.state.delay_min = Duration::ZERO;
+        self.watch.forget_min_rtt();
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.watch.measure(window, ack);
+        self.state.on_ack(window, ack, &mut self.watch);
+    }
+
+    /// HyStart ends slow start in a recovery too, where the window is below ssthresh for a while (`cubictcp_acked`).
+    fn on_other_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.state.measure(ack);
+        self.watch.measure(window, ack);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        self.watch.on_loss(loss.kind == Loss::Timeout);
+        self.state.on_loss(window, loss, self.params.fast_convergence);
+    }
+
+    fn on_undo(&mut self, window: &mut Window, _undo: &Undo) {
+        self.state.on_undo(window);
+    }
+
+    fn on_resume(&mut self, _window: &mut Window, idle: Duration, now: Time) {
+        self.state.on_resume(idle, now);
+    }
+}
+
 /// The state; times are in whole milliseconds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Linux {
+pub(super) struct State {
     /// Acknowledged segments that add one to the window (`cnt`).
     pub(super) per_segment: u32,
     pub(super) last_max_cwnd: u32,
@@ -69,7 +143,7 @@ fn cube_root(cube: u64) -> u64 {
     ((2 * root + cube / (root * (root - 1))) * 341) >> 10
 }
 
-impl Linux {
+impl State {
     #[inline]
     pub(super) fn on_ack(&mut self, window: &mut Window, ack: &AckEvent, watch: &mut Watch) {
         self.measure(ack);
@@ -161,7 +235,7 @@ impl Linux {
             if shrinks { (u64::from(cwnd) * u64::from(1024 + BETA) / 2048) as u32 } else { cwnd };
         (self.epoch_start, self.growth.credit) = (None, 0);
         if loss.kind == Loss::Timeout {
-            *self = Linux { prior: self.prior, growth: std::mem::take(&mut self.growth), ..Linux::default() };
+            *self = State { prior: self.prior, growth: std::mem::take(&mut self.growth), ..State::default() };
         }
         let left = f64::from(((u64::from(cwnd) * u64::from(BETA)) >> 10) as u32).max(2.0);
         window.cut(left, left, loss);

@@ -159,7 +159,7 @@ impl Pair {
 
     /// A stage behind a slow start begins for them with the ACK that ends it, for us with the next one.
     fn give_start(&mut self, slow_start: bool) {
-        let Law::Rfc(law) = &mut self.ours.law else { panic!("the RFC's law") };
+        let law = &mut self.ours.law;
         if slow_start {
             self.slow_start_end = Some(ours(self.now));
         } else if let (Some(end), Some(epoch)) = (self.slow_start_end.take(), &mut law.epoch) {
@@ -168,7 +168,7 @@ impl Pair {
     }
 
     fn is_in_renos_region(&self) -> bool {
-        let Law::Rfc(law) = &self.ours.law else { return false };
+        let law = &self.ours.law;
         law.epoch
             .is_some_and(|epoch| epoch.cubic(ours(self.now).since(epoch.start).as_secs_f64()) < epoch.reno)
     }
@@ -176,7 +176,7 @@ impl Pair {
     /// RFC 8312 §4.2: Reno's window is a function of the time alone.
     fn give_reno(&mut self) {
         let (now, rtt, cwnd) = (ours(self.now), self.estimator.min_rtt(), self.window.cwnd);
-        let Law::Rfc(law) = &mut self.ours.law else { panic!("the RFC's law") };
+        let law = &mut self.ours.law;
         if let Some(epoch) = &mut law.epoch {
             let seconds = now.since(epoch.start).as_secs_f64();
             let alpha = if epoch.reno >= law.prior { 1.0 } else { ALPHA };
@@ -187,7 +187,7 @@ impl Pair {
     /// A packet is lost; the recovery period takes a round trip in which the rest of the window is acknowledged.
     fn lose(&mut self, persistent: bool, rtt: Span) {
         let start = self.now;
-        let Law::Rfc(law) = &mut self.ours.law else { panic!("the RFC's law") };
+        let law = &mut self.ours.law;
         law.w_max = self.last_max; // RFC 8312 §4.6; RFC 9438 §4.7 compares with what fast convergence has left
         (self.last_max, self.their_last_max) = match persistent {
             true => (0.0, 0.0),

@@ -1,11 +1,13 @@
 //! Numbers worked out from the clauses of RFC 9438 and from the kernel's constants.
 
+use super::linux::{Linux, State};
 use super::*;
+use crate::tcp::cc::{Choice, Laws};
 use crate::{Profile, TcpParams, TcpSpec};
 
 /// A flow that always uses its window, whose ACKs each acknowledge a segment.
 struct Flow {
-    cubic: Cubic,
+    cubic: Laws<Cubic, Linux>,
     window: Window,
     params: TcpParams,
     now: Time,
@@ -17,11 +19,7 @@ impl Flow {
     fn new(as_linux: bool, cwnd: f64) -> Flow {
         let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
         Flow {
-            cubic: Cubic::new(&Params {
-                as_linux,
-                slow_start: Some(SlowStart::Standard),
-                ..Params::default()
-            }),
+            cubic: Params { as_linux, slow_start: Some(SlowStart::Standard), ..Params::default() }.law(),
             window: Window { ssthresh: 2.0, ..Window::new(cwnd, &params) },
             params,
             now: Time::from_nanos(1_000_000_000),
@@ -31,13 +29,13 @@ impl Flow {
     }
 
     fn rfc(&self) -> &Rfc {
-        let Law::Rfc(law) = &self.cubic.law else { panic!("the RFC's law") };
-        law
+        let Laws::Own(cubic) = &self.cubic else { panic!("the RFC's law") };
+        &cubic.law
     }
 
-    fn linux(&mut self) -> &mut Linux {
-        let Law::Linux(law) = &mut self.cubic.law else { panic!("Linux's law") };
-        law
+    fn linux(&mut self) -> &mut State {
+        let Laws::Other(cubic) = &mut self.cubic else { panic!("Linux's law") };
+        &mut cubic.state
     }
 
     fn loss(&mut self, kind: Loss, in_use: f64) -> (f64, f64) {
@@ -171,7 +169,8 @@ fn s4_3_segments_of_a_delayed_ack_count() {
 fn s4_7_fast_convergence_lowers_the_plateau() {
     let plateau = |fast_convergence| {
         let mut flow = Flow::new(false, 100.0);
-        flow.cubic.params.fast_convergence = fast_convergence;
+        let Laws::Own(cubic) = &mut flow.cubic else { panic!("the RFC's law") };
+        cubic.params.fast_convergence = fast_convergence;
         flow.loss(Loss::DupAcks, 100.0);
         flow.window.cwnd = 80.0;
         assert_eq!(flow.loss(Loss::DupAcks, 80.0), (56.0, 56.0));
@@ -329,7 +328,7 @@ fn linux_grows_by_a_twentieth_before_the_first_loss() {
 
 #[test]
 fn linux_reno_window_grows_by_eight_fifteenths() {
-    let mut law = Linux::default();
+    let mut law = State::default();
     // 7 · 15 / 8 = 13 segments for one more. The count is looked at again after 31 ms while the window stays.
     for acked in 1..=27 {
         law.update(7, 1, 40 * acked);
@@ -449,12 +448,13 @@ fn the_window_is_that_of_the_closed_form_within_a_segment() {
 #[test]
 fn in_linux_hystart_ends_slow_start_in_a_recovery_that_has_reduced_the_window_below_ssthresh() {
     let mut flow = Flow::new(true, 34.0);
-    flow.cubic = Cubic::new(&Params { as_linux: true, ..Params::default() });
+    flow.cubic = Params { as_linux: true, ..Params::default() }.law();
+    flow.window.segment = 1448;
     flow.window.ssthresh = 35.0;
     let mut measure = |una: u32, millis: u64| {
         flow.now += Duration::from_millis(5);
         let (now, nxt, rtt) = (flow.now, una + 50, Some(Duration::from_millis(millis)));
-        let ack = AckEvent { now, una, nxt, rtt, srtt: flow.rtt, segment: 1448, ..AckEvent::default() };
+        let ack = AckEvent { now, una, nxt, rtt, srtt: flow.rtt, ..AckEvent::default() };
         flow.cubic.on_other_ack(&mut flow.window, &ack);
         flow.window.sizes()
     };
@@ -480,8 +480,8 @@ fn s4_3_the_estimate_of_reno_has_its_own_slope_up_to_the_window_before_the_loss(
         (flow.rfc().epoch.unwrap().reno - before) * cwnd
     };
     near(slope(&mut flow), 9.0 / 17.0, 1e-9);
-    let Law::Rfc(law) = &mut flow.cubic.law else { panic!("the RFC's law") };
-    law.epoch.as_mut().unwrap().reno = 80.0;
+    let Laws::Own(cubic) = &mut flow.cubic else { panic!("the RFC's law") };
+    cubic.law.epoch.as_mut().unwrap().reno = 80.0;
     near(slope(&mut flow), 1.0, 1e-9);
 }
 

@@ -4,46 +4,99 @@
 //! A round compares its shortest round-trip time, which no delayed ACK has made longer, with the shortest of all. Slow start
 //! doubles in every round. A round of at most two measurements, and what follows a loss, is Reno's.
 
-use crate::tcp::cc::linux::Growth;
-use crate::tcp::cc::reno::{self, Reno};
-use crate::tcp::cc::{AckEvent, Algorithm, Window};
-use roamlab_engine::Duration;
+use super::{PROPERTIES, Params, Vegas};
+use crate::tcp::cc::reno::{self, linux::Growth};
+use crate::tcp::cc::{AckEvent, Algorithm, Choice, Laws, LossEvent, NewPath, Properties, Window};
+use roamlab_engine::{Duration, Time};
 
 /// Smallest window in segments.
 const MIN_CWND: f64 = 2.0;
 /// Rounds with at most so many measurements are Reno's.
 const FEW: u32 = 2;
 
-/// Thresholds in segments that are in queues.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Thresholds {
-    pub alpha: u64,
-    pub beta: u64,
-    pub gamma: u64,
-}
-
 #[derive(Clone, Debug)]
-pub(super) struct Linux {
-    thresholds: Thresholds,
-    pub reno: Reno,
+pub(crate) struct Linux {
+    params: Params,
+    reno: reno::linux::Linux,
     /// In the recovery of a loss nothing is compared.
-    pub paused: bool,
+    paused: bool,
     /// The round ends when more than this segment is acknowledged.
     round_end: u32,
     /// Microseconds: the shortest round-trip time of all, and of the round.
     base: Option<u64>,
     shortest: Option<u64>,
     count: u32,
+    /// A path whose round-trip time is yet to be measured.
+    new_path: Option<NewPath>,
+}
+
+impl Choice for Params {
+    type Own = Vegas;
+    type Other = Linux;
+
+    fn law(&self) -> Laws<Vegas, Linux> {
+        if self.as_linux { Laws::Other(Linux::new(self)) } else { Laws::Own(Vegas::new(self)) }
+    }
+}
+
+impl Algorithm for Linux {
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    /// It takes the round-trip time of the last segment that an ACK acknowledges (`ca_rtt_us`).
+    fn records_segments(&self, _window: &Window) -> bool {
+        true
+    }
+
+    /// The algorithm begins here (`tcp_init_congestion_control`).
+    fn on_start(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = initial_window;
+        self.restart();
+    }
+
+    fn on_new_path(&mut self, _window: &mut Window, path: NewPath) {
+        self.new_path = Some(path);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.on_other_ack(window, ack);
+        self.avoid_congestion(window, ack);
+    }
+
+    fn on_other_ack(&mut self, _window: &mut Window, ack: &AckEvent) {
+        if NewPath::take_measured(&mut self.new_path, ack) {
+            self.base = None;
+        }
+        ack.rtt.into_iter().for_each(|rtt| self.measure(rtt));
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        self.paused = true;
+        self.reno.on_loss(window, loss);
+    }
+
+    fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {
+        self.restart();
+    }
 }
 
 impl Linux {
-    pub fn new(thresholds: Thresholds) -> Linux {
-        let reno = Reno::new(&reno::Params { as_linux: true });
-        Linux { thresholds, reno, paused: false, round_end: 0, base: None, shortest: None, count: 0 }
+    fn new(params: &Params) -> Linux {
+        Linux {
+            params: *params,
+            reno: reno::linux::Linux::default(),
+            paused: false,
+            round_end: 0,
+            base: None,
+            shortest: None,
+            count: 0,
+            new_path: None,
+        }
     }
 
     /// A round-trip time was measured (`tcp_vegas_pkts_acked`).
-    pub fn measure(&mut self, rtt: Duration) {
+    fn measure(&mut self, rtt: Duration) {
         let micros = rtt.as_nanos() / 1000 + 1;
         self.base = Some(self.base.map_or(micros, |base| base.min(micros)));
         self.shortest = Some(self.shortest.map_or(micros, |shortest| shortest.min(micros)));
@@ -51,16 +104,12 @@ impl Linux {
     }
 
     /// The connection begins again behind idleness: nothing that was measured counts (`tcp_vegas_cwnd_event`).
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         (self.base, self.shortest, self.count) = (None, None, 0);
     }
 
-    pub fn forget_base(&mut self) {
-        self.base = None;
-    }
-
     /// `tcp_vegas_cong_avoid`.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+    fn avoid_congestion(&mut self, window: &mut Window, ack: &AckEvent) {
         if self.paused && !ack.recovering {
             self.paused = false;
             self.begin_round(ack.nxt); // the ACK that ends the recovery is of no round (`tcp_vegas_state`)
@@ -85,7 +134,8 @@ impl Linux {
     }
 
     fn compare(&self, window: &mut Window, ack: &AckEvent, base: u64, shortest: u64) {
-        let Thresholds { alpha, beta, gamma } = self.thresholds;
+        let Params { alpha, beta, gamma, .. } = self.params;
+        let [alpha, beta, gamma] = [alpha, beta, gamma].map(|segments| u64::from(segments.0));
         let cwnd = window.cwnd as u64;
         let queued = cwnd * shortest.saturating_sub(base) / base;
         let in_slow_start = window.cwnd < window.ssthresh;
@@ -110,16 +160,18 @@ impl Linux {
 mod tests {
     use super::*;
     use crate::{Profile, TcpSpec};
+    use roamlab_engine::Packets;
+
+    const PARAMS: Params = Params { alpha: Packets(2), beta: Packets(4), gamma: Packets(1), as_linux: true };
 
     /// The window behind a round of these round-trip times in ms, over a path of 10 ms.
     fn after(cwnd: f64, ssthresh: f64, rtts: &[u64]) -> (f64, f64) {
         let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
         let mut window = Window { ssthresh, ..Window::new(cwnd, &params) };
-        let mut vegas =
-            Linux { base: Some(10_001), ..Linux::new(Thresholds { alpha: 2, beta: 4, gamma: 1 }) };
+        let mut vegas = Linux { base: Some(10_001), ..Linux::new(&PARAMS) };
         rtts.iter().for_each(|&rtt| vegas.measure(Duration::from_millis(rtt)));
         let ack = AckEvent { una: 1, nxt: 40, acked: 1, in_flight: 39, ..AckEvent::default() };
-        vegas.on_ack(&mut window, &ack);
+        vegas.avoid_congestion(&mut window, &ack);
         (window.cwnd, window.ssthresh)
     }
 
@@ -140,15 +192,11 @@ mod tests {
         // `tcp_vegas_state`: the state is open before the window grows, so this ACK of ten segments adds nothing in avoidance.
         let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
         let mut window = Window { ssthresh: 5.0, ..Window::new(5.0, &params) };
-        let mut vegas = Linux {
-            base: Some(10_001),
-            paused: true,
-            ..Linux::new(Thresholds { alpha: 2, beta: 4, gamma: 1 })
-        };
+        let mut vegas = Linux { base: Some(10_001), paused: true, ..Linux::new(&PARAMS) };
         let ack = AckEvent { una: 20, nxt: 30, acked: 10, in_flight: 5, ..AckEvent::default() };
-        vegas.on_ack(&mut window, &AckEvent { recovering: true, acked: 0, ..ack });
+        vegas.avoid_congestion(&mut window, &AckEvent { recovering: true, acked: 0, ..ack });
         assert!(vegas.paused);
-        vegas.on_ack(&mut window, &ack);
+        vegas.avoid_congestion(&mut window, &ack);
         assert_eq!((window.cwnd, vegas.paused, vegas.round_end, vegas.count), (5.0, false, 30, 0));
     }
 

@@ -7,7 +7,7 @@ use roamlab_engine::{Duration, Time};
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowedMin(WindowedBest<Duration>);
 
-/// Linux tcp_min_rtt_wlen.
+/// How long a round-trip time counts (`tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
 impl WindowedMin {

@@ -10,11 +10,11 @@ mod min_rtt;
 mod probe;
 mod record;
 mod undo;
-mod unlisted;
 mod window;
 
-use crate::params::{Reduction, SpuriousDetection};
-use crate::tcp::cc::{Found, RecoveryStep};
+use crate::params::Reduction;
+use crate::tcp::Found;
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::prr::Prr;
 use crate::tcp::recovery::LossRecovery;
@@ -73,7 +73,7 @@ impl LossRecovery for Rack {
             state.initial_window = f64::from(state.params.initial_window.0);
         }
         let news = self.take_in(state, header, now);
-        if news.acknowledges_repeat && state.params.follows_linux() && state.echo.is_some() {
+        if news.acknowledges_repeat && state.params.measures_repeats_in_stamps() && state.echo.is_some() {
             state.rtt.measure_in_stamps();
         }
         if self.phase == Phase::Recovery && header.ack < state.recovery_point {
@@ -81,11 +81,11 @@ impl LossRecovery for Rack {
         } else {
             state.advance(header.ack, now);
         }
-        if state.params.follows_linux() {
+        if state.params.delivers_by_blocks() {
             state.note_segments(news.delivered);
-            if self.phase != Phase::Open {
-                state.report_measured(news.rtt(true, state.echo, now), now);
-            }
+        }
+        if state.params.measures_before_losses() && self.phase != Phase::Open {
+            state.report_measured(news.rtt(true, state.echo, now), now);
         }
         self.on_ack(state, header, &news, true, now);
     }
@@ -94,7 +94,7 @@ impl LossRecovery for Rack {
         state.dup_acks += 1;
         let news = self.take_in(state, header, now);
         self.measure_reported(state, &news, now);
-        if state.params.follows_linux() {
+        if state.params.measures_before_losses() {
             state.report_measured(news.rtt(false, None, now), now);
         }
         self.on_ack(state, header, &news, false, now);
@@ -109,9 +109,8 @@ impl LossRecovery for Rack {
         }
     }
 
-    /// Linux counts segments when blocks report them (`tcp_count_delivered`).
     fn delivered_by(&self, state: &SendState, header: &TcpHeader) -> u32 {
-        if state.params.follows_linux() {
+        if state.params.delivers_by_blocks() {
             self.record.delivered_by(state, header)
         } else {
             header.ack - state.una
@@ -120,25 +119,25 @@ impl LossRecovery for Rack {
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let in_recovery = self.window.length(true, self.record.min_rtt(), state.rtt.srtt());
-        let lateness = if state.params.follows_linux() { Duration::ZERO } else { in_recovery };
+        let lateness = if state.params.timeout_allows_no_reordering() { Duration::ZERO } else { in_recovery };
         let before = self.record.under_way();
         // §6.3: the first segment is lost, and every one whose time is over.
         self.record.mark_at_timeout(state.una, state.snd_max, lateness, now);
         self.note_found(state, 0, None);
         // A timeout in a recovery is one more cut of the same episode.
-        let by_linux = state.params.follows_linux();
-        // A measurement of what blocks report ends the backoff, but not Linux's count of timeouts (`icsk_retransmits`).
-        let repeated = if by_linux { state.times_out_again() } else { state.rtt.backoff() > 1 };
+        let restarts = state.params.timeout_restarts_undo();
+        // A measurement of what blocks report ends the backoff, but not the count of timeouts (`icsk_retransmits`).
+        let repeated = if restarts { state.times_out_again() } else { state.rtt.backoff() > 1 };
         let is_over = state.una >= state.recovery_point;
-        if self.phase == Phase::Open || is_over || (by_linux && state.is_first_timeout()) {
-            let under_way = if by_linux { self.record.under_way() } else { before };
+        if self.phase == Phase::Open || is_over || (restarts && state.is_first_timeout()) {
+            let under_way = if restarts { self.record.under_way() } else { before };
             self.undo.begin_timeout(state, under_way + self.probe.repeats_under_way());
         }
         self.undo.frto = self.undoes(state) && (self.phase == Phase::Open || repeated);
         self.new_first = false;
         state.timeout(now);
         state.echo_reduction = None;
-        // As in Linux the first segment goes out whatever is in flight.
+        // The first segment goes out whatever is in flight.
         (state.nxt, state.retransmit) = (state.snd_max, Some(state.una));
         state.recovery_timer.stop();
         self.phase = Phase::Timeout;
@@ -170,9 +169,9 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
-                // §7.3: whether a probe goes out or not. Where none does, Linux counts from the transmission of the first segment.
+                // §7.3: whether a probe goes out or not.
                 let goes = self.probe.is_due(state);
-                if goes || (state.flight_size() > 0 && !state.params.follows_linux()) {
+                if goes || (state.flight_size() > 0 && !state.params.times_from_head()) {
                     state.restart_timer(now);
                 } else if state.flight_size() > 0 {
                     self.time_from_head(state, now);
@@ -182,12 +181,10 @@ impl LossRecovery for Rack {
             Wait::Reordering => {
                 let marks = self.detect(state, now);
                 if marks.count > 0 && self.phase != Phase::Recovery {
-                    // Linux counts one as delivered (`tcp_rack_reo_timeout`), the RFC what ACKs report.
-                    let counts = state.params.reduction == Reduction::LinuxPrr;
-                    self.begin(state, u32::from(counts), now);
+                    self.begin(state, u32::from(state.params.reduces_by_window()), now);
                 }
                 self.time_from_head(state, now);
-                if marks.count > 0 || !state.params.follows_linux() {
+                if marks.count > 0 || !state.params.reordering_timer_only_repairs() {
                     state.renew_quota();
                 } else {
                     state.keep_waiting();
@@ -209,8 +206,7 @@ impl LossRecovery for Rack {
         }
         if is_new {
             state.continue_burst(now);
-            // Behind a burst that is paced what is lost goes first (`tcp_tsq_write`).
-            self.new_first &= !(state.params.follows_linux() && state.pacing.waits());
+            self.new_first &= !(state.params.paced_repairs_go_first() && state.pacing.waits());
         }
         let timed = std::mem::take(&mut self.timed) || is_probe;
         if !is_new && !timed && seq == state.una && !self.waits_for_reordering(state) {
@@ -260,7 +256,7 @@ impl LossRecovery for Rack {
         }
         let repairs = self.phase != Phase::Open && !self.new_first;
         let lost = if repairs { self.record.next_lost(state.una) } else { None };
-        if lost.is_none() && self.phase != Phase::Open && state.params.tso_deferral {
+        if lost.is_none() && self.phase != Phase::Open && state.params.forms_bursts() {
             state.begin_burst_of(room);
         }
         if let Some(seq) = lost {
@@ -302,10 +298,10 @@ impl Rack {
         self.waits_for == Wait::Reordering && state.recovery_timer.runs()
     }
 
-    /// In Linux the retransmission timer counts from the latest transmission of the first segment where that is sent again
-    /// (`tcp_xmit_retransmit_queue`), or another timer ran instead (`tcp_rearm_rto`).
+    /// The retransmission timer may count from the latest transmission of the first segment, where that is sent again or another
+    /// timer ran instead.
     fn time_from_head(&self, state: &mut SendState, now: Time) {
-        if state.params.follows_linux()
+        if state.params.times_from_head()
             && let Some(head) = self.record.head_sent()
         {
             let left = (head + state.rtt.rto()).since(now);
@@ -316,8 +312,8 @@ impl Rack {
     /// An ACK of any kind has been entered in the record; `advances`: it expects more than the one before.
     fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, news: &News, advances: bool, now: Time) {
         if let Some(end) = news.repeated_end {
-            // A D-SACK is a sign of reordering, unless the probe explains it; to Linux, only once reordering was seen.
-            let counts = self.window.reordering_seen || !state.params.follows_linux();
+            // A D-SACK is a sign of reordering, unless the probe explains it.
+            let counts = self.window.reordering_seen || !state.params.widens_if_reordered();
             if counts && !self.probe.explains(end) {
                 self.window.on_dsack(state.una, state.snd_max);
             }
@@ -329,7 +325,7 @@ impl Rack {
             state.tail_loss(now);
             state.echo_reduction = None;
         }
-        let echoes = state.ece && state.hears_echoes_last();
+        let echoes = state.ece && state.params.hears_echoes_last();
         if echoes {
             self.undo.keep_cut();
         }
@@ -351,7 +347,7 @@ impl Rack {
             self.exit(state, now);
         }
         self.advanced |= news.advances_rack;
-        let looks = self.advanced || (undone && !state.params.follows_linux());
+        let looks = self.advanced || (undone && !state.params.undo_finds_no_losses());
         let marks = if looks && !only_late { self.detect(state, now) } else { Marks::default() };
         let rtt = news.rtt(advances, state.echo, now);
         self.note_found(state, marks.count, rtt);
@@ -374,7 +370,7 @@ impl Rack {
                 let in_flight = self.record.in_flight(state);
                 state.reduce_by_prr(&mut prr, news.delivered, in_flight, advances && marks.count == 0);
                 state.echo_reduction = Some(Box::new(prr));
-            } else if advances && (!exits || state.params.follows_linux()) {
+            } else if advances && (!exits || state.params.grows_on_exit()) {
                 state.grow(now);
             }
         }
@@ -387,7 +383,7 @@ impl Rack {
 
     /// Takes an ACK in, and notes for the same what was in flight before it.
     fn take_in(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) -> News {
-        if state.params.tso_deferral && state.sent_segments.is_some() {
+        if state.params.reports_network() && state.sent_segments.is_some() {
             self.before = self.record.in_flight(state);
         }
         self.record.on_ack(state, header, now)
@@ -395,7 +391,7 @@ impl Rack {
 
     /// Notes for a congestion control that records segments what is known of the network now.
     fn note_found(&self, state: &mut SendState, lost: u32, rtt: Option<Duration>) {
-        if state.params.tso_deferral && state.sent_segments.is_some() {
+        if state.params.reports_network() && state.sent_segments.is_some() {
             let in_flight = self.record.in_flight(state);
             let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
             if let Some(sent) = &mut state.sent_segments {
@@ -437,10 +433,10 @@ impl Rack {
         }
     }
 
-    /// Linux measures what blocks report (`tcp_ack_update_rtt`). It restarts the retransmission timer if a
-    /// reported segment went out before the latest transmission of the first one (`tcp_clean_rtx_queue`).
+    /// Measures what blocks report. The retransmission timer starts again if a reported segment went out before the latest
+    /// transmission of the first one (`tcp_clean_rtx_queue`).
     fn measure_reported(&self, state: &mut SendState, news: &News, now: Time) {
-        let Some(sent) = news.reported_sent.filter(|_| state.params.follows_linux()) else { return };
+        let Some(sent) = news.reported_sent.filter(|_| state.params.measures_blocks()) else { return };
         state.rtt.measure(state.una..state.snd_max, sent, now);
         if self.phase != Phase::Open && self.record.head_sent().is_some_and(|head| sent < head) {
             state.start_timer(now, state.rtt.rto());
@@ -448,7 +444,7 @@ impl Rack {
     }
 
     fn undoes(&self, state: &SendState) -> bool {
-        state.params.spurious_detection == SpuriousDetection::Linux
+        state.params.undoes_cuts()
     }
 
     /// Takes back a cut of the window that was not needed; whether there was one.
@@ -477,17 +473,17 @@ impl Rack {
             _ => return false,
         };
         if !keeps_marks {
-            self.record.unmark(state.una, state.params.follows_linux());
+            self.record.unmark(state.una, state.params.undo_leaves_list());
         }
         self.phase = Phase::Open;
         self.undo.revert(state, now);
         true
     }
 
-    /// Whether an ACK in a recovery answers an original while what was sent again is under way. Linux then looks for no losses and
-    /// sends nothing again (`tcp_try_undo_partial`).
+    /// Whether an ACK in a recovery answers an original while what was sent again is under way, so that no loss is looked for and
+    /// nothing sent again.
     fn is_only_late(&self, state: &SendState, advances: bool) -> bool {
-        state.params.follows_linux()
+        state.params.late_original_repairs_nothing()
             && self.phase == Phase::Recovery
             && advances
             && state.una < state.recovery_point
@@ -533,7 +529,7 @@ impl Rack {
         }
         match marks.wait {
             Some(wait) => {
-                let slack = probe::slack(&state.params);
+                let slack = state.params.timer_slack();
                 state.recovery_timer.start_by(state.params.wheel(), now, wait + slack);
                 self.waits_for = Wait::Reordering;
             }

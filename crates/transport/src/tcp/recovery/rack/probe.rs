@@ -1,23 +1,15 @@
 //! The tail loss probe (RFC 8985 §7): if no ACK comes for two round trips, one segment asks for one.
 
 use super::record::News;
-use crate::params::TcpParams;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::state::SendState;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
 
-/// TLP.max_ack_delay: how long a receiver may delay the ACK of a single segment (§7.2; Linux takes the least RTO).
+/// TLP.max_ack_delay: how long a receiver may delay the ACK of a single segment (§7.2; `tcp_schedule_loss_probe` takes the least RTO).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The PTO before the first measurement (§7.2).
 const FIRST_PTO: Duration = Duration::from_secs(1);
-/// What Linux adds to a time-out for the grain of its clock: two ticks (TCP_TIMEOUT_MIN_US).
-const LINUX_SLACK: Duration = Duration::from_millis(2);
-
-/// What is added to the end of the reordering window, and to the PTO with several segments in flight.
-pub(super) fn slack(params: &TcpParams) -> Duration {
-    if params.follows_linux() { LINUX_SLACK } else { Duration::ZERO }
-}
 
 /// A probe that is due, or under way.
 #[derive(Clone, Debug, Default)]
@@ -45,9 +37,9 @@ impl Probe {
         u32::from(self.end.is_some() && self.repeats)
     }
 
-    /// Sets the timer of the probe, or stops it while a loss is repaired. Linux counts the RTO, which the probe is no later
-    /// than, from the transmission of the first outstanding segment if new data has gone out (`head_sent`), and from an ACK
-    /// otherwise (`tcp_schedule_loss_probe`).
+    /// Sets the timer of the probe, or stops it while a loss is repaired. The RTO, which the probe is no later than, counts from an
+    /// ACK, or by the rule `times_from_head` from the transmission of the first outstanding segment if new data has gone out
+    /// (`head_sent`).
     #[inline(always)]
     pub fn arm(&self, state: &mut SendState, repairs: bool, head_sent: Option<Time>, now: Time) {
         let in_flight = state.flight_size();
@@ -59,9 +51,9 @@ impl Probe {
         let pto = match (srtt == Duration::ZERO, in_flight) {
             (true, _) => FIRST_PTO,
             (false, 1) => srtt * 2 + MAX_ACK_DELAY,
-            (false, _) => srtt * 2 + slack(&state.params),
+            (false, _) => srtt * 2 + state.params.timer_slack(),
         };
-        let Some(head) = head_sent.filter(|_| state.params.follows_linux()) else {
+        let Some(head) = head_sent.filter(|_| state.params.times_from_head()) else {
             let pto = pto + state.pacing_delay(now);
             state.recovery_timer.start_by(state.params.wheel(), now, pto);
             state.recovery_timer = state.recovery_timer.earlier(&state.timer);
@@ -74,9 +66,9 @@ impl Probe {
     }
 
     /// The time of the probe has come; whether one is to be sent. No other may be under way, and the RTT was measured since
-    /// the one before (§7.3; Linux does not ask for that).
+    /// the one before (§7.3).
     pub fn is_due(&mut self, state: &SendState) -> bool {
-        let measured = state.rtt.has_sample() || state.params.follows_linux();
+        let measured = state.rtt.has_sample() || state.params.probes_unmeasured();
         self.due = self.end.is_none() && measured && state.flight_size() > 0;
         self.due
     }

@@ -1,8 +1,8 @@
 //! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
 
 use super::min_rtt::WindowedMin;
-use super::unlisted::Unlisted;
-use crate::tcp::rtt::{stamp, stamps_between, whole_micros};
+use crate::tcp::Unlisted;
+use crate::tcp::clock::{stamp, stamps_between, whole_micros};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::spurious::FirstBlock;
 use crate::tcp::state::SendState;
@@ -65,11 +65,10 @@ enum By {
     Block,
 }
 
-/// Whether an ACK answers an earlier transmission than this one, by the time that it echoes (RFC 8985 §6.2 step 2). Linux
-/// compares whole milliseconds, and does so only where the ACK itself acknowledges the segment (`tcp_skb_spurious_retrans`).
+/// Whether an ACK answers an earlier transmission than this one, by the time that it echoes (RFC 8985 §6.2 step 2).
 fn echoes_earlier(state: &SendState, sent: Time, by: By) -> bool {
     let Some(echo) = state.echo else { return false };
-    if state.params.follows_linux() { by == By::Ack && stamp(echo) < stamp(sent) } else { echo < sent }
+    if state.params.compares_stamps() { by == By::Ack && stamp(echo) < stamp(sent) } else { echo < sent }
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -77,7 +76,7 @@ struct Repeat {
     at: Time,
     /// It is not known to be lost.
     is_live: bool,
-    /// In Linux, where an undo has taken the loss before it back: whether it is lost now. It is not sent again then, because it counts
+    /// Where an undo has taken the loss before it back and out of the list: whether it is lost now. It is not sent again then, because it counts
     /// as on its way still (`tcp_mark_skb_lost`, `tcp_xmit_retransmit_queue`).
     stuck: Option<bool>,
 }
@@ -100,7 +99,7 @@ pub(super) struct Record {
     queue: VecDeque<(Time, u32)>,
     live: u32,
     lost_again: BTreeSet<u32>,
-    /// Of Linux.
+    /// What an undo has taken out of RACK's list.
     unlisted: Unlisted,
     /// RACK.xmit_ts, RACK.end_seq: the latest transmission delivered.
     latest: (Time, u32),
@@ -113,7 +112,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A segment goes out; whether for the first time. A probe does not count as one more in flight, as in Linux.
+    /// A segment goes out; whether for the first time. A probe does not count as one more in flight.
     pub fn on_sent(&mut self, seq: u32, is_probe: bool, now: Time) -> bool {
         if seq >= self.base + self.sent.len() as u32 {
             self.on_new_sent(now);
@@ -183,17 +182,17 @@ impl Record {
         self.live > 0 || self.repeats.contains_key(&self.base)
     }
 
-    /// A recovery was not needed: nothing is lost. In Linux RACK does not find again what it had found (`by_linux`). What was sent
+    /// A recovery was not needed: nothing is lost. By the rule `undo_leaves_list` (`leaves`) RACK does not find again what it had found. What was sent
     /// again is judged by that time alone (RFC 8985 §5.2: `Segment.xmit_ts`).
-    pub fn unmark(&mut self, una: u32, by_linux: bool) {
-        if by_linux {
+    pub fn unmark(&mut self, una: u32, leaves: bool) {
+        if leaves {
             self.unlisted.unmark(una);
         }
         let mut repeats = self.repeats.iter().filter(|(_, repeat)| repeat.is_live).map(|(&seq, _)| seq);
         if let Some(first) = repeats.next() {
             self.unlisted.leave_out(first..repeats.next_back().unwrap_or(first) + 1);
         }
-        if by_linux {
+        if leaves {
             self.repeats
                 .values_mut()
                 .filter(|repeat| repeat.is_live)
@@ -210,12 +209,11 @@ impl Record {
         self.board.holes(first, state.snd_max) + unmarked + self.live
     }
 
-    /// Whether the ACK at hand answers the first transmission of the first outstanding segment. Linux asks so of a SYN
-    /// (`tcp_try_undo_spurious_syn`).
+    /// Whether the ACK at hand answers the first transmission of the first outstanding segment, which is asked of a SYN.
     pub fn first_is_answered(&self, state: &SendState) -> bool {
         let answered =
             state.echo.zip(self.sent.front()).is_some_and(|(echo, &sent)| stamp(echo) == stamp(sent));
-        answered && state.params.follows_linux()
+        answered && state.params.undoes_syn()
     }
 
     /// How many segments an ACK reports that no other has reported.
@@ -260,7 +258,7 @@ impl Record {
                 self.deliver(seq, fack, By::Ack, state, &mut news, now);
             }
         }
-        if state.params.follows_linux()
+        if state.params.min_rtt_by_ack()
             && let Some(rtt) = news.rtt(header.ack > state.una, state.echo, now)
         {
             self.min_rtt.note(rtt, now);
@@ -301,7 +299,7 @@ impl Record {
             // §6.2 step 3; the ACK of a segment sent once is a measurement.
             news.reordered |= seq + 1 < fack;
             news.original |= seq < state.recovery_point;
-            if !state.params.follows_linux() {
+            if !state.params.min_rtt_by_ack() {
                 self.min_rtt.note(rtt, now);
             }
         } else {

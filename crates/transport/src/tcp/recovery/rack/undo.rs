@@ -1,4 +1,4 @@
-//! Reductions that were not needed, as Linux finds them: D-SACK, timestamps, and F-RTO with SACK (RFC 5682 §3).
+//! Reductions that were not needed, found by D-SACK, timestamps, and F-RTO with SACK (RFC 5682 §3).
 //!
 //! All three watch the same episode, which begins when the window is cut. It ends when every retransmission was reported
 //! to have arrived twice, or when an ACK echoes a time before the first of them (as RFC 3522). After a timeout it also
@@ -6,8 +6,8 @@
 
 use super::record::News;
 use crate::tcp::cc::Undo as UndoEvent;
+use crate::tcp::clock::stamp;
 use crate::tcp::fact::TcpFactKind;
-use crate::tcp::rtt::stamp;
 use crate::tcp::state::SendState;
 use roamlab_engine::Time;
 
@@ -67,7 +67,7 @@ impl Undo {
         self.prior = (!echoed).then(|| (state.window.cwnd(), state.current_ssthresh()));
         self.marker = Some(state.una);
         self.unreported = (under_way > 0).then_some(under_way);
-        if !state.params.follows_linux() {
+        if !state.params.keeps_time_of_repeat() {
             self.repeated_at = None;
         }
     }
@@ -96,13 +96,13 @@ impl Undo {
         self.marker.is_some() && self.unreported == Some(0)
     }
 
-    /// Whether the ACK at hand answers an original transmission, by the time that it echoes. To Linux that is whole
-    /// milliseconds, and if nothing was sent again yet any ACK does (`tcp_packet_delayed`).
+    /// Whether the ACK at hand answers an original transmission, by the time that it echoes. In whole
+    /// milliseconds any ACK does if nothing was sent again yet (`tcp_packet_delayed`).
     pub fn answers_original(&self, state: &SendState) -> bool {
-        let by_linux = state.params.follows_linux();
-        let unit = |time: Time| if by_linux { stamp(time) } else { time.as_nanos() };
+        let in_stamps = state.params.compares_stamps();
+        let unit = |time: Time| if in_stamps { stamp(time) } else { time.as_nanos() };
         let is_earlier = |repeated| state.echo.is_some_and(|echo| unit(echo) < unit(repeated));
-        self.marker.is_some() && self.repeated_at.map_or(by_linux, is_earlier)
+        self.marker.is_some() && self.repeated_at.map_or(in_stamps, is_earlier)
     }
 
     /// Whether the episode may be undone.

@@ -4,7 +4,7 @@ use roamlab_engine::Duration;
 
 /// Recoveries without a D-SACK after which the window is as in the beginning.
 const PERSISTENCE: u32 = 16;
-/// Most steps (Linux).
+/// Most steps (`tcp_rack_update_reo_wnd`).
 const MOST_STEPS: u32 = 255;
 
 /// How long a segment may be late before it counts as lost.

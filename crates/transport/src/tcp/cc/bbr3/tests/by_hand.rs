@@ -29,7 +29,7 @@ fn model() -> (Bbr3, Window) {
 
 fn ack(acked: u32, in_flight: u32) -> AckEvent {
     let srtt = MILLISECOND * 40;
-    AckEvent { now: NOW, acked, in_flight, segment: 1000, srtt, has_sack: true, ..AckEvent::default() }
+    AckEvent { now: NOW, acked, in_flight, srtt, has_sack: true, ..AckEvent::default() }
 }
 
 /// An ACK with a measurement, which ends a round if `ends`.
@@ -78,7 +78,7 @@ fn the_pacing_rate_is_a_gain_less_a_hundredth() {
 #[test]
 fn the_first_rate_is_the_initial_window_over_the_first_round_trip() {
     let (mut bbr, mut window) = (Bbr3::new(&Params::default()), Window::new(1.0, &params()));
-    bbr.on_ack(&mut window, &AckEvent { segment: 1000, ..AckEvent::default() });
+    bbr.on_ack(&mut window, &AckEvent::default());
     near(window.pacing_rate, 2770.0, 1e-6); // a window of 1, 1 ms
     bbr.on_ack(&mut window, &AckEvent { srtt: MILLISECOND * 40, ..ack(0, 0) });
     bbr.on_start(&mut window, 10.0);

@@ -30,7 +30,7 @@ const BLOCKS_EXPECTED: usize = 2;
 
 /// What a segment means for the ACK.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum AckTime {
+pub(crate) enum AckTime {
     /// At once, before the application reads (`__tcp_ack_snd_check`).
     Now,
     /// When the application has read (`tcp_cleanup_rbuf`). The timer has been set to this time before that.
@@ -43,7 +43,7 @@ pub(super) enum AckTime {
 
 /// A segment that arrived.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// It was the next one expected.
     pub in_order: bool,
     /// It had arrived before and is in order.
@@ -76,7 +76,7 @@ pub(super) struct Arrival {
 
 /// The state of a receiver that acknowledges as Linux does.
 #[derive(Clone, Debug)]
-pub(super) struct QuickAcks {
+pub(crate) struct QuickAcks {
     /// Segments of half of the window at most are acknowledged one by one.
     most: u32,
     /// How many are to be (icsk_ack.quick).

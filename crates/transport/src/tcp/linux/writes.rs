@@ -1,7 +1,7 @@
-//! What the application has written: how the sender goes by its [buffer](crate::tcp::send_buffer).
+//! What the application has written: how the sender goes by its [buffer](super::send_buffer).
 
-use super::SendState;
-use crate::tcp::send_buffer::{LARGEST_PACKET, Place, Push};
+use super::send_buffer::{LARGEST_PACKET, Place, Push};
+use crate::tcp::state::SendState;
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
@@ -12,7 +12,7 @@ impl SendState {
     }
 
     /// Whether a packet that was sent ends before this segment.
-    pub(super) fn ends_packet(&self, seq: u32) -> bool {
+    pub(in crate::tcp) fn ends_packet(&self, seq: u32) -> bool {
         self.buffer.as_ref().is_none_or(|buffer| buffer.sent.binary_search(&seq).is_ok())
     }
 
@@ -32,7 +32,7 @@ impl SendState {
     }
 
     /// Segments that leave together at most if the window permits `quota`, and whether all that is written is among them.
-    pub(super) fn next_packet(&self, quota: u32) -> (u32, bool) {
+    pub(in crate::tcp) fn next_packet(&self, quota: u32) -> (u32, bool) {
         let data = self.written().saturating_sub(self.nxt);
         let Some(buffer) = &self.buffer else {
             return (data.min((LARGEST_PACKET / self.params.segment.0.max(1)) as u32), true);
@@ -46,7 +46,7 @@ impl SendState {
     }
 
     /// Whether the application's writing lets one burst leave, and whether that has left.
-    pub(super) fn pushes_one(&self) -> Option<bool> {
+    pub(in crate::tcp) fn pushes_one(&self) -> Option<bool> {
         match self.buffer.as_ref()?.push {
             Push::All => None,
             Push::One => Some(false),
@@ -55,7 +55,7 @@ impl SendState {
     }
 
     /// A burst leaves, where the congestion window permits `room` segments; whether its end was to be pushed.
-    pub(super) fn take_from_buffer(&mut self, segments: u32, room: u32) -> bool {
+    pub(in crate::tcp) fn take_from_buffer(&mut self, segments: u32, room: u32) -> bool {
         let place = self.place(0);
         let Some(buffer) = self.buffer.as_mut().filter(|_| segments > 0) else { return false };
         if buffer.push == Push::One {
@@ -70,7 +70,7 @@ impl SendState {
     }
 
     /// A segment has gone out that was in no burst: a probe.
-    pub(super) fn take_probe_from_buffer(&mut self) {
+    pub(in crate::tcp) fn take_probe_from_buffer(&mut self) {
         let nxt = self.snd_max.saturating_sub(1);
         if let Some(buffer) = &mut self.buffer
             && nxt > 0

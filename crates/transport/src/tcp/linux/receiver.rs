@@ -1,10 +1,10 @@
-//! The buffer of a receiver of Linux and the time of its ACKs, in the kernel's order. A segment is put into the buffer and
+//! The buffer of a receiver and the time of its ACKs, in the kernel's order. A segment is put into the buffer and
 //! may widen the window (`tcp_data_queue`), then it is acknowledged (`__tcp_ack_snd_check`). Then the application reads, and
 //! what it has read may be acknowledged too (`tcp_cleanup_rbuf`).
 
-use crate::tcp::quick_acks::{AckTime, Arrival};
+use super::autotuning::Received;
+use super::quick_acks::{AckTime, Arrival};
 use crate::tcp::receiver::TcpReceiver;
-use crate::tcp::receiver::autotuning::Received;
 use crate::tcp::timers::Timer;
 use roamlab_engine::Time;
 use roamlab_packet::{TcpFlags, TcpHeader};
@@ -14,7 +14,7 @@ const SYN_ACK_RETRIES: u8 = 5;
 
 impl TcpReceiver {
     /// The ACK of the SYN/ACK arrived.
-    pub(super) fn complete_handshake(&mut self, now: Time) {
+    pub(in crate::tcp) fn complete_handshake(&mut self, now: Time) {
         if let Some(tuning) = &mut self.autotuning {
             tuning.on_handshake(now);
         }
@@ -24,7 +24,7 @@ impl TcpReceiver {
     }
 
     /// A segment that arrived when `expected` was the next one, as its ACK needs it.
-    pub(super) fn arrival(
+    pub(in crate::tcp) fn arrival(
         &self,
         header: &TcpHeader,
         [fresh, fills_gap, widens]: [bool; 3],
@@ -53,7 +53,7 @@ impl TcpReceiver {
 
     /// The ACK of a segment that has `advanced` what is in order. That of a SYN or FIN (`is_sign`) goes at once, and so does that
     /// of another mark than before.
-    pub(super) fn acknowledge_by_linux(
+    pub(in crate::tcp) fn acknowledge_in_order(
         &mut self,
         arrival: &Arrival,
         advanced: u32,
@@ -85,7 +85,7 @@ impl TcpReceiver {
     }
 
     /// The application has read some of the segments in order; `unread` of them are left.
-    pub(super) fn read_by_linux(&mut self, now: Time) {
+    pub(in crate::tcp) fn take_reading(&mut self, now: Time) {
         if let Some(tuning) = &mut self.autotuning {
             tuning.on_read(self.received.base(), self.unread, now);
             tuning.holds(self.unread);
@@ -99,7 +99,7 @@ impl TcpReceiver {
     }
 
     /// A segment arrived; whether it widens the window.
-    pub(super) fn tune(&mut self, header: &TcpHeader, fresh: bool, now: Time) -> bool {
+    pub(in crate::tcp) fn tune(&mut self, header: &TcpHeader, fresh: bool, now: Time) -> bool {
         let is_data = header.payload > 0 && !self.only_answers(header.seq);
         let Some(tuning) = &mut self.autotuning else { return false };
         if header.flags.has(TcpFlags::SYN) {
@@ -111,14 +111,14 @@ impl TcpReceiver {
     }
 
     /// Whether what is in the buffer leaves room for the window that was offered last, and whether it takes more than half.
-    pub(super) fn room(&self) -> [bool; 2] {
+    pub(in crate::tcp) fn room(&self) -> [bool; 2] {
         self.autotuning.as_ref().map_or([true, false], |tuning| {
             [tuning.keeps_window(self.shift.unwrap_or(0)), tuning.is_half_full()]
         })
     }
 
     /// Whether a segment that arrived behind a gap sends the held ACK at once, and has no ACK of its own.
-    pub(super) fn flushes_for_block(&self, seq: u32) -> bool {
+    pub(in crate::tcp) fn flushes_for_block(&self, seq: u32) -> bool {
         let block = || {
             let run = self.received.run_start(seq)..self.received.first_missing(seq);
             self.reported.iter().position(|other| run.contains(other)).unwrap_or(self.reported.len())
@@ -128,7 +128,7 @@ impl TcpReceiver {
     }
 
     /// A segment arrived that has no ACK of its own; `widens`: it widens the window.
-    pub(super) fn widened(&mut self, widens: bool) {
+    pub(in crate::tcp) fn widened(&mut self, widens: bool) {
         if let Some(rules) = &mut self.quick_acks {
             rules.widened(widens);
         }
@@ -136,8 +136,8 @@ impl TcpReceiver {
 
     /// The SYN/ACK has gone out: the timer of its request runs, each time twice as long (`reqsk_timeout`). It is that of
     /// delayed ACKs, of which there are none yet.
-    pub(super) fn await_third_segment(&mut self, now: Time) {
-        if !self.params.follows_linux() {
+    pub(in crate::tcp) fn await_third_segment(&mut self, now: Time) {
+        if !self.params.repeats_syn_ack() {
             return;
         }
         let expired = *self.unanswered.get_or_insert(0);
@@ -146,7 +146,7 @@ impl TcpReceiver {
     }
 
     /// The SYN/ACK goes out again (`reqsk_timer_handler`).
-    pub(super) fn answer_again(&mut self, now: Time) {
+    pub(in crate::tcp) fn answer_again(&mut self, now: Time) {
         let Some(expired) = &mut self.unanswered else { return };
         if *expired == SYN_ACK_RETRIES {
             return;
@@ -161,12 +161,12 @@ impl TcpReceiver {
 
     /// Whether a SYN is one that was answered before: Linux sends the same SYN/ACK again, which echoes the first SYN
     /// (`tcp_check_req`).
-    pub(super) fn repeats_answer(&self, syn: bool) -> bool {
-        syn && self.params.follows_linux() && self.received.base() > 0
+    pub(in crate::tcp) fn repeats_answer(&self, syn: bool) -> bool {
+        syn && self.params.repeats_syn_ack() && self.received.base() > 0
     }
 
     /// Whether Linux answers a segment and does nothing else with it: an ACK has covered it and more (`tcp_sequence`).
-    pub(super) fn only_answers(&self, seq: u32) -> bool {
+    pub(in crate::tcp) fn only_answers(&self, seq: u32) -> bool {
         self.quick_acks.is_some() && seq + 1 < self.last_ack
     }
 }

@@ -1,4 +1,4 @@
-//! How much of the window was in use, as Linux notes it (`tcp_cwnd_validate` in `tcp_output.c`, `tcp_is_cwnd_limited`).
+//! How much of the window was in use (`tcp_cwnd_validate` in `tcp_output.c`, `tcp_is_cwnd_limited`).
 
 /// How much of the window was in use, as of the latest new segment.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]

@@ -2,20 +2,20 @@
 //! `tcp_try_coalesce`, `tcp_ofo_queue` in `net/ipv4/tcp_input.c`).
 
 /// What a packet takes in the buffer besides its data, and what a segment takes that has joined one (`skb_try_coalesce`).
-pub(super) const PACKET: u64 = 728;
-pub(super) const JOINED: u64 = 472;
+pub(crate) const PACKET: u64 = 728;
+pub(crate) const JOINED: u64 = 472;
 /// Segments that join a packet at most (MAX_SKB_FRAGS).
 const MOST_JOINED: u32 = 17;
 
 /// The memory of so many segments in order that arrived one after the other, with so many bytes of data in each.
-pub(super) fn in_order(segments: u32, segment: u64) -> u64 {
+pub(crate) fn in_order(segments: u32, segment: u64) -> u64 {
     let packets = u64::from(segments.div_ceil(MOST_JOINED + 1));
     u64::from(segments) * (segment + JOINED) + packets * (PACKET - JOINED)
 }
 
 /// The packets behind the first gap, from first segment to one above the last, in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packets(Vec<(u32, u32)>);
+pub(crate) struct Packets(Vec<(u32, u32)>);
 
 impl Packets {
     /// Takes a segment behind a gap. Whether it joins the packet that ends before it; otherwise it is one of its own.

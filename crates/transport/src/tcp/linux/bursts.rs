@@ -1,9 +1,9 @@
-//! Bursts as Linux's segmentation offload makes them, in so far as the network sees them. One that the window permits only a
+//! Bursts as segmentation offload makes them, in so far as the network sees them. One that the window permits only a
 //! part of waits for the next ACK, if that is near (`tcp_tso_should_defer` in `tcp_output.c`).
 //!
-//! A burst is of one packet of the [send buffer](crate::tcp::send_buffer). Without that all data is in one.
+//! A burst is of one packet of the [send buffer](super::send_buffer). Without that all data is in one.
 
-use super::{SendQuota, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::{Duration, Time};
 
 /// A sender that has sent nothing for so long does not wait, nor does one whose next ACK is later than that.
@@ -96,7 +96,7 @@ impl SendState {
 
     /// A new segment has gone out. A burst that is over is paced as a whole.
     pub fn continue_burst(&mut self, now: Time) {
-        if !self.params.tso_deferral {
+        if !self.params.forms_bursts() {
             return;
         }
         if self.window.leaving.left == 0 {

@@ -1,4 +1,4 @@
-//! The send buffer as Linux sizes it, and the packets in it: TCP has to send what the application could write.
+//! The send buffer and the packets in it: TCP has to send what the application could write.
 //!
 //! The application writes until the buffer is full (`tcp_sendmsg_locked`), and again when a third of it is free
 //! (`sk_stream_write_space`). The buffer is twice the window, three times with BBR. It grows if the application waits for room
@@ -9,7 +9,7 @@
 //! ASSUMPTION: the application always has more to write, 256 KiB in a call that waits for room inside (`CALL`).
 
 use crate::params::TcpParams;
-use crate::tcp::cc::Usage;
+use crate::tcp::Usage;
 use std::collections::VecDeque;
 
 /// What a packet takes besides its data (SKB_TRUESIZE of a head for the headers), and a segment where the buffer is sized, to

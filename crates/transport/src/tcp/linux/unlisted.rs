@@ -1,4 +1,4 @@
-//! Segments that Linux finds lost no more until they are sent again.
+//! Segments that are found lost no more until they are sent again.
 //!
 //! RACK looks through a list in the order of transmissions. What it finds lost leaves that list (`tcp_rack_detect_loss`), and comes back
 //! when it is sent again. An undo takes the mark back (`tcp_undo_cwnd_reduction`), but does not put the segment into the list. So
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Which segments are not in the list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unlisted {
+pub(crate) struct Unlisted {
     /// RACK has found these lost, if they are not reported.
     found: Range<u32>,
     /// They are in flight, but not in the list: an undo has taken the mark back, or they were sent again.

@@ -1,8 +1,9 @@
-//! What the loss recovery knows that is not in an ACK.
+//! What a congestion control gets to know that is not in an ACK.
 
+use super::Usage;
 use roamlab_engine::Duration;
 
-/// What Linux's loss recovery knows of the network when it has dealt with an ACK.
+/// What the loss recovery knows of the network when it has dealt with an ACK.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
     /// Segments in it: not delivered and not lost (`tcp_packets_in_flight`).
@@ -17,4 +18,17 @@ pub(crate) struct Found {
     pub rtt: Option<Duration>,
     /// The shortest round-trip time (`tcp_min_rtt`).
     pub min_rtt: Duration,
+}
+
+/// What the sender knows besides at an ACK.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Of the network, if segments are recorded.
+    pub found: Option<Found>,
+    /// How much of the window was in use when nothing more left, if the sender notes it.
+    pub usage: Option<Usage>,
+    /// A burst waited, because the window permits only a part of it.
+    pub waited: bool,
+    /// How long pacing holds the next burst.
+    pub until_burst: Duration,
 }

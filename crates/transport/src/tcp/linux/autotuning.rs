@@ -28,7 +28,7 @@ const STAMP: u64 = 1_000_000;
 
 /// A segment with data that no ACK has covered, and what the receiver has since.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Received {
+pub(crate) struct Received {
     pub now: Time,
     /// The time that it echoes.
     pub echo: Option<Time>,
@@ -53,7 +53,7 @@ fn micros(from: Time, to: Time) -> u64 {
 
 /// The window of a receiver, in bytes of data.
 #[derive(Clone, Debug)]
-pub(super) struct Autotuning {
+pub(crate) struct Autotuning {
     segment: u64,
     /// Of the largest buffer (`tcp_rmem`, third value).
     most: u64,
