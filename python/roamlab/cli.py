@@ -6,6 +6,7 @@ notes and errors to standard error. A command imports its heavy modules when it 
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import warnings
@@ -61,6 +62,7 @@ _OTHER_OPTIONS = [
     (("--runs", "--seeds", "--repetitions", "--replications", "--repeat"), "--run", _SEVERAL_RUNS),
     (("--run", "--repetitions", "--replications", "--repeat", "-n"), "--runs", "write --runs 30"),
     (("--runs", "--replications", "--metric"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
+    (("-o", "--output", "--outdir"), "--out", "write --out and a name"),
     (
         (
             "--duration",
@@ -120,7 +122,10 @@ class _Commands(click.Group):
                 text for words, other, text in _OTHER_OPTIONS if error.option_name in words and other in has
             ]
             if not advice:
-                raise
+                close = difflib.get_close_matches(error.option_name, error.possibilities or (), cutoff=0.7)
+                raise click.NoSuchOption(
+                    error.option_name, possibilities=close or None, ctx=error.ctx
+                ) from None
             raise click.UsageError(f"No such option {error.option_name!r}: {advice[0]}.", error.ctx) from None
 
     def _of_option(

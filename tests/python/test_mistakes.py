@@ -87,6 +87,11 @@ def test_a_command() -> None:
     assert not wrong
 
 
+def test_an_option_that_is_far_from_all_is_not_taken_for_another() -> None:
+    assert "Did you mean" not in said_of(["sweep", str(MOVES), "--resume"])
+    assert "Did you mean '--threads'" in said_of(["sweep", str(MOVES), "--thread", "2"])
+
+
 def test_help_is_a_command() -> None:
     for arguments, says in [
         (["help"], "Commands:"),

@@ -114,6 +114,13 @@ _MISTAKES = (
     ("runs.compare('flows.moving.timeouts', baseline='110 pkt')", "name it in `metrics`"),
     ("runs.means('goodput')", "one of flows.moving.goodput_bps"),
     (f"rl.smallest(base, {LIMIT}, 'x > 1', (1, 2))", "where=…, between=…"),
+    ("base.set({'run.duration': '5 s'})", ".set_all("),
+    (
+        f"rl.smallest(base, {LIMIT}, where='goodput_bps > 1', between=('9 pkt', '2 pkt'))",
+        "write ('2 pkt', '9 pkt')",
+    ),
+    (f"rl.smallest(base, {LIMIT}, where='goodput_bps > 1', between=('2 pkt', '1 s'))", "write both in pkt"),
+    ("rl.smallest(base, 'run.profile', where='goodput_bps > 1', between=('rfc', 'linux-6'))", "by a sweep"),
     ("rl.run_all([base])", "write run_all(jobs, store)"),
     ("rl.run_all(base, rl.Store('x'))", "a list of jobs"),
     ("rl.run_all([], rl.Store('x'), workers=2)", "did you mean 'threads'?"),

@@ -32,6 +32,9 @@ _DRAWN = 100
 
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 _PATH = Kind((str, Path), "the path of a scenario", 'write roamlab.load("scenario.toml")')
+_FIELD = Kind(
+    (str,), TEXT.expected, f"{TEXT.remedy}; several fields are changed by .set_all({{path: value}})"
+)
 _CHANGES = Kind((Mapping,), "a dictionary of paths and values", 'write {"run.duration": "20 s"}')
 
 
@@ -187,7 +190,7 @@ class Scenario:
             _ = self.resolved  # its error says where the text is wrong
             raise
 
-    @called(path=TEXT)
+    @called(path=_FIELD)
     def set(self, path: str, value: Any) -> Scenario:
         """A copy with one field changed, checked.
 

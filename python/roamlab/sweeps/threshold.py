@@ -334,20 +334,22 @@ def _rewritten(where: Any) -> str:
     return 'write "flows.moving.timeouts == 0"'
 
 
+_LIMITS = "the smallest and the largest value, numbers or quantities of one unit"
+
+
 def _values(between: tuple[Any, Any], step: float) -> _Values:
     try:
         (low, unit), (high, other) = map(_quantity, between)
         if type(step) not in (int, float) or not (step > 0 and math.isfinite(step)):
             raise _refuse("step", step, "a number above 0, in the unit of `between`", "leave it out: 1")
-        if unit != other or not low < high:
-            raise ValueError
     except (TypeError, ValueError):
-        raise _refuse(
-            "between",
-            between,
-            "the smallest and the largest value, numbers or quantities of one unit",
-            'write ("4 pkt", "256 pkt")',
-        ) from None
+        remedy = 'write for example ("4 pkt", "256 pkt"); names are compared by a sweep'
+        raise _refuse("between", between, _LIMITS, remedy) from None
+    if unit != other:
+        raise _refuse("between", between, _LIMITS, f"write both in {unit or 'numbers'}")
+    if not low < high:
+        remedy = f"write ({between[1]!r}, {between[0]!r})" if low > high else "write a larger second value"
+        raise _refuse("between", between, _LIMITS, remedy)
     return _Values(low, step, math.floor((high - low) / step + 1e-9) + 1, unit)
 
 

@@ -19,6 +19,7 @@ mod path_change;
 mod queues;
 mod radio;
 mod senseless;
+mod unread;
 mod warnings;
 
 pub use no_effect::idle_plans;

@@ -1,19 +1,27 @@
 //! Warnings of values that are valid one by one, and that no run of this length, link or packet can use.
 
+use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
-use crate::schema::{FlowSpec, HostSpec, LinkRate, Scenario};
+use crate::schema::{FlowSpec, HostSpec, LinkRate, NetworkSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, Rate};
 use roamlab_mobility::MobilitySpec;
+use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{MediumSpec, SignalSpec};
 use roamlab_traffic::AppSpec;
+use rustc_hash::FxHashMap;
 
 /// All such warnings.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let mut found = longer_than_the_run(scenario);
-    found.extend(scenario.flows.iter().enumerate().flat_map(|(index, flow)| of_flow(scenario, index, flow)));
+    let fastest = fastest(scenario);
+    let flows = scenario.flows.iter().enumerate();
+    found.extend(flows.flat_map(|(index, flow)| of_flow(scenario, &fastest, index, flow)));
     found.extend(unused_rts(scenario));
     found.extend(overlapping_channels(scenario));
     found.extend(unused_buffer(scenario));
+    found.extend(slow_links(scenario));
+    found.extend(small_limits(scenario));
+    found.extend(unused_queues(scenario));
     found
 }
 
@@ -51,7 +59,7 @@ fn longer_than_the_run(scenario: &Scenario) -> Vec<Problem> {
 const LARGEST_PACKET: Bytes = Bytes(9000);
 
 /// What a flow writes that its run cannot use.
-fn of_flow(scenario: &Scenario, index: usize, flow: &FlowSpec) -> Vec<Problem> {
+fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &FlowSpec) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
     let mut warn = |part: &str, message: String, help: &str| {
@@ -76,6 +84,11 @@ fn of_flow(scenario: &Scenario, index: usize, flow: &FlowSpec) -> Vec<Problem> {
                 "write for example \"1448 B\"; how much may be in flight is `window`",
             );
         }
+        if let Some(first) = tcp.initial_window.filter(|&first| first > params.window) {
+            let message =
+                format!("the first window of {first} is larger than the largest one of {}", params.window);
+            warn("transport.initial_window", message, "write a smaller number, or a larger `window`");
+        }
         if tcp.segment.is_some() && segment < header {
             let message = format!("a segment of {segment} is smaller than its header of {header}");
             warn("transport.segment", message, "write for example \"1448 B\"");
@@ -92,8 +105,29 @@ fn of_flow(scenario: &Scenario, index: usize, flow: &FlowSpec) -> Vec<Problem> {
             );
         }
     }
+    if let AppSpec::Cbr(stream) = &flow.app {
+        let gap = stream.rate.transmission_time(stream.packet, &mut 0);
+        let until = flow.app.stop().unwrap_or(end).min(end);
+        if flow.app.start() < until
+            && gap >= until - flow.app.start()
+            && stream.packets.is_none_or(|most| most.0 > 1)
+        {
+            let message =
+                format!("datagrams are {gap} apart at this rate: it sends one alone, and ends at {until}");
+            warn("app.rate", message, "write a higher rate, or `packets = \"1 pkt\"`");
+        }
+        if let Some(widest) = widest(fastest, flow)
+            && stream.rate.as_bps() / TOO_MUCH >= widest.as_bps()
+        {
+            let message = format!(
+                "it sends {}, and the network gives an end of this flow at most {widest}: {TOO_MUCH} or more times as much is offered as passes",
+                stream.rate
+            );
+            warn("app.rate", message, "write a lower rate");
+        }
+    }
     if let AppSpec::Dash(film) = &flow.app
-        && let (Some(&lowest), Some(widest)) = (film.rates.first(), widest(scenario, flow))
+        && let (Some(&lowest), Some(widest)) = (film.rates.first(), widest(fastest, flow))
         && lowest > widest
     {
         let message = format!(
@@ -104,6 +138,9 @@ fn of_flow(scenario: &Scenario, index: usize, flow: &FlowSpec) -> Vec<Problem> {
     found
 }
 
+/// A load of more than this many times the rate of its path is taken for a mistake.
+const TOO_MUCH: u64 = 20;
+
 fn steady(rate: &LinkRate) -> Option<Rate> {
     match rate {
         LinkRate::Constant(rate) => Some(*rate),
@@ -111,42 +148,126 @@ fn steady(rate: &LinkRate) -> Option<Rate> {
     }
 }
 
-/// The rate of the fastest link at the end of a flow that has the slower ones; none if one is recorded.
-fn widest(scenario: &Scenario, flow: &FlowSpec) -> Option<Rate> {
-    let mut slowest: Option<Rate> = None;
-    for end in &flow.path {
-        let host = scenario.hosts.iter().find(|host| host.name == *end);
-        let mut rates = Vec::new();
-        match host {
-            Some(host) => {
-                for name in scenario.cells_of(host) {
-                    rates.push(steady(&scenario.cells.get(name)?.rate)?);
-                }
-            }
-            None => {
-                for link in scenario.links.iter().filter(|link| link.between.contains(end)) {
-                    rates.push(steady(&link.rate)?);
-                }
-            }
+/// The rate of the fastest link of each node and host; `None`: one of its links is recorded.
+type Fastest<'a> = FxHashMap<&'a str, Option<Rate>>;
+
+fn fastest(scenario: &Scenario) -> Fastest<'_> {
+    let mut found = Fastest::default();
+    let mut add = |name, rate: Option<Rate>| {
+        let known = found.entry(name).or_insert(rate);
+        *known = known.zip(rate).map(|(known, rate)| known.max(rate));
+    };
+    for link in &scenario.links {
+        let changed = link.changes.iter().flat_map(|change| [change.rate, change.reverse_rate]);
+        let most = changed.flatten().chain(link.reverse_rate).max();
+        let rate = steady(&link.rate).map(|rate| most.map_or(rate, |most| most.max(rate)));
+        for end in &link.between {
+            add(end.as_str(), rate);
         }
-        let fastest = rates.into_iter().max()?;
-        slowest = Some(slowest.map_or(fastest, |rate| rate.min(fastest)));
     }
-    slowest
+    for host in &scenario.hosts {
+        for cell in scenario.cells_of(host).into_iter().filter_map(|name| scenario.cells.get(name)) {
+            add(host.name.as_str(), steady(&cell.rate));
+        }
+    }
+    found
+}
+
+/// The rate of the fastest link at the end of a flow that has the slower ones; none if one is recorded.
+fn widest(fastest: &Fastest<'_>, flow: &FlowSpec) -> Option<Rate> {
+    let [from, to] = flow.path.each_ref().map(|end| fastest.get(end.as_str()).copied().flatten());
+    from.zip(to).map(|(from, to)| from.min(to))
+}
+
+/// The largest packet of a flow, in bytes.
+fn packet(scenario: &Scenario, flow: &FlowSpec) -> u64 {
+    match (&flow.app, flow.transport.tcp()) {
+        (AppSpec::Cbr(params), _) => params.packet.0,
+        (AppSpec::Voip(_), _) => 200, // G.711's 20 ms and 40 B of headers
+        (_, Some(tcp)) => {
+            tcp.resolve(scenario.run.profile).map_or(1500, |params| params.segment.0 + params.header.0 + 12)
+        }
+        _ => 1500,
+    }
+}
+
+/// The smallest of the flows' largest packets: what a link or a queue cannot carry, it carries for no flow.
+fn smallest_packet(scenario: &Scenario) -> Option<u64> {
+    scenario.flows.iter().map(|flow| packet(scenario, flow)).min()
+}
+
+/// Links on which one packet takes as long as the run.
+fn slow_links(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let Some(size) = smallest_packet(scenario) else { return Vec::new() };
+    let mut rates: Vec<(String, Option<Rate>)> = Vec::new();
+    for (index, link) in scenario.links.iter().enumerate() {
+        rates.push((format!("links[{index}].rate"), steady(&link.rate)));
+        rates.push((format!("links[{index}].reverse_rate"), link.reverse_rate));
+    }
+    for (name, cell) in &scenario.cells {
+        rates.push((format!("cells.{}.rate", quoted_key(name)), steady(&cell.rate)));
+        rates.push((format!("cells.{}.backhaul.rate", quoted_key(name)), Some(cell.backhaul.rate)));
+    }
+    let warn = |(field, rate): (String, Option<Rate>)| {
+        let takes = rate?.transmission_time(Bytes(size), &mut 0);
+        let message = format!(
+            "one packet of {} takes {takes} at this rate, and the run ends at {end}: no data passes",
+            Bytes(size)
+        );
+        let help = "write a higher rate, for example \"2 Mbit/s\"";
+        (takes >= end).then(|| Problem::at(field, message).help(help))
+    };
+    rates.into_iter().filter_map(warn).collect()
+}
+
+/// Limits in bytes that no packet with data fits.
+fn small_limits(scenario: &Scenario) -> Vec<Problem> {
+    let Some(size) = smallest_packet(scenario) else { return Vec::new() };
+    let warn = |(path, queue): (String, Option<&QueueSpec>)| {
+        let fields = serde_json::to_value(queue?).ok()?;
+        let limit: Bytes = fields.get("limit_bytes")?.as_str()?.parse().ok()?;
+        let message = format!("no flow has packets of at most {limit}: none with data can wait here");
+        let help = format!("write at least \"{}\"", Bytes(size));
+        (limit.0 < size).then(|| Problem::at(format!("{path}.limit_bytes"), message).help(help))
+    };
+    queues(scenario).into_iter().filter_map(warn).collect()
+}
+
+/// Queues of the whole network that no link has: each has one of its own, or there are no mobile hosts.
+fn unused_queues(scenario: &Scenario) -> Vec<Problem> {
+    let usual = NetworkSpec::default();
+    let is_own = |own: &QueueSpec, usual: &QueueSpec| {
+        serde_json::to_value(own).ok() != serde_json::to_value(usual).ok()
+    };
+    let network = &scenario.network;
+    let mut found = Vec::new();
+    let is_used = scenario.links.iter().any(|link| link.queue.is_none())
+        || scenario
+            .cells
+            .values()
+            .any(|cell| cell.backhaul.queue.is_none() || cell.backhaul.reverse_queue.is_none());
+    if is_own(&network.queue, &usual.queue) && !is_used {
+        let message = "each link has a queue of its own: this one is nowhere";
+        found
+            .push(Problem::at("network.queue", message).help("leave the `queue` of a link out, or this one"));
+    }
+    if is_own(&network.uplink_queue, &usual.uplink_queue) && scenario.hosts.is_empty() {
+        let message = "there are no mobile hosts: this queue is nowhere";
+        found.push(
+            Problem::at("network.uplink_queue", message)
+                .help("write the queue in its link, or `network.queue`"),
+        );
+    }
+    found
 }
 
 /// Thresholds of 802.11 that no frame exceeds, but for the one that the standard writes for "never".
 fn unused_rts(scenario: &Scenario) -> Vec<Problem> {
     const NEVER: Bytes = Bytes(2347); // dot11RTSThreshold's default
     const ADDED: u64 = 36; // MAC header, check sequence, LLC and SNAP
-    let size = |flow: &FlowSpec| match (&flow.app, flow.transport.tcp()) {
-        (AppSpec::Cbr(params), _) => params.packet.0,
-        (_, Some(tcp)) => {
-            tcp.resolve(scenario.run.profile).map_or(1500, |params| params.segment.0 + params.header.0 + 12)
-        }
-        _ => 1500,
-    };
-    let largest = scenario.flows.iter().map(size).max().unwrap_or_default().max(1500) + ADDED;
+    let largest =
+        scenario.flows.iter().map(|flow| packet(scenario, flow)).max().unwrap_or_default().max(1500) + ADDED;
     let unused = scenario.cells.iter().filter_map(|(name, cell)| match &cell.medium {
         MediumSpec::Dcf(params) if params.rts_threshold != NEVER && params.rts_threshold.0 >= largest => {
             Some((name, params.rts_threshold))
@@ -199,7 +320,11 @@ fn unused_buffer(scenario: &Scenario) -> Vec<Problem> {
         for field in ["buffer", "buffer_limit"] {
             let mut usual = written.clone();
             let Some(own) = usual.as_object_mut().and_then(|fields| fields.remove(field)) else { continue };
-            let Some(mut usual) = reread(usual).and_then(|usual| usual.get(field).cloned()) else { continue };
+            let Some(mut usual) =
+                super::unread::reread::<MobilitySpec>(usual).and_then(|usual| usual.get(field).cloned())
+            else {
+                continue;
+            };
             let nowhere = own.get("at").is_some_and(|at| at == "none");
             if nowhere {
                 usual["at"] = own["at"].clone();
@@ -223,13 +348,4 @@ fn unused_buffer(scenario: &Scenario) -> Vec<Problem> {
         }
     }
     found
-}
-
-/// A protocol's fields with the defaults of those that are not among them.
-fn reread(mut fields: serde_json::Value) -> Option<serde_json::Value> {
-    let kind = fields.as_object_mut()?.remove("kind")?;
-    let rest = fields.to_string();
-    // Its reader wants `kind` first.
-    let text = format!("{{\"kind\":{kind},{}", rest.strip_prefix('{')?).replace(",}", "}");
-    serde_json::to_value(serde_json::from_str::<MobilitySpec>(&text).ok()?).ok()
 }

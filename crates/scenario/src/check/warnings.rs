@@ -21,6 +21,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     warnings.extend(unvisited_cells(scenario));
     warnings.extend(super::no_effect::warnings(scenario));
     warnings.extend(super::senseless::warnings(scenario));
+    warnings.extend(super::unread::warnings(scenario));
     for (table, spec) in scenario.protocols() {
         warnings
             .extend(spec.warnings(scenario.run.duration).into_iter().map(|warning| problem(&table, warning)));
