@@ -290,6 +290,9 @@ impl QueueDisc for Pie {
 }
 
 #[cfg(test)]
+mod reference;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::ForwardedAtFull;

@@ -10,6 +10,8 @@ mod oracle;
 mod pacer;
 mod params;
 mod path;
+#[cfg(test)]
+mod pseudocode;
 mod ranges;
 mod receiver;
 mod rtt;

@@ -175,7 +175,7 @@ impl Dcf {
                 } else {
                     self.stations[sender].air += now - began;
                     self.reserved = now + self.timing.reservation_lapse(rate);
-                    self.release(now, self.reserved + difs);
+                    self.release(now, difs);
                     self.settle(sender, (now, now), Attempt::Failed { long: false });
                 }
             }
@@ -183,7 +183,7 @@ impl Dcf {
                 self.stations[sender].air += now - began;
                 let fate = if self.is_noisy() { Fate::Lost(Loss::OnAir) } else { Fate::Received };
                 self.broadcast_ends(sender, started, now, fate);
-                self.release(now, now + difs);
+                self.release(now, difs);
                 self.settle(sender, (now, now), Attempt::Done);
             }
             State::Data { sender, began, started, .. } => {
@@ -197,7 +197,7 @@ impl Dcf {
                     // The others have heard of the acknowledgement in the frame's header.
                     self.stations[sender].air += now - began;
                     self.reserved = answered;
-                    self.release(now, answered + difs);
+                    self.release(now, difs);
                     let long = self.announces(sender);
                     self.settle(sender, (now, now), Attempt::Failed { long });
                 }
@@ -207,7 +207,7 @@ impl Dcf {
                 station.air += now - began;
                 let (station, air) = (station.number, station.forget_frame());
                 self.decided.push_back(Outcome { station, started, fate: None, air, free: true });
-                self.release(now, now + difs);
+                self.release(now, difs);
                 self.settle(sender, (now, now), Attempt::Done);
             }
             State::Collision { senders, .. } => {
@@ -215,7 +215,7 @@ impl Dcf {
                     AfterCollision::Eifs => eifs,
                     AfterCollision::Difs => difs,
                 };
-                self.release(now, now + pause);
+                self.release(now, pause);
                 for (sender, started, ended) in senders {
                     self.stations[sender].air += ended - started;
                     if self.has_unicast(sender) {
@@ -257,9 +257,11 @@ impl Dcf {
         self.decided.push_back(Outcome { station, started, fate: Some(fate), air, free: true });
     }
 
-    /// The medium falls idle: all count again from `ready`, senders apart.
-    fn release(&mut self, now: Time, ready: Time) {
-        debug_assert!(ready >= now, "a pause ended before it began");
+    /// The medium falls idle: all count again behind a pause, and a DIFS behind what is still reserved, senders apart. A
+    /// frame that reserves nothing does not shorten a reservation (§9.2.5.4).
+    fn release(&mut self, now: Time, pause: Duration) {
+        let reserved = if self.reserved > now { self.reserved + self.timing.difs } else { now };
+        let ready = reserved.max(now + pause);
         self.fell_idle = now;
         self.ready = ready;
         for &place in &self.counting {
@@ -319,7 +321,9 @@ impl Dcf {
         if counts && !asks {
             return;
         }
-        station.ready = if asks { self.ready.max(now + self.timing.difs) } else { self.ready };
+        // One that counts has its own pause: what it has reserved itself does not hold it back.
+        let ready = if counts { station.ready } else { self.ready };
+        station.ready = if asks { ready.max(now + self.timing.difs) } else { ready };
         if is_busy || asks {
             station.draw();
         } else {

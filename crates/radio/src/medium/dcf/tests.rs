@@ -1,6 +1,7 @@
 //! The medium alone, with stations that a test drives.
 
 mod exact;
+mod reference;
 
 use super::bianchi::Saturated;
 use super::timing::{Phy, Preamble};
