@@ -3,6 +3,7 @@
 //! Signalling of a host outruns the air here: each move adds a message or two to those that wait for an uplink, and all of
 //! them change to the next one. Work is counted in instructions, by callgrind; without valgrind nothing is tested.
 
+use crate::lab::sample;
 use roamlab_mobility::PROTOCOLS;
 use roamlab_world::{Replication, RunOptions, Scenario, run};
 use std::fmt::Write;
@@ -68,16 +69,10 @@ fn instructions(protocol: &str, moves: usize) -> Option<u64> {
     Some(collected.split_whitespace().next()?.parse().expect("a number"))
 }
 
-/// Every third protocol that takes a list of moves; all of them with the variable `ROAMLAB_RACES`.
-#[expect(clippy::disallowed_methods, reason = "how many protocols are tried is no input of a run")]
-fn protocols() -> impl Iterator<Item = &'static str> {
-    let step = if std::env::var("ROAMLAB_RACES").is_ok() { 1 } else { 3 };
-    PROTOCOLS.iter().map(|(name, _)| *name).filter(|name| *name != "lte-x2").step_by(step)
-}
-
 #[test]
 fn ten_times_the_moves_take_ten_times_the_work() {
-    for protocol in protocols() {
+    let taking_lists = PROTOCOLS.iter().map(|(name, _)| *name).filter(|name| *name != "lte-x2");
+    for protocol in sample(taking_lists, 0, 3, "ROAMLAB_RACES") {
         let counts: Option<Vec<u64>> =
             [2, 12, 102].iter().map(|&moves| instructions(protocol, moves)).collect();
         let Some(counts) = counts else { return eprintln!("skipped: valgrind is not installed") };

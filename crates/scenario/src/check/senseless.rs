@@ -1,6 +1,7 @@
 //! Warnings of values that are valid one by one, and that no run of this length, link or packet can use.
 
 use super::queues::queues;
+use super::unread::usual;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{FlowSpec, HostSpec, LinkRate, NetworkSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, Rate};
@@ -234,7 +235,7 @@ fn small_limits(scenario: &Scenario) -> Vec<Problem> {
     queues(scenario).into_iter().filter_map(warn).collect()
 }
 
-/// Queues of the whole network that no link has: each has one of its own, or there are no mobile hosts.
+/// Queues of the whole network that no link uses: every link has its own queue, or there are no mobile hosts.
 fn unused_queues(scenario: &Scenario) -> Vec<Problem> {
     let usual = NetworkSpec::default();
     let is_own = |own: &QueueSpec, usual: &QueueSpec| {
@@ -248,12 +249,12 @@ fn unused_queues(scenario: &Scenario) -> Vec<Problem> {
             .values()
             .any(|cell| cell.backhaul.queue.is_none() || cell.backhaul.reverse_queue.is_none());
     if is_own(&network.queue, &usual.queue) && !is_used {
-        let message = "each link has a queue of its own: this one is nowhere";
+        let message = "every link has its own queue: no link uses this one";
         found
             .push(Problem::at("network.queue", message).help("leave the `queue` of a link out, or this one"));
     }
     if is_own(&network.uplink_queue, &usual.uplink_queue) && scenario.hosts.is_empty() {
-        let message = "there are no mobile hosts: this queue is nowhere";
+        let message = "there are no mobile hosts: no link uses this queue";
         found.push(
             Problem::at("network.uplink_queue", message)
                 .help("write the queue in its link, or `network.queue`"),
@@ -318,18 +319,13 @@ fn unused_buffer(scenario: &Scenario) -> Vec<Problem> {
     for (table, spec) in scenario.protocols() {
         let Ok(written) = serde_json::to_value(spec) else { continue };
         for field in ["buffer", "buffer_limit"] {
-            let mut usual = written.clone();
-            let Some(own) = usual.as_object_mut().and_then(|fields| fields.remove(field)) else { continue };
-            let Some(mut usual) =
-                super::unread::reread::<MobilitySpec>(usual).and_then(|usual| usual.get(field).cloned())
-            else {
-                continue;
-            };
+            let Some(own) = written.get(field) else { continue };
+            let Some(mut usual) = usual::<MobilitySpec>(&written, field) else { continue };
             let nowhere = own.get("at").is_some_and(|at| at == "none");
             if nowhere {
                 usual["at"] = own["at"].clone();
             }
-            if own == usual {
+            if *own == usual {
                 continue;
             }
             if nowhere {

@@ -35,9 +35,21 @@ const RULES: &[Rule] = &[
             "binding_request_margin",
         ],
     ),
-    ("smooth_handoff", &["true"], &["update_retransmit", "update_retransmit_limit"]),
-    ("smooth_handoff", &["true"], &["buffer.limit", "buffer.drop", "buffer.flush", "buffer.longest_wait"]),
-    ("smooth_handoff", &["true"], &["buffer.hold", "buffer.mark", "buffer.detour"]),
+    (
+        "smooth_handoff",
+        &["true"],
+        &[
+            "update_retransmit",
+            "update_retransmit_limit",
+            "buffer.limit",
+            "buffer.drop",
+            "buffer.flush",
+            "buffer.longest_wait",
+            "buffer.hold",
+            "buffer.mark",
+            "buffer.detour",
+        ],
+    ),
     ("buffer.mark_forwarded", &["true"], &["buffer.mark"]),
     ("scheme", &["mnf"], &["bicast"]),
     ("scheme", &["ssf"], &["ordered_switch"]),
@@ -142,7 +154,7 @@ fn longest_stay(scenario: &Scenario) -> Option<Duration> {
     stays.filter(|pair| pair[1].at >= pair[0].at).map(|pair| pair[1].at - pair[0].at).max()
 }
 
-/// A host that is told of its move longer before than it is in any cell.
+/// A trigger's lead that is longer than every stay in a cell.
 fn early_leads(table: &str, spec: &MobilitySpec, longest: Duration, end: Duration) -> Option<Problem> {
     let fields = serde_json::to_value(spec).ok()?;
     let lead: Duration = at(&fields, "trigger.lead")?.as_str()?.parse().ok()?;
@@ -221,21 +233,28 @@ fn longer(fields: &Value, above: &str, end: Duration, found: &mut Vec<(String, D
 /// Whether a field has another value than it would have if it were not written.
 fn is_written<T: Serialize + DeserializeOwned>(fields: &Value, path: &str) -> bool {
     let Some(own) = at(fields, path).filter(|own| !own.is_null()) else { return false };
-    let mut rest = fields.clone();
-    let (above, name) = path.rsplit_once('.').map_or(("", path), |(above, name)| (above, name));
-    let names = above.split('.').filter(|name| !name.is_empty());
-    let table = names.into_iter().try_fold(&mut rest, |table, name| table.get_mut(name));
-    let Some(table) = table.and_then(Value::as_object_mut) else { return false };
-    table.remove(name);
     // A table of a kind may have another usual value in a part of it than this part has elsewhere.
     let kind = fields.get("kind").map(|kind| serde_json::json!({ "kind": kind }));
-    let is_usual = |usual: Value| at(&usual, path) == Some(own);
+    let of_kind = || at(&reread::<T>(kind?)?, path).cloned();
     // A field that has no usual value is written.
-    !reread::<T>(rest).is_some_and(is_usual) && !kind.and_then(reread::<T>).is_some_and(is_usual)
+    usual::<T>(fields, path).as_ref() != Some(own) && of_kind().as_ref() != Some(own)
+}
+
+/// The value that a field has if it is not written and the others of its table are; none if it must be written.
+pub fn usual<T: Serialize + DeserializeOwned>(fields: &Value, path: &str) -> Option<Value> {
+    let mut rest = fields.clone();
+    let (table, name) = match path.rsplit_once('.') {
+        Some((above, name)) => {
+            (above.split('.').try_fold(&mut rest, |table, name| table.get_mut(name))?, name)
+        }
+        None => (&mut rest, path),
+    };
+    table.as_object_mut()?.remove(name);
+    at(&reread::<T>(rest)?, path).cloned()
 }
 
 /// A table's fields with the usual values of those that are not among them.
-pub fn reread<T: Serialize + DeserializeOwned>(mut fields: Value) -> Option<Value> {
+fn reread<T: Serialize + DeserializeOwned>(mut fields: Value) -> Option<Value> {
     let kind = fields.as_object_mut()?.remove("kind");
     let mut text = fields.to_string();
     if let Some(kind) = kind {

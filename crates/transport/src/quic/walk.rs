@@ -119,7 +119,7 @@ impl Model {
         let expected = self.expected();
         let fresh = self.segments.insert(header.segment);
         self.waiting += 1;
-        // §13.2.2: after so many packets; §13.2.1: at once, or within the delay.
+        // §13.2.2: after `ack_threshold` packets; §13.2.1: at once, or within the delay.
         self.at_once |=
             self.is_out_of_order(header.number, before) || self.waiting > self.spec.ack_threshold.0;
         if !self.at_once {

@@ -1,5 +1,14 @@
 //! TCP: a sender and a receiver; each loss recovery and congestion control has a file.
 
+/// Declares the named rules of a dialect: each holds where `$holds` does.
+macro_rules! rules {
+    ($holds:ident: $($(#[$doc:meta])+ $rule:ident;)+) => {
+        impl TcpParams {
+            $($(#[$doc])+ #[inline(always)] pub(crate) fn $rule(&self) -> bool { self.$holds() })+
+        }
+    };
+}
+
 mod accurate;
 mod cc;
 mod control_packets;

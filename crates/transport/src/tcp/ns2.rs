@@ -7,16 +7,9 @@ use crate::params::{Handshake, Profile, RecoveryKind, TcpParams};
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Bytes;
 
-/// Declares the rules: what is so in ns-2, and not by the RFCs.
-macro_rules! rules {
-    ($($(#[$doc:meta])+ $rule:ident;)+) => {
-        impl TcpParams {
-            $($(#[$doc])+ #[inline(always)] pub(crate) fn $rule(&self) -> bool { self.is_ns2() })+
-        }
-    };
-}
-
+// What is so in ns-2, and not by the RFCs.
 rules! {
+    is_ns2:
     /// Clocks tick: the RTO is BSD's arithmetic, not RFC 6298.
     ns2_ticks;
     /// Nobody reads the advertised window, and none is probed (RFC 9293 §3.8.6).

@@ -306,11 +306,12 @@ fn least(draw: &Draw, span: f64) -> f64 {
             // Fall & Floyd 1996 §3: of several losses in a window Reno's recovery repairs one, and the timer the others. Between two
             // losses the window grows by a product, a segment in a round trip, or CUBIC's K passes. The span may be less than that, and
             // has one timer (RFC 6298 §2.4: 1 s at least) all the same, and the slow start behind it.
-            let growth = if draw.recovery == "reno" { product * draw.longest_rtt() } else { draw.grows() };
             let idle = 1.0 + draw.doublings() * draw.rtt;
-            let most =
-                if draw.recovery == "reno" { growth / (growth + 1.0) } else { growth / (growth + idle) };
-            draw.least() * most.min((1.0 - idle / span).max(0.0))
+            let (growth, pause) = match draw.recovery {
+                "reno" => (product * draw.longest_rtt(), 1.0),
+                _ => (draw.grows(), idle),
+            };
+            draw.least() * (growth / (growth + pause)).min((1.0 - idle / span).max(0.0))
         }
         _ if draw.row.control == "bbr" => {
             // ProbeRTT is due each 10 s: a full queue leaves, four segments go for 200 ms and a round trip, and another one passes

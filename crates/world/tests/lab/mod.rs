@@ -5,6 +5,13 @@ pub mod record;
 
 use roamlab_world::{Column, Replication, RunOptions, Scenario, Table, run};
 
+/// Every `nth` of these cases, from the one with the number `first` on; all of them if this environment variable is set.
+#[expect(clippy::disallowed_methods, reason = "how many cases are run is no input of a run")]
+pub fn sample<T>(cases: impl IntoIterator<Item = T>, first: usize, nth: usize, all: &str) -> Vec<T> {
+    let (first, nth) = if std::env::var(all).is_ok() { (0, 1) } else { (first, nth) };
+    cases.into_iter().skip(first).step_by(nth).collect()
+}
+
 /// The tables of one run of a scenario text.
 pub fn results(text: &str, draw: Replication) -> Vec<Table> {
     let scenario = Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"));

@@ -7,6 +7,7 @@
 
 use super::lab::{Lab, MS, Record, Signal, TURNS, Trouble};
 use super::trouble::{OTHERS, SCHEMES, Variant, judge, nothing_wrong};
+use crate::lab::sample;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two messages race if the later one sets out this long after the earlier one has come at most: its rivals in the
@@ -196,12 +197,8 @@ fn in_both_orders(races: &Races) -> BTreeSet<[&str; 2]> {
 }
 
 /// Every ninth situation, from `first` on; all of them with the variable `ROAMLAB_RACES`.
-#[expect(clippy::disallowed_methods, reason = "how many races are run is no input of a run")]
 fn situations(first: usize) -> Vec<Situation> {
-    match std::env::var("ROAMLAB_RACES") {
-        Ok(_) => SITUATIONS.to_vec(),
-        Err(_) => SITUATIONS.into_iter().skip(first).step_by(9).collect(),
-    }
+    sample(SITUATIONS, first, 9, "ROAMLAB_RACES")
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod product;
 mod scenario;
 mod ties;
 
+use crate::lab::sample;
 use compare::Verdict;
 use golden::{Clock, Run};
 use live::Asked;
@@ -158,7 +159,7 @@ fn live_shared_queues_agree() {
         ("e", "variant=SACK n=6 aqm=redecn gentle=1 stop=10 seed=8"),
     ];
     let cases = cases.map(|(group, arguments)| asked_live(group, arguments));
-    check_live(sample(cases.to_vec()), &BOTH, &TcpSpec::default());
+    check_live(tenth(cases.to_vec()), &BOTH, &TcpSpec::default());
 }
 
 #[test]
@@ -177,14 +178,12 @@ fn live_ecn_agrees() {
             cases.push(asked_live("e", &arguments));
         }
     }
-    check_live(sample(cases), &[Clock::Grid], &TcpSpec::default());
+    check_live(tenth(cases), &[Clock::Grid], &TcpSpec::default());
 }
 
 /// Every tenth of the cases; all of them with the variable `ROAMLAB_LIVE`.
-#[expect(clippy::disallowed_methods, reason = "how many cases are run is no input of a run")]
-fn sample(cases: Vec<Asked>) -> Vec<Asked> {
-    let step = if std::env::var("ROAMLAB_LIVE").is_ok() { 1 } else { 10 };
-    cases.into_iter().step_by(step).collect()
+fn tenth(cases: Vec<Asked>) -> Vec<Asked> {
+    sample(cases, 0, 10, "ROAMLAB_LIVE")
 }
 
 /// Scenarios without a recording, against the ns-2 that is installed; none where there is none.
@@ -212,7 +211,7 @@ fn live(variant: &str) -> Vec<Asked> {
 #[test]
 fn live_runs_agree() {
     for variant in ["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"] {
-        check_live(sample(live(variant)), &[Clock::Grid], &TcpSpec::default());
+        check_live(tenth(live(variant)), &[Clock::Grid], &TcpSpec::default());
     }
 }
 

@@ -10,7 +10,7 @@ use roamlab_engine::{Duration, Time};
 pub(crate) struct Properties {
     /// It sets the pacing rate.
     pub paces: bool,
-    /// It has a reaction of its own to echoes of congestion (RFC 8511).
+    /// Its reduction at an echo of congestion differs from that at a loss (RFC 8511).
     pub takes_abe: bool,
     /// It goes by echoes of congestion, so that `ecn` is on unless the scenario says otherwise, and the receiver reports each change
     /// of the marks (RFC 8257 §3.2).

@@ -125,24 +125,20 @@ impl Vegas {
         };
         (self.rtt_sum, self.rtt_count) = (0.0, 0);
         let carried = ack.nxt - self.round_end;
-        let Some(rtt) = rtt else {
-            self.adjust(window, None);
-            self.begin_round(ack);
-            return;
-        };
-        if rtt > 0.0 {
-            let base_rtt = self.base_rtt.filter(|&base| rtt >= base && carried > 1).unwrap_or(rtt);
-            self.base_rtt = Some(base_rtt);
-            let actual = f64::from(carried) / rtt;
-            let expected = (f64::from(ack.nxt - ack.una) + 1.0) / base_rtt;
-            let queued = ((expected - actual) * base_rtt + 0.5) as i64;
-            self.adjust(window, Some(queued));
+        if rtt != Some(0.0) {
+            let queued = rtt.map(|rtt| self.queued(rtt, carried, ack));
+            self.adjust(window, queued);
         }
-        self.begin_round(ack);
+        (self.round_end, self.round_begin) = (ack.nxt, ack.now);
     }
 
-    fn begin_round(&mut self, ack: &AckEvent) {
-        (self.round_end, self.round_begin) = (ack.nxt, ack.now);
+    /// Segments in queues by a round that has carried `carried` segments in `rtt` nanoseconds.
+    fn queued(&mut self, rtt: f64, carried: u32, ack: &AckEvent) -> i64 {
+        let base_rtt = self.base_rtt.filter(|&base| rtt >= base && carried > 1).unwrap_or(rtt);
+        self.base_rtt = Some(base_rtt);
+        let actual = f64::from(carried) / rtt;
+        let expected = (f64::from(ack.nxt - ack.una) + 1.0) / base_rtt;
+        ((expected - actual) * base_rtt + 0.5) as i64
     }
 
     /// `queued`: segments in queues by the round that ends, if it measured any.

@@ -37,15 +37,6 @@ const SLACK: Duration = Duration::from_millis(2);
 /// So many timeouts of a SYN leave the RTO as it is (`tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
-/// Declares rules: what is so if `$holds` is.
-macro_rules! rules {
-    ($holds:ident: $($(#[$doc:meta])+ $rule:ident;)+) => {
-        impl TcpParams {
-            $($(#[$doc])+ #[inline(always)] pub(crate) fn $rule(&self) -> bool { self.$holds() })+
-        }
-    };
-}
-
 // In all profiles of Linux.
 rules! {
     follows_linux:

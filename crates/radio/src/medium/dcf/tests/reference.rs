@@ -323,7 +323,7 @@ impl Reference {
 struct Walk {
     medium: Dcf,
     model: Reference,
-    /// One in so many receivers is out of reach; zero: none.
+    /// Of this number of receivers one is out of reach; zero: none.
     absent: u64,
     seed: u64,
     saturated: u64,
