@@ -96,7 +96,7 @@ deep: mutate mutants crash planted links differential
 	  pseudocode reference
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
 	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
-	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves
+	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves trouble
 	$(MAKE) playground .venv/.dev .venv/.extension
 	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
 	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/test_,$(addsuffix .py,docs output crash browser_pages \

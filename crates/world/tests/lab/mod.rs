@@ -12,6 +12,28 @@ pub fn sample<T>(cases: impl IntoIterator<Item = T>, first: usize, nth: usize, a
     cases.into_iter().skip(first).step_by(nth).collect()
 }
 
+/// Takes part in a long test for one case in three, and for all of them if `ROAMLAB_RACES` is set.
+///
+/// The cases of all variants are counted as one list, so that what a variant leaves out another one tries.
+#[derive(Debug)]
+pub struct Third {
+    cases: usize,
+    all: bool,
+}
+
+impl Third {
+    #[expect(clippy::disallowed_methods, reason = "how many cases are run is no input of a run")]
+    pub fn new() -> Self {
+        Third { cases: 0, all: std::env::var("ROAMLAB_RACES").is_ok() }
+    }
+
+    /// Whether the next case is run.
+    pub fn takes_next(&mut self) -> bool {
+        self.cases += 1;
+        self.all || self.cases.is_multiple_of(3)
+    }
+}
+
 /// The tables of one run of a scenario text.
 pub fn results(text: &str, draw: Replication) -> Vec<Table> {
     let scenario = Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"));
