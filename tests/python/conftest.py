@@ -56,10 +56,23 @@ def of_today(cases: list[_Case], days: int) -> list[_Case]:
     return cases[datetime.now(UTC).toordinal() % days :: days]
 
 
-def of_this_day(case: str) -> pytest.MarkDecorator:
-    """Marks a test of minutes, which runs once a week: the project of a newcomer, or some days later the wheel."""
-    is_due = case in of_today(["newcomer", "", "", "wheel", "", "", ""], 7)
-    return pytest.mark.skipif(not is_due, reason="it runs once a week, and in `make deep`")
+_WEEK = [
+    {"newcomer"},
+    {"site", "bcmp", "stub"},
+    {"ripple", "ipf", "paths"},
+    {"wheel"},
+    {"site", "ripple", "kills"},
+    {"bcmp", "paths", "kills"},
+    {"site", "ipf"},
+]
+"""Tests of half a minute to four minutes, by the days on which they run: no day of the week has many of them."""
+
+
+def of_this_day(test: str) -> pytest.MarkDecorator:
+    """Marks a long test, which runs on its days of the week, and always with `ROAMLAB_DEEP`."""
+    (today,) = of_today(_WEEK, len(_WEEK)) if "ROAMLAB_DEEP" not in os.environ else [set.union(*_WEEK)]
+    assert test in set.union(*_WEEK), test
+    return pytest.mark.skipif(test not in today, reason="it runs once or twice a week, and in `make deep`")
 
 
 @pytest.fixture
