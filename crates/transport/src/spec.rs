@@ -468,6 +468,7 @@ mod tests {
         assert_eq!(field(TcpSpec { segment: Some(Bytes(0)), ..TcpSpec::default() }), "segment");
         assert_eq!(field(TcpSpec { tick: Some(Duration::ZERO), ..TcpSpec::default() }), "tick");
         assert_eq!(field(TcpSpec { pacing: Some(true), ..TcpSpec::default() }), "pacing");
+        assert_eq!(field(TcpSpec { abe: Some(true), ..TcpSpec::default() }), "abe");
         assert_eq!(
             field(TcpSpec { max_rto: Some(Duration::from_millis(100)), ..TcpSpec::default() }),
             "max_rto"
