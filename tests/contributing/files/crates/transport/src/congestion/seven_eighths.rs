@@ -57,12 +57,12 @@ impl Algorithm for SevenEighths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::Loss;
-    use crate::{Profile, TcpSpec};
+    use crate::congestion::{ControlParams, Loss};
+    use roamlab_engine::Bytes;
 
     #[test]
     fn a_loss_takes_an_eighth() {
-        let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
+        let params = ControlParams::rfc(Bytes(1000));
         let mut window = Window::new(80.0, &params);
         let mut control = SevenEighths::new(&Params::default());
         control.on_loss(&mut window, &LossEvent::simple(Loss::DupAcks, 80.0, &params));
