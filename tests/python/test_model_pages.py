@@ -82,7 +82,7 @@ def _paragraphs(source: Path) -> Iterator[tuple[str, str]]:
 
 def _page_of(source: str) -> str:
     """The page of a queue discipline, a congestion control or a mobility protocol has its name."""
-    family = re.match(r"crates/(?:qdisc/src|mobility/src|transport/src/tcp/cc)/(\w+)", source)
+    family = re.match(r"crates/(?:qdisc/src|mobility/src|transport/src/congestion)/(\w+)", source)
     if family and (MODELS / f"{family[1].replace('_', '-')}.md").is_file():
         return f"{family[1].replace('_', '-')}.md"
     return next(page for prefix, page in _PAGES.items() if source.startswith(prefix))

@@ -4,7 +4,7 @@
 
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::FlowId;
-use roamlab_transport::{TcpFactKind, TcpVariables};
+use roamlab_transport::{SenderEventKind, SenderVariables};
 use roamlab_world::{Report, TcpInfoRow};
 
 /// States of congestion control (`enum tcp_ca_state`).
@@ -18,7 +18,7 @@ struct Reading {
     state: u8,
     retransmits: u8,
     total_retransmitted: u32,
-    variables: TcpVariables,
+    variables: SenderVariables,
 }
 
 /// What was read of one sender so far.
@@ -36,7 +36,7 @@ fn read(info: &[u8]) -> Option<Reading> {
         info.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
     };
     let micros = |place| Some(Duration::from_micros(u64::from(word(place)?)));
-    let variables = TcpVariables {
+    let variables = SenderVariables {
         cwnd: f64::from(word(18)?),
         ssthresh: f64::from(word(17)?),
         rtt: Duration::ZERO, // measured from the packets
@@ -100,19 +100,19 @@ impl Sender {
         let again = new.total_retransmitted > old.total_retransmitted;
         let mut facts = Vec::new();
         if times_out {
-            facts.push(TcpFactKind::Timeout);
+            facts.push(SenderEventKind::Timeout);
             self.timeouts += 1;
         } else if new.state == RECOVERY && old.state != RECOVERY {
-            facts.push(TcpFactKind::FastRetransmit);
+            facts.push(SenderEventKind::FastRetransmit);
         } else if new.state == CWR && old.state != CWR {
-            facts.push(if self.ecn { TcpFactKind::EcnReduction } else { TcpFactKind::TailLoss });
+            facts.push(if self.ecn { SenderEventKind::EcnReduction } else { SenderEventKind::TailLoss });
         } else if new.state < RECOVERY && old.state >= RECOVERY {
-            facts.push(TcpFactKind::RecoveryExit);
+            facts.push(SenderEventKind::RecoveryExit);
         } else if again && new.state < CWR {
-            facts.push(TcpFactKind::TailLossProbe);
+            facts.push(SenderEventKind::TailLossProbe);
         } else if (new.variables.cwnd, new.variables.ssthresh) != (old.variables.cwnd, old.variables.ssthresh)
         {
-            facts.push(TcpFactKind::Window);
+            facts.push(SenderEventKind::Window);
         }
         self.reductions += u64::from(new.state >= CWR && new.state > old.state);
         (new.variables.timeouts, new.variables.reductions) = (self.timeouts, self.reductions);

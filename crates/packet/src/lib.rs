@@ -11,6 +11,8 @@ mod line;
 mod marking_state;
 mod packet;
 mod pool;
+mod receipt;
+mod seq_set;
 pub mod wire;
 
 pub use addr::{Addr, FlowId, MessageId};
@@ -23,3 +25,5 @@ pub use line::PacketLine;
 pub use marking_state::MarkingState;
 pub use packet::{Body, NewPacket, Packet};
 pub use pool::{Census, PacketId, PacketPool, Parked, Waiting};
+pub use receipt::Receipt;
+pub use seq_set::SeqSet;

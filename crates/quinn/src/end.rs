@@ -12,7 +12,9 @@ use quinn_proto::{
 };
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::QuicHeader;
-use roamlab_transport::{QuicPacket, QuinnControl, QuinnSpec, Receipt, TcpFact, TcpFactKind, TcpVariables};
+use roamlab_transport::{
+    QuicPacket, QuinnControl, QuinnSpec, Receipt, SenderEvent, SenderEventKind, SenderVariables,
+};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -61,7 +63,7 @@ pub struct QuinnEnd {
     answers: VecDeque<(Vec<u8>, u32)>,
     deadline: Option<Time>,
     seen: Seen,
-    facts: VecDeque<TcpFact>,
+    facts: VecDeque<SenderEvent>,
 }
 
 /// The sender's state when it was reported last.
@@ -310,12 +312,12 @@ impl QuinnEnd {
         let was = self.seen;
         self.seen = Seen { cwnd, losses: stats.congestion_events, remote: Some(remote), ..was };
         if was.remote.is_some_and(|was| was != remote) {
-            self.record(TcpFactKind::Migration, self.number(self.progress.end()), now);
+            self.record(SenderEventKind::Migration, self.number(self.progress.end()), now);
         } else if self.seen.losses > was.losses && cwnd < was.cwnd {
             // quinn counts each ACK that finds losses; it cuts the window once in a recovery (RFC 9002 §7.3.2).
             (self.seen.repairs, self.seen.cuts) = (true, was.cuts + 1);
         } else if cwnd != was.cwnd && was.remote.is_some() {
-            self.record(TcpFactKind::Window, self.number(self.progress.end()), now);
+            self.record(SenderEventKind::Window, self.number(self.progress.end()), now);
         }
     }
 
@@ -324,9 +326,9 @@ impl QuinnEnd {
         u32::try_from(byte / self.spec.segment().0 + 1).unwrap_or(u32::MAX)
     }
 
-    fn record(&mut self, kind: TcpFactKind, seq: u32, at: Time) {
-        let TcpVariables { cwnd, ssthresh, rto, srtt, .. } = self.variables();
-        self.facts.push_back(TcpFact { at, kind, seq, cwnd, ssthresh, rto, srtt });
+    fn record(&mut self, kind: SenderEventKind, seq: u32, at: Time) {
+        let SenderVariables { cwnd, ssthresh, rto, srtt, .. } = self.variables();
+        self.facts.push_back(SenderEvent { at, kind, seq, cwnd, ssthresh, rto, srtt });
     }
 
     /// When the end has to be woken.
@@ -371,7 +373,7 @@ impl QuinnEnd {
             }
         }
         if retransmission && std::mem::take(&mut self.seen.repairs) {
-            self.record(TcpFactKind::FastRetransmit, segment, now);
+            self.record(SenderEventKind::FastRetransmit, segment, now);
         }
         let expected = if self.role.sends { 0 } else { self.number(self.progress.base()) };
         let size = Bytes(datagram.len() as u64 + IP_UDP);
@@ -396,7 +398,7 @@ impl QuinnEnd {
 
     /// The next fact, in the order in which they happened; call until `None`. A fast retransmit is the first packet sent
     /// again after a cut of the window.
-    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+    pub fn poll_fact(&mut self) -> Option<SenderEvent> {
         self.facts.pop_front()
     }
 
@@ -413,12 +415,12 @@ impl QuinnEnd {
     }
 
     /// The sender's variables. quinn tells neither its timeout nor the deviation of its round-trip time.
-    pub fn variables(&self) -> TcpVariables {
-        let Some((_, connection)) = &self.connection else { return TcpVariables::default() };
+    pub fn variables(&self) -> SenderVariables {
+        let Some((_, connection)) = &self.connection else { return SenderVariables::default() };
         let metrics = connection.congestion_state().metrics();
         let packets = |bytes: u64| bytes as f64 / self.spec.datagram.0 as f64;
         let srtt = duration(connection.rtt());
-        TcpVariables {
+        SenderVariables {
             cwnd: packets(metrics.congestion_window),
             ssthresh: metrics.ssthresh.map_or(f64::INFINITY, packets),
             rtt: srtt,

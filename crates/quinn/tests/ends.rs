@@ -3,7 +3,7 @@
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::QuicHeader;
 use roamlab_quinn::{EndRole, QuinnEnd};
-use roamlab_transport::{QuicPacket, QuinnControl, QuinnSpec, TcpFactKind};
+use roamlab_transport::{QuicPacket, QuinnControl, QuinnSpec, SenderEventKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ struct Outcome {
     data: Vec<QuicHeader>,
     /// New bytes that arrived.
     fresh: u64,
-    facts: Vec<TcpFactKind>,
+    facts: Vec<SenderEventKind>,
     /// How often the sender's window has fallen, and what the sender counts.
     falls: u64,
     reductions: u64,
@@ -87,10 +87,10 @@ fn a_file_arrives_whatever_is_lost() {
         assert_eq!(outcome.fresh, 400 * 1159);
         let again = outcome.data.iter().filter(|header| header.retransmission).count();
         assert_eq!(again > 0, loss > 0.0, "{again} packets were sent again, seed {seed}");
-        assert_eq!(outcome.facts.contains(&TcpFactKind::FastRetransmit), loss > 0.0, "seed {seed}");
+        assert_eq!(outcome.facts.contains(&SenderEventKind::FastRetransmit), loss > 0.0, "seed {seed}");
         // RFC 9002 §7.3.2: the window falls once in a recovery, however many ACKs find losses.
         let repairs =
-            outcome.facts.iter().filter(|&&kind| kind == TcpFactKind::FastRetransmit).count() as u64;
+            outcome.facts.iter().filter(|&&kind| kind == SenderEventKind::FastRetransmit).count() as u64;
         assert_eq!(outcome.reductions, outcome.falls, "seed {seed}");
         assert!(repairs <= outcome.falls, "seed {seed}: {repairs} of {}", outcome.falls);
         // The numbers of new data rise; a packet that is not full may have that of the next one.
@@ -119,7 +119,7 @@ fn a_moving_client_makes_the_server_migrate_and_a_moving_sender_keeps_its_window
     let spec = QuinnSpec { migration: true, ..QuinnSpec::default() };
     let migrations = |uploads, spec: &QuinnSpec| {
         let facts = transfer(spec, uploads, 2000, (0.0, 1), &[200, 300]).facts;
-        facts.iter().filter(|&&kind| kind == TcpFactKind::Migration).count()
+        facts.iter().filter(|&&kind| kind == SenderEventKind::Migration).count()
     };
     assert_eq!(migrations(false, &spec), 2);
     assert_eq!(migrations(true, &spec), 0);

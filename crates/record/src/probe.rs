@@ -17,7 +17,7 @@ use crate::totals;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet};
 use roamlab_qdisc::Gauges;
-use roamlab_transport::TcpVariables;
+use roamlab_transport::SenderVariables;
 use rustc_hash::FxHashMap;
 
 /// What a scenario asks to have recorded.
@@ -154,7 +154,7 @@ record! {
         /// Of these, packets without data.
         pub lost_acks: Vec<u64>,
         /// The variables of each sender that were recorded last.
-        last_variables: FxHashMap<FlowId, (TcpVariables, u32)>,
+        last_variables: FxHashMap<FlowId, (SenderVariables, u32)>,
     }
 }
 
@@ -216,11 +216,11 @@ impl Probes {
     }
 
     /// A sender has dealt with an input; its variables, and the first segment that is not acknowledged.
-    pub fn sender(&mut self, now: Time, flow: FlowId, variables: TcpVariables, una: u32) {
+    pub fn sender(&mut self, now: Time, flow: FlowId, variables: SenderVariables, una: u32) {
         if self.last_variables.insert(flow, (variables, una)) == Some((variables, una)) {
             return;
         }
-        let TcpVariables { cwnd, ssthresh, backoff, timeouts, reductions, .. } = variables;
+        let SenderVariables { cwnd, ssthresh, backoff, timeouts, reductions, .. } = variables;
         self.variables.push(VariablesRow {
             time_ns: now,
             flow,

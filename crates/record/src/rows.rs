@@ -8,7 +8,7 @@ use crate::table::{Encode, Names, table, vocabulary};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
-use roamlab_transport::{PathPolicy, TcpFactKind};
+use roamlab_transport::{PathPolicy, SenderEventKind};
 
 vocabulary! {
     /// What a timeout was.
@@ -152,7 +152,7 @@ long_table! {
         /// name of the flow
         flow: FlowId,
         /// what happened
-        event: TcpFactKind,
+        event: SenderEventKind,
         /// congestion window after it, in segments
         cwnd: f64,
         /// slow start threshold after it, in segments

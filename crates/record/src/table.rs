@@ -6,7 +6,7 @@ use crate::schema::Kind;
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
-use roamlab_transport::{PathPolicy, TcpFactKind};
+use roamlab_transport::{PathPolicy, SenderEventKind};
 use rustc_hash::FxHashMap;
 
 /// A table of the result.
@@ -279,7 +279,7 @@ macro_rules! vocabulary {
 
 pub(crate) use {vocabulary, words};
 
-words!(DropReason, PathPolicy, TcpFactKind, UnitKind);
+words!(DropReason, PathPolicy, SenderEventKind, UnitKind);
 
 impl Encode for NodeId {
     type Stored = u32;
@@ -490,9 +490,9 @@ mod tests {
             }
         }
         check(DropReason::ALL, DropReason::name);
-        check(TcpFactKind::ALL, TcpFactKind::name);
+        check(SenderEventKind::ALL, SenderEventKind::name);
         check(UnitKind::ALL, UnitKind::name);
-        assert_eq!(TcpFactKind::ALL.len(), TcpFactKind::SafeRetreat as usize + 1);
+        assert_eq!(SenderEventKind::ALL.len(), SenderEventKind::SafeRetreat as usize + 1);
         assert_eq!(UnitKind::ALL.len(), UnitKind::Segment as usize + 1);
     }
 

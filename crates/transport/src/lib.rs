@@ -6,11 +6,12 @@
 //!
 //! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every knob filled in by a [`Profile`].
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends of a one-way bulk transfer, counting in segments.
-//! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
+//! * Loss recovery (`tcp/recovery/`) and congestion control (`congestion/`) are separate; a variant names one of each.
 //! * [`QuicSender`] and [`QuicReceiver`] are the same for QUIC; [`QuicSpec`] has its parameters.
 //! * [`PathPolicy`] is what a sender does that is notified of a new path.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
+mod congestion;
 mod family;
 mod linux;
 mod params;
@@ -21,18 +22,19 @@ mod spec;
 mod tcp;
 mod udp;
 
+pub use congestion::{
+    CONGESTION_CONTROLS, CongestionControlSpec, Halving, PathPolicy, SenderEvent, SenderEventKind,
+    SenderVariables,
+};
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use linux::{LinuxControl, LinuxSpec};
 pub use params::{
-    AckRule, Backoff, Halving, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind,
-    Reduction, RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
+    AckRule, Backoff, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind, Reduction,
+    RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
-pub use path_policy::PathPolicy;
 pub use quic::{Migration, QuicHandshake, QuicPacket, QuicReceiver, QuicSender, QuicSpec};
 pub use quinn::{QuinnControl, QuinnSpec};
+pub use roamlab_packet::Receipt;
 pub use spec::TcpSpec;
-pub use tcp::{
-    CONGESTION_CONTROLS, CongestionControlSpec, Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver,
-    TcpSender, TcpVariables,
-};
+pub use tcp::{Segment, TcpReceiver, TcpSender};
 pub use udp::{UdpReceiver, UdpSender};

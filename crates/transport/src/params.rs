@@ -3,7 +3,7 @@
 //! The knobs are declared once, below: the table makes both [`TcpParams`] (all filled in, echoed into results)
 //! and the optional fields of [`TcpSpec`](crate::TcpSpec). ns-2 names are those of its Tcl variables.
 
-use crate::tcp::CongestionControlSpec;
+use crate::congestion::{CongestionControlSpec, ControlParams, Halving};
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -178,20 +178,6 @@ pub enum AckRule {
     Delayed,
     /// Quick ACKs at the start, an adaptive delay of 40 to 200 ms, and compressed SACKs (Linux).
     Linux,
-}
-
-/// The arithmetic of halving.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Halving {
-    /// Real-valued ssthresh and cwnd.
-    Real,
-    /// Whole segments, two at least (Linux).
-    Whole,
-    /// cwnd keeps its fraction, ssthresh does not (ns-2, `precisionReduce_` true).
-    TruncatedSsthresh,
-    /// Integer division of the integer window (ns-2, `precisionReduce_` false).
-    Integer,
 }
 
 /// How the RTO follows from the round-trip times.
@@ -604,6 +590,18 @@ impl TcpParams {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             ..base
+        }
+    }
+
+    /// What the congestion control reads of the connection.
+    pub(crate) fn for_control(&self) -> ControlParams {
+        ControlParams {
+            segment: self.segment,
+            initial_ssthresh: self.initial_ssthresh,
+            max_cwnd: self.max_cwnd,
+            halving: self.halving,
+            abe: self.abe,
+            takes_mean: self.ns2_vegas_takes_mean(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The fields of a TCP connection in a scenario.
 
+use crate::congestion::{CongestionControlSpec, Halving, SpecError};
 use crate::params::*;
-use crate::tcp::CongestionControlSpec;
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,9 +45,6 @@ const LARGEST_THRESHOLD: u32 = 65_535;
 
 /// Longest tick of a clock: BSD's slow timer ticked twice a second.
 const LONGEST_TICK: Duration = Duration::from_secs(3600);
-
-/// What is wrong with a specification: the field, and what was expected and what to write instead.
-pub(crate) type SpecError = (&'static str, String);
 
 impl TcpSpec {
     /// Fills in what the scenario left open, or says which field cannot be right.
@@ -471,6 +468,7 @@ mod tests {
         assert_eq!(field(TcpSpec { segment: Some(Bytes(0)), ..TcpSpec::default() }), "segment");
         assert_eq!(field(TcpSpec { tick: Some(Duration::ZERO), ..TcpSpec::default() }), "tick");
         assert_eq!(field(TcpSpec { pacing: Some(true), ..TcpSpec::default() }), "pacing");
+        assert_eq!(field(TcpSpec { abe: Some(true), ..TcpSpec::default() }), "abe");
         assert_eq!(
             field(TcpSpec { max_rto: Some(Duration::from_millis(100)), ..TcpSpec::default() }),
             "max_rto"

@@ -1,8 +1,7 @@
 //! UDP (RFC 768): numbered datagrams.
 
-use crate::tcp::{Receipt, SeqSet};
 use roamlab_engine::Bytes;
-use roamlab_packet::UdpHeader;
+use roamlab_packet::{Receipt, SeqSet, UdpHeader};
 
 /// Numbers the datagrams of a flow.
 #[derive(Clone, Debug, Default)]

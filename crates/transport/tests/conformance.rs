@@ -2,7 +2,7 @@
 
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{AccEcnOption, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
-use roamlab_transport::{Profile, Segment, TcpFactKind, TcpReceiver, TcpSender, TcpSpec};
+use roamlab_transport::{Profile, Segment, SenderEventKind, TcpReceiver, TcpSender, TcpSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ enum Endpoint {
 struct Script {
     endpoint: Endpoint,
     now: Time,
-    facts: Vec<TcpFactKind>,
+    facts: Vec<SenderEventKind>,
 }
 
 type Outcome = Result<(), String>;
@@ -284,7 +284,8 @@ impl Script {
         while let Some(&name) = words.next() {
             if name == "facts" {
                 let facts = std::mem::take(&mut self.facts);
-                let names = facts.iter().filter(|kind| **kind != TcpFactKind::Window).map(|kind| kind.name());
+                let names =
+                    facts.iter().filter(|kind| **kind != SenderEventKind::Window).map(|kind| kind.name());
                 return expect("facts", words.copied().collect::<Vec<_>>(), names.collect());
             }
             let value = *words.next().ok_or_else(|| format!("{name} needs a value"))?;

@@ -4,7 +4,7 @@ use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Ecn, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_transport::{
     CongestionControlSpec, Handshake, Migration, PathPolicy, Profile, QuicHandshake, QuicSender, QuicSpec,
-    RecoveryKind, TcpFactKind, TcpSender, TcpSpec, TransportSpec, UdpSpec, Variant,
+    RecoveryKind, SenderEventKind, TcpSender, TcpSpec, TransportSpec, UdpSpec, Variant,
 };
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn ack(sender: &mut TcpSender, ack: u32, blocks: &[(u32, u32)], now: Time) {
     sender.on_segment(&header, Ecn::NotEct, now);
 }
 
-fn kinds(sender: &mut TcpSender) -> Vec<TcpFactKind> {
+fn kinds(sender: &mut TcpSender) -> Vec<SenderEventKind> {
     std::iter::from_fn(|| sender.poll_fact()).map(|fact| fact.kind).collect()
 }
 
@@ -78,7 +78,7 @@ fn a_restart_begins_with_the_initial_window_beside_what_is_in_flight() {
         assert_eq!((variables.cwnd, variables.ssthresh), (10.0, f64::from(u32::MAX)), "{recovery:?}");
         // RFC 6298 (2.1): 1 s without a measurement.
         assert_eq!((variables.srtt, variables.rto), (Duration::ZERO, ms(1000)));
-        assert_eq!(kinds(&mut sender), [TcpFactKind::PathChange]);
+        assert_eq!(kinds(&mut sender), [SenderEventKind::PathChange]);
         assert_eq!(sent(&mut sender, at(150)), fresh(30..40), "{recovery:?}");
         // The ACKs of the old flight neither open the window nor measure it.
         (11..=30).for_each(|segment| ack(&mut sender, segment, &[], at(200)));
@@ -100,7 +100,7 @@ fn all_that_is_counted_lost_goes_out_again_within_the_initial_window() {
     for recovery in RECOVERIES {
         let mut sender = in_flight(&spec(recovery));
         assert_eq!(sender.on_new_path(PathPolicy::CountLost, at(150)), Some(20), "{recovery:?}");
-        assert_eq!(kinds(&mut sender), [TcpFactKind::PathChange], "no timeout: {recovery:?}");
+        assert_eq!(kinds(&mut sender), [SenderEventKind::PathChange], "no timeout: {recovery:?}");
         let variables = sender.variables();
         assert_eq!((variables.cwnd, variables.timeouts, variables.backoff), (10.0, 0, 1), "{recovery:?}");
         let again: Vec<_> = (10..20).map(|segment| (segment, true)).collect();
@@ -236,7 +236,7 @@ fn quic_in_flight() -> QuicSender {
 fn a_quic_sender_that_is_told_begins_as_after_a_migration() {
     let mut sender = quic_in_flight();
     assert_eq!(sender.on_new_path(PathPolicy::Restart, at(150)), Some(0));
-    assert_eq!(sender.poll_fact().map(|fact| fact.kind), Some(TcpFactKind::PathChange));
+    assert_eq!(sender.poll_fact().map(|fact| fact.kind), Some(SenderEventKind::PathChange));
     let variables = sender.variables();
     // 3 * 333 + 25 ms (RFC 9002 §6.2.2).
     assert_eq!((variables.cwnd, variables.srtt, variables.rto), (10.0, Duration::ZERO, ms(1024)));
@@ -264,7 +264,8 @@ fn a_quic_sender_that_is_told_may_resume_half_of_its_window() {
     quic_ack(&mut sender, (310, 320), at(550));
     quic_sent(&mut sender, at(550));
     let facts = std::iter::from_fn(|| sender.poll_fact());
-    let jumps: Vec<f64> = facts.filter(|fact| fact.kind == TcpFactKind::Jump).map(|fact| fact.cwnd).collect();
+    let jumps: Vec<f64> =
+        facts.filter(|fact| fact.kind == SenderEventKind::Jump).map(|fact| fact.cwnd).collect();
     assert_eq!(jumps, [40.0]);
 }
 
@@ -279,7 +280,7 @@ fn a_shortest_round_trip_time_that_is_forgotten_is_that_of_the_new_path() {
 }
 
 fn refusal(policy: PathPolicy, transport: TransportSpec, profile: Profile) -> String {
-    policy.check(&transport, profile).unwrap_err()
+    transport.check_policy(policy, profile).unwrap_err()
 }
 
 #[test]
@@ -291,17 +292,17 @@ fn what_a_sender_cannot_do_is_refused_with_what_it_can() {
         [Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic, Variant::Bbr, Variant::Bbr3];
     for variant in variants.into_iter().chain([Variant::Dctcp, Variant::Vegas]) {
         for policy in [Nothing, Restart, CountLost] {
-            assert_eq!(policy.check(&tcp(variant), Profile::Rfc), Ok(()), "{variant:?}");
+            assert_eq!(tcp(variant).check_policy(policy, Profile::Rfc), Ok(()), "{variant:?}");
         }
         let probes = matches!(variant, Variant::Bbr | Variant::Bbr3);
-        assert_eq!(ProbeRtt.check(&tcp(variant), Profile::Rfc).is_ok(), probes, "{variant:?}");
+        assert_eq!(tcp(variant).check_policy(ProbeRtt, Profile::Rfc).is_ok(), probes, "{variant:?}");
         // CUBIC by HyStart++; BBRv3 and DCTCP also by RACK.
         let keeps = probes || matches!(variant, Variant::Cubic | Variant::Dctcp | Variant::Vegas);
-        assert_eq!(ForgetMinRtt.check(&tcp(variant), Profile::Rfc).is_ok(), keeps, "{variant:?}");
+        assert_eq!(tcp(variant).check_policy(ForgetMinRtt, Profile::Rfc).is_ok(), keeps, "{variant:?}");
         assert!(refusal(CarefulResume, tcp(variant), Profile::Rfc).contains("write \"restart\""));
     }
     // By RACK.
-    assert_eq!(ForgetMinRtt.check(&tcp(Variant::Sack), Profile::Linux6), Ok(()));
+    assert_eq!(tcp(Variant::Sack).check_policy(ForgetMinRtt, Profile::Linux6), Ok(()));
     assert!(refusal(ProbeRtt, tcp(Variant::Cubic), Profile::Rfc).contains("\"bbr\" or \"bbr3\""));
     assert!(refusal(ForgetMinRtt, tcp(Variant::Reno), Profile::Rfc).contains("\"vegas\""));
     assert!(refusal(Restart, TransportSpec::Udp(UdpSpec {}), Profile::Rfc).contains("no window"));
@@ -311,6 +312,6 @@ fn what_a_sender_cannot_do_is_refused_with_what_it_can() {
     let bbr = CongestionControlSpec::Bbr(Default::default());
     let by_bbr = QuicSpec { congestion_control: bbr, ..QuicSpec::default() };
     assert!(refusal(CarefulResume, quic(by_bbr.clone()), Profile::Rfc).contains("\"reno\" and \"cubic\""));
-    assert_eq!(ProbeRtt.check(&quic(by_bbr), Profile::Rfc), Ok(()));
-    assert_eq!(CarefulResume.check(&quic(QuicSpec::default()), Profile::Rfc), Ok(()));
+    assert_eq!(quic(by_bbr).check_policy(ProbeRtt, Profile::Rfc), Ok(()));
+    assert_eq!(quic(QuicSpec::default()).check_policy(CarefulResume, Profile::Rfc), Ok(()));
 }

@@ -4,7 +4,7 @@ use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use roamlab_transport::{
     CONGESTION_CONTROLS, CongestionControlSpec, Migration, QuicHandshake, QuicPacket, QuicReceiver,
-    QuicSender, QuicSpec, TcpFact, TcpFactKind,
+    QuicSender, QuicSpec, SenderEvent, SenderEventKind,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,11 +44,11 @@ fn ack(sender: &mut QuicSender, ranges: &[(u32, u32)], now: Time) {
     sender.on_packet(&QuicHeader { ack: Some(Box::new(ack)), ..QuicHeader::default() }, now);
 }
 
-fn facts(sender: &mut QuicSender) -> Vec<TcpFact> {
+fn facts(sender: &mut QuicSender) -> Vec<SenderEvent> {
     std::iter::from_fn(|| sender.poll_fact()).collect()
 }
 
-fn kinds(sender: &mut QuicSender) -> Vec<TcpFactKind> {
+fn kinds(sender: &mut QuicSender) -> Vec<SenderEventKind> {
     facts(sender).into_iter().map(|fact| fact.kind).collect()
 }
 
@@ -68,7 +68,7 @@ fn the_initial_window_goes_out_and_each_acknowledged_packet_lets_two_follow() {
     assert_eq!((variables.cwnd, variables.srtt, variables.rttvar), (12.0, ms(100), ms(50)));
     // §6.2.1: 100 + 4 * 50 + 25, from the last packet.
     assert_eq!((variables.rto, sender.next_deadline()), (ms(325), Some(at(425))));
-    assert_eq!(kinds(&mut sender), [TcpFactKind::Window]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::Window]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_lost_handshake_is_repeated_with_backoff() {
     }
     // §6.2.2: 333 + 4 * 166.5 ms, then twice that.
     assert_eq!(times, [(at(0), 0), (at(999), 1), (at(2997), 2)]);
-    assert_eq!(kinds(&mut sender), [TcpFactKind::Timeout; 3]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::Timeout; 3]);
     // The answer to the second one is a sample of its own: no packet number repeats.
     let ack = QuicAck { ranges: vec![(1, 2)], delay: Duration::ZERO };
     let answer = QuicHeader { handshake: true, ack: Some(Box::new(ack)), ..QuicHeader::default() };
@@ -125,7 +125,10 @@ fn three_later_packets_make_a_loss_and_its_segment_goes_out_under_a_new_number()
     ack(&mut sender, &[(1, 4)], at(105));
     let fact = facts(&mut sender)[0];
     // §7.3.2: 12 packets are halved. 10 are in flight, so nothing goes out.
-    assert_eq!((fact.kind, fact.seq, fact.cwnd, fact.ssthresh), (TcpFactKind::FastRetransmit, 1, 6.0, 6.0));
+    assert_eq!(
+        (fact.kind, fact.seq, fact.cwnd, fact.ssthresh),
+        (SenderEventKind::FastRetransmit, 1, 6.0, 6.0)
+    );
     assert_eq!((sent(&mut sender, at(105)), sender.in_flight()), (vec![], 10));
     // Five more: the window permits one packet, and it has the segment of packet 0.
     ack(&mut sender, &[(1, 9)], at(106));
@@ -135,7 +138,7 @@ fn three_later_packets_make_a_loss_and_its_segment_goes_out_under_a_new_number()
     assert_eq!((sender.variables().cwnd, kinds(&mut sender)), (6.0, vec![]));
     sent(&mut sender, at(200));
     ack(&mut sender, &[(1, 15)], at(206));
-    assert_eq!(kinds(&mut sender), [TcpFactKind::RecoveryExit]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::RecoveryExit]);
     assert_eq!(sender.variables().cwnd, 6.0 + 1.0 / 6.0);
 }
 
@@ -147,7 +150,7 @@ fn the_time_threshold_needs_no_further_ack() {
     ack(&mut sender, &[(1, 3)], at(80));
     assert_eq!(sender.next_deadline(), Some(at(90)));
     sender.on_deadline(at(90));
-    assert_eq!(kinds(&mut sender), [TcpFactKind::FastRetransmit]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::FastRetransmit]);
     assert_eq!(sent(&mut sender, at(90)), [(3, 1)]);
     ack(&mut sender, &[(1, 4)], at(170));
     assert!(sender.finished());
@@ -164,13 +167,13 @@ fn a_probe_timeout_sends_two_packets_beyond_the_window_and_cuts_nothing() {
     assert_eq!(sent(&mut sender, at(1024)), numbered(10..12));
     assert_eq!((sender.in_flight(), sender.variables().cwnd), (12, 10.0));
     let fact = facts(&mut sender)[0];
-    assert_eq!((fact.kind, fact.seq, fact.rto), (TcpFactKind::Timeout, 1, ms(2048)));
+    assert_eq!((fact.kind, fact.seq, fact.rto), (SenderEventKind::Timeout, 1, ms(2048)));
     assert_eq!(sender.next_deadline(), Some(at(1024 + 2048)));
     // An ACK of the second probe declares all but the first lost, and ends the backoff.
     ack(&mut sender, &[(11, 12)], at(1124));
     assert_eq!(sender.in_flight(), 1);
     assert_eq!((sender.variables().backoff, sender.variables().srtt), (1, ms(100)));
-    assert_eq!(kinds(&mut sender), [TcpFactKind::FastRetransmit]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::FastRetransmit]);
     // A window of five, of which one is in flight.
     assert_eq!(sent(&mut sender, at(1124)), [(12, 1), (13, 2), (14, 3), (15, 4)]);
 }
@@ -222,11 +225,11 @@ fn an_outage_of_several_probe_timeouts_is_persistent_congestion() {
     let (times, fact) = outage(3);
     assert_eq!(times, [at(425), at(1075), at(2375)]);
     // Lost from 425 to 1075 ms: 650 ms.
-    assert_eq!((fact.kind, fact.cwnd), (TcpFactKind::FastRetransmit, 10.0));
+    assert_eq!((fact.kind, fact.cwnd), (SenderEventKind::FastRetransmit, 10.0));
     let (times, fact) = outage(4);
     assert_eq!(times[3], at(4975));
     // Lost from 425 to 2375 ms. The window of 20 leaves a threshold of 10.
-    assert_eq!((fact.kind, fact.cwnd, fact.ssthresh), (TcpFactKind::PersistentCongestion, 2.0, 10.0));
+    assert_eq!((fact.kind, fact.cwnd, fact.ssthresh), (SenderEventKind::PersistentCongestion, 2.0, 10.0));
 }
 
 #[test]
@@ -298,7 +301,7 @@ fn a_new_address_gets_a_challenge_and_nothing_else_until_it_answers() {
     let numbers: Vec<u32> = after.iter().map(|packet| packet.header.number).collect();
     assert_eq!(numbers, (33..43).collect::<Vec<u32>>());
     assert!(after.iter().all(|packet| packet.header.path == 1 && !packet.header.retransmission));
-    assert_eq!(kinds(&mut sender), [TcpFactKind::Window, TcpFactKind::Migration]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::Window, SenderEventKind::Migration]);
     let variables = sender.variables();
     assert_eq!((variables.cwnd, variables.srtt, variables.rto), (10.0, Duration::ZERO, ms(1024)));
 }
@@ -379,7 +382,7 @@ fn a_resumed_path_jumps_to_half_of_what_the_old_one_carried() {
     // The window of the reconnaissance is 20. Half of 160 was validated, and half of that is the jump.
     assert_eq!(sent(&mut sender, at(580)).len(), 20);
     let jump = facts(&mut sender).pop().unwrap();
-    assert_eq!((jump.kind, jump.cwnd, sender.in_flight()), (TcpFactKind::Jump, 40.0, 20));
+    assert_eq!((jump.kind, jump.cwnd, sender.in_flight()), (SenderEventKind::Jump, 40.0, 20));
     // Without pacing otherwise, the jump has the rhythm of 80 ms / 40.
     let unvalidated: Vec<(Time, u32)> =
         (0..20).map(|place| (at(582 + 2 * place), 343 + place as u32)).collect();
@@ -395,7 +398,7 @@ fn a_resumed_path_jumps_to_half_of_what_the_old_one_carried() {
     facts(&mut sender);
     ack(&mut sender, &[(364, 367), (313, 363), (0, 150)], at(740));
     let fact = facts(&mut sender)[0];
-    assert_eq!((fact.kind, fact.cwnd), (TcpFactKind::FastRetransmit, 40.0));
+    assert_eq!((fact.kind, fact.cwnd), (SenderEventKind::FastRetransmit, 40.0));
 }
 
 #[test]
@@ -409,13 +412,16 @@ fn a_jump_that_loses_packets_is_taken_back() {
     // Packet 343 is lost: 20 and 3 have arrived, of which a half is the window.
     ack(&mut sender, &[(344, 347), (313, 343), (0, 150)], at(662));
     let fact = facts(&mut sender)[0];
-    assert_eq!((fact.kind, fact.cwnd, sender.variables().reductions), (TcpFactKind::SafeRetreat, 11.5, 1));
+    assert_eq!(
+        (fact.kind, fact.cwnd, sender.variables().reductions),
+        (SenderEventKind::SafeRetreat, 11.5, 1)
+    );
     // The window stays until the last unvalidated packet, 362. Then 20 + 19 leave a threshold of 19.5.
     ack(&mut sender, &[(344, 362), (313, 343), (0, 150)], at(698));
     assert_eq!(sender.variables().cwnd, 11.5);
     ack(&mut sender, &[(344, 363), (313, 343), (0, 150)], at(700));
     assert_eq!((sender.variables().cwnd, sender.variables().ssthresh), (11.5, 19.5));
-    assert_eq!(kinds(&mut sender), [TcpFactKind::Window]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::Window]);
 }
 
 #[test]
@@ -469,7 +475,7 @@ fn an_address_that_does_not_answer_is_given_up() {
     assert_eq!(challenges, [(at(50), true, 1), (at(50), true, 0), (at(1074), true, 1)]);
     sender.on_deadline(at(50 + 3 * 1024));
     // The timeout of the old path's packets is overdue: probes go to the old address.
-    assert_eq!(kinds(&mut sender), [TcpFactKind::Timeout]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::Timeout]);
     let probe = sender.poll_transmit(at(3122)).unwrap();
     assert_eq!((probe.header.path, probe.header.payload), (0, 1161));
 }
@@ -567,7 +573,7 @@ fn an_answer_from_an_older_address_validates_nothing() {
     assert_eq!(kinds(&mut sender), []);
     sender.on_packet(&from_address(2, 8, false, true), at(220));
     assert_eq!(sender.poll_transmit(at(220)).unwrap().header.path, 2);
-    assert_eq!(kinds(&mut sender), [TcpFactKind::Migration]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::Migration]);
 }
 
 #[test]
@@ -624,7 +630,7 @@ fn after_persistent_congestion_the_shortest_round_trip_is_the_newest() {
         probe = sent(&mut sender, now)[0].0;
     }
     ack(&mut sender, &[(probe, probe + 1)], at(5275));
-    assert!(kinds(&mut sender).contains(&TcpFactKind::PersistentCongestion));
+    assert!(kinds(&mut sender).contains(&SenderEventKind::PersistentCongestion));
     assert_eq!(sender.variables().srtt, ms(125), "(7 * 100 + 300) / 8");
     let next = sent(&mut sender, at(5275))[0].0;
     // 310 ms, of which 20 were the delay of the ACK: less than 300 + 20, so they stay. (7 * 125 + 310) / 8.
@@ -676,7 +682,7 @@ fn a_new_address_waits_for_the_end_of_the_handshake() {
     sender.on_path_change(at(10));
     assert_eq!(kinds(&mut sender), []);
     sender.on_packet(&answer, at(40));
-    assert_eq!(kinds(&mut sender), [TcpFactKind::Migration]);
+    assert_eq!(kinds(&mut sender), [SenderEventKind::Migration]);
     assert_eq!(sender.poll_transmit(at(40)).unwrap().header.path, 1);
 }
 

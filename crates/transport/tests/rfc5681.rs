@@ -2,7 +2,7 @@
 
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader};
-use roamlab_transport::{Profile, TcpFactKind, TcpParams, TcpSender, TcpSpec};
+use roamlab_transport::{Profile, SenderEventKind, TcpParams, TcpSender, TcpSpec};
 
 /// No segment.
 const NOTHING: [u32; 0] = [];
@@ -55,9 +55,9 @@ impl Script {
         (variables.cwnd, variables.ssthresh)
     }
 
-    fn facts(&mut self) -> Vec<(TcpFactKind, u32)> {
+    fn facts(&mut self) -> Vec<(SenderEventKind, u32)> {
         let facts = std::iter::from_fn(|| self.sender.poll_fact());
-        facts.filter(|fact| fact.kind != TcpFactKind::Window).map(|fact| (fact.kind, fact.seq)).collect()
+        facts.filter(|fact| fact.kind != SenderEventKind::Window).map(|fact| (fact.kind, fact.seq)).collect()
     }
 }
 
@@ -90,7 +90,7 @@ fn fast_retransmit_and_fast_recovery() {
     script.wait(100);
     assert_eq!(script.ack(13), [14, 15, 16, 17], "step 6: deflated to ssthresh, without growth");
     assert_eq!(script.window(), (5.0, 5.0));
-    assert_eq!(script.facts(), [(TcpFactKind::FastRetransmit, 1), (TcpFactKind::RecoveryExit, 13)]);
+    assert_eq!(script.facts(), [(SenderEventKind::FastRetransmit, 1), (SenderEventKind::RecoveryExit, 13)]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_timeout_goes_back_and_a_second_one_leaves_ssthresh_alone() {
     script.wait(100);
     script.ack(12);
     assert_eq!(script.sender.variables().backoff, 1);
-    assert_eq!(script.facts(), [(TcpFactKind::Timeout, 1), (TcpFactKind::Timeout, 1)]);
+    assert_eq!(script.facts(), [(SenderEventKind::Timeout, 1), (SenderEventKind::Timeout, 1)]);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_idle_connection_restarts_with_the_restart_window() {
     assert_eq!(script.deadline(), NOTHING);
     assert_eq!(script.window().0, 3.0, "RFC 5681 §4.1: min(IW, cwnd) after an RTO without sending");
     assert_eq!(script.sender.next_deadline(), None);
-    assert_eq!(script.facts(), [(TcpFactKind::IdleRestart, 9)]);
+    assert_eq!(script.facts(), [(SenderEventKind::IdleRestart, 9)]);
     script.sender.offer(Some(9));
     assert_eq!(script.sends(), [9, 10, 11]);
 }
@@ -173,5 +173,5 @@ fn duplicate_acks_never_call_for_data_that_was_not_offered() {
     assert_eq!(script.ack(1), [1, 2]);
     script.ack(3);
     (0..5).for_each(|_| assert_eq!(script.ack(3), NOTHING));
-    assert_eq!(script.facts(), [(TcpFactKind::FastRetransmit, 3)], "the window is cut all the same");
+    assert_eq!(script.facts(), [(SenderEventKind::FastRetransmit, 3)], "the window is cut all the same");
 }

@@ -13,7 +13,7 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
         let problem = Problem::at(field("path_change"), "neither end is a mobile host, so the path stays");
         return Err(problem.help("leave it out, or write a host in `path`"));
     }
-    if let Err(message) = spec.policy.check(&flow.transport, scenario.run.profile) {
+    if let Err(message) = flow.transport.check_policy(spec.policy, scenario.run.profile) {
         return Err(Problem::told(part("policy"), &message));
     }
     let phases = || {

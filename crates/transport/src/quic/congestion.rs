@@ -2,15 +2,13 @@
 //!
 //! The algorithms count in full packets. All packets in flight are full, so that is the same as the RFC's bytes.
 
-use crate::TcpParams;
-use crate::quic::params::{MINIMUM_WINDOW, QuicSpec};
-use crate::quic::sent_packets::Packet;
-use crate::tcp::{
-    AckEvent, CongestionControl, DeliveryRate, Loss, LossEvent, LostSegment, NewPath, RecoveryStep,
+use crate::congestion::{
+    AckEvent, CongestionControl, ControlParams, DeliveryRate, Loss, LossEvent, LostSegment, NewPath,
     SsthreshRule, Window,
 };
+use crate::quic::params::{MINIMUM_WINDOW, QuicSpec};
+use crate::quic::sent_packets::Packet;
 use roamlab_engine::{Duration, Time};
-use std::sync::Arc;
 
 /// What is known of an ACK apart from the packets that it acknowledges.
 #[derive(Copy, Clone, Debug)]
@@ -34,7 +32,7 @@ pub(crate) struct AckContext {
 pub(crate) struct Congestion {
     control: CongestionControl,
     window: Window,
-    params: Arc<TcpParams>,
+    params: ControlParams,
     /// The recovery period began at this time (§7.3.2).
     recovery_start: Option<Time>,
     /// The period has not ended.
@@ -45,8 +43,9 @@ pub(crate) struct Congestion {
 }
 
 impl Congestion {
-    /// The state at the beginning. `params` is what the algorithms read of a connection.
-    pub fn new(spec: &QuicSpec, params: Arc<TcpParams>) -> Congestion {
+    /// The state at the beginning.
+    pub fn new(spec: &QuicSpec) -> Congestion {
+        let params = ControlParams::rfc(spec.segment());
         Congestion {
             control: CongestionControl::new(&spec.congestion_control),
             window: Window::new(spec.initial_cwnd(), &params),
@@ -60,7 +59,7 @@ impl Congestion {
 
     /// The state of a new path. What was counted goes on.
     pub fn for_new_path(&self, spec: &QuicSpec) -> Congestion {
-        Congestion { reductions: self.reductions, ..Congestion::new(spec, Arc::clone(&self.params)) }
+        Congestion { reductions: self.reductions, ..Congestion::new(spec) }
     }
 
     /// cwnd and ssthresh in packets.
@@ -157,12 +156,12 @@ impl Congestion {
 
     /// Sets cwnd, in packets (RFC 9959 §3.3).
     pub fn set_cwnd(&mut self, cwnd: f64) {
-        self.control.algorithm().on_recovery_step(&mut self.window, RecoveryStep::SlowStart(cwnd));
+        self.window.set(cwnd);
     }
 
     /// Sets ssthresh, in packets (RFC 9959 §3.5).
     pub fn set_ssthresh(&mut self, ssthresh: f64) {
-        self.control.algorithm().on_recovery_step(&mut self.window, RecoveryStep::Threshold(ssthresh));
+        self.window.set_ssthresh(ssthresh);
     }
 
     /// A jump was too much: a recovery period begins with this window (RFC 9959 §3.5). The algorithm does not learn of
@@ -195,8 +194,6 @@ impl Congestion {
         if persistent {
             // §7.6.2: as after TCP's timeout, but to the minimum window, and the period ends.
             algorithm.on_rto(&mut self.window, &loss);
-            algorithm.on_recovery_step(&mut self.window, RecoveryStep::SlowStart(MINIMUM_WINDOW));
-            // A model does without the step; the RFC's MUST holds for it too.
             self.window.set(MINIMUM_WINDOW.min(cwnd));
             (self.recovery_start, self.in_recovery) = (None, false);
         } else {
@@ -211,7 +208,7 @@ impl Congestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::CongestionControlSpec;
+    use crate::congestion::CongestionControlSpec;
     use serde::Deserialize;
 
     fn at(millis: u64) -> Time {
@@ -219,9 +216,7 @@ mod tests {
     }
 
     fn congestion() -> Congestion {
-        let spec = QuicSpec::default();
-        let params = Arc::new(spec.for_congestion_control());
-        Congestion::new(&spec, params)
+        Congestion::new(&QuicSpec::default())
     }
 
     /// An ACK of so many packets that were sent at `sent` ms.
@@ -328,7 +323,7 @@ mod tests {
         // As QUICHE's `UpdateRecoveryState`: conservation for a round, then growth, until a round has no loss.
         let bbr = CongestionControlSpec::deserialize(serde_json::json!("bbr")).unwrap();
         let spec = QuicSpec { congestion_control: bbr, ..QuicSpec::default() };
-        let mut congestion = Congestion::new(&spec, Arc::new(spec.for_congestion_control()));
+        let mut congestion = Congestion::new(&spec);
         let mut delivered = 0;
         let mut ack = |congestion: &mut Congestion, sent, now, in_flight, lost| {
             let packets = [Packet { number: 0, segment: 0, sent: at(sent) }];
@@ -401,10 +396,10 @@ mod tests {
     #[test]
     fn persistent_congestion_leaves_two_packets_to_every_algorithm() {
         // §7.6.2: "the sender's congestion window MUST be reduced to the minimum congestion window".
-        for &(name, _) in crate::CONGESTION_CONTROLS {
+        for &(name, _) in crate::congestion::CONGESTION_CONTROLS {
             let control = CongestionControlSpec::deserialize(serde_json::json!(name)).unwrap();
             let spec = QuicSpec { congestion_control: control, ..QuicSpec::default() };
-            let mut congestion = Congestion::new(&spec, Arc::new(spec.for_congestion_control()));
+            let mut congestion = Congestion::new(&spec);
             acked(&mut congestion, 2, 0, false);
             congestion.on_loss(at(500), true, at(600));
             assert_eq!(congestion.sizes().0, 2.0, "{name}");

@@ -1,9 +1,7 @@
 //! The parameters of a QUIC connection, with the defaults of RFC 9000 and RFC 9002.
 
+use crate::congestion::{CongestionControlSpec, PathPolicy, SpecError};
 use crate::quic::wire;
-use crate::spec::SpecError;
-use crate::tcp::CongestionControlSpec;
-use crate::{Profile, TcpParams, Variant};
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +38,16 @@ pub enum Migration {
 }
 
 impl Migration {
+    /// How a sender begins on the new path that it is notified of; `None`: it goes on with window and round-trip times.
+    pub(crate) fn at_notice(policy: PathPolicy) -> Option<Migration> {
+        match policy {
+            PathPolicy::Nothing | PathPolicy::ProbeRtt | PathPolicy::ForgetMinRtt => None,
+            PathPolicy::CarefulResume => Some(Migration::CarefulResume),
+            PathPolicy::Restart => Some(Migration::Quinn),
+            PathPolicy::CountLost => Some(Migration::QuicGo),
+        }
+    }
+
     /// The window and the round-trip times are new before the address is validated; `None`: they stay.
     pub(crate) fn resets_unvalidated(self) -> Option<bool> {
         match self {
@@ -165,14 +173,6 @@ impl QuicSpec {
         self.pacing_burst.map_or(self.initial_cwnd(), |burst| f64::from(burst.0))
     }
 
-    /// What the congestion controls read of a connection: they count in segments, as those of TCP do.
-    pub(crate) fn for_congestion_control(&self) -> TcpParams {
-        let (profile, segment) = (Profile::Rfc, self.segment());
-        let window = TcpParams::default_window(profile, segment);
-        let params = TcpParams::of(profile, Variant::Reno, window, segment);
-        TcpParams { congestion_control: self.congestion_control, ..params }
-    }
-
     /// Which field cannot be right, and what to write instead.
     pub fn check(&self) -> Result<(), SpecError> {
         let refuse = |field, text: String| Err((field, text));
@@ -232,7 +232,7 @@ impl QuicSpec {
     }
 
     /// Whether Careful Resume is built for the congestion control.
-    pub(crate) fn can_resume(&self) -> bool {
+    pub fn can_resume(&self) -> bool {
         matches!(self.congestion_control, CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_))
     }
 

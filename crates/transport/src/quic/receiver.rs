@@ -6,9 +6,8 @@ use crate::quic::params::{QuicHandshake, QuicSpec};
 use crate::quic::ranges::Ranges;
 use crate::quic::rtt::RttEstimator;
 use crate::quic::wire;
-use crate::tcp::{Receipt, SeqSet};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{QuicAck, QuicHeader};
+use roamlab_packet::{QuicAck, QuicHeader, Receipt, SeqSet};
 use std::sync::Arc;
 
 /// An ACK of so many asks for an acknowledgement of itself, so that old ranges need not be repeated (RFC 9000 §13.2.4).

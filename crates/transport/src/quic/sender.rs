@@ -1,7 +1,6 @@
 //! The sending end: what goes out and when, the loss detection timer (RFC 9002 §6.2, §A.8, §A.9), and its reports.
 
-use crate::TcpParams;
-use crate::path_policy::PathPolicy;
+use crate::congestion::{NewPath, PathPolicy, SenderEvent, SenderEventKind, SenderVariables};
 use crate::quic::QuicPacket;
 use crate::quic::careful_resume::{CarefulResume, Change, Rtts, Saved};
 use crate::quic::congestion::{AckContext, Congestion};
@@ -13,7 +12,6 @@ use crate::quic::rtt::RttEstimator;
 use crate::quic::sent_packets::{Packet, SentPackets, Thresholds};
 use crate::quic::stream::Stream;
 use crate::quic::wire;
-use crate::tcp::{NewPath, TcpFact, TcpFactKind, TcpVariables};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
 use std::collections::VecDeque;
@@ -42,7 +40,6 @@ enum Handshake {
 #[derive(Clone, Debug)]
 pub struct QuicSender {
     spec: Arc<QuicSpec>,
-    control_params: Arc<TcpParams>,
     handshake: Handshake,
     stream: Stream,
     sent: SentPackets,
@@ -77,17 +74,12 @@ pub struct QuicSender {
     /// Packets declared lost since the last ACK.
     lost: u32,
     timeouts: u64,
-    facts: VecDeque<TcpFact>,
+    facts: VecDeque<SenderEvent>,
 }
 
 impl QuicSender {
     /// A sender with nothing to send.
     pub fn new(spec: Arc<QuicSpec>) -> QuicSender {
-        let control_params = Arc::new(spec.for_congestion_control());
-        QuicSender::with(spec, control_params)
-    }
-
-    fn with(spec: Arc<QuicSpec>, control_params: Arc<TcpParams>) -> QuicSender {
         let mut stream = Stream::new();
         let handshake = match spec.handshake {
             QuicHandshake::OneRtt => Handshake::Underway { sent: Vec::new(), due: true },
@@ -101,7 +93,7 @@ impl QuicSender {
             stream,
             sent: SentPackets::default(),
             rtt: RttEstimator::new(spec.initial_rtt, spec.granularity, spec.max_ack_delay),
-            congestion: Congestion::new(&spec, Arc::clone(&control_params)),
+            congestion: Congestion::new(&spec),
             pacer: Pacer::new(spec.burst()),
             pacing: None,
             timer: None,
@@ -120,14 +112,13 @@ impl QuicSender {
             timeouts: 0,
             facts: VecDeque::new(),
             spec,
-            control_params,
         }
     }
 
     /// The sender of a new connection like this one.
     #[must_use]
     pub fn anew(&self) -> QuicSender {
-        QuicSender::with(Arc::clone(&self.spec), Arc::clone(&self.control_params))
+        QuicSender::new(Arc::clone(&self.spec))
     }
 
     /// The application offers `segments` more, or an unlimited backlog.
@@ -189,9 +180,9 @@ impl QuicSender {
             self.follow_resume(largest, now);
         }
         if ends {
-            self.record(TcpFactKind::RecoveryExit, self.stream.first_outstanding(), now);
+            self.record(SenderEventKind::RecoveryExit, self.stream.first_outstanding(), now);
         } else if self.congestion.sizes() != before {
-            self.record(TcpFactKind::Window, self.stream.first_outstanding(), now);
+            self.record(SenderEventKind::Window, self.stream.first_outstanding(), now);
         }
         self.sent.forget(self.rtt.pto() * MEMORY, now);
         self.set_timer();
@@ -215,7 +206,7 @@ impl QuicSender {
             Change::Threshold(ssthresh) => self.congestion.set_ssthresh(ssthresh),
             Change::Retreat(cwnd) => {
                 self.congestion.retreat(cwnd, now);
-                self.record(TcpFactKind::SafeRetreat, self.stream.first_outstanding(), now);
+                self.record(SenderEventKind::SafeRetreat, self.stream.first_outstanding(), now);
             }
         }
     }
@@ -228,7 +219,7 @@ impl QuicSender {
         let Some(cwnd) = jump else { return false };
         self.congestion.set_cwnd(cwnd);
         self.pacer = Pacer::empty(self.spec.burst(), now);
-        self.record(TcpFactKind::Jump, self.stream.first_outstanding(), now);
+        self.record(SenderEventKind::Jump, self.stream.first_outstanding(), now);
         true
     }
 
@@ -330,7 +321,7 @@ impl QuicSender {
             return None;
         }
         let lost = if policy == PathPolicy::CountLost { self.sent.in_flight() } else { 0 };
-        match policy.migration() {
+        match Migration::at_notice(policy) {
             Some(migration) => self.renew_path(migration),
             None => {
                 self.sent.leave_path(false); // what is in flight measures the old path
@@ -340,14 +331,14 @@ impl QuicSender {
                 self.note_limits();
             }
         }
-        self.record(TcpFactKind::PathChange, self.stream.first_outstanding(), now);
+        self.record(SenderEventKind::PathChange, self.stream.first_outstanding(), now);
         Some(lost)
     }
 
     /// Window and round-trip times are those of a new path, whose address is another one.
     fn begin_path(&mut self, migration: Migration, now: Time) {
         self.renew_path(migration);
-        self.record(TcpFactKind::Migration, self.stream.first_outstanding(), now);
+        self.record(SenderEventKind::Migration, self.stream.first_outstanding(), now);
     }
 
     /// Window and round-trip times are those of a new path.
@@ -384,7 +375,7 @@ impl QuicSender {
         let next = self.sent.next_number();
         if let Some(cwnd) = self.resume.as_mut().and_then(|resume| resume.on_loss(persistent, next)) {
             self.congestion.retreat(cwnd, now);
-            return self.record(TcpFactKind::SafeRetreat, segment, now);
+            return self.record(SenderEventKind::SafeRetreat, segment, now);
         }
         let begins = self.congestion.on_loss(last.sent, persistent, now);
         for lost in lost.iter().filter_map(|packet| self.sent.lose(packet, now)) {
@@ -392,9 +383,9 @@ impl QuicSender {
         }
         if persistent {
             self.rtt.restart_min();
-            self.record(TcpFactKind::PersistentCongestion, segment, now);
+            self.record(SenderEventKind::PersistentCongestion, segment, now);
         } else if begins {
-            self.record(TcpFactKind::FastRetransmit, segment, now);
+            self.record(SenderEventKind::FastRetransmit, segment, now);
         }
     }
 
@@ -456,7 +447,7 @@ impl QuicSender {
                 self.stream.begin_probe();
             }
         }
-        self.record(TcpFactKind::Timeout, self.stream.first_outstanding(), now);
+        self.record(SenderEventKind::Timeout, self.stream.first_outstanding(), now);
         self.set_timer();
     }
 
@@ -593,15 +584,15 @@ impl QuicSender {
         QuicPacket { header, size: self.spec.packet_size() }
     }
 
-    fn record(&mut self, kind: TcpFactKind, seq: u32, at: Time) {
+    fn record(&mut self, kind: SenderEventKind, seq: u32, at: Time) {
         let (cwnd, ssthresh) = self.congestion.sizes();
         let (rto, srtt) = (self.pto(), self.rtt.measured().unwrap_or_default());
-        self.facts.push_back(TcpFact { at, kind, seq, cwnd, ssthresh, rto, srtt });
+        self.facts.push_back(SenderEvent { at, kind, seq, cwnd, ssthresh, rto, srtt });
     }
 
     /// The next fact, in the order in which they happened; call until `None`. A timeout is a probe timeout, a fast
     /// retransmit the beginning of a recovery period.
-    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+    pub fn poll_fact(&mut self) -> Option<SenderEvent> {
         self.facts.pop_front()
     }
 
@@ -621,9 +612,9 @@ impl QuicSender {
     }
 
     /// The sender's variables. The retransmission timeout is the probe timeout.
-    pub fn variables(&self) -> TcpVariables {
+    pub fn variables(&self) -> SenderVariables {
         let (cwnd, ssthresh) = self.congestion.sizes();
-        TcpVariables {
+        SenderVariables {
             cwnd,
             ssthresh,
             rtt: self.rtt.latest(),

@@ -3,8 +3,8 @@
 //! Packet numbers never repeat, so every acknowledged packet tells when it was sent. An ACK costs a look at what it newly
 //! acknowledges and at what may be lost, however many packets are remembered.
 
+use crate::congestion::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use crate::quic::intervals::Intervals;
-use crate::tcp::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use roamlab_engine::{Duration, Time};
 use std::collections::VecDeque;
 

@@ -3,7 +3,7 @@
 //! DEVIATION: there is one stream, and no flow control limits it (as if the other end gave all the credit that can be
 //! used).
 
-use crate::tcp::SeqSet;
+use roamlab_packet::SeqSet;
 use std::collections::BTreeSet;
 
 /// The segments of the sender's stream. The handshake counts as segment 0, as TCP's SYN does, and the data follow from 1.

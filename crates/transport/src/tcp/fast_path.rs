@@ -3,9 +3,9 @@
 //! Header prediction (Jacobson 1988): almost every ACK of a bulk transfer only moves the window. The path saves tests
 //! and changes no result: after an input the sender is in the same state as after the slow path.
 
+use crate::congestion::Pacer;
 use crate::params::Handshake;
 use crate::tcp::TcpSender;
-use crate::tcp::cc::Pacer;
 use crate::tcp::state::SendQuota;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, SackBlocks, TcpFlags};

@@ -2,11 +2,11 @@
 
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::control_packets::ControlPackets;
-use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
-use crate::tcp::{Autotuning, QuickAcks, Receipt, Segment};
+use crate::tcp::{Autotuning, QuickAcks, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{AccEcnOption, BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
+use roamlab_packet::{Receipt, SeqSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //!
 //! All numbers are updated as blocks arrive, so no query costs more than a step per 64 segments.
 
-use crate::tcp::SeqSet;
 use roamlab_packet::SackBlocks;
+use roamlab_packet::SeqSet;
 
 /// The sender's scoreboard.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,13 @@
 //! The sending end.
 
+use crate::congestion::PathPolicy;
+use crate::congestion::{Feedback, NewPath};
+use crate::congestion::{SenderEvent, SenderEventKind, SenderVariables};
 use crate::params::{Handshake, RecoveryKind, TcpParams};
-use crate::path_policy::PathPolicy;
-use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
+use crate::tcp::Segment;
 use crate::tcp::recovery::Recovery;
 use crate::tcp::state::{SendQuota, SendState};
-use crate::tcp::{Feedback, NewPath, Segment};
+use crate::tcp::timers::Timer;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct TcpSender {
-    pub(super) state: SendState,
+    pub(crate) state: SendState,
     /// Nothing unusual is on, by the last input that may have changed that (`allows_fast_path`).
     pub(super) fast: bool,
     /// Segments are recorded or paced: on the fast path too, and by the same input.
@@ -208,7 +210,7 @@ impl TcpSender {
         let reported =
             state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd());
         if before != state.window.sizes() && !reported {
-            state.record(TcpFactKind::Window, header.ack, now);
+            state.record(SenderEventKind::Window, header.ack, now);
         }
     }
 
@@ -239,7 +241,7 @@ impl TcpSender {
                 self.state.begin_path(now);
             }
         }
-        self.state.record(TcpFactKind::PathChange, self.state.una, now);
+        self.state.record(SenderEventKind::PathChange, self.state.una, now);
         self.state.record_as_needed();
         self.note_fast_path();
         Some(lost)
@@ -350,7 +352,7 @@ impl TcpSender {
     pub fn next_deadline(&self) -> Option<Time> {
         let state = &self.state;
         let timers = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
-        timers.earlier(&state.pacing.timer()).deadline()
+        timers.earlier(&Timer::at(state.pacing.deadline())).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
@@ -427,7 +429,7 @@ impl TcpSender {
     }
 
     /// The next fact, in the order in which they happened; call until `None`.
-    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+    pub fn poll_fact(&mut self) -> Option<SenderEvent> {
         self.state.poll_fact()
     }
 
@@ -447,9 +449,9 @@ impl TcpSender {
     }
 
     /// The sender's variables.
-    pub fn variables(&self) -> TcpVariables {
+    pub fn variables(&self) -> SenderVariables {
         let state = &self.state;
-        TcpVariables {
+        SenderVariables {
             cwnd: state.window.cwnd(),
             ssthresh: state.window.ssthresh(),
             rtt: state.rtt.latest(),

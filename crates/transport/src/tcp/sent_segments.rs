@@ -2,11 +2,11 @@
 //!
 //! From it follow the round-trip time of every segment that was sent once, and the [delivery rate](DeliveryRate).
 
-use crate::tcp::Found;
-use crate::tcp::SeqSet;
-use crate::tcp::delivery_rate::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
+use crate::congestion::Found;
+use crate::congestion::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::SackBlocks;
+use roamlab_packet::SeqSet;
 use std::collections::VecDeque;
 use std::ops::Range;
 

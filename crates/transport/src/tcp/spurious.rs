@@ -1,9 +1,9 @@
 //! Timeouts and retransmissions that were not needed: Eifel (RFC 3522, 4015), F-RTO (RFC 5682), D-SACK (RFC 3708).
 
+use crate::congestion::SenderEventKind;
+use crate::congestion::{RecoveryStep, Undo};
 use crate::params::SpuriousDetection;
-use crate::tcp::cc::{RecoveryStep, Undo};
 use crate::tcp::episode::{Episode, SpuriousWatch};
-use crate::tcp::fact::TcpFactKind;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
@@ -153,5 +153,5 @@ fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
         state.restart_timer(now);
         state.renew_quota();
     }
-    state.record(TcpFactKind::Spurious, state.una, now);
+    state.record(SenderEventKind::Spurious, state.una, now);
 }

@@ -1,12 +1,12 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
+use crate::congestion::{CongestionControl, Pacer, Window};
+use crate::congestion::{SenderEvent, SenderEventKind};
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::tcp::SendBuffer;
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{CongestionControl, Pacer, Window};
 use crate::tcp::control_packets::ControlPackets;
 use crate::tcp::episode::SpuriousWatch;
-use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::prr::Prr;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
@@ -138,14 +138,14 @@ pub(crate) struct SendState {
     pub initial_window: f64,
     pub timeouts: u32,
     pub reductions: u32,
-    facts: VecDeque<TcpFact>,
+    facts: VecDeque<SenderEvent>,
 }
 
 impl SendState {
     pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
-        let window = Window::new(cwnd, &params);
+        let window = Window::new(cwnd, &params.for_control());
         let mut control = CongestionControl::new(&params.congestion_control);
         let control_packets = ControlPackets::of(&params);
         let windows = u64::from(control.algorithm().properties().windows_in_buffer);
@@ -550,7 +550,7 @@ impl SendState {
         self.timed = None; // Karn: what is outstanding may be sent again
     }
 
-    pub fn record(&mut self, kind: TcpFactKind, seq: u32, at: Time) {
+    pub fn record(&mut self, kind: SenderEventKind, seq: u32, at: Time) {
         debug_assert!(self.grown == Time::MAX, "a fact is recorded before an earlier one");
         self.facts.push_back(self.fact(kind, seq, at));
     }
@@ -573,7 +573,7 @@ impl SendState {
     /// Makes the fact of what [`defer_growth`](Self::defer_growth) has noted, before anything else happens.
     pub fn record_growth(&mut self) {
         if let Some(at) = self.take_grown() {
-            self.record(TcpFactKind::Window, self.una, at);
+            self.record(SenderEventKind::Window, self.una, at);
         }
     }
 
@@ -583,21 +583,21 @@ impl SendState {
     }
 
     /// The latest fact that waits to be taken.
-    pub fn latest_fact(&self) -> Option<&TcpFact> {
+    pub fn latest_fact(&self) -> Option<&SenderEvent> {
         self.facts.back()
     }
 
     /// The next fact, in the order in which they happened.
-    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+    pub fn poll_fact(&mut self) -> Option<SenderEvent> {
         if !self.facts.is_empty() {
             return self.facts.pop_front();
         }
         let at = self.take_grown()?;
-        Some(self.fact(TcpFactKind::Window, self.una, at))
+        Some(self.fact(SenderEventKind::Window, self.una, at))
     }
 
-    fn fact(&self, kind: TcpFactKind, seq: u32, at: Time) -> TcpFact {
+    fn fact(&self, kind: SenderEventKind, seq: u32, at: Time) -> SenderEvent {
         let (cwnd, ssthresh) = self.window.sizes();
-        TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
+        SenderEvent { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 }

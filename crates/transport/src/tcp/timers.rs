@@ -14,6 +14,12 @@ impl Default for Timer {
 }
 
 impl Timer {
+    /// One that goes off then, unless that is the end of time.
+    #[inline(always)]
+    pub fn at(time: Time) -> Timer {
+        Timer(time)
+    }
+
     /// (Re)starts the timer.
     pub fn start(&mut self, now: Time, span: Duration) {
         self.0 = now + span;

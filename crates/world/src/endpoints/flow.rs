@@ -12,7 +12,7 @@ use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{NodeId, Side};
 use roamlab_traffic::App;
 use roamlab_transport::{
-    Handshake, PathPolicy, QuicReceiver, QuicSender, TcpFact, TcpReceiver, TcpSender, TcpVariables,
+    Handshake, PathPolicy, QuicReceiver, QuicSender, SenderEvent, SenderVariables, TcpReceiver, TcpSender,
     UdpReceiver, UdpSender,
 };
 
@@ -140,7 +140,7 @@ impl Transport {
     }
 
     /// The next event that the sender reports.
-    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+    pub fn poll_fact(&mut self) -> Option<SenderEvent> {
         match self {
             Transport::Tcp { sender, .. } => sender.poll_fact(),
             Transport::Quic { sender, .. } => sender.poll_fact(),
@@ -152,7 +152,7 @@ impl Transport {
     }
 
     /// The sender's variables, and the first segment that is not acknowledged.
-    pub fn variables(&self) -> Option<(TcpVariables, u32)> {
+    pub fn variables(&self) -> Option<(SenderVariables, u32)> {
         match self {
             Transport::Tcp { sender, .. } => Some((sender.variables(), sender.acknowledged())),
             Transport::Quic { sender, .. } => Some((sender.variables(), sender.acknowledged())),

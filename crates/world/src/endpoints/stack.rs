@@ -8,7 +8,7 @@ use roamlab_packet::wire::Segment;
 use roamlab_packet::{AccEcnOption, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_record::TcpInfoRow;
 use roamlab_record::ids::Side;
-use roamlab_transport::{TcpFact, TcpFactKind, TcpVariables};
+use roamlab_transport::{SenderEvent, SenderEventKind, SenderVariables};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -29,9 +29,9 @@ pub enum Offer {
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The sender's variables. The round-trip time is measured here.
-    pub variables: TcpVariables,
+    pub variables: SenderVariables,
     /// What has happened since the last report. The segments are those that the packets show.
-    pub facts: Vec<TcpFactKind>,
+    pub facts: Vec<SenderEventKind>,
     /// What it has counted. The time and the flow are written when it is taken.
     pub info: Option<TcpInfoRow>,
 }
@@ -67,8 +67,8 @@ pub struct Stack {
     rtt: Duration,
     again: Option<Again>,
     offers: VecDeque<Offer>,
-    facts: VecDeque<TcpFact>,
-    variables: TcpVariables,
+    facts: VecDeque<SenderEvent>,
+    variables: SenderVariables,
 }
 
 /// The byte with this number, which is near byte `near`; bytes are counted from the one numbered `first`.
@@ -95,7 +95,7 @@ impl Stack {
             again: None,
             offers: VecDeque::new(),
             facts: VecDeque::new(),
-            variables: TcpVariables::default(),
+            variables: SenderVariables::default(),
         }
     }
 
@@ -141,12 +141,12 @@ impl Stack {
     }
 
     /// The next fact of the reports.
-    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+    pub fn poll_fact(&mut self) -> Option<SenderEvent> {
         self.facts.pop_front()
     }
 
     /// The sender's variables as the last report has them.
-    pub fn variables(&self) -> TcpVariables {
+    pub fn variables(&self) -> SenderVariables {
         self.variables
     }
 
@@ -267,16 +267,18 @@ impl Stack {
 
     /// Takes a report; the serial number given last before what it explains, if it explains something.
     pub fn take_report(&mut self, report: &Report, now: Time) -> Option<u64> {
-        self.variables = TcpVariables { rtt: self.rtt, ..report.variables };
+        self.variables = SenderVariables { rtt: self.rtt, ..report.variables };
         let first = self.again.as_ref().and_then(|again| again.segments.first().copied());
         for &kind in &report.facts {
             let seq = match kind {
-                TcpFactKind::Timeout | TcpFactKind::FastRetransmit | TcpFactKind::TailLossProbe => first,
+                SenderEventKind::Timeout
+                | SenderEventKind::FastRetransmit
+                | SenderEventKind::TailLossProbe => first,
                 _ => None,
             };
-            let TcpVariables { cwnd, ssthresh, rto, srtt, .. } = self.variables;
+            let SenderVariables { cwnd, ssthresh, rto, srtt, .. } = self.variables;
             let seq = seq.unwrap_or_else(|| self.acknowledged());
-            self.facts.push_back(TcpFact { at: now, kind, seq, cwnd, ssthresh, rto, srtt });
+            self.facts.push_back(SenderEvent { at: now, kind, seq, cwnd, ssthresh, rto, srtt });
         }
         self.again.as_ref().map(|again| again.last_serial)
     }
@@ -357,9 +359,9 @@ mod tests {
         assert_eq!((stack.acknowledged(), stack.rtt), (3, Duration::from_millis(30)));
         let again = stack.sends(Side::Sender, &data(2000), (at(40), 9));
         assert_eq!((again.seq, again.retransmission), (3, true));
-        let report = Report { facts: vec![TcpFactKind::Timeout], ..Report::default() };
+        let report = Report { facts: vec![SenderEventKind::Timeout], ..Report::default() };
         assert_eq!(stack.take_report(&report, at(40)), Some(9));
-        assert_eq!(stack.poll_fact().map(|fact| (fact.seq, fact.kind)), Some((3, TcpFactKind::Timeout)));
+        assert_eq!(stack.poll_fact().map(|fact| (fact.seq, fact.kind)), Some((3, SenderEventKind::Timeout)));
         assert_eq!(stack.explained(), [3]);
     }
 }

@@ -179,7 +179,7 @@ fn the_short_way_leaves_both_ends_as_the_general_one_does() {
 
 #[test]
 fn the_ends_of_an_idle_connection_take_less_than_a_kilobyte() {
-    let facts_and_acks = size_of::<crate::TcpFact>() + size_of::<Segment>();
+    let facts_and_acks = size_of::<crate::SenderEvent>() + size_of::<Segment>();
     let ends = size_of::<TcpSender>() + size_of::<TcpReceiver>();
     let all = ends + facts_and_acks;
     let advice = "put state that few connections need into a box, as the congestion control and the record of segments";

@@ -1,7 +1,7 @@
 //! What cannot be together with the dialect's parameters.
 
+use crate::congestion::SpecError;
 use crate::params::{RecoveryKind, SpuriousDetection, TcpParams};
-use crate::spec::SpecError;
 
 impl TcpParams {
     /// Why `delayed_ack` is not read by the rule of quick ACKs, and what to write for that.

@@ -8,28 +8,23 @@ mod averages;
 mod bursts;
 mod checks;
 pub(crate) mod clock;
-mod found;
 mod packets;
 mod quick_acks;
 mod receiver;
 mod send_buffer;
 mod unlisted;
-mod usage;
 pub(crate) mod wheel;
 mod writes;
 
 pub(crate) use autotuning::Autotuning;
 pub(crate) use averages::RoundAverages;
-pub(crate) use found::{Found, Known};
 pub(crate) use quick_acks::QuickAcks;
 pub(crate) use send_buffer::SendBuffer;
 pub(crate) use unlisted::Unlisted;
-pub(crate) use usage::Usage;
 
 use crate::params::{
     AckRule, Handshake, Profile, RecoveryKind, Reduction, RtoRule, SpuriousDetection, TcpParams,
 };
-use crate::tcp::CongestionControlSpec;
 use roamlab_engine::Duration;
 
 /// What is added to a time-out for the grain of the clock: two ticks (TCP_TIMEOUT_MIN_US).
@@ -206,20 +201,5 @@ impl TcpParams {
         let sack = if self.sack_blocks > 0 && !self.timestamps { 4 } else { 0 };
         let options = 4 + sack + if self.window_scaling { 4 } else { 0 };
         if self.follows_linux() { options } else { 0 }
-    }
-}
-
-impl CongestionControlSpec {
-    /// The same by the law of Linux, if it has one there.
-    pub(crate) fn as_in_linux(mut self) -> CongestionControlSpec {
-        match &mut self {
-            CongestionControlSpec::Cubic(params) => params.as_linux = true,
-            CongestionControlSpec::Reno(params) => params.as_linux = true,
-            CongestionControlSpec::Bbr(params) => params.as_linux = true,
-            CongestionControlSpec::Dctcp(params) => params.as_linux = true,
-            CongestionControlSpec::Vegas(params) => params.set_linux(),
-            _ => {}
-        }
-        self
     }
 }

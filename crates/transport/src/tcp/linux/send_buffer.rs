@@ -8,8 +8,8 @@
 //!
 //! ASSUMPTION: the application always has more to write, 256 KiB in a call that waits for room inside (`CALL`).
 
+use crate::congestion::Usage;
 use crate::params::TcpParams;
-use crate::tcp::Usage;
 use std::collections::VecDeque;
 
 /// What a packet takes besides its data (SKB_TRUESIZE of a head for the headers), and a segment where the buffer is sized, to

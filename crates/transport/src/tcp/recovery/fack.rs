@@ -5,8 +5,8 @@
 //! first hole, after any number of ACKs. It sends while that estimate is below cwnd: holes first, each once. A
 //! retransmission is lost if a segment sent after it is reported first; then only the timer helps.
 
-use crate::tcp::cc::RecoveryStep;
-use crate::tcp::fact::TcpFactKind;
+use crate::congestion::RecoveryStep;
+use crate::congestion::SenderEventKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::state::{LastReduction, SendQuota, SendState};
@@ -49,7 +49,7 @@ impl LossRecovery for Fack {
         state.open_window(now);
         state.open_initial_window();
         if std::mem::take(&mut self.recovering) {
-            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+            state.record(SenderEventKind::RecoveryExit, header.ack, now);
             return state.renew_quota();
         }
         // An ACK may advance and yet report a loss, if others before it were lost.

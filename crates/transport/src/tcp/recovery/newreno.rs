@@ -5,9 +5,9 @@
 //! segments that have left the network. Recovery repairs one loss per round trip and ends with the ACK of the recovery
 //! point.
 
+use crate::congestion::RecoveryStep;
+use crate::congestion::SenderEventKind;
 use crate::params::PartialDeflation;
-use crate::tcp::cc::RecoveryStep;
-use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
@@ -49,7 +49,7 @@ impl LossRecovery for NewReno {
             state.grow(now);
         }
         if exits {
-            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+            state.record(SenderEventKind::RecoveryExit, header.ack, now);
         }
         state.renew_quota();
     }

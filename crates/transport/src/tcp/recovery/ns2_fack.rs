@@ -9,8 +9,8 @@
 //! advances. Every ACK except a plain new one is measured by the time that it echoes, and restarts the timer with the
 //! RTO from before that. A retransmission overtaken by a later segment stops all sending until the timer expires.
 
-use crate::tcp::cc::RecoveryStep;
-use crate::tcp::fact::TcpFactKind;
+use crate::congestion::RecoveryStep;
+use crate::congestion::SenderEventKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::state::{SendQuota, SendState};
@@ -121,7 +121,7 @@ impl Ns2Fack {
         if header.sacks.as_slice().is_empty() && header.ack >= state.recovery_point {
             (self.recovering, self.above) = (false, 0);
             self.forget(header.ack);
-            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+            state.record(SenderEventKind::RecoveryExit, header.ack, now);
         }
         state.renew_quota();
     }

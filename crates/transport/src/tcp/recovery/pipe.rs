@@ -5,7 +5,7 @@
 //! pipe is below cwnd, holes below the highest SACK are filled, each once, and then new data is sent. A lost
 //! retransmission waits for the timer, which clears the scoreboard.
 
-use crate::tcp::fact::TcpFactKind;
+use crate::congestion::SenderEventKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::state::{SendQuota, SendState};
@@ -39,7 +39,7 @@ impl LossRecovery for Pipe {
         if self.recovering {
             self.recovering = false;
             state.recovery_point = 0;
-            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+            state.record(SenderEventKind::RecoveryExit, header.ack, now);
         } else {
             state.grow(now);
         }

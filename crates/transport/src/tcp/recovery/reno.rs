@@ -4,7 +4,7 @@
 //! a segment, and any new ACK ends the recovery. A second loss in the same window waits for the timer, or for three
 //! more duplicate ACKs if `repeat_fast_retransmit` is on.
 
-use crate::tcp::fact::TcpFactKind;
+use crate::congestion::SenderEventKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
@@ -28,7 +28,7 @@ impl LossRecovery for Reno {
             state.grow(now);
         }
         if exits {
-            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+            state.record(SenderEventKind::RecoveryExit, header.ack, now);
         }
         state.renew_quota();
     }

@@ -5,8 +5,8 @@
 //! segment. The counts of both are updated as blocks arrive, never by a search of the scoreboard. `reduction` may leave
 //! the reduction of the window to PRR (RFC 9937 §5).
 
+use crate::congestion::SenderEventKind;
 use crate::params::Reduction;
-use crate::tcp::fact::TcpFactKind;
 use crate::tcp::prr::Prr;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
@@ -47,7 +47,7 @@ impl LossRecovery for Rfc6675 {
                 if self.prr.take().is_some() {
                     state.end_prr();
                 }
-                state.record(TcpFactKind::RecoveryExit, header.ack, now);
+                state.record(SenderEventKind::RecoveryExit, header.ack, now);
             } else {
                 state.grow(now);
             }

@@ -4,7 +4,7 @@
 //! (go-back-N). All later segments are sent again in slow start, whether the receiver has them or not. Further
 //! duplicate ACKs of the same window have no effect.
 
-use crate::tcp::cc::RecoveryStep;
+use crate::congestion::RecoveryStep;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;

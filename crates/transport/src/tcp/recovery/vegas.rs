@@ -4,9 +4,9 @@
 //! older than a timeout computed from these times; so do the two ACKs after a retransmission. The window shrinks by a
 //! quarter, or to half for a segment that was lost again. It shrinks only for a segment sent after the last reduction.
 
+use crate::congestion::RecoveryStep;
+use crate::congestion::SenderEventKind;
 use crate::params::Handshake;
-use crate::tcp::cc::RecoveryStep;
-use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::sent_segments::Delivered;
 use crate::tcp::state::{LastReduction, SendQuota, SendState};
@@ -218,7 +218,7 @@ impl Vegas {
         if count == 1 {
             state.dup_acks = state.params.dupack_threshold;
         }
-        state.record(TcpFactKind::FastRetransmit, state.una, now);
+        state.record(SenderEventKind::FastRetransmit, state.una, now);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Reductions of the window: duplicate ACKs, the timer, an ECN echo, idleness.
 
 use super::{LastReduction, SendState};
+use crate::congestion::SenderEventKind;
+use crate::congestion::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use crate::params::{RecoveryKind, Reduction};
-use crate::tcp::cc::{Loss, LossEvent, RecoveryStep, SsthreshRule};
-use crate::tcp::fact::TcpFactKind;
 use crate::tcp::prr::Prr;
 use roamlab_engine::Time;
 
@@ -44,7 +44,7 @@ impl SendState {
         self.restart_timer(now);
         // DEVIATION: with nothing outstanding ns-2 would send a segment that the application has not given.
         self.retransmit = (self.flight_size() > 0).then_some(self.una);
-        self.record(TcpFactKind::FastRetransmit, self.una, now);
+        self.record(SenderEventKind::FastRetransmit, self.una, now);
     }
 
     /// The ACK of a tail loss probe reveals a loss that the probe has repaired (RFC 8985 §7.4.2): cuts the window.
@@ -52,7 +52,7 @@ impl SendState {
         self.reduce(Loss::Tail, false, 0.0, now);
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Exited;
-        self.record(TcpFactKind::TailLoss, self.una, now);
+        self.record(SenderEventKind::TailLoss, self.una, now);
     }
 
     fn watch(&mut self, timeout: bool, now: Time) {
@@ -91,7 +91,7 @@ impl SendState {
         self.echo_reduction = self.reduces_echoes_in_proportion().then(|| Box::new(Prr::of_echo(before)));
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Ecn;
-        self.record(TcpFactKind::EcnReduction, ack, now);
+        self.record(SenderEventKind::EcnReduction, ack, now);
     }
 
     /// Whether an ACK ends a fast recovery. An echo that it carries is heard behind that end, for it would move the recovery's
@@ -140,7 +140,7 @@ impl SendState {
         self.rtt.back_off();
         self.go_back(now);
         self.expired = !idle;
-        let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
+        let kind = if idle { SenderEventKind::IdleRestart } else { SenderEventKind::Timeout };
         self.record(kind, self.una, now);
     }
 
@@ -157,7 +157,7 @@ impl SendState {
         self.restart_timer(now);
         self.nxt = self.una;
         self.renew_quota();
-        self.record(TcpFactKind::Timeout, self.una, now);
+        self.record(SenderEventKind::Timeout, self.una, now);
     }
 
     /// What is outstanding is to be sent again, from the first segment on.
@@ -192,7 +192,7 @@ impl SendState {
         if self.window.cwnd() != cwnd {
             self.reductions += 1;
             self.renew_quota();
-            self.record(TcpFactKind::IdleRestart, self.nxt, now);
+            self.record(SenderEventKind::IdleRestart, self.nxt, now);
         }
     }
 
@@ -248,7 +248,7 @@ impl SendState {
             (false, false) => SsthreshRule::Set,
         };
         let most_cwnd = if by_flight { self.window.cwnd().max(1.0) } else { f64::INFINITY };
-        let params = &self.params;
+        let params = &self.params.for_control();
         let found = self.sent_segments.as_ref().and_then(|sent| sent.found);
         let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, found, params };
         let algorithm = self.control.algorithm();
@@ -276,7 +276,7 @@ impl SendState {
     /// The age of the oldest segment reports its loss, with `in_use` segments in use (Vegas).
     pub fn cut_by_age(&mut self, again: bool, in_use: u32, now: Time) {
         let (ssthresh, least_cwnd, most_cwnd) = (SsthreshRule::Set, 0.0, f64::INFINITY);
-        let (kind, in_use, params) = (Loss::Age { again }, f64::from(in_use), &self.params);
+        let (kind, in_use, params) = (Loss::Age { again }, f64::from(in_use), &self.params.for_control());
         let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, found: None, params };
         self.control.algorithm().on_loss(&mut self.window, &loss);
     }

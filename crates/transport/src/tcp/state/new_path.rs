@@ -11,7 +11,7 @@
 //! either, because a recovery cuts it once. A timeout always does.
 
 use super::SendState;
-use crate::tcp::cc::{CongestionControl, Pacer, Window};
+use crate::congestion::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::Delivered;
@@ -23,7 +23,7 @@ impl SendState {
     pub fn begin_path(&mut self, now: Time) {
         let params = Arc::clone(&self.params);
         self.control = CongestionControl::new(&params.congestion_control);
-        self.window = Window::new(self.initial_window, &params);
+        self.window = Window::new(self.initial_window, &params.for_control());
         self.control.algorithm().on_start(&mut self.window, self.initial_window);
         self.rtt = RttEstimator::new(&params, self.rtt.tick_phase());
         self.pacing = Pacer::of(params.makes_up_for_late_bursts());

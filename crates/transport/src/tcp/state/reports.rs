@@ -1,12 +1,14 @@
 //! What the sender reports to its congestion control: ACKs, steps of the recovery, and segments that go out.
 
 use super::SendState;
+use crate::congestion::{
+    AckEvent, AckSource, CongestionControl, Known, Pacer, RecoveryStep, Window, whole_micros,
+};
 use crate::params::{Handshake, TcpParams};
+use crate::tcp::SendBuffer;
 use crate::tcp::accurate::Accurate;
-use crate::tcp::cc::{AckEvent, AckSource, CongestionControl, Pacer, RecoveryStep, Window};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sent_segments::{Delivered, SentSegments};
-use crate::tcp::{Known, SendBuffer, clock};
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
 
@@ -219,7 +221,7 @@ impl SendState {
 
     /// What the record of segments takes for the time.
     pub fn stamp(&self, now: Time) -> Time {
-        if self.params.records_micros() { clock::whole_micros(now) } else { now }
+        if self.params.records_micros() { whole_micros(now) } else { now }
     }
 
     /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the

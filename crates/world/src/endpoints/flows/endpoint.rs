@@ -12,7 +12,7 @@ use roamlab_record::ids::{Location, NodeId, Side};
 use roamlab_record::probe::Probes;
 use roamlab_record::{Delivery, PacketStep, Stop, TcpChange};
 use roamlab_traffic::Offer;
-use roamlab_transport::{QuicPacket, Segment, TcpFactKind};
+use roamlab_transport::{QuicPacket, Segment, SenderEventKind};
 
 impl Flows {
     /// An application wakes.
@@ -344,25 +344,25 @@ impl Flows {
     fn take_facts(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
         while let Some(fact) = self.flows[flow as usize].transport.poll_fact() {
             let cx = net.cx();
-            let is_timeout = fact.kind == TcpFactKind::Timeout;
+            let is_timeout = fact.kind == SenderEventKind::Timeout;
             let state = &mut self.flows[flow as usize];
-            state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
+            state.stats.fast_retransmits += u64::from(fact.kind == SenderEventKind::FastRetransmit);
             if is_timeout {
                 state.stats.timeouts += 1;
                 let row = cx.probes.wanted.tcp.then_some(cx.probes.tcp.next_row());
                 state.timeouts.note(fact.seq, last_serial, state.transport.has(fact.seq), row);
             }
-            let opens = fact.kind == TcpFactKind::Window && fact.cwnd >= state.cwnd;
+            let opens = fact.kind == SenderEventKind::Window && fact.cwnd >= state.cwnd;
             state.cwnd = fact.cwnd;
             let cause = if opens { CauseId::NONE } else { self.why_reduced(flow, &fact, net) };
             let cx = net.cx();
             if cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
-                    TcpFactKind::Timeout
-                    | TcpFactKind::FastRetransmit
-                    | TcpFactKind::RackMark
-                    | TcpFactKind::PersistentCongestion
-                    | TcpFactKind::SafeRetreat => {
+                    SenderEventKind::Timeout
+                    | SenderEventKind::FastRetransmit
+                    | SenderEventKind::RackMark
+                    | SenderEventKind::PersistentCongestion
+                    | SenderEventKind::SafeRetreat => {
                         cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,

@@ -6,29 +6,29 @@ use roamlab_engine::Time;
 use roamlab_packet::{FlowId, Packet};
 use roamlab_record::cause::{Cause, CauseId, Kind, segment};
 use roamlab_record::ids::NodeId;
-use roamlab_transport::{TcpFact, TcpFactKind};
+use roamlab_transport::{SenderEvent, SenderEventKind};
 
 impl Flows {
     /// The row of the causes for what a sender reports; none if its window opens.
     #[cold]
-    pub(super) fn why_reduced(&mut self, flow: u32, fact: &TcpFact, net: &mut impl Carrier) -> CauseId {
+    pub(super) fn why_reduced(&mut self, flow: u32, fact: &SenderEvent, net: &mut impl Carrier) -> CauseId {
         let kind = match fact.kind {
-            TcpFactKind::Timeout => Kind::Timeout,
-            TcpFactKind::FastRetransmit => Kind::FastRetransmit,
-            TcpFactKind::EcnReduction => Kind::CongestionMark,
-            TcpFactKind::PersistentCongestion => Kind::PersistentCongestion,
-            TcpFactKind::SafeRetreat => Kind::SafeRetreat,
-            TcpFactKind::IdleRestart => Kind::Idle,
-            TcpFactKind::RackMark => Kind::RackMark,
-            TcpFactKind::TailLossProbe => Kind::TailLossProbe,
-            TcpFactKind::TailLoss => Kind::TailLoss,
+            SenderEventKind::Timeout => Kind::Timeout,
+            SenderEventKind::FastRetransmit => Kind::FastRetransmit,
+            SenderEventKind::EcnReduction => Kind::CongestionMark,
+            SenderEventKind::PersistentCongestion => Kind::PersistentCongestion,
+            SenderEventKind::SafeRetreat => Kind::SafeRetreat,
+            SenderEventKind::IdleRestart => Kind::Idle,
+            SenderEventKind::RackMark => Kind::RackMark,
+            SenderEventKind::TailLossProbe => Kind::TailLossProbe,
+            SenderEventKind::TailLoss => Kind::TailLoss,
             // What goes on after a timeout, a cut of the window or a change of cells.
-            TcpFactKind::Window
-            | TcpFactKind::RecoveryExit
-            | TcpFactKind::Spurious
-            | TcpFactKind::Migration
-            | TcpFactKind::PathChange
-            | TcpFactKind::Jump => {
+            SenderEventKind::Window
+            | SenderEventKind::RecoveryExit
+            | SenderEventKind::Spurious
+            | SenderEventKind::Migration
+            | SenderEventKind::PathChange
+            | SenderEventKind::Jump => {
                 return self.flows[flow as usize].cause;
             }
         };
@@ -46,7 +46,7 @@ impl Flows {
             | Kind::PersistentCongestion
             | Kind::SafeRetreat => self.why_sent_again(flow, fact, net),
             Kind::TailLossProbe => {
-                let awaited = TcpFact { seq: self.acknowledged(flow), ..*fact };
+                let awaited = SenderEvent { seq: self.acknowledged(flow), ..*fact };
                 self.why_sent_again(flow, &awaited, net)
             }
             Kind::TailLoss => self.flows[flow as usize].cause,
@@ -72,7 +72,7 @@ impl Flows {
 
     /// Why no acknowledgement of a segment has come: all of its transmissions were lost, or the acknowledgement was. Or one
     /// of them is late: a buffer holds it, or has held it; its way has changed; a recorded link is out; or it is only slow.
-    fn why_sent_again(&self, flow: u32, fact: &TcpFact, net: &mut impl Carrier) -> CauseId {
+    fn why_sent_again(&self, flow: u32, fact: &SenderEvent, net: &mut impl Carrier) -> CauseId {
         let (id, seq) = (FlowId(flow), fact.seq);
         let has_arrived = self.flows[flow as usize].transport.has(seq);
         let causes = &net.cx().probes.causes;
@@ -80,7 +80,7 @@ impl Flows {
         if !has_arrived && history.all_lost() {
             return history.loss;
         }
-        if matches!(fact.kind, TcpFactKind::Timeout | TcpFactKind::TailLossProbe)
+        if matches!(fact.kind, SenderEventKind::Timeout | SenderEventKind::TailLossProbe)
             && has_arrived
             && let Some(lost) = causes.lost_ack(id, seq)
         {

@@ -1,6 +1,6 @@
 //! The least round-trip time of a connection, which bounds the reordering window.
 
-use crate::tcp::windowed_best::WindowedBest;
+use crate::congestion::WindowedBest;
 use roamlab_engine::{Duration, Time};
 
 /// The least round-trip time of a window of time.

@@ -12,10 +12,10 @@ mod record;
 mod undo;
 mod window;
 
+use crate::congestion::Found;
+use crate::congestion::RecoveryStep;
+use crate::congestion::SenderEventKind;
 use crate::params::Reduction;
-use crate::tcp::Found;
-use crate::tcp::cc::RecoveryStep;
-use crate::tcp::fact::TcpFactKind;
 use crate::tcp::prr::Prr;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::SendState;
@@ -504,7 +504,7 @@ impl Rack {
             if state.params.reduction != Reduction::Immediate {
                 state.end_prr();
             }
-            state.record(TcpFactKind::RecoveryExit, state.una, now);
+            state.record(SenderEventKind::RecoveryExit, state.una, now);
         }
         self.phase = Phase::Open;
         self.window.on_exit();
@@ -525,7 +525,7 @@ impl Rack {
         self.advanced = false;
         let marks = self.record.mark_overtaken(state.snd_max, lateness, now);
         if let Some(seq) = marks.first {
-            state.record(TcpFactKind::RackMark, seq, now);
+            state.record(SenderEventKind::RackMark, seq, now);
         }
         match marks.wait {
             Some(wait) => {

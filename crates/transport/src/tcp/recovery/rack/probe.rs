@@ -1,7 +1,7 @@
 //! The tail loss probe (RFC 8985 §7): if no ACK comes for two round trips, one segment asks for one.
 
 use super::record::News;
-use crate::tcp::fact::TcpFactKind;
+use crate::congestion::SenderEventKind;
 use crate::tcp::state::SendState;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
@@ -90,7 +90,7 @@ impl Probe {
         (self.end, self.repeats) = (Some(state.snd_max), !is_new);
         state.rtt.await_sample();
         state.restart_timer(now);
-        state.record(TcpFactKind::TailLossProbe, seq, now);
+        state.record(SenderEventKind::TailLossProbe, seq, now);
         true
     }
 

@@ -1,8 +1,9 @@
 //! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
 
 use super::min_rtt::WindowedMin;
+use crate::congestion::{stamp, whole_micros};
 use crate::tcp::Unlisted;
-use crate::tcp::clock::{stamp, stamps_between, whole_micros};
+use crate::tcp::clock::stamps_between;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::spurious::FirstBlock;
 use crate::tcp::state::SendState;

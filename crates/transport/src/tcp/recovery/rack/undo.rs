@@ -5,9 +5,9 @@
 //! ends when a segment is delivered that was sent only before it. Then cwnd and ssthresh are at least what they were.
 
 use super::record::News;
-use crate::tcp::cc::Undo as UndoEvent;
-use crate::tcp::clock::stamp;
-use crate::tcp::fact::TcpFactKind;
+use crate::congestion::SenderEventKind;
+use crate::congestion::Undo as UndoEvent;
+use crate::congestion::stamp;
 use crate::tcp::state::SendState;
 use roamlab_engine::Time;
 
@@ -138,7 +138,7 @@ impl Undo {
         }
         self.end();
         state.recovery_point = state.una.saturating_sub(1); // a loss may be found at once
-        state.record(TcpFactKind::Spurious, state.una, now);
+        state.record(SenderEventKind::Spurious, state.una, now);
     }
 }
 
