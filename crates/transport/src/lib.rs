@@ -20,6 +20,8 @@ mod quinn;
 mod spec;
 mod tcp;
 mod udp;
+#[cfg(test)]
+mod walks;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use linux::{LinuxControl, LinuxSpec};
