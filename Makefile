@@ -2,6 +2,8 @@
 # make test   set up, then every check and every test
 # make quick  what a change in one crate can break, within a minute on a built tree
 # make deep   what `make test` tries in part, in full: some hours
+# make record   records what random scenarios and walks do again, after a change of behaviour that is meant
+# make case     prints the scenario of the recorded case CASE
 # make mutate   COUNT mutated inputs through the commands
 # make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
@@ -19,7 +21,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: quick deep gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python test-both
+.PHONY: quick deep record case gallery picture paper-pictures playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python build-rust test-rust test-page test-python test-both
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -82,6 +84,13 @@ quick:
 	MAKEFLAGS= cargo test --quiet --locked --workspace --lib --test conformance
 	MAKEFLAGS= cargo test --quiet --locked --workspace $(RUNS) -- \
 	  simulation:: determinism:: forced:: causes:: recovery::
+
+# What `tests/recorded` holds, as it is today. The changelog gives the reason of a change.
+record:
+	MAKEFLAGS= ROAMLAB_RECORD=again cargo test --quiet --locked --workspace $(RUNS) -- as_recorded
+
+case:
+	@MAKEFLAGS= ROAMLAB_CASE=$(CASE) cargo test --quiet --locked --workspace $(RUNS) -- --nocapture a_case_can_be_printed
 
 # Random inputs, kills, planted bugs and causes: as many as are asked for once, not at each change.
 deep: mutate mutants crash planted links differential

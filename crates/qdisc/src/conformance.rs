@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
 mod operations;
+mod recorded;
 
 /// A queue with a clock, packets and a list of drops.
 pub(crate) struct Bench<D> {

@@ -15,6 +15,8 @@ pub mod scheduler;
 pub mod signal;
 mod spec;
 mod visit;
+#[cfg(test)]
+mod walks;
 
 pub use handover::{
     BadVisit, Duplicates, HardHandover, InFlightAtBreak, ManagementSizes, Motion, RADIOS, RadioSpec, Scan,

@@ -21,6 +21,8 @@ mod quinn;
 mod spec;
 mod tcp;
 mod udp;
+#[cfg(test)]
+mod walks;
 
 pub use congestion::{
     CONGESTION_CONTROLS, CongestionControlSpec, Halving, PathPolicy, SenderEvent, SenderEventKind,

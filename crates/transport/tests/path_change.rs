@@ -171,6 +171,46 @@ fn sender_has_sack(recovery: RecoveryKind) -> bool {
     matches!(recovery, RecoveryKind::Rfc6675 | RecoveryKind::Rack)
 }
 
+fn echo(sender: &mut TcpSender, ack: u32, now: Time) {
+    let flags = TcpFlags::ACK.with(TcpFlags::ECE);
+    sender.on_segment(&TcpHeader { ack, flags, window: 10_000, ..TcpHeader::default() }, Ecn::NotEct, now);
+}
+
+/// RFC 3168 §6.1.2: an echo and a loss of one window reduce it once. A loss of the new path is of another window.
+#[test]
+fn an_echo_of_the_old_path_is_no_answer_to_a_loss_of_the_new_one() {
+    for recovery in [RecoveryKind::Rfc6675, RecoveryKind::Rack] {
+        let mut sender = in_flight(&TcpSpec { ecn: Some(true), ..spec(recovery) });
+        echo(&mut sender, 11, at(110));
+        assert!(kinds(&mut sender).contains(&TcpFactKind::EcnReduction), "{recovery:?}");
+        sender.on_new_path(PathPolicy::Restart, at(150));
+        assert_eq!(sent(&mut sender, at(150)), fresh(30..40), "{recovery:?}");
+        ack(&mut sender, 30, &[], at(200));
+        (32..=35).for_each(|end| ack(&mut sender, 30, &[(31, end)], at(270)));
+        // RFC 5681 §3.1 (4): half of the ten in flight.
+        assert_eq!(sender.variables().ssthresh, 5.0, "{recovery:?}");
+    }
+}
+
+/// Linux ends the reduction of an echo with a window of ssthresh, which a new path does not have yet.
+#[test]
+fn the_reduction_of_an_echo_ends_with_the_old_path() {
+    let spec = TcpSpec { ecn: Some(true), handshake: Some(Handshake::None), ..TcpSpec::default() };
+    let mut sender = TcpSender::new(spec.resolve(Profile::Linux6).unwrap(), Duration::ZERO);
+    sender.offer(None);
+    let mut next = sent(&mut sender, at(0)).len() as u32;
+    echo(&mut sender, next / 2, at(100));
+    assert!(kinds(&mut sender).contains(&TcpFactKind::EcnReduction));
+    next += sent(&mut sender, at(100)).len() as u32;
+    sender.on_new_path(PathPolicy::Restart, at(150));
+    for round in 2..5 {
+        next += sent(&mut sender, at(100 * round)).len() as u32;
+        ack(&mut sender, next, &[], at(100 * round + 80));
+    }
+    // Three round trips of slow start from the initial window; the first ACK acknowledges the old flight too.
+    assert!(sender.variables().cwnd <= 120.0, "{:?}", sender.variables());
+}
+
 #[test]
 fn a_timeout_on_the_new_path_sends_one_segment() {
     for recovery in RECOVERIES {

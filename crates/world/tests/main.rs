@@ -34,5 +34,6 @@ mod scheduler;
 mod simulation;
 mod soft;
 mod streaming;
+mod unchanged;
 mod validation;
 mod way_of_a_packet;

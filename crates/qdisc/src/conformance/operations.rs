@@ -41,7 +41,7 @@ const OTHERS: &[&str] = &[
 ];
 
 /// All parameters that are tried.
-fn specs() -> Vec<QueueSpec> {
+pub(super) fn specs() -> Vec<QueueSpec> {
     let defaults = NAMES.iter().map(|name| format!("kind = '{name}'"));
     let texts = defaults.chain(OTHERS.iter().map(|text| (*text).to_owned()));
     let read = |text: String| match toml::from_str::<QueueSpec>(&text) {
@@ -53,7 +53,7 @@ fn specs() -> Vec<QueueSpec> {
 
 /// The steps of history `number`. Each has its own shares of arrivals, departures and pauses, so that some fill the
 /// queue, others keep it empty, and pauses are from some µs to some 100 ms.
-fn history(number: u64) -> Vec<Step> {
+pub(super) fn history(number: u64) -> Vec<Step> {
     let mut rng = Rng::named(number, 0, "operations");
     let mut below = |end: u64| (rng.uniform() * end as f64) as u64;
     let serves = 1 + below(16);

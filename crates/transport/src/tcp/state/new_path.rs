@@ -10,7 +10,7 @@
 //! DEVIATION: a loss of the new path that is found while one of the old path is being repaired does not cut the window
 //! either, because a recovery cuts it once. A timeout always does.
 
-use super::SendState;
+use super::{LastReduction, SendState};
 use crate::congestion::{CongestionControl, Pacer, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::rtt::RttEstimator;
@@ -28,6 +28,12 @@ impl SendState {
         self.rtt = RttEstimator::new(&params, self.rtt.tick_phase());
         self.pacing = Pacer::of(params.makes_up_for_late_bursts());
         self.spurious = SpuriousWatch::default();
+        // An echo has reduced the window of the old path. No loss of the new one is part of that, and the end of the reduction
+        // would set the window to ssthresh, which is that of a new connection.
+        self.echo_reduction = None;
+        if self.last_reduction == LastReduction::Ecn {
+            self.last_reduction = LastReduction::None;
+        }
         self.inflation = 0;
         self.path_from = self.nxt;
         if let Some(sent) = &mut self.sent_segments {
