@@ -188,7 +188,14 @@ impl TcpSpec {
                 "sack_blocks",
                 BLOCKS,
             ),
+            (self.dsack == Some(true), params.sack_blocks > 0, "dsack", BLOCKS),
             (self.halving.is_some(), halves, "halving", HALVES),
+            (
+                self.dupack_threshold.is_some(),
+                params.dupack_threshold < params.window.0,
+                "dupack_threshold",
+                DUPLICATES,
+            ),
             (self.window_scaling.is_some(), !params.is_ns2(), "window_scaling", ANNOUNCES),
             (self.rto_rule.is_some(), !params.is_ns2(), "rto_rule", TICKS),
             (self.initial_rto.is_some(), params.initial_rto >= params.min_rto, "initial_rto", RAISED),
@@ -215,6 +222,8 @@ const ECHOES: Reader = ("only a connection with ECN answers echoes", "`ecn = tru
 const TIMESTAMPS: Reader = ("its segments carry no timestamps", "`timestamps = true`");
 const BURSTS: Reader = ("only a sender with `tso_deferral` has this buffer", "`tso_deferral = true`");
 const BLOCKS: Reader = ("only a recovery by SACK reads them", "`variant = \"sack\"`");
+const DUPLICATES: Reader =
+    ("a loss in a full window leaves fewer duplicate ACKs than this", "a larger `window` too");
 const HALVES: Reader = (
     "only the congestion controls \"reno\" and \"dctcp\" halve by this rule",
     "`congestion_control = \"reno\"`",

@@ -1,11 +1,12 @@
-//! Warnings of fields that another part of the scenario makes useless: a queue that marks packets of which no sender hears,
-//! one that spares packets which no protocol marks, a scan that ends between two beacons.
+//! Warnings of fields that another part of the scenario makes useless. Examples: a queue that marks packets of which no
+//! sender hears, a queue that spares packets which no protocol marks, a scan that ends between two beacons.
 //!
 //! Each is a group, of which the first field that is written counts.
 
 use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
-use crate::schema::Scenario;
+use crate::schema::{ForeignMarks, Scenario};
+use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_mobility::MobilitySpec;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan};
@@ -17,11 +18,19 @@ use std::collections::BTreeSet;
 pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let mut found: Vec<_> = short_scans(scenario).into_iter().collect();
     found.extend(of_queues(scenario));
+    if scenario.radio.overlap() == Duration::ZERO {
+        for field in ["radio.duplicates", "radio.uplink"] {
+            let problem = Problem::at(field, "without an `overlap` a host is in one cell at a time");
+            found.push(vec![problem.help("write for example `overlap = \"100 ms\"`, or leave this out")]);
+        }
+    }
     found.extend(of_cells(scenario));
     found.extend(of_losses(scenario));
     found.extend(of_flows(scenario));
     found.extend(of_plans(scenario));
     found.extend(unused_tunnels(scenario));
+    found.extend(of_protocols(scenario));
+    found.extend(of_record(scenario));
     found
 }
 
@@ -66,6 +75,90 @@ fn fields_of(spec: &MobilitySpec) -> Option<Value> {
     serde_json::to_value(spec).ok()
 }
 
+/// Buffers where no packet comes early, and marks that nothing reads.
+fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut values = queues(scenario).into_iter().filter_map(|(_, queue)| serde_json::to_value(queue?).ok());
+    let reads = values.any(|queue| goes_by_code_points(&queue))
+        || scenario.network.foreign_marks != ForeignMarks::Clear;
+    let own: BTreeSet<u64> = scenario.flows.iter().map(|flow| u64::from(flow.dscp.0)).collect();
+    let mut found = Vec::new();
+    for (table, spec) in scenario.protocols() {
+        let Some(fields) = fields_of(spec) else { continue };
+        let is = |field: &str, value: &str| fields.pointer(field).is_some_and(|own| own == value);
+        if is("/trigger/by", "none") && is("/buffer/at", "new") && !is("/buffer/limit", "0 pkt") {
+            let message =
+                "no handover is told before it comes: no packet is at the new base station before the host";
+            let help = "write `trigger = { by = \"source\" }`, or `buffer.at = \"old\"`, or leave this out";
+            let of = ["limit", "drop", "flush", "longest_wait"];
+            found.push(
+                of.iter()
+                    .map(|part| Problem::at(format!("{table}.buffer.{part}"), message).help(help))
+                    .collect(),
+            );
+        }
+        if !reads {
+            let message = "no queue of the network goes by the mark of forwarded packets";
+            let help = "write a queue that does, for example `{ kind = \"mblue\" }`, or leave this out";
+            let of = ["mark", "buffer.mark"];
+            found.push(
+                of.iter().map(|part| Problem::at(format!("{table}.{part}"), message).help(help)).collect(),
+            );
+        }
+    }
+    let marks: Vec<u64> =
+        scenario.protocols().filter_map(|(_, spec)| Some(u64::from(spec.mark()?.0))).collect();
+    if !marks.is_empty() && !marks.iter().any(|mark| own.contains(mark)) {
+        let message = format!(
+            "no flow has the mark of forwarded packets, {}, as its `dscp`: none comes from outside",
+            marks[0]
+        );
+        let problem = Problem::at("network.foreign_marks", message);
+        found.push(vec![problem.help(format!("write `dscp = {}` in a flow, or leave this out", marks[0]))]);
+    }
+    found
+}
+
+/// Tables of senders, where no flow has a connection; and what is named twice.
+fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut found = Vec::new();
+    if !scenario.flows.is_empty() && !scenario.flows.iter().any(|flow| flow.transport.has_connection()) {
+        for field in ["record.tcp", "record.variables"] {
+            let problem = Problem::at(field, "no flow has a connection: this table has no rows");
+            found.push(vec![
+                problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out"),
+            ]);
+        }
+    }
+    let mut twice = |field: String, item: Option<String>| {
+        let Some(item) = item else { return };
+        let problem = Problem::at(field, format!("{item} is in this list twice"));
+        found.push(vec![problem.help("write it once")]);
+    };
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (name, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
+            for (number, drop) in drops.iter().enumerate() {
+                twice(format!("links[{index}].{name}[{number}].packets"), repeated(&drop.packets));
+            }
+        }
+    }
+    for (index, fault) in scenario.faults.iter().enumerate() {
+        twice(format!("faults[{index}].occurrences"), repeated(&fault.occurrences));
+    }
+    twice("record.queues".into(), scenario.record.queues.as_deref().and_then(repeated));
+    for (table, spec) in scenario.protocols() {
+        let domain = spec.domain();
+        twice(format!("{table}.domain.cells"), domain.cells.as_deref().and_then(repeated));
+        twice(format!("{table}.domain.hosts"), domain.hosts.as_deref().and_then(repeated));
+    }
+    found
+}
+
+/// The first item that a list has a second time.
+fn repeated<T: Ord + std::fmt::Debug>(items: &[T]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    items.iter().find(|item| !seen.insert(*item)).map(|item| format!("{item:?}"))
+}
+
 /// The code points of packets that a protocol forwards, or that a flow has.
 fn code_points(scenario: &Scenario) -> BTreeSet<u64> {
     let of_protocol = |spec: &MobilitySpec| {
@@ -90,6 +183,9 @@ fn hears_marks(scenario: &Scenario) -> bool {
                 .is_some_and(|linux| linux.ecn || linux.sysctls.contains_key("ipv4.tcp_ecn"))
     })
 }
+
+/// The largest IP datagram.
+const LARGEST_PACKET: u64 = 65_535;
 
 /// Whether a discipline goes by the code points of packets.
 fn goes_by_code_points(queue: &Value) -> bool {
@@ -138,6 +234,20 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             }
             found.push(group);
         }
+        if fields.get("d1").is_some_and(|step| step.as_f64() == Some(0.0)) {
+            let message = "the drop probability never rises: packets are lost only where the queue is full";
+            found.push(vec![problem("d1", message, "write for example 1e-4, or another kind of queue")]);
+        }
+        let size = |field: &str| fields.get(field).and_then(Value::as_str);
+        if let Some(packets) = size("limit").and_then(|limit| limit.parse::<Packets>().ok())
+            && let Some(bytes) = size("limit_bytes").and_then(|limit| limit.parse::<Bytes>().ok())
+            && bytes.0 >= u64::from(packets.0) * LARGEST_PACKET
+        {
+            let message = format!(
+                "{packets} of {LARGEST_PACKET} B have less: the queue is full before it has so many bytes"
+            );
+            found.push(vec![problem("limit_bytes", &message, "write less, or a larger `limit`")]);
+        }
         if !hears && !scenario.flows.is_empty() {
             let by_flag = fields.get("mark_ecn").is_some_and(|marks| *marks == true);
             let by_wait = fields.get("mark_above").is_some_and(|above| !above.is_null());
@@ -155,6 +265,9 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found
 }
 
+/// The longest frame with a packet of Ethernet's size: `dot11RTSThreshold` has 2347 B for "never".
+const LONGEST_FRAME: Bytes = Bytes(2347);
+
 /// Offsets that no host measures, and queues that no packet enters as each host has another one.
 fn of_cells(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let measured = scenario.radio.measurement().is_some();
@@ -164,6 +277,11 @@ fn of_cells(scenario: &Scenario) -> Vec<Vec<Problem>> {
         if !measured {
             let problem = Problem::at(at("individual_offset_db"), "no host measures: nothing reads this");
             found.push(vec![problem.help("write `[radio.measurement]` too, or leave this out")]);
+        }
+        if matches!(&cell.medium, MediumSpec::Dcf(params) if params.rts_threshold >= LONGEST_FRAME) {
+            let message = "no frame is longer than `rts_threshold`: frames have the limit of short ones";
+            let problem = Problem::at(at("medium.long_retry_limit"), message);
+            found.push(vec![problem.help("write a smaller `rts_threshold`, or `short_retry_limit`")]);
         }
         let usual = crate::schema::BearersSpec::default().queue;
         let is_same = |one: &QueueSpec, other: &QueueSpec| {
@@ -241,6 +359,21 @@ fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 "no queue of the network goes by code points: these packets are treated as all others are";
             let help = "write a queue that does, for example `{ kind = \"cake\" }`, or leave this out";
             found.push(vec![Problem::at(at("dscp"), message).help(help)]);
+        }
+        if let AppSpec::Web(pages) = &flow.app
+            && pages.objects == 1
+        {
+            let problem =
+                Problem::at(at("app.between_objects"), "a page has one object: there is no time between two");
+            found.push(vec![problem.help("write a larger `objects`, or leave this out")]);
+        }
+        if let AppSpec::Dash(film) = &flow.app
+            && film.rates.len() == 1
+        {
+            let of = ["app.reservoir", "app.cushion"];
+            let message = "there is one quality: the buffer chooses none";
+            let help = "write two `rates` or more, or leave this out";
+            found.push(of.iter().map(|part| Problem::at(at(part), message).help(help)).collect());
         }
         if let AppSpec::Dash(film) = &flow.app {
             let full = film.reservoir + film.cushion;

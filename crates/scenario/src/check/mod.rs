@@ -384,6 +384,10 @@ fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
             let problem = Problem::at(field("host"), format!("there is no host \"{host}\""));
             return Err(problem.help(known_value(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
         }
+        if fault.delay == Some(Duration::ZERO) && !fault.duplicate {
+            let problem = Problem::at(field("delay"), "this neither loses nor delays");
+            return Err(problem.help("write for example \"20 ms\", or leave it out to lose the messages"));
+        }
         if fault.occurrences.is_empty() || fault.occurrences.contains(&0) {
             let problem = Problem::at(field("occurrences"), "messages are counted from 1");
             return Err(problem.help("write for example `occurrences = [1]`"));

@@ -163,9 +163,10 @@ fn goes_to(plan: &serde_json::Value, cell: &str) -> bool {
     })
 }
 
-/// Files that stop when they start.
+/// Applications that stop when they start.
 fn empty_files(scenario: &Scenario) -> Vec<Problem> {
-    let is_empty = |app: &AppSpec| matches!(app, AppSpec::Ftp(_)) && app.stop() == Some(app.start());
+    // A stream of constant rate sends its first datagram even so, as in ns-2.
+    let is_empty = |app: &AppSpec| !matches!(app, AppSpec::Cbr(_)) && app.stop() == Some(app.start());
     let warning = |(index, flow): (usize, &crate::schema::FlowSpec)| {
         let message = format!("this flow stops at {}, when it starts: it sends nothing", flow.app.start());
         Problem::at(format!("flows[{index}].app.stop"), message).help("write a later time, or leave it out")

@@ -23,6 +23,8 @@ const ORDERS: &[Order] = &[
     ("timers.s1_retransmit", "timers.retransmit_limit", true, NEVER_DOUBLED),
     ("renewal_margin", "registration_lifetime", false, ENDS_FIRST),
     ("binding_request_margin", "binding_lifetime", false, ENDS_FIRST),
+    ("buffer.longest_wait", "buffer.hold", true, "the buffer is given up before a packet has waited so long"),
+    ("d2", "d1", true, "the probability falls in larger steps than it rises in"),
     ("keep_alive", "ap_inactivity", false, "a base station gives an idle host up before it gives a sign"),
     ("mark_above", "discard_timer", false, "a packet is discarded before it is marked"),
     ("flow_limit", "limit", true, "the queue is full before a flow has its limit"),
@@ -50,10 +52,11 @@ pub fn of_table(table: &str, fields: &Value) -> Vec<Vec<Problem>> {
             };
             format!("{own} is {than} {other}: {effect}")
         };
-        let help = |field: &str| {
-            let (word, bound) = if field == *large { ("more", &least) } else { ("less", &most) };
-            let or_that = if *equal { " or that" } else { "" };
-            format!("write {word} than {bound}{or_that}")
+        let help = |field: &str| match (field == *large, *equal) {
+            (true, true) => format!("write at least {least}"),
+            (true, false) => format!("write more than {least}"),
+            (false, true) => format!("write at most {most}"),
+            (false, false) => format!("write less than {most}"),
         };
         let problem = |field: &str| Problem::at(format!("{table}.{field}"), message(field)).help(help(field));
         found.push(vec![problem(large), problem(small)]);

@@ -56,6 +56,9 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
     for (index, host) in scenario.hosts.iter().enumerate() {
         for (number, visit) in host.stays().iter().enumerate() {
             due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
+            if let Some(until) = visit.until.filter(|&until| until > end && visit.at < end) {
+                due(until, &|| format!("hosts[{index}].visits[{number}].until"), "the end of this visit");
+            }
         }
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
