@@ -234,9 +234,16 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             }
             found.push(group);
         }
-        if fields.get("d1").is_some_and(|step| step.as_f64() == Some(0.0)) {
+        let is_zero = |field: &str| fields.get(field).is_some_and(|gain| gain.as_f64() == Some(0.0));
+        if is_zero("d1") {
             let message = "the drop probability never rises: packets are lost only where the queue is full";
             found.push(vec![problem("d1", message, "write for example 1e-4, or another kind of queue")]);
+        }
+        if is_zero("alpha") && is_zero("beta") {
+            let message =
+                "with two gains of 0 the drop probability never changes: no packet is dropped early";
+            let help = "write a number above 0 for one of the two, or leave both out";
+            found.push(vec![problem("alpha", message, help), problem("beta", message, help)]);
         }
         let size = |field: &str| fields.get(field).and_then(Value::as_str);
         if let Some(packets) = size("limit").and_then(|limit| limit.parse::<Packets>().ok())
