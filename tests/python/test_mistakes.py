@@ -87,6 +87,32 @@ def test_a_command() -> None:
     assert not wrong
 
 
+def test_a_flow_of_a_program_is_warned_of_by_check(tmp_path: Path) -> None:
+    """`roamlab run` refuses it, and `roamlab shell` makes such flows itself."""
+    flow = 'app = { kind = "ftp", start = "0.1 s" }'
+    transport = 'transport = { kind = "tcp", variant = "reno", window = "64 pkt", segment = "512 B" }'
+    text = TEXT.replace(flow, 'app = { kind = "program" }', 1).replace(transport, "", 1)
+    (tmp_path / "lab.toml").write_text(text, encoding="utf-8")
+    done = CliRunner().invoke(cli, ["check", str(tmp_path / "lab.toml")])
+    assert done.exit_code == 0
+    assert "field `flows[0].app.kind`" in done.stderr
+    assert "run the rest by `roamlab shell`" in done.stderr
+
+
+def test_what_a_run_does_not_have_is_refused(tmp_path: Path) -> None:
+    store = rl.Store(tmp_path)
+    (made,) = rl.run_all([rl.Job(rl.load(MOVES).set("run.duration", "1 s"), 1)], store)
+    folder = str(store.folder(made.manifest))
+    said = said_of(
+        ["export", folder, "--format", "csv", "--table", "packets", "--out", str(tmp_path / "out")]
+    )
+    assert "--table packets: the run did not record it" in said
+    assert "write `packets = true` under [record]" in said
+    said = said_of(["compare-trace", folder, folder, "--from", "3 s", "--until", "1 s"])
+    assert "the comparison ends before it begins" in said
+    assert "write --from 1 s --until 3 s" in said
+
+
 def test_an_option_that_is_far_from_all_is_not_taken_for_another() -> None:
     assert "Did you mean" not in said_of(["sweep", str(MOVES), "--resume"])
     assert "Did you mean '--threads'" in said_of(["sweep", str(MOVES), "--thread", "2"])

@@ -95,7 +95,12 @@ def test_a_flow_that_starts_before_its_host_attaches_is_named_once_for_its_group
     }
     flows = base.tables["flows"][0] | {"name": "file", "count": 3, "path": ["ch", "car-*"]}
     staggered = base.set_all(
-        {"hosts": [group], "flows": [flows], "cells": {"bs1": base.tables["cells"]["bs1"]}}
+        {
+            "hosts": [group],
+            "flows": [flows],
+            "cells": {"bs1": base.tables["cells"]["bs1"]},
+            "mobility": {"kind": "mobile-ip"},
+        }
     )
     (said,) = staggered.warnings
     assert 'before its host "car-1" enters a cell at 1 s' in said

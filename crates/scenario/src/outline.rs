@@ -2,6 +2,7 @@
 
 use crate::schema::{FlowSpec, Scenario};
 use roamlab_engine::Duration;
+use roamlab_mobility::is_pattern;
 use roamlab_radio::PlanSpec;
 
 /// Properties of a scenario of any size, as it is written.
@@ -29,7 +30,17 @@ pub fn outline(json: &str) -> Result<Outline, String> {
     let scenario: Scenario = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let record = &scenario.record;
     let tables = [("deliveries", record.deliveries), ("tcp", record.tcp), ("packets", record.packets)];
-    let moves = |plan: &PlanSpec| !matches!(plan, PlanSpec::Stay(_));
+    let written = &scenario.cells;
+    let moves = |plan: &PlanSpec| {
+        let itinerary = plan.itinerary();
+        let alone = match itinerary.cells {
+            [] => written.len() == 1 && scenario.topology.is_empty(),
+            [only] => !is_pattern(only),
+            _ => false,
+        };
+        let stays = matches!(plan, PlanSpec::Stay(_)) || itinerary.moves == Some(0);
+        matches!(plan, PlanSpec::Scheduled(_)) || !(stays || alone)
+    };
     Ok(Outline {
         duration: scenario.run.duration,
         flows: scenario.flows.iter().map(FlowSpec::number).sum(),

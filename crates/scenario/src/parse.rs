@@ -6,7 +6,7 @@
 //! list is written in both ways, the text is read as a whole, which also gives the error.
 
 use crate::files::{Files, Trouble};
-use crate::locate::Source;
+use crate::locate::{Source, written};
 use crate::problem::{Located, Problem};
 use crate::reader::from_toml;
 use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
@@ -163,9 +163,14 @@ impl Scenario {
     /// from.
     pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
         let source = Source::new(text, file);
+        let is_written = written(text);
         let mut warnings = Vec::new();
         let traced = crate::check::warnings(self).into_iter().map(|warning| self.origins.trace(warning));
-        for warning in crate::check::idle_plans(self).into_iter().chain(traced) {
+        let of_written = crate::check::of_written(self).into_iter().filter_map(|group| {
+            let mut traced = group.into_iter().map(|warning| self.origins.trace(warning));
+            traced.find(|warning| is_written(&warning.field))
+        });
+        for warning in crate::check::idle_plans(self).into_iter().chain(traced).chain(of_written) {
             // What a table generates is alike: its first instance stands for all.
             if warnings.len() < 20 && !warnings.iter().any(|known: &Problem| known.field == warning.field) {
                 warnings.push(warning);

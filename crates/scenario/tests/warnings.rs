@@ -22,12 +22,7 @@ fn what_has_no_effect_is_warned_of_by_field() {
         ("at = \"1 s\"", "at = \"100 s\"", "hosts[0].visits[1].at", 41),
         ("start = \"0.1 s\"", "start = \"2 s\"", "flows[0].app.start", 47),
         ("limit = \"90 pkt\"", "limit = \"60 pkt\"", "links[1].queue.max_threshold", 17),
-        (
-            "route_optimisation = true",
-            "smooth_handoff = false\nro_trigger = \"warning\"",
-            "mobility.ro_trigger",
-            33,
-        ),
+        ("at = \"base-station\"", "at = \"none\"", "mobility.buffer.limit", 36),
         ("binding-update", "hack", "faults[0].message", 59),
         ("kind = \"mobile-ip\"", "kind = \"mobile-ip\"\ndomain = { hosts = [] }", "hosts[0].home", 41),
         (", until = \"0.9 s\"", "", "hosts[0].visits[1].cell", 41),
@@ -91,5 +86,20 @@ fn a_scenario_in_which_nothing_moves_or_is_sent_is_warned_of() {
     assert!(late.contains(&"hosts[0].visits[1].at".into()), "{late:?}");
     let plan = "plan = { kind = \"ping-pong\", cells = [\"bs1\"], dwell = \"5 s\" }";
     let still = fields(&VALID.replacen(&format!("visits = {visits}"), plan, 1));
-    assert!(still.contains(&"hosts[0].plan.dwell".into()), "{still:?}");
+    assert!(still.contains(&"hosts[0].plan.cells".into()), "{still:?}");
+}
+
+/// A usual value that is written is warned of as any other, and of a table whose fields are all idle only the first is named.
+#[test]
+fn a_field_that_nothing_reads_is_warned_of_whatever_its_value() {
+    let unsmooth = "smooth_handoff = false\nro_trigger = \"warning\"\nupdate_retransmit = \"200 ms\"";
+    let text = VALID.replacen("limit = \"60 pkt\"", "limit = \"90 pkt\"", 1).replacen(
+        "at = \"0 s\" }",
+        "at = \"0 s\", until = \"0.9 s\" }",
+        1,
+    );
+    let text = text.replacen("route_optimisation = true", unsmooth, 1);
+    let warnings = scenario(&text).warnings(&text, "lab.toml");
+    let fields: Vec<_> = warnings.iter().map(|warning| warning.problem.field.as_str()).collect();
+    assert_eq!(fields, ["mobility.ro_trigger", "mobility.update_retransmit", "mobility.buffer.at"]);
 }

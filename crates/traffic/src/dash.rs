@@ -65,6 +65,9 @@ impl Checked for Params {
     }
 
     fn validate(&self) -> Result<(), (&'static str, String)> {
+        if self.segments == Some(0) {
+            return Err(("segments", "a film has segments: write at least 1, or leave it out".into()));
+        }
         if self.segment == Duration::ZERO {
             return Err(("segment", "a segment lasts: write for example \"4 s\"".into()));
         }

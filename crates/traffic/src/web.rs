@@ -78,6 +78,9 @@ impl Checked for Params {
     }
 
     fn validate(&self) -> Result<(), (&'static str, String)> {
+        if self.pages == Some(0) {
+            return Err(("pages", "a session has pages: write at least 1, or leave it out".into()));
+        }
         if self.objects == 0 {
             return Err(("objects", "a page has objects: write at least 1".into()));
         }

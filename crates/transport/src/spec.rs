@@ -83,7 +83,8 @@ impl TcpSpec {
                 params.dsack = self.dsack.unwrap_or(!params.is_ns2());
             }
         }
-        check(&params)?;
+        check(&params).map_err(|refusal| self.blamed(refusal))?;
+        self.check_rtos(&params)?;
         if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
             let tick = params.tick;
             return Err((
@@ -92,6 +93,37 @@ impl TcpSpec {
             ));
         }
         Ok(params)
+    }
+
+    /// A refusal of the recovery, which the variant has brought if it is not written.
+    fn blamed(&self, (field, message): SpecError) -> SpecError {
+        match (field, self.recovery, self.variant) {
+            ("recovery", None, Some(_)) => {
+                ("variant", message.replace("leave it out", "leave `variant` out"))
+            }
+            _ => (field, message),
+        }
+    }
+
+    /// The bounds of the retransmission timer are in order; otherwise the one that is written is at fault.
+    fn check_rtos(&self, params: &TcpParams) -> Result<(), SpecError> {
+        let (max, others) =
+            (params.max_rto, [("min_rto", params.min_rto), ("initial_rto", params.initial_rto)]);
+        let Some((name, least)) = others.into_iter().filter(|&(_, least)| least > max).max_by_key(|it| it.1)
+        else {
+            return Ok(());
+        };
+        Err(match self.max_rto {
+            Some(_) => {
+                ("max_rto", format!("\"{max}\" is below {name} \"{least}\"; write at least \"{least}\""))
+            }
+            None => (
+                name,
+                format!(
+                    "\"{least}\" is above max_rto \"{max}\"; write at most \"{max}\", or a larger `max_rto` too"
+                ),
+            ),
+        })
     }
 
     /// Knobs that are written and change nothing, as the connection has another recovery, congestion control or knob: the name,
@@ -104,6 +136,10 @@ impl TcpSpec {
             CongestionControlSpec::Bbr(_) | CongestionControlSpec::Bbr3(_)
         );
         let paces = is_model || matches!(params.congestion_control, CongestionControlSpec::Prague(_));
+        let halves = matches!(
+            params.congestion_control,
+            CongestionControlSpec::Reno(_) | CongestionControlSpec::Dctcp(_)
+        );
         let restarts = params.slow_start_restart && !is_model;
         let restart = match is_model {
             true => {
@@ -143,6 +179,29 @@ impl TcpSpec {
             (self.slow_start_restart.is_some(), !is_model, "slow_start_restart", restart),
             (self.delayed_ack.is_some(), is_delayed, "delayed_ack", TcpParams::OWN_DELAY),
             (self.pacing == Some(false), !paces, "pacing", PACES),
+            (
+                self.sack_blocks.is_some_and(|most| most > 0),
+                params.recovery.goes_by_sack(),
+                "sack_blocks",
+                BLOCKS,
+            ),
+            (self.dsack == Some(true), params.sack_blocks > 0, "dsack", BLOCKS),
+            (self.halving.is_some(), halves, "halving", HALVES),
+            (
+                self.dupack_threshold.is_some(),
+                params.dupack_threshold < params.window.0,
+                "dupack_threshold",
+                DUPLICATES,
+            ),
+            (self.window_scaling.is_some(), !params.is_ns2(), "window_scaling", ANNOUNCES),
+            (self.rto_rule.is_some(), !params.is_ns2(), "rto_rule", TICKS),
+            (self.initial_rto.is_some(), params.initial_rto >= params.min_rto, "initial_rto", RAISED),
+            (
+                self.max_cwnd.is_some_and(|most| most.0 > 0),
+                params.max_cwnd < params.window,
+                "max_cwnd",
+                WINDOW,
+            ),
         ];
         let unread = rows.into_iter().filter(|&(is_written, is_read, ..)| is_written && !is_read);
         unread.map(|(_, _, knob, (reader, write))| (knob, reader, write)).collect()
@@ -159,13 +218,25 @@ const LIMITED: Reader = ("its recovery sends on the first duplicate ACKs by its 
 const ECHOES: Reader = ("only a connection with ECN answers echoes", "`ecn = true`");
 const TIMESTAMPS: Reader = ("its segments carry no timestamps", "`timestamps = true`");
 const BURSTS: Reader = ("only a sender with `tso_deferral` has this buffer", "`tso_deferral = true`");
+const BLOCKS: Reader = ("only a recovery by SACK reads them", "`variant = \"sack\"`");
+const DUPLICATES: Reader =
+    ("a loss in a full window leaves fewer duplicate ACKs than this", "a larger `window` too");
+const HALVES: Reader = (
+    "only the congestion controls \"reno\" and \"dctcp\" halve by this rule",
+    "`congestion_control = \"reno\"`",
+);
+const ANNOUNCES: Reader = ("the receivers of ns-2's profiles announce no window", "the profile \"rfc\"");
+const TICKS: Reader =
+    ("ns-2's profiles count round trips in ticks, by a rule of their own", "the profile \"rfc\"");
+const RAISED: Reader = ("the timer never runs for less than `min_rto`", "a smaller `min_rto` too");
+const WINDOW: Reader = ("`window` is no larger", "a larger `window` too");
 const PACES: Reader = ("its congestion control paces by itself", "another congestion control");
 
 /// What a recovery and a congestion control have to do with each other.
 fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
     let (name, usual) = match params.congestion_control {
-        CongestionControlSpec::Bbr(_) => ("bbr", "\"rfc6675\" or \"rack\""),
-        CongestionControlSpec::Bbr3(_) => ("bbr3", "\"rack\""),
+        CongestionControlSpec::Bbr(_) => ("bbr", "`recovery = \"rfc6675\"` or `recovery = \"rack\"`"),
+        CongestionControlSpec::Bbr3(_) => ("bbr3", "`recovery = \"rack\"`"),
         CongestionControlSpec::Vegas(_) => return Ok(()),
         _ if params.recovery == RecoveryKind::Vegas => {
             // Brakmo & Peterson 1995 §3.1: a loss takes a quarter of the window, and one of a segment sent before the latest cut
@@ -291,13 +362,6 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     }
     if params.initial_rto == Duration::ZERO {
         return Err(("initial_rto", "must be positive; write for example \"1 s\"".into()));
-    }
-    if params.max_rto < params.min_rto.max(params.initial_rto) {
-        let (max, min, initial) = (params.max_rto, params.min_rto, params.initial_rto);
-        let message = format!(
-            "\"{max}\" is below min_rto \"{min}\" or initial_rto \"{initial}\"; write for example \"60 s\""
-        );
-        return Err(("max_rto", message));
     }
     Ok(())
 }
@@ -425,6 +489,10 @@ mod tests {
             (r#""pacing": false, "variant": "bbr""#, "", "pacing"),
             (r#""pacing": false, "variant": "cubic""#, "", ""),
             (r#""restart_window": "4 pkt""#, "", ""),
+            (r#""sack_blocks": 3"#, r#""variant": "sack""#, "sack_blocks"),
+            (r#""halving": "whole", "variant": "cubic""#, "", "halving"),
+            (r#""initial_rto": "500 ms""#, r#""min_rto": "200 ms""#, "initial_rto"),
+            (r#""max_cwnd": "70000 pkt""#, r#""window": "80000 pkt""#, "max_cwnd"),
         ];
         for (written, reader, knob) in cases {
             let expected: &[&str] = if knob.is_empty() { &[] } else { &[knob] };

@@ -21,10 +21,10 @@ def memory_per_run(at_a_time: int = 1, given: int | None = None) -> int:
     """
     if given is None:
         return max(LEAST, int(SHARE * available_memory()) // (2 * max(1, at_a_time)))
-    if not 0 < given < 2**63:
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < 2**63:
         raise BadInput(
-            f"memory = {given}",
-            "it is out of range",
+            f"memory = {given!r}",
+            "it is out of range" if isinstance(given, int) else "it is no whole number",
             expected="a number of bytes from 1 to 2^63 - 1",
             remedy="write 4_000_000_000, for example, or leave it out",
         )

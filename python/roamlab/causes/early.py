@@ -67,7 +67,7 @@ def _early_drops(results: Results, stall: Stall, early_ns: int) -> pl.DataFrame:
 
 def _marks(results: Results, stall: Stall, early_ns: int) -> pl.DataFrame:
     """The same of marks; a packet has its mark from the first recorded queue that it leaves with it."""
-    marks = results.packets.filter(
+    marks = results.table("packets").filter(
         (pl.col("event").cast(pl.String) == "mark") & (pl.col("flow").cast(pl.String) == stall.flow)
     )
     first = marks.unique("serial", keep="first", maintain_order=True)

@@ -8,7 +8,7 @@ import click
 
 from roamlab.base.screen import say, shown
 from roamlab.commands.inputs import find_run
-from roamlab.commands.options import FILE, NUMBER, RUN, out
+from roamlab.commands.options import FILE, NUMBER, RUN, out, read_with, unread_with
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 @out("chart.svg", "File for the drawing.", FILE, ("-o",))
 @click.option("--text", is_flag=True, help="Print the rows instead: time in s, from -> to, what.")
 @click.option("--all", "everything", is_flag=True, help="With --text: also the messages about no host.")
+@read_with("--all", "--text")
+@unread_with("--out", "--text")
 def command(
     run_folder: Path | None,
     host: str | None,

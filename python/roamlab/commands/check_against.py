@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from roamlab.base.screen import console, say
-from roamlab.commands.options import FILE, JSON
+from roamlab.commands.options import FILE, JSON, read_with, unread_with
 
 if TYPE_CHECKING:
     from roamlab.against import comparison, measures
@@ -49,6 +49,11 @@ _FAMILIES = ["links", "handovers", "combinations"]
     help="An unpacked Linux source, for queues that the source package lacks.",
 )
 @JSON
+@unread_with("--live", "--record")
+@unread_with("--json", "--record")
+@read_with("--cases", "--record")
+@read_with("--seed", "--record")
+@read_with("--tree", "--record", "--live")
 @click.pass_context
 def command(
     context: click.Context,

@@ -8,7 +8,7 @@ import click
 
 from roamlab.base.screen import console, say, shown
 from roamlab.commands.inputs import load
-from roamlab.commands.options import ANY_PATH, JSON, SET, STORE, THREADS, out, seed
+from roamlab.commands.options import ANY_PATH, JSON, SET, STORE, THREADS, out, read_with, seed
 from roamlab.commands.output import print_json, print_warnings
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @THREADS
 @SET
 @JSON
+@read_with("--budget", "--half-width")
 def command(
     first: Path,
     second: Path,

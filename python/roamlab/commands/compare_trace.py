@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from roamlab.base.errors import BadInput
 from roamlab.base.screen import say
 from roamlab.commands.inputs import find_run
 from roamlab.commands.options import ANY_PATH
@@ -60,6 +61,13 @@ def command(
         compare_traces.time_ns("--from", start),
         None if end is None else compare_traces.time_ns("--until", end),
     )
+    if span[1] is not None and span[1] <= span[0]:
+        raise BadInput(
+            f"--from {start} --until {end}",
+            "the comparison ends before it begins",
+            expected="two times, the earlier first",
+            remedy=f"write --from {end} --until {start}" if span[1] < span[0] else "write a later --until",
+        )
     left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
     found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
     say(compare_traces.report(found, left, right))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from roamlab.base.screen import console
-from roamlab.commands.options import JSON
+from roamlab.commands.options import JSON, read_with
 from roamlab.commands.output import print_json
 
 
@@ -27,6 +27,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
     "--variant", metavar="NAME", default="reno", show_default=True, help="TCP variant of the profile."
 )
 @JSON
+@read_with("--variant", "--profile")
 def command(profile: str | None, variant: str, as_json: bool) -> None:
     """List what a scenario can name, and the papers.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from roamlab.base.screen import shown
 
@@ -14,7 +16,20 @@ if TYPE_CHECKING:
 
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-NUMBER = click.IntRange(0, 2**64 - 1)
+
+class _Number(click.IntRange):
+    """A whole number from 0, as the engine takes it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            if "valid integer" not in error.message:
+                raise
+            self.fail(f"{value!r} is no whole number: write one from 0, for example 7", param, ctx)
+
+
+NUMBER = _Number(0, 2**64 - 1)
 ANY_PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -42,6 +57,44 @@ THREADS = click.option("--threads", type=click.IntRange(1), help="Runs at a time
 REPETITION = click.option(
     "--run", "repetition", type=NUMBER, default=0, show_default=True, help="Number of the repetition."
 )
+
+
+def _given(context: click.Context) -> set[str]:
+    """The options that the command line has, by their long names."""
+    return {
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    }
+
+
+def read_with(option: str, *others: str) -> Decorator:
+    """Refuse `option` without one of `others`: nothing else reads it. Stands below the options."""
+    names = " or ".join(others)
+    told = f"{option} changes nothing without {names}: add {others[0]}, or leave {option} out"
+    return _refusing(option, lambda given: given.isdisjoint(others), told)
+
+
+def unread_with(option: str, *others: str) -> Decorator:
+    """Refuse `option` together with one of `others`: what they ask for does not read it. Stands below the options."""
+    names = " or ".join(others)
+    told = f"{option} changes nothing with {names}: leave one of the two out"
+    return _refusing(option, lambda given: not given.isdisjoint(others), told)
+
+
+def _refusing(option: str, is_idle: Callable[[set[str]], bool], told: str) -> Decorator:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def checked(*arguments: Any, **options: Any) -> Any:
+            context = click.get_current_context()
+            given = _given(context)
+            if option in given and is_idle(given):
+                raise click.UsageError(f"{told}.", context)
+            return command(*arguments, **options)
+
+        return checked
+
+    return decorate
 
 
 def seed(text: str = "Seed of every random stream.") -> Decorator:

@@ -7,7 +7,17 @@ from pathlib import Path
 import click
 
 from roamlab.base.screen import console, say, shown
-from roamlab.commands.options import ANY_PATH, FOLDER, JSON, SET, STORE, THREADS, no_file
+from roamlab.commands.options import (
+    ANY_PATH,
+    FOLDER,
+    JSON,
+    SET,
+    STORE,
+    THREADS,
+    no_file,
+    read_with,
+    unread_with,
+)
 from roamlab.commands.output import print_json, print_warnings
 
 
@@ -28,6 +38,8 @@ from roamlab.commands.output import print_json, print_warnings
 )
 @SET
 @JSON
+@read_with("--patience", "--cluster")
+@unread_with("--threads", "--cluster")
 def command(
     sweep_file: Path,
     out: Path | None,

@@ -24,7 +24,7 @@ def command(run_folder: Path | None, packet: int) -> None:
     tunnel headers it wears, and a detail where there is something to say. The run is made again from the manifest in
     its folder RUN; without one it is the newest in out/runs.
     """
-    from roamlab.base.errors import BadInput, within
+    from roamlab.base.errors import within
     from roamlab.records.manifest import build_of
     from roamlab.records.store import open_run
     from roamlab.running.run import run as simulate
@@ -36,13 +36,6 @@ def command(run_folder: Path | None, packet: int) -> None:
         say("note: another build of the engine made this run; this is the present one's trace", err=True)
     with within(folder):
         again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
-    if again.trace.is_empty():
-        raise BadInput(
-            f"--packet {packet}",
-            "no packet of the run has this serial number",
-            expected="a serial number from the run's deliveries, drops or signalling",
-            remedy="look into the column `serial` of these tables",
-        )
     for row in again.trace.iter_rows(named=True):
         seconds, nanoseconds = divmod(row["time_ns"], 10**9)
         line = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from roamlab.base.errors import BadInput, within
 from roamlab.base.output import disk_errors, refuse_foreign, whole_folder
 from roamlab.exports import ns2_trace, pcapng
+from roamlab.records.results import not_recorded
 from roamlab.records.store import open_run
 
 if TYPE_CHECKING:
@@ -74,11 +75,24 @@ def _write(results: Results, request: Request, draft: Path) -> dict[str, int]:
     written = {}
     for name in dict.fromkeys(request.tables or results.loaders):
         table = results.table(name)
+        if name in request.tables and table.is_empty():
+            _check_recorded(results, name)
         file = draft / f"{name}.{request.form}"
         with disk_errors():
             _write_table(table, file, request.form)
         written[file.name] = table.height
     return written
+
+
+def _check_recorded(results: Results, name: str) -> None:
+    """Refuse to write a table without rows that the run was not told to record."""
+    record = results.manifest.parameters.get("record", {})
+    if name in _RECORDED and not record.get(name, False):
+        raise not_recorded(name, f"--table {name}")
+
+
+_RECORDED = ("deliveries", "tcp", "packets", "variables")
+"""Tables that a scenario's `[record]` turns on and off."""
 
 
 def _write_table(table: pl.DataFrame, file: Path, form: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import roamlab
-from roamlab.base.calls import BadCall, no_attribute
+from roamlab.base.calls import BadCall, called, no_attribute
 from roamlab.base.errors import BadInput, closest, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
     from roamlab._roamlab import Column, Tables
     from roamlab.records.manifest import Manifest
+
+
+def not_recorded(name: str, place: str) -> BadInput:
+    """The error for a table without rows that the run was not told to record."""
+    return BadInput(
+        f"{place}, table {name!r}" if name not in place else place,
+        "the run did not record it: it has no rows",
+        expected="a table that is recorded",
+        remedy=f'write `{name} = true` under [record], or .set("record.{name}", True), and run it again',
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,6 +168,23 @@ class Results(Frames):
         ends = dict(zip(names, zip(sources, destinations, strict=True), strict=True))
         return remarks.window_limited(self.columns("deliveries"), self.columns("tcp"), windows, ends)
 
+    @property
+    def packets(self) -> pl.DataFrame:
+        """What endpoints send, queues are handed and the network loses. Raises `BadInput` if it was not recorded."""
+        return self._recorded("packets")
+
+    @property
+    def variables(self) -> pl.DataFrame:
+        """Each change of a TCP sender's variables. Raises `BadInput` if it was not recorded."""
+        return self._recorded("variables")
+
+    def _recorded(self, name: str) -> pl.DataFrame:
+        found = self.table(name)
+        if found.is_empty() and not self.manifest.parameters.get("record", {}).get(name, False):
+            raise not_recorded(name, "results")
+        return found
+
+    @called()
     def queue(self, name: str) -> pl.DataFrame:
         """The samples of one queue."""
         samples = self.table("queue")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab.base.calls import BadCall
+from roamlab.base.calls import BadCall, Kind, called
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import open_regular
 from roamlab.base.limits import SHARE, available_memory
@@ -168,6 +168,10 @@ def _in_place(place: Path, of: str, expected: str) -> BadInput:
     )
 
 
+_FOLDER = Kind((str, Path), "the path of a run folder", 'write roamlab.open_run("out/runs/NAME")')
+
+
+@called(folder=_FOLDER)
 def open_run(folder: str | Path) -> Results:
     """The run in a folder. Its tables are read when they are asked for."""
     folder = Path(folder)

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
-from roamlab.base.calls import Kind, called
+from roamlab.base.calls import SCENARIO, BadCall, Kind, called
 from roamlab.base.limits import memory_per_run
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import Manifest, describe
 from roamlab.records.results import Results, from_engine
 from roamlab.running.progress import progress, weight
 from roamlab.running.runprogress import simulated_time
+from roamlab.scenarios.scenario import check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +38,17 @@ class Job:
     scenario: Scenario
     seed: int
     run: int = 0
+
+    def __post_init__(self) -> None:
+        if not SCENARIO.has(self.scenario):
+            raise BadCall(
+                "Job, argument scenario",
+                f"it is a {type(self.scenario).__name__}",
+                expected=SCENARIO.expected,
+                remedy=SCENARIO.remedy,
+            )
+        check_number("seed", self.seed)
+        check_number("run", self.run)
 
     def as_tuple(self) -> tuple[str, str, int, int]:
         """For the engine."""

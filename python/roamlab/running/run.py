@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.base.calls import called
+from roamlab.base.errors import BadInput
 from roamlab.base.limits import memory_per_run
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
@@ -44,4 +45,12 @@ def run(
     scenario.check(limit)
     with simulated_time(scenario.outline.duration_ns) as tell:
         tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell, capture)
-    return from_engine(tables, describe(scenario, seed, run))
+    results = from_engine(tables, describe(scenario, seed, run))
+    if trace is not None and results.trace.is_empty():
+        raise BadInput(
+            f"packet {trace}",
+            "no packet of the run has this serial number",
+            expected="a serial number from the run's deliveries, drops or signalling",
+            remedy="look into the column `serial` of these tables",
+        )
+    return results

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from roamlab.base.errors import BadInput, quoted
+from roamlab.scenarios.scenario import check_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from roamlab.scenarios.scenario import Scenario
 
 _LONGEST_VALUE = 200
@@ -57,6 +56,9 @@ class BadDesign(BadInput):
         where = f"sweep, axis `{axis}`" if axis else f"sweep, {field[0]}"
         super().__init__(where, problem, expected=expected, remedy=remedy)
         self.field, self.problem, self.expected, self.remedy = field, problem, expected, remedy
+
+
+_TABLE = "a table of paths and values"
 
 
 class Design(Protocol):
@@ -106,6 +108,8 @@ class Grid(Design):
     table: ClassVar[str] = "grid"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.choices, Mapping):
+            raise BadDesign(("grid",), f"{self.choices!r} has no axes", _TABLE, _FOR_EXAMPLE)
         object.__setattr__(
             self, "choices", {path: _listed(path, each) for path, each in self.choices.items()}
         )
@@ -202,6 +206,8 @@ class Listed(Design):
     table: ClassVar[str] = "points"
 
     def __post_init__(self) -> None:
+        if isinstance(self.points, str | Mapping) or not isinstance(self.points, Sequence):
+            raise BadDesign(("points",), f"{self.points!r} is no list", "a list of tables", _FOR_POINTS)
         if not self.points:
             raise BadDesign(("points",), "there is no point", "a list of tables", _FOR_EXAMPLE)
         for number, point in enumerate(self.points):
@@ -275,10 +281,20 @@ class Random(Design):
     table: ClassVar[str] = "random"
 
     def __post_init__(self) -> None:
+        if isinstance(self.points, Mapping):
+            raise BadDesign(
+                ("random",),
+                "the ranges stand where the number of points is expected",
+                "the number of points, then a table of paths and ranges",
+                "write rl.Random(100, {...})",
+            )
         if type(self.points) is not int or self.points < 1:
             raise BadDesign(
                 ("random", "points"), f"{self.points!r} points", "a whole number from 1 on", "write 100"
             )
+        if not isinstance(self.ranges, Mapping):
+            raise BadDesign(("random",), f"{self.ranges!r} has no axes", _TABLE, _FOR_RANDOM)
+        check_number("seed", self.seed)
         if not self.ranges:
             raise BadDesign(("random",), "no axis is drawn", "at least one axis", _FOR_RANDOM)
         _check_axes("random", self.axes)

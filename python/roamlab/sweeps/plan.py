@@ -182,6 +182,13 @@ def measurement_of(metrics: Sequence[str] | None, replications: int | Until) -> 
             expected="a list of metrics",
             remedy=f"write metrics=[{json.dumps(metrics, ensure_ascii=False)}]",
         )
+    if metrics is not None and not metrics:
+        raise BadInput(
+            f"metrics = {metrics!r}",
+            "nothing would be measured",
+            expected="at least one metric",
+            remedy='write metrics=["flows.NAME.goodput_bps"], or leave it out for the totals of all flows',
+        )
     wanted = Measurement().metrics if metrics is None else tuple(dict.fromkeys(metrics))
     if isinstance(replications, Until):
         metric = replications.metric

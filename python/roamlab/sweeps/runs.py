@@ -173,6 +173,7 @@ class Runs:
         rows = self.kept.filter(pl.col("metric") == metric).group_by("point", maintain_order=True)
         return {int(point): values for point, values in rows.agg(pl.col("value")).iter_rows()}
 
+    @called()
     def means(self, *metrics: str) -> pl.DataFrame:
         """The mean of each metric (all if none is named) at each point, with its 95 % interval.
 

@@ -65,7 +65,8 @@ def packets(results: Results) -> Iterator[Event]:
     """What endpoints send, recorded queues are handed and the network loses, if recorded: S, K, Q, D and B."""
     reasons = results.drops.select("serial", "reason")
     rows = (
-        results.packets.with_row_index("line", offset=1)
+        results.table("packets")
+        .with_row_index("line", offset=1)
         .join(reasons, on="serial", how="left", maintain_order="left")
         .with_columns(pl.col("event", "place", "flow", "kind", "reason").cast(pl.String))
         .filter(pl.col("kind").is_in(list(_SENT)))
@@ -120,7 +121,7 @@ def _has_bottleneck(results: Results) -> bool:
     """Whether there is one recorded queue that data are handed."""
     handed = pl.col("event").cast(pl.String) == "enqueue"
     is_data = ~pl.col("kind").cast(pl.String).is_in(["ack", "signal"])
-    return results.packets.filter(handed & is_data)["place"].n_unique() == 1
+    return results.table("packets").filter(handed & is_data)["place"].n_unique() == 1
 
 
 def _arrivals(results: Results) -> Iterator[Event]:

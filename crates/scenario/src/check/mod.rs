@@ -13,8 +13,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 mod loss;
+mod mismatched;
 mod mobility;
 mod no_effect;
+mod ordered;
 mod path_change;
 mod queues;
 mod radio;
@@ -23,7 +25,7 @@ mod unread;
 mod warnings;
 
 pub use no_effect::idle_plans;
-pub use warnings::warnings;
+pub use warnings::{of_written, warnings};
 
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";
@@ -204,6 +206,13 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
                 return Err(problem.help(known_value(&visit.cell, scenario.cells.keys().map(String::as_str))));
             }
         }
+        let early = host.stays().windows(2).position(|pair| pair[1].at < pair[0].at);
+        if let Some(number) = early.map(|before| before + 1) {
+            let at = host.stays()[number - 1].at;
+            let message = format!("this visit begins before the one in front of it, which begins at {at}");
+            let problem = Problem::at(field(&format!("visits[{number}].at")), message);
+            return Err(problem.help("write the visits in the order of their times, or a later time"));
+        }
         if let Err((number, part, message)) = scenario.radio.plan(host.stays()) {
             return Err(Problem::told(field(&format!("visits[{number}].{part}")), &message));
         }
@@ -239,7 +248,12 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
                 }
                 let problem =
                     Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
-                return Err(problem.help(known_value(name, ends())));
+                let is_group = ends().any(|end| end == crate::names::member(name, 0));
+                let all = match is_group {
+                    true => format!(", or `count` for a flow with each, and \"{name}-*\" here"),
+                    false => String::new(),
+                };
+                return Err(problem.help(known_value(name, ends()) + &all));
             }
         }
         if flow.path[0] == flow.path[1] {
@@ -369,6 +383,10 @@ fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
         {
             let problem = Problem::at(field("host"), format!("there is no host \"{host}\""));
             return Err(problem.help(known_value(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
+        }
+        if fault.delay == Some(Duration::ZERO) && !fault.duplicate {
+            let problem = Problem::at(field("delay"), "this neither loses nor delays");
+            return Err(problem.help("write for example \"20 ms\", or leave it out to lose the messages"));
         }
         if fault.occurrences.is_empty() || fault.occurrences.contains(&0) {
             let problem = Problem::at(field("occurrences"), "messages are counted from 1");

@@ -6,7 +6,7 @@ use crate::names::PATH_CHANGE;
 use crate::problem::Problem;
 use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Duration, Time};
-use roamlab_mobility::MobilitySpec;
+use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{Management, Motion, SignalSpec};
 use roamlab_traffic::AppSpec;
@@ -121,7 +121,7 @@ fn idle_moves(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Plans whose first move comes behind the end of the run. What they generate has lost them: the written scenario has them.
+/// Plans by which no host moves: they have one cell, or no moves, or their first one comes behind the end of the run. What they generate has lost them: the written scenario has them.
 pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let written =
@@ -130,20 +130,43 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
     let time = |plan: &serde_json::Value, name: &str| plan.get(name)?.as_str()?.parse::<Duration>().ok();
     let warning = |(index, host): (usize, &serde_json::Value)| {
         let plan = host.get("plan")?;
+        let field = |part: &str| format!("hosts[{index}].plan{part}");
+        let stay = "write `kind = \"stay\"` for a host that does not move";
+        let alone = plan.get("kind").is_some_and(|kind| kind != "stay" && kind != "schedule")
+            && scenario.cells.keys().filter(|name| goes_to(plan, name)).count() == 1;
+        if alone {
+            let part = if plan.get("cells").is_some() { ".cells" } else { "" };
+            let message = "this plan has one cell: the host never moves";
+            return Some(Problem::at(field(part), message).help(format!("write two cells or more; {stay}")));
+        }
+        if plan.get("moves").is_some_and(|moves| *moves == 0) {
+            let message = "the host changes its cell 0 times: it never moves";
+            let help = format!("write a larger number, or leave it out; {stay}");
+            return Some(Problem::at(field(".moves"), message).help(help));
+        }
         let dwell =
             time(plan, "dwell").filter(|&dwell| dwell + time(plan, "at").unwrap_or_default() >= end)?;
         let message = format!(
             "the host stays in its first cell for {dwell}, and the run ends at {end}: it never moves"
         );
         let help = "write a shorter time, lengthen `run.duration`, or write `kind = \"stay\"`";
-        Some(Problem::at(format!("hosts[{index}].plan.dwell"), message).help(help))
+        Some(Problem::at(field(".dwell"), message).help(help))
     };
     hosts.into_iter().flatten().enumerate().filter_map(warning).collect()
 }
 
-/// Files that stop when they start.
+/// Whether a written plan has a cell of this name.
+fn goes_to(plan: &serde_json::Value, cell: &str) -> bool {
+    let listed = plan.get("cells").and_then(|cells| cells.as_array()).filter(|cells| !cells.is_empty());
+    listed.is_none_or(|cells| {
+        cells.iter().filter_map(|name| name.as_str()).any(|name| name == cell || matches(name, cell))
+    })
+}
+
+/// Applications that stop when they start.
 fn empty_files(scenario: &Scenario) -> Vec<Problem> {
-    let is_empty = |app: &AppSpec| matches!(app, AppSpec::Ftp(_)) && app.stop() == Some(app.start());
+    // A stream of constant rate sends its first datagram even so, as in ns-2.
+    let is_empty = |app: &AppSpec| !matches!(app, AppSpec::Cbr(_)) && app.stop() == Some(app.start());
     let warning = |(index, flow): (usize, &crate::schema::FlowSpec)| {
         let message = format!("this flow stops at {}, when it starts: it sends nothing", flow.app.start());
         Problem::at(format!("flows[{index}].app.stop"), message).help("write a later time, or leave it out")

@@ -1,13 +1,11 @@
 //! Warnings of values that are valid one by one, and that no run of this length, link or packet can use.
 
 use super::queues::queues;
-use super::unread::usual;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{FlowSpec, HostSpec, LinkRate, NetworkSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, Rate};
-use roamlab_mobility::MobilitySpec;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{MediumSpec, SignalSpec};
+use roamlab_radio::MediumSpec;
 use roamlab_traffic::AppSpec;
 use rustc_hash::FxHashMap;
 
@@ -19,7 +17,6 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(flows.flat_map(|(index, flow)| of_flow(scenario, &fastest, index, flow)));
     found.extend(unused_rts(scenario));
     found.extend(overlapping_channels(scenario));
-    found.extend(unused_buffer(scenario));
     found.extend(slow_links(scenario));
     found.extend(small_limits(scenario));
     found.extend(unused_queues(scenario));
@@ -59,6 +56,12 @@ fn longer_than_the_run(scenario: &Scenario) -> Vec<Problem> {
 /// The largest packet that a link carries without fragments: a jumbo frame's.
 const LARGEST_PACKET: Bytes = Bytes(9000);
 
+/// The longest time for which a receiver may hold an ACK (RFC 5681 §4.2).
+const LONGEST_DELAY: Duration = Duration::from_millis(500);
+
+/// The largest window in a TCP header without a scale.
+const LARGEST_UNSCALED: u64 = 65_535;
+
 /// What a flow writes that its run cannot use.
 fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &FlowSpec) -> Vec<Problem> {
     let end = scenario.run.duration;
@@ -93,6 +96,32 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
         if tcp.segment.is_some() && segment < header {
             let message = format!("a segment of {segment} is smaller than its header of {header}");
             warn("transport.segment", message, "write for example \"1448 B\"");
+        }
+        if let Some(held) = tcp.delayed_ack.filter(|held| *held > LONGEST_DELAY || *held >= params.min_rto) {
+            let message = match held > LONGEST_DELAY {
+                true => format!(
+                    "no receiver holds an ACK for {held}: {LONGEST_DELAY} is the most (RFC 5681 §4.2)"
+                ),
+                false => format!(
+                    "an ACK is held for {held}, and the retransmission timer may run for {} only",
+                    params.min_rto
+                ),
+            };
+            warn("transport.delayed_ack", message, "write a shorter time, for example \"40 ms\"");
+        }
+        let bytes = u64::from(params.window.0) * params.segment.0;
+        if !params.window_scaling
+            && tcp.window_scaling.is_some()
+            && bytes > LARGEST_UNSCALED
+            && !params.is_ns2()
+        {
+            let message = format!(
+                "without a scale a receiver announces at most {LARGEST_UNSCALED} B, and a window of {} has {}",
+                params.window,
+                Bytes(bytes)
+            );
+            let help = "write `window_scaling = true`, or a smaller `window`";
+            warn("transport.window_scaling", message, help);
         }
         if tcp.min_rto.is_some_and(|least| least >= end) {
             let message = format!(
@@ -309,39 +338,4 @@ fn overlapping_channels(scenario: &Scenario) -> Vec<Problem> {
 /// Whether a host may change its cell.
 pub fn moves(host: &HostSpec) -> bool {
     host.plan.is_some() || host.stays().len() > 1
-}
-
-/// A buffer for hosts that change cells, where none does, and one that is nowhere and has a size.
-fn unused_buffer(scenario: &Scenario) -> Vec<Problem> {
-    let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
-    let still = !scenario.hosts.is_empty() && !by_position && !scenario.hosts.iter().any(moves);
-    let mut found = Vec::new();
-    for (table, spec) in scenario.protocols() {
-        let Ok(written) = serde_json::to_value(spec) else { continue };
-        for field in ["buffer", "buffer_limit"] {
-            let Some(own) = written.get(field) else { continue };
-            let Some(mut usual) = usual::<MobilitySpec>(&written, field) else { continue };
-            let nowhere = own.get("at").is_some_and(|at| at == "none");
-            if nowhere {
-                usual["at"] = own["at"].clone();
-            }
-            if *own == usual {
-                continue;
-            }
-            if nowhere {
-                let problem = Problem::at(
-                    format!("{table}.{field}.at"),
-                    "packets wait nowhere: the other fields of this buffer change nothing",
-                );
-                found.push(problem.help("write where packets wait, or leave the other fields out"));
-            } else if still {
-                let problem = Problem::at(
-                    format!("{table}.{field}"),
-                    "no host changes its cell: no packet waits in this buffer",
-                );
-                found.push(problem.help("add a visit, or leave this out"));
-            }
-        }
-    }
-    found
 }

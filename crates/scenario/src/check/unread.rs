@@ -5,15 +5,11 @@ use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::Scenario;
 use roamlab_engine::Duration;
-use roamlab_mobility::MobilitySpec;
-use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{MeasurementSpec, MediumSpec, RadioSpec};
-use roamlab_traffic::AppSpec;
-use roamlab_transport::TransportSpec;
-use serde::{Serialize, de::DeserializeOwned};
+use roamlab_radio::SignalSpec;
 use serde_json::Value;
 
-/// The field that decides, its values with which the others are read, and these: paths inside one table.
+/// The field that decides, its values with which the others are read (or `!` and the one with which they are not), and these:
+/// paths inside one table.
 type Rule = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// The table is written, whatever it has.
@@ -23,7 +19,7 @@ const TOLD_BEFORE: &[&str] = &["source", "path", "no-path"];
 /// A rule is about each table that has its fields.
 const RULES: &[Rule] = &[
     ("local_handoff", &["false"], &["advertisement_interval", "solicitation"]),
-    ("local_handoff", &["true"], &["beacon_interval", "tb_mode"]),
+    ("local_handoff", &["true"], &["beacon_interval", "tb_mode", "sizes.beacon", "sizes.local"]),
     (
         "route_optimisation",
         &["true"],
@@ -41,16 +37,32 @@ const RULES: &[Rule] = &[
         &[
             "update_retransmit",
             "update_retransmit_limit",
+            "buffer.at",
             "buffer.limit",
             "buffer.drop",
             "buffer.flush",
             "buffer.longest_wait",
             "buffer.hold",
+            "buffer.mark_forwarded",
             "buffer.mark",
+            "buffer.layer2_ack",
+            "buffer.in_order_wait",
             "buffer.detour",
         ],
     ),
     ("buffer.mark_forwarded", &["true"], &["buffer.mark"]),
+    (
+        "buffer.at",
+        &["!none"],
+        &[
+            "buffer.limit",
+            "buffer.drop",
+            "buffer.flush",
+            "buffer.longest_wait",
+            "buffer.hold",
+            "buffer.detour",
+        ],
+    ),
     ("scheme", &["mnf"], &["bicast"]),
     ("scheme", &["ssf"], &["ordered_switch"]),
     (
@@ -62,7 +74,7 @@ const RULES: &[Rule] = &[
     (
         "detection.by",
         &["advertisement", "beacon-loss"],
-        &["detection.beacon_interval", "detection.lost_beacons"],
+        &["detection.beacon_interval", "detection.lost_beacons", "sizes.beacon"],
     ),
     (
         "trigger.by",
@@ -71,20 +83,55 @@ const RULES: &[Rule] = &[
     ),
     ("trigger.by", &["path"], &["trigger.candidates"]),
     ("trigger.by", TOLD_BEFORE, &["trigger.sets"]),
-    ("trigger.by", TOLD_BEFORE, &["move_when_prepared", "preparation_lifetime"]),
+    (
+        "trigger.by",
+        TOLD_BEFORE,
+        &[
+            "sizes.trigger",
+            "sizes.hi",
+            "sizes.hack",
+            "sizes.prepare",
+            "sizes.prepare_acknowledge",
+            "sizes.prepare_request",
+            "sizes.prepared",
+        ],
+    ),
+    ("paging", ANY, &["sizes.page", "sizes.page_request"]),
+    ("hours", ANY, &["sizes.logout", "sizes.logout_acknowledge"]),
+    ("anchor_change", &["true"], &["sizes.anchor_change"]),
+    ("trigger.by", TOLD_BEFORE, &["move_when_prepared", "preparation_lifetime", "unused"]),
     ("trigger.by", TOLD_BEFORE, &["prepare_retransmit", "prepare_retries", "stay_timeout"]),
     ("path_switch", &["predictive"], &["prediction_lead", "prediction_timeout", "predictions"]),
-    ("global", ANY, &["anchor_choice", "anchor_grace"]),
+    ("conditional", ANY, &["sizes.conditional_reconfiguration", "sizes.handover_success"]),
+    (
+        "global",
+        ANY,
+        &["anchor_choice", "anchor_grace", "sizes.registration_request", "sizes.registration_reply"],
+    ),
     ("reordering", &["true"], &["reordering_wait"]),
     ("forwarding", &["lossless"], &["status_report"]),
     ("forwarding", &["lossless", "seamless"], &["forwarding_overhead", "mark", "reordering_wait"]),
     ("probability_unit", &["bytes"], &["byte_scaling"]),
+    ("mark_ecn", &["true"], &["use_mark_p", "mark_p_max"]),
+    ("use_mark_p", &["true"], &["mark_p_max"]),
+    ("spare_forwarded", &["true"], &["mark", "forwarded_at_full"]),
     ("scan", &["passive"], &["passive_channel_time"]),
-    ("scan", &["active"], &["probe_delay", "min_channel_time", "max_channel_time"]),
+    (
+        "scan",
+        &["active"],
+        &[
+            "probe_delay",
+            "min_channel_time",
+            "max_channel_time",
+            "sizes.probe_request",
+            "sizes.probe_response",
+        ],
+    ),
     ("signal", &["schedule"], &["peak_dbm", "slope_db_per_s"]),
     ("signal", &["positions"], &["path_loss"]),
     ("phy", &["802.11b"], &["preamble"]),
     ("pacing", &["true"], &["pacing_burst", "pacing_gain"]),
+    ("notice", &["message"], &["size"]),
 ];
 
 /// Parts of the names of times that bound something from above, or that go on behind the run: they may be any.
@@ -115,36 +162,50 @@ const BOUNDS: &[&str] = &[
 /// Times of a flow, which have warnings of their own.
 const WARNED_ELSEWHERE: &[&str] = &["start", "stop", "start_within"];
 
-/// All such warnings.
-pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
+/// The tables that rules are about, by their fields.
+fn tables(scenario: &Scenario) -> Vec<(String, Value)> {
+    let mut tables = Vec::new();
+    let mut add =
+        |table: String, spec: serde_json::Result<Value>| tables.extend(spec.ok().map(|spec| (table, spec)));
+    for (table, spec) in scenario.protocols() {
+        add(table, serde_json::to_value(spec));
+    }
+    add("radio".into(), serde_json::to_value(&scenario.radio));
+    if let Some(measurement) = scenario.radio.measurement() {
+        add("radio.measurement".into(), serde_json::to_value(measurement));
+    }
+    for (name, cell) in &scenario.cells {
+        add(format!("cells.{}.medium", quoted_key(name)), serde_json::to_value(&cell.medium));
+    }
+    for (path, queue) in queues(scenario) {
+        let Some(queue) = queue else { continue };
+        add(path, serde_json::to_value(queue));
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        add(format!("flows[{index}].app"), serde_json::to_value(&flow.app));
+        if flow.transport.quic().is_some() {
+            add(format!("flows[{index}].transport"), serde_json::to_value(&flow.transport));
+        }
+        if let Some(path_change) = &flow.path_change {
+            add(format!("flows[{index}].path_change"), serde_json::to_value(path_change));
+        }
+    }
+    tables
+}
+
+/// All such warnings, in groups of which the first field that is written counts.
+pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
     let longest = longest_stay(scenario);
-    for (table, spec) in scenario.protocols() {
-        found.extend(of_table::<MobilitySpec>(&table, spec, end));
-        found.extend(longest.and_then(|longest| early_leads(&table, spec, longest, end)));
+    for (table, fields) in tables(scenario) {
+        found.extend(of_table(&table, &fields, end));
+        found.extend(super::ordered::of_table(&table, &fields));
+        found.extend(
+            longest.and_then(|longest| early_lead(&table, &fields, longest, end)).map(|early| vec![early]),
+        );
     }
-    found.extend(of_table::<RadioSpec>("radio", &scenario.radio, end));
-    if let Some(measurement) = scenario.radio.measurement() {
-        found.extend(of_table::<MeasurementSpec>("radio.measurement", measurement, end));
-    }
-    for (name, cell) in &scenario.cells {
-        found.extend(of_table::<MediumSpec>(
-            &format!("cells.{}.medium", quoted_key(name)),
-            &cell.medium,
-            end,
-        ));
-    }
-    for (path, queue) in queues(scenario) {
-        found.extend(queue.into_iter().flat_map(|queue| of_table::<QueueSpec>(&path, queue, end)));
-    }
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        found.extend(of_table::<AppSpec>(&format!("flows[{index}].app"), &flow.app, end));
-        if flow.transport.quic().is_some() {
-            let table = format!("flows[{index}].transport");
-            found.extend(of_table::<TransportSpec>(&table, &flow.transport, end));
-        }
-    }
+    found.extend(unused_buffers(scenario).into_iter().map(|problem| vec![problem]));
     found
 }
 
@@ -155,45 +216,68 @@ fn longest_stay(scenario: &Scenario) -> Option<Duration> {
 }
 
 /// A trigger's lead that is longer than every stay in a cell.
-fn early_leads(table: &str, spec: &MobilitySpec, longest: Duration, end: Duration) -> Option<Problem> {
-    let fields = serde_json::to_value(spec).ok()?;
-    let lead: Duration = at(&fields, "trigger.lead")?.as_str()?.parse().ok()?;
-    let is_told = at(&fields, "trigger.by").is_some_and(|by| by != "none");
+fn early_lead(table: &str, fields: &Value, longest: Duration, end: Duration) -> Option<Problem> {
+    let lead: Duration = at(fields, "trigger.lead")?.as_str()?.parse().ok()?;
+    let is_told = at(fields, "trigger.by").is_some_and(|by| by != "none");
     let message =
         format!("a host is told {lead} before it leaves, and none is longer than {longest} in a cell before");
     (is_told && lead > longest && lead < end)
         .then(|| Problem::at(format!("{table}.trigger.lead"), message).help("write a shorter time"))
 }
 
+/// Buffers for hosts that change cells, where none does.
+fn unused_buffers(scenario: &Scenario) -> Vec<Problem> {
+    let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
+    if scenario.hosts.is_empty() || by_position || scenario.hosts.iter().any(super::senseless::moves) {
+        return Vec::new();
+    }
+    let tables = scenario
+        .protocols()
+        .flat_map(|(table, _)| ["buffer", "buffer_limit"].map(|field| format!("{table}.{field}")));
+    let message = "no host changes its cell: no packet waits in this buffer";
+    tables.map(|field| Problem::at(field, message).help("add a visit, or leave this out")).collect()
+}
+
 /// The warnings about one table.
-fn of_table<T: Serialize + DeserializeOwned>(table: &str, spec: &T, end: Duration) -> Vec<Problem> {
-    let Ok(fields) = serde_json::to_value(spec) else { return Vec::new() };
+fn of_table(table: &str, fields: &Value, end: Duration) -> Vec<Vec<Problem>> {
     let mut found = Vec::new();
     for (decides, values, readers) in RULES {
-        let now = at(&fields, decides).filter(|now| !now.is_null()).map(plain);
-        let is_read = match now.as_deref() {
-            Some(now) => values.is_empty() || values.contains(&now),
-            None => !values.is_empty(),
+        let now = at(fields, decides).filter(|now| !now.is_null()).map(plain);
+        let is_read = match (now.as_deref(), values) {
+            (Some(now), [not]) if not.starts_with('!') => !not.ends_with(now),
+            (Some(now), values) => values.is_empty() || values.contains(&now),
+            (None, values) => !values.is_empty(),
         };
         if is_read {
             continue;
         }
-        for field in readers.iter().filter(|field| is_written::<T>(&fields, field)) {
-            let written = match *values {
-                [] => vec![format!("`[{table}.{decides}]`")],
-                values => values.iter().map(|value| toml(decides, value)).collect(),
+        let (when, help) = match *values {
+            [] => (format!("only with `[{table}.{decides}]`"), format!("write `[{table}.{decides}]`")),
+            [not] if not.starts_with('!') => {
+                let now = toml(decides, now.as_deref().unwrap_or_default());
+                (format!("in no case with {now}"), format!("write another `{decides}`"))
+            }
+            values => {
+                let written: Vec<_> = values.iter().map(|value| toml(decides, value)).collect();
+                (format!("only with {}", written.join(" or ")), format!("write {}", written[0]))
+            }
+        };
+        // Of a table in this one only the first field is named: what reads one reads the others.
+        let within = |field: &str| field.rsplit_once('.').map(|(table, _)| table.to_owned());
+        for together in readers.chunk_by(|one, other| within(one).is_some() && within(one) == within(other)) {
+            let warn = |field: &&str| {
+                let message = format!("this changes nothing: it is read {when}");
+                Problem::at(format!("{table}.{field}"), message).help(format!("{help}, or leave this out"))
             };
-            let message = format!("this changes nothing: it is read only with {}", written.join(" or "));
-            let problem = Problem::at(format!("{table}.{field}"), message);
-            found.push(problem.help(format!("write {}, or leave this out", written[0])));
+            found.push(together.iter().map(warn).collect());
         }
     }
     let mut times = Vec::new();
-    longer(&fields, "", end, &mut times);
-    for (field, time) in times.into_iter().filter(|(field, _)| is_written::<T>(&fields, field)) {
+    longer(fields, "", end, &mut times);
+    for (field, time) in times {
         let message = format!("this time is {time}, and the run ends at {end}: it never passes");
         let problem = Problem::at(format!("{table}.{field}"), message);
-        found.push(problem.help("write a shorter time, or lengthen `run.duration`"));
+        found.push(vec![problem.help("write a shorter time, or lengthen `run.duration`")]);
     }
     found
 }
@@ -228,38 +312,4 @@ fn longer(fields: &Value, above: &str, end: Duration, found: &mut Vec<(String, D
             _ => longer(value, &path, end, found),
         }
     }
-}
-
-/// Whether a field has another value than it would have if it were not written.
-fn is_written<T: Serialize + DeserializeOwned>(fields: &Value, path: &str) -> bool {
-    let Some(own) = at(fields, path).filter(|own| !own.is_null()) else { return false };
-    // A table of a kind may have another usual value in a part of it than this part has elsewhere.
-    let kind = fields.get("kind").map(|kind| serde_json::json!({ "kind": kind }));
-    let of_kind = || at(&reread::<T>(kind?)?, path).cloned();
-    // A field that has no usual value is written.
-    usual::<T>(fields, path).as_ref() != Some(own) && of_kind().as_ref() != Some(own)
-}
-
-/// The value that a field has if it is not written and the others of its table are; none if it must be written.
-pub fn usual<T: Serialize + DeserializeOwned>(fields: &Value, path: &str) -> Option<Value> {
-    let mut rest = fields.clone();
-    let (table, name) = match path.rsplit_once('.') {
-        Some((above, name)) => {
-            (above.split('.').try_fold(&mut rest, |table, name| table.get_mut(name))?, name)
-        }
-        None => (&mut rest, path),
-    };
-    table.as_object_mut()?.remove(name);
-    at(&reread::<T>(rest)?, path).cloned()
-}
-
-/// A table's fields with the usual values of those that are not among them.
-fn reread<T: Serialize + DeserializeOwned>(mut fields: Value) -> Option<Value> {
-    let kind = fields.as_object_mut()?.remove("kind");
-    let mut text = fields.to_string();
-    if let Some(kind) = kind {
-        // Its reader wants `kind` first.
-        text = format!("{{\"kind\":{kind},{}", text.strip_prefix('{')?).replace(",}", "}");
-    }
-    serde_json::to_value(serde_json::from_str::<T>(&text).ok()?).ok()
 }

@@ -21,12 +21,19 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     warnings.extend(unvisited_cells(scenario));
     warnings.extend(super::no_effect::warnings(scenario));
     warnings.extend(super::senseless::warnings(scenario));
-    warnings.extend(super::unread::warnings(scenario));
     for (table, spec) in scenario.protocols() {
         warnings
             .extend(spec.warnings(scenario.run.duration).into_iter().map(|warning| problem(&table, warning)));
     }
     warnings
+}
+
+/// Warnings of fields that are written. Of each group that one counts whose field is written first; a group of which none is
+/// counts not at all: nobody meant the usual value of a field.
+pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut groups = super::unread::of_written(scenario);
+    groups.extend(super::mismatched::of_written(scenario));
+    groups
 }
 
 /// What is due when the run is over.
@@ -49,6 +56,9 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
     for (index, host) in scenario.hosts.iter().enumerate() {
         for (number, visit) in host.stays().iter().enumerate() {
             due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
+            if let Some(until) = visit.until.filter(|&until| until > end && visit.at < end) {
+                due(until, &|| format!("hosts[{index}].visits[{number}].until"), "the end of this visit");
+            }
         }
     }
     for (index, flow) in scenario.flows.iter().enumerate() {

@@ -13,6 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Scenario {
+    /// The neighbours of a random walk besides those in its `pairs`, by the numbers of its cells, whose names these are.
+    pub(crate) fn neighbours(&self, walk: &RandomWalk, names: &[String]) -> Vec<(usize, usize)> {
+        match walk.neighbours {
+            Neighbours::List => (1..names.len()).map(|cell| (cell - 1, cell)).collect(),
+            Neighbours::Links => linked(self, names),
+            Neighbours::Pairs => Vec::new(),
+        }
+    }
+
     /// The scenario with the visits of the hosts whose plans are random, each drawn from its own stream `HOST/plan`;
     /// `None`: no plan is random.
     pub fn draw_plans(&self, streams: &Streams) -> Option<Scenario> {
@@ -227,18 +236,17 @@ fn neighbours(
     place: impl Fn(&str, String) -> Result<usize, Problem>,
     field: impl Fn(&str) -> String,
 ) -> Result<Vec<Vec<usize>>, Problem> {
-    let mut pairs = Vec::new();
-    match walk.neighbours {
-        Neighbours::List => pairs.extend((1..names.len()).map(|cell| (cell - 1, cell))),
-        Neighbours::Links => pairs = linked(scenario, names),
-        Neighbours::Pairs => {}
-    }
+    let mut pairs = scenario.neighbours(walk, names);
     for (number, pair) in walk.pairs.iter().enumerate() {
         let at = || field(&format!("plan.pairs[{number}]"));
         let [one, other] = pair.as_slice() else {
             let problem = Problem::at(at(), format!("{} names are no pair", pair.len()));
             return Err(problem.help("write two cells, for example [\"bs1\", \"bs2\"]"));
         };
+        if one == other {
+            let problem = Problem::at(at(), format!("\"{one}\" is no neighbour of itself"));
+            return Err(problem.help("write two cells, for example [\"bs1\", \"bs2\"]"));
+        }
         pairs.push((place(one, at())?, place(other, at())?));
     }
     let mut around = vec![BTreeSet::new(); names.len()];

@@ -30,6 +30,14 @@ pub fn line_of(text: &str, field: &str) -> Option<usize> {
     Some(text[..at].matches('\n').count() + 1)
 }
 
+/// Whether a field is written in a TOML text, by its path.
+pub fn written(text: &str) -> impl Fn(&str) -> bool + use<'_> {
+    let root = DeTable::parse(text).ok();
+    move |field| {
+        root.as_ref().and_then(|root| place::find(root.get_ref(), field)).is_some_and(|found| found.whole)
+    }
+}
+
 /// A text and its name.
 #[derive(Copy, Clone, Debug)]
 pub struct Source<'a> {
@@ -78,11 +86,15 @@ impl<'a> Source<'a> {
         let is_listed = told.problem.help.starts_with("write one of");
         if let Some(wording::Part::Unknown(name)) = &told.part
             && told.meant.is_none()
-            && (is_listed || told.problem.help.starts_with("did you mean"))
+            && (is_listed || told.problem.help.is_empty() || told.problem.help.starts_with("did you mean"))
         {
             let table = around(&field, name);
             if let Some(part) = hint::part(name, &table) {
                 told.problem.help = part;
+            } else if told.problem.help.is_empty() {
+                let place =
+                    hint::elsewhere(name, &table).map(|place| format!("{place}; ")).unwrap_or_default();
+                told.problem.help = format!("{place}leave it out: this kind has no other fields");
             } else if is_listed && let Some(place) = hint::elsewhere(name, &table) {
                 told.problem.help = format!("{place}; here {}", told.problem.help);
             }

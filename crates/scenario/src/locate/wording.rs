@@ -37,7 +37,21 @@ impl Part {
 pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
     let value = line.split_once('=').map_or("", |(_, value)| value.trim_start());
     let rest = line.get(at..).unwrap_or_default();
+    let begin = line.trim_start();
+    let is_name =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_ ".contains(c));
     let help = match message {
+        _ if begin.starts_with('{') => {
+            "this is JSON, and TOML is expected: in Python `Scenario.from_dict(json.loads(text))` takes it, and its `.text` is TOML"
+        }
+        _ if !line.contains(['=', ':']) && line.split(',').count() > 2 && line.split(',').all(is_name) => {
+            "this is CSV, and TOML is expected: `roamlab schedule` reads a log of handovers"
+        }
+        _ if !line.contains('=')
+            && begin.split_once(':').is_some_and(|(name, rest)| is_name(name) && rest.trim().is_empty()) =>
+        {
+            "this is YAML, and TOML is expected: write a table as `[name]`, and in it `name = value`"
+        }
         "duplicate key" => "write it once; a list of tables has double brackets, as in `[[links]]`",
         _ if line
             .contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{ab}', '\u{bb}']) =>
@@ -75,6 +89,11 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
         return (Some(Part::Missing(plain(name))), None, Problem::at("", "it is missing"));
     }
     let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
+    if let Some(name) =
+        what.strip_prefix("unknown field ").and_then(|it| it.strip_suffix(", there are no fields"))
+    {
+        return (Some(Part::Unknown(plain(name))), None, Problem::at("", "there is no such field"));
+    }
     if let Some(name) = what.strip_prefix("unknown field ") {
         let (help, meant) = refused(&plain(name), &plain_list(wanted), '`');
         let problem = Problem::at("", "there is no such field").help(help);

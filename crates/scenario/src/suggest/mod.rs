@@ -22,9 +22,18 @@ pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
     }
 }
 
-/// [`known`] for a value: each name in double quotes.
+/// [`known`] for a value: each name in double quotes. The name of a group stands for those of its members.
 pub fn known_value<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
-    known(wanted, &names.collect::<Vec<_>>(), '"')
+    let names: Vec<&str> = names.collect();
+    let number = |name: &str| name.strip_prefix(wanted)?.strip_prefix('-')?.parse::<u32>().ok();
+    let members: Vec<&str> = names.iter().copied().filter(|name| number(name).is_some()).collect();
+    match members.as_slice() {
+        [] => known(wanted, &names, '"'),
+        [only] => format!("\"{wanted}\" is a group: write its member, \"{only}\""),
+        [first, .., last] => {
+            format!("\"{wanted}\" is a group: write one of its members, \"{first}\" to \"{last}\"")
+        }
+    }
 }
 
 /// Few enough edits apart, for names of this length, to be a slip.
@@ -70,5 +79,9 @@ mod tests {
         assert_eq!(known("xy", &["red", "mblue"], '`'), "write one of `red`, `mblue`");
         assert_eq!(known("cubic", &["reno"], '"'), "there is only \"reno\"");
         assert_eq!(known("bs1", &[], '"'), "there are none in this scenario");
+        let members = ["ch", "mh-0", "mh-1", "mh-2"];
+        let help = "\"mh\" is a group: write one of its members, \"mh-0\" to \"mh-2\"";
+        assert_eq!(known_value("mh", members.into_iter()), help);
+        assert_eq!(known_value("mh", ["mh-x"].into_iter()), "did you mean \"mh-x\"?");
     }
 }

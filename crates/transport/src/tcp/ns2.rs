@@ -79,8 +79,9 @@ rules! {
 }
 
 impl TcpParams {
+    /// Whether the profile is one of ns-2.
     #[inline(always)]
-    pub(crate) fn is_ns2(&self) -> bool {
+    pub fn is_ns2(&self) -> bool {
         matches!(self.profile, Profile::Ns2_2001 | Profile::Ns2_2003 | Profile::Ns2_2009)
     }
 

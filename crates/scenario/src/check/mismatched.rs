@@ -1,0 +1,430 @@
+//! Warnings of fields that another part of the scenario makes useless. Examples: a queue that marks packets of which no
+//! sender hears, a queue that spares packets which no protocol marks, a scan that ends between two beacons.
+//!
+//! Each is a group, of which the first field that is written counts.
+
+use super::queues::queues;
+use crate::problem::{Problem, quoted_key};
+use crate::schema::{ForeignMarks, Scenario};
+use roamlab_engine::{Bytes, Duration, Packets};
+use roamlab_mobility::MobilitySpec;
+use roamlab_qdisc::QueueSpec;
+use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan};
+use roamlab_traffic::AppSpec;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// All such warnings.
+pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut found: Vec<_> = short_scans(scenario).into_iter().collect();
+    found.extend(of_queues(scenario));
+    if scenario.radio.overlap() == Duration::ZERO {
+        for field in ["radio.duplicates", "radio.uplink"] {
+            let problem = Problem::at(field, "without an `overlap` a host is in one cell at a time");
+            found.push(vec![problem.help("write for example `overlap = \"100 ms\"`, or leave this out")]);
+        }
+    }
+    found.extend(of_cells(scenario));
+    found.extend(of_losses(scenario));
+    found.extend(of_flows(scenario));
+    found.extend(of_plans(scenario));
+    found.extend(unused_tunnels(scenario));
+    found.extend(of_protocols(scenario));
+    found.extend(of_record(scenario));
+    found
+}
+
+/// What tunnels and signalling have, where there is no protocol with either.
+fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    if scenario.mobility.is_some() {
+        return Vec::new();
+    }
+    let signals =
+        scenario.flows.iter().any(|flow| flow.path_change.is_some()) || scenario.radio.roaming().is_some();
+    let warn = |field: &str| {
+        let message = "there is no mobility protocol: nothing has a tunnel or signals";
+        vec![
+            Problem::at(format!("network.{field}"), message)
+                .help("write a `[mobility]` protocol too, or leave this out"),
+        ]
+    };
+    let fields = ["tunnel_overhead", "tunnel_ecn", "foreign_marks", "signalling_priority"];
+    fields.into_iter().filter(|field| !signals || *field != "signalling_priority").map(warn).collect()
+}
+
+/// Scans that listen on a channel for less than the time between two beacons.
+fn short_scans(scenario: &Scenario) -> Option<Vec<Problem>> {
+    let wifi = scenario.radio.roaming().filter(|wifi| wifi.scan == Scan::Passive)?;
+    let (listens, field) = (wifi.passive_channel_time, "radio.passive_channel_time");
+    let intervals = scenario.cells.iter().filter_map(|(name, cell)| match &cell.medium {
+        MediumSpec::Dcf(params) => Some((params.beacon_interval, name)),
+        _ => None,
+    });
+    let (interval, cell) = intervals.max().filter(|&(interval, _)| interval > listens)?;
+    let message = format!(
+        "a host listens on a channel for {listens}, and beacons of \"{cell}\" are {interval} apart: it misses most cells"
+    );
+    let beacons = format!("cells.{}.medium.beacon_interval", quoted_key(cell));
+    Some(vec![
+        Problem::at(field, &message).help(format!("write at least \"{interval}\"")),
+        Problem::at(beacons, message).help(format!("write at most \"{listens}\", or a longer `{field}`")),
+    ])
+}
+
+fn fields_of(spec: &MobilitySpec) -> Option<Value> {
+    serde_json::to_value(spec).ok()
+}
+
+/// Buffers where no packet comes early, and marks that nothing reads.
+fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut values = queues(scenario).into_iter().filter_map(|(_, queue)| serde_json::to_value(queue?).ok());
+    let reads = values.any(|queue| goes_by_code_points(&queue))
+        || scenario.network.foreign_marks != ForeignMarks::Clear;
+    let own: BTreeSet<u64> = scenario.flows.iter().map(|flow| u64::from(flow.dscp.0)).collect();
+    let mut found = Vec::new();
+    for (table, spec) in scenario.protocols() {
+        let Some(fields) = fields_of(spec) else { continue };
+        let is = |field: &str, value: &str| fields.pointer(field).is_some_and(|own| own == value);
+        if is("/trigger/by", "none") && is("/buffer/at", "new") && !is("/buffer/limit", "0 pkt") {
+            let message =
+                "no handover is told before it comes: no packet is at the new base station before the host";
+            let help = "write `trigger = { by = \"source\" }`, or `buffer.at = \"old\"`, or leave this out";
+            let of = ["limit", "drop", "flush", "longest_wait"];
+            found.push(
+                of.iter()
+                    .map(|part| Problem::at(format!("{table}.buffer.{part}"), message).help(help))
+                    .collect(),
+            );
+        }
+        if !reads {
+            let message = "no queue of the network goes by the mark of forwarded packets";
+            let help = "write a queue that does, for example `{ kind = \"mblue\" }`, or leave this out";
+            let of = ["mark", "buffer.mark"];
+            found.push(
+                of.iter().map(|part| Problem::at(format!("{table}.{part}"), message).help(help)).collect(),
+            );
+        }
+    }
+    let marks: Vec<u64> =
+        scenario.protocols().filter_map(|(_, spec)| Some(u64::from(spec.mark()?.0))).collect();
+    if !marks.is_empty() && !marks.iter().any(|mark| own.contains(mark)) {
+        let message = format!(
+            "no flow has the mark of forwarded packets, {}, as its `dscp`: none comes from outside",
+            marks[0]
+        );
+        let problem = Problem::at("network.foreign_marks", message);
+        found.push(vec![problem.help(format!("write `dscp = {}` in a flow, or leave this out", marks[0]))]);
+    }
+    found
+}
+
+/// Tables of senders, where no flow has a connection; and what is named twice.
+fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut found = Vec::new();
+    if !scenario.flows.is_empty() && !scenario.flows.iter().any(|flow| flow.transport.has_connection()) {
+        for field in ["record.tcp", "record.variables"] {
+            let problem = Problem::at(field, "no flow has a connection: this table has no rows");
+            found.push(vec![
+                problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out"),
+            ]);
+        }
+    }
+    let mut twice = |field: String, item: Option<String>| {
+        let Some(item) = item else { return };
+        let problem = Problem::at(field, format!("{item} is in this list twice"));
+        found.push(vec![problem.help("write it once")]);
+    };
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (name, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
+            for (number, drop) in drops.iter().enumerate() {
+                twice(format!("links[{index}].{name}[{number}].packets"), repeated(&drop.packets));
+            }
+        }
+    }
+    for (index, fault) in scenario.faults.iter().enumerate() {
+        twice(format!("faults[{index}].occurrences"), repeated(&fault.occurrences));
+    }
+    twice("record.queues".into(), scenario.record.queues.as_deref().and_then(repeated));
+    for (table, spec) in scenario.protocols() {
+        let domain = spec.domain();
+        twice(format!("{table}.domain.cells"), domain.cells.as_deref().and_then(repeated));
+        twice(format!("{table}.domain.hosts"), domain.hosts.as_deref().and_then(repeated));
+    }
+    found
+}
+
+/// The first item that a list has a second time.
+fn repeated<T: Ord + std::fmt::Debug>(items: &[T]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    items.iter().find(|item| !seen.insert(*item)).map(|item| format!("{item:?}"))
+}
+
+/// The code points of packets that a protocol forwards, or that a flow has.
+fn code_points(scenario: &Scenario) -> BTreeSet<u64> {
+    let of_protocol = |spec: &MobilitySpec| {
+        let fields = fields_of(spec)?;
+        let forwards = |field: &str| fields.pointer(field).is_none_or(|value| *value == true);
+        let mark = fields.pointer("/buffer/mark").or_else(|| fields.get("mark"))?.as_u64()?;
+        (forwards("/smooth_handoff") && forwards("/buffer/mark_forwarded")).then_some(mark)
+    };
+    let marks = scenario.protocols().filter_map(|(_, spec)| of_protocol(spec));
+    let own = scenario.flows.iter().map(|flow| u64::from(flow.dscp.0)).filter(|&dscp| dscp != 0);
+    marks.chain(own).collect()
+}
+
+/// Whether a sender of the scenario hears of congestion by marks.
+fn hears_marks(scenario: &Scenario) -> bool {
+    scenario.flows.iter().any(|flow| {
+        let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
+        tcp.is_some_and(|params| params.ecn)
+            || flow
+                .transport
+                .linux()
+                .is_some_and(|linux| linux.ecn || linux.sysctls.contains_key("ipv4.tcp_ecn"))
+    })
+}
+
+/// The largest IP datagram.
+const LARGEST_PACKET: u64 = 65_535;
+
+/// Whether a discipline goes by the code points of packets.
+fn goes_by_code_points(queue: &Value) -> bool {
+    match queue.get("spare_forwarded").map(|spares| *spares == true) {
+        Some(spares) => spares,
+        None => queue.get("mark").is_some() || queue.get("tins").is_some_and(|tins| tins != "besteffort"),
+    }
+}
+
+/// Queues that look for marks which no packet has, or that mark packets of flows which do not hear of it.
+fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let code_points = code_points(scenario);
+    let hears = hears_marks(scenario);
+    let mut found = Vec::new();
+    for (path, queue) in queues(scenario) {
+        let Some(fields) = queue.and_then(|queue| serde_json::to_value(queue).ok()) else { continue };
+        let problem = |field: &str, message: &str, help: &str| {
+            Problem::at(format!("{path}.{field}"), message).help(help)
+        };
+        if let Some(mark) = fields.get("mark").and_then(Value::as_u64)
+            && goes_by_code_points(&fields)
+            && !code_points.contains(&mark)
+        {
+            let spares =
+                format!("code point {mark}, which no protocol or flow of this scenario gives to any");
+            let message = format!("this queue spares packets with {spares}");
+            let help = match code_points.first() {
+                Some(other) => format!("write `mark = {other}`, as packets have"),
+                None => {
+                    "write a protocol that marks what it forwards, a flow with this `dscp`, or another queue"
+                        .into()
+                }
+            };
+            let mut group: Vec<_> =
+                ["mark", "spare_forwarded"].iter().map(|field| problem(field, &message, &help)).collect();
+            for (table, spec) in scenario.protocols() {
+                let message = format!("the queue `{path}` spares packets with {spares}");
+                let help = format!("write {mark}, or another `mark` in the queue");
+                group.push(Problem::at(format!("{table}.buffer.mark"), &message).help(help));
+                if fields_of(spec).is_some_and(|fields| {
+                    fields.pointer("/buffer/mark_forwarded") == Some(&Value::Bool(false))
+                }) {
+                    let help = "write `buffer.mark_forwarded = true`, or another queue";
+                    group.push(Problem::at(format!("{table}.buffer.mark_forwarded"), message).help(help));
+                }
+            }
+            found.push(group);
+        }
+        let is_zero = |field: &str| fields.get(field).is_some_and(|gain| gain.as_f64() == Some(0.0));
+        if is_zero("d1") {
+            let message = "the drop probability never rises: packets are lost only where the queue is full";
+            found.push(vec![problem("d1", message, "write for example 1e-4, or another kind of queue")]);
+        }
+        if is_zero("alpha") && is_zero("beta") {
+            let message =
+                "with two gains of 0 the drop probability never changes: no packet is dropped early";
+            let help = "write a number above 0 for one of the two, or leave both out";
+            found.push(vec![problem("alpha", message, help), problem("beta", message, help)]);
+        }
+        let size = |field: &str| fields.get(field).and_then(Value::as_str);
+        if let Some(packets) = size("limit").and_then(|limit| limit.parse::<Packets>().ok())
+            && let Some(bytes) = size("limit_bytes").and_then(|limit| limit.parse::<Bytes>().ok())
+            && bytes.0 >= u64::from(packets.0) * LARGEST_PACKET
+        {
+            let message = format!(
+                "{packets} of {LARGEST_PACKET} B have less: the queue is full before it has so many bytes"
+            );
+            found.push(vec![problem("limit_bytes", &message, "write less, or a larger `limit`")]);
+        }
+        if !hears && !scenario.flows.is_empty() {
+            let by_flag = fields.get("mark_ecn").is_some_and(|marks| *marks == true);
+            let by_wait = fields.get("mark_above").is_some_and(|above| !above.is_null());
+            let field = if by_flag { "mark_ecn" } else { "mark_above" };
+            if by_flag || by_wait {
+                let message = "no flow of this scenario uses ECN: this queue marks no packet";
+                found.push(vec![problem(
+                    field,
+                    message,
+                    "write `ecn = true` in the `transport` of a flow, or leave this out",
+                )]);
+            }
+        }
+    }
+    found
+}
+
+/// The longest frame with a packet of Ethernet's size: `dot11RTSThreshold` has 2347 B for "never".
+const LONGEST_FRAME: Bytes = Bytes(2347);
+
+/// Offsets that no host measures, and queues that no packet enters as each host has another one.
+fn of_cells(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let measured = scenario.radio.measurement().is_some();
+    let mut found = Vec::new();
+    for (name, cell) in &scenario.cells {
+        let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
+        if !measured {
+            let problem = Problem::at(at("individual_offset_db"), "no host measures: nothing reads this");
+            found.push(vec![problem.help("write `[radio.measurement]` too, or leave this out")]);
+        }
+        if matches!(&cell.medium, MediumSpec::Dcf(params) if params.rts_threshold >= LONGEST_FRAME) {
+            let message = "no frame is longer than `rts_threshold`: frames have the limit of short ones";
+            let problem = Problem::at(at("medium.long_retry_limit"), message);
+            found.push(vec![problem.help("write a smaller `rts_threshold`, or `short_retry_limit`")]);
+        }
+        let usual = crate::schema::BearersSpec::default().queue;
+        let is_same = |one: &QueueSpec, other: &QueueSpec| {
+            serde_json::to_value(one).ok() == serde_json::to_value(other).ok()
+        };
+        if cell.scheduler.is_some() && cell.bearers.is_none() && !is_same(&cell.queue, &usual) {
+            let message = "this cell has a scheduler: each host has a queue of its own there, and no packet enters this one";
+            let problem = Problem::at(at("queue"), message);
+            found.push(vec![
+                problem.help("write it as `bearers = { queue = … }` too, or leave `scheduler` out"),
+            ]);
+        }
+    }
+    found
+}
+
+/// Losses in bursts that never begin, or in which fewer packets are lost than outside them.
+fn of_losses(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut losses = Vec::new();
+    for (index, link) in scenario.links.iter().enumerate() {
+        losses.push((format!("links[{index}].loss"), &link.loss));
+        losses.push((format!("links[{index}].reverse_loss"), &link.reverse_loss));
+    }
+    for (name, cell) in &scenario.cells {
+        let field = format!("cells.{}", quoted_key(name));
+        losses.push((format!("{field}.loss"), &cell.loss));
+        losses.push((format!("{field}.reverse_loss"), &cell.reverse_loss));
+        losses.push((format!("{field}.backhaul.loss"), &cell.backhaul.loss));
+        losses.push((format!("{field}.backhaul.reverse_loss"), &cell.backhaul.reverse_loss));
+    }
+    let warn = |(field, loss): (String, &Option<LossSpec>)| {
+        let Some(LossSpec::Correlated(model)) = loss else { return None };
+        let CorrelatedLoss::GilbertElliott(chain) = &**model;
+        let (good, bad) = (chain.loss_in_good, chain.loss_in_bad);
+        let problem = |part: &str, message: String, help: &str| {
+            Problem::at(format!("{field}.{part}"), message).help(help)
+        };
+        if chain.good_to_bad == 0.0 {
+            let message =
+                "the link begins in the good state, and never leaves it: there are no bursts".to_owned();
+            return Some(vec![problem(
+                "good_to_bad",
+                message,
+                "write for example 0.003, or a number as `loss`",
+            )]);
+        }
+        let message = match good == bad {
+            true => format!("a packet is lost with {bad} in both states: losses come in no bursts"),
+            false => {
+                format!("fewer packets are lost in the bad state than in the good one, {bad} and {good}")
+            }
+        };
+        let help = if good == bad {
+            "write one number as `loss`, or a smaller one for the good state"
+        } else {
+            "exchange the two"
+        };
+        (good >= bad).then(|| {
+            vec![problem("loss_in_good", message.clone(), help), problem("loss_in_bad", message, help)]
+        })
+    };
+    losses.into_iter().filter_map(warn).collect()
+}
+
+/// Code points that no queue goes by, and films whose player never asks for the best quality.
+fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let values = queues(scenario).into_iter().filter_map(|(_, queue)| serde_json::to_value(queue?).ok());
+    let sorted = values.into_iter().any(|queue| goes_by_code_points(&queue))
+        || scenario.protocols().any(|(_, spec)| spec.mark().is_some());
+    let mut found = Vec::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let at = |part: &str| format!("flows[{index}].{part}");
+        if flow.dscp.0 != 0 && !sorted {
+            let message =
+                "no queue of the network goes by code points: these packets are treated as all others are";
+            let help = "write a queue that does, for example `{ kind = \"cake\" }`, or leave this out";
+            found.push(vec![Problem::at(at("dscp"), message).help(help)]);
+        }
+        if let AppSpec::Web(pages) = &flow.app
+            && pages.objects == 1
+        {
+            let problem =
+                Problem::at(at("app.between_objects"), "a page has one object: there is no time between two");
+            found.push(vec![problem.help("write a larger `objects`, or leave this out")]);
+        }
+        if let AppSpec::Dash(film) = &flow.app
+            && film.rates.len() == 1
+        {
+            let of = ["app.reservoir", "app.cushion"];
+            let message = "there is one quality: the buffer chooses none";
+            let help = "write two `rates` or more, or leave this out";
+            found.push(of.iter().map(|part| Problem::at(at(part), message).help(help)).collect());
+        }
+        if let AppSpec::Dash(film) = &flow.app {
+            let full = film.reservoir + film.cushion;
+            // What is asked for fills the buffer up to a segment below its end at the latest.
+            let most = film.buffer.saturating_sub(film.segment);
+            if film.rates.len() > 1 && most < full {
+                let message = format!(
+                    "the best quality is asked for with {full} in the buffer (`reservoir` and `cushion`), and with more than {most} nothing is asked for"
+                );
+                let help = format!(
+                    "write a `buffer` of at least \"{}\", or a shorter `cushion`",
+                    full + film.segment
+                );
+                let of = ["app.buffer", "app.cushion", "app.reservoir", "app.segment"];
+                found.push(of.iter().map(|part| Problem::at(at(part), &message).help(&help)).collect());
+            }
+        }
+    }
+    found
+}
+
+/// Pairs of cells that are neighbours without being named.
+fn of_plans(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut found = Vec::new();
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        let (Some(PlanSpec::RandomNeighbour(walk)), Some(planned)) = (&host.plan, &host.planned) else {
+            continue;
+        };
+        let known = scenario.neighbours(walk, &planned.cells.names);
+        for (number, pair) in walk.pairs.iter().enumerate() {
+            let places: Vec<_> = pair
+                .iter()
+                .filter_map(|cell| planned.cells.names.iter().position(|name| name == cell))
+                .collect();
+            let &[one, other] = places.as_slice() else { continue };
+            if known.contains(&(one, other)) || known.contains(&(other, one)) {
+                let message = "these two cells are neighbours already, by `neighbours`: this changes nothing";
+                let problem = Problem::at(format!("hosts[{index}].plan.pairs[{number}]"), message);
+                found
+                    .push(vec![problem.help(
+                        "write `neighbours = \"pairs\"` for those pairs alone, or leave this one out",
+                    )]);
+            }
+        }
+    }
+    found
+}
