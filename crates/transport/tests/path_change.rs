@@ -182,13 +182,29 @@ fn an_echo_of_the_old_path_is_no_answer_to_a_loss_of_the_new_one() {
     for recovery in [RecoveryKind::Rfc6675, RecoveryKind::Rack] {
         let mut sender = in_flight(&TcpSpec { ecn: Some(true), ..spec(recovery) });
         echo(&mut sender, 11, at(110));
-        assert!(kinds(&mut sender).contains(&TcpFactKind::EcnReduction), "{recovery:?}");
+        assert!(kinds(&mut sender).contains(&SenderEventKind::EcnReduction), "{recovery:?}");
         sender.on_new_path(PathPolicy::Restart, at(150));
         assert_eq!(sent(&mut sender, at(150)), fresh(30..40), "{recovery:?}");
         ack(&mut sender, 30, &[], at(200));
         (32..=35).for_each(|end| ack(&mut sender, 30, &[(31, end)], at(270)));
         // RFC 5681 §3.1 (4): half of the ten in flight.
         assert_eq!(sender.variables().ssthresh, 5.0, "{recovery:?}");
+    }
+}
+
+/// An echo of the old path that comes behind the change reduces nothing, so that a loss of the new path reduces the window.
+#[test]
+fn a_late_echo_of_the_old_path_is_no_answer_to_a_loss_of_the_new_one() {
+    for recovery in [RecoveryKind::Rfc6675, RecoveryKind::Rack] {
+        let mut sender = in_flight(&TcpSpec { ecn: Some(true), ..spec(recovery) });
+        sender.on_new_path(PathPolicy::Restart, at(150));
+        assert_eq!(sent(&mut sender, at(150)), fresh(30..40), "{recovery:?}");
+        echo(&mut sender, 11, at(160));
+        assert!(!kinds(&mut sender).contains(&SenderEventKind::EcnReduction), "{recovery:?}");
+        ack(&mut sender, 30, &[], at(200));
+        (32..=35).for_each(|end| ack(&mut sender, 30, &[(31, end)], at(270)));
+        assert!(kinds(&mut sender).contains(&SenderEventKind::FastRetransmit), "{recovery:?}");
+        assert!(sender.variables().ssthresh <= 10.0, "{recovery:?}: {:?}", sender.variables());
     }
 }
 
@@ -200,7 +216,7 @@ fn the_reduction_of_an_echo_ends_with_the_old_path() {
     sender.offer(None);
     let mut next = sent(&mut sender, at(0)).len() as u32;
     echo(&mut sender, next / 2, at(100));
-    assert!(kinds(&mut sender).contains(&TcpFactKind::EcnReduction));
+    assert!(kinds(&mut sender).contains(&SenderEventKind::EcnReduction));
     next += sent(&mut sender, at(100)).len() as u32;
     sender.on_new_path(PathPolicy::Restart, at(150));
     for round in 2..5 {

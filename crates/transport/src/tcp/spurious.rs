@@ -145,6 +145,7 @@ fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     let cwnd = (f64::from(state.flight_size()) + f64::from(acked).min(initial_window)).max(least);
     state.control.algorithm().on_undo(&mut state.window, &Undo { pipe_prev: episode.pipe_prev, cwnd });
     state.inflation = 0;
+    state.reverted = true;
     if episode.timeout {
         state.nxt = state.snd_max;
         state.recovery_point = state.una.saturating_sub(1); // RFC 5682 §2.1 (3b): a loss may be found at once

@@ -90,6 +90,8 @@ pub(crate) struct SendState {
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
     pub last_reduction: LastReduction,
+    /// The Eifel response took the latest reduction back. The recovery may go on; its proportional reduction does not.
+    pub reverted: bool,
     /// What goes out next is a probe for the loss of a tail.
     pub probes_tail: bool,
     /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
@@ -172,6 +174,7 @@ impl SendState {
             rtt: RttEstimator::new(&params, tick_phase),
             recovery_point: u32::from(params.ns2_first_segment_recovers()),
             last_reduction: LastReduction::None,
+            reverted: false,
             path_from: 0,
             gives_up: false,
             without_ecn: false,

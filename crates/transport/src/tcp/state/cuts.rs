@@ -75,6 +75,11 @@ impl SendState {
         {
             return;
         }
+        if self.una < self.path_from {
+            // Congestion of the old path does not reduce the window of the new one. CWR ends the echo.
+            self.cwr = true;
+            return;
+        }
         let at_one = self.window.cwnd() <= 1.0;
         let narrow = self.params.ns2_echoes_back_off() && at_one;
         if narrow && self.ecn_backoff {
@@ -257,6 +262,7 @@ impl SendState {
             _ => algorithm.on_loss(&mut self.window, &loss),
         }
         self.reductions += 1;
+        self.reverted = false;
         self.cwr = self.params.ecn;
         self.limited_transmits = 0;
     }
@@ -292,7 +298,7 @@ impl SendState {
 
     /// PRR sets the window at an ACK that reports `delivered` segments and leaves `in_flight` (§6.2). `safe`: SafeACK.
     pub fn reduce_by_prr(&mut self, prr: &mut Prr, delivered: u32, in_flight: u32, safe: bool) {
-        if delivered > 0 {
+        if delivered > 0 && !self.reverted {
             let cwnd = prr.on_ack(delivered, in_flight, self.window.ssthresh(), safe);
             self.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
         }
@@ -304,8 +310,10 @@ impl SendState {
         self.recovery_step(RecoveryStep::Proportional(f64::from(cwnd)));
     }
 
-    /// PRR is over: cwnd is ssthresh (§6.4).
+    /// PRR is over: cwnd is ssthresh (§6.4), unless the reduction was taken back (RFC 4015 §3.2).
     pub fn end_prr(&mut self) {
-        self.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
+        if !self.reverted {
+            self.recovery_step(RecoveryStep::ExitAtMost(f64::INFINITY));
+        }
     }
 }
