@@ -80,8 +80,8 @@ impl Dice {
         };
         let plain = TcpSpec { ecn: None, ..spec.clone() };
         if let Err((field, _)) = plain.resolve(profile) {
-            // BBR is refused without SACK or with a rampdown, and Vegas' recovery without Vegas.
-            assert!(["recovery", "fack_rampdown"].contains(&field), "{field}");
+            // BBR is refused without SACK or with a rampdown, and Vegas' recovery, which its variant brings, without Vegas.
+            assert!(["recovery", "variant", "fack_rampdown"].contains(&field), "{field}");
             spec.recovery = Some(RecoveryKind::Rack);
             spec.spurious_detection = Some(SpuriousDetection::None);
         }

@@ -90,8 +90,6 @@ pub(crate) struct SendState {
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
     pub last_reduction: LastReduction,
-    /// The Eifel response took the latest reduction back. The recovery may go on; its proportional reduction does not.
-    pub reverted: bool,
     /// What goes out next is a probe for the loss of a tail.
     pub probes_tail: bool,
     /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
@@ -114,6 +112,8 @@ pub(crate) struct SendState {
     pub control_packets: ControlPackets,
     /// The SYN/ACK did not agree on ECN.
     pub without_ecn: bool,
+    /// The Eifel response took the latest reduction back. The recovery may go on; its proportional reduction does not.
+    pub reverted: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
