@@ -3,6 +3,7 @@
 use crate::problem::field::{self, quoted_key};
 use crate::problem::{Located, Problem, brief};
 use crate::reader::Unread;
+use std::cell::LazyCell;
 use std::ops::Range;
 use toml::de::DeTable;
 
@@ -30,11 +31,14 @@ pub fn line_of(text: &str, field: &str) -> Option<usize> {
     Some(text[..at].matches('\n').count() + 1)
 }
 
-/// Whether a field is written in a TOML text, by its path.
+/// Whether a field is written in a TOML text, by its path. The text is read only if it has the field's name somewhere.
 pub fn written(text: &str) -> impl Fn(&str) -> bool + use<'_> {
-    let root = DeTable::parse(text).ok();
+    let root = LazyCell::new(|| DeTable::parse(text).ok());
     move |field| {
-        root.as_ref().and_then(|root| place::find(root.get_ref(), field)).is_some_and(|found| found.whole)
+        let name = field.rsplit('.').next().unwrap_or_default();
+        let name = name.split('[').next().unwrap_or_default();
+        let place = || root.as_ref().and_then(|root| place::find(root.get_ref(), field));
+        text.contains(name) && place().is_some_and(|found| found.whole)
     }
 }
 
