@@ -3,7 +3,8 @@
 use crate::problem::field::{self, quoted_key};
 use crate::problem::{Located, Problem, brief};
 use crate::reader::Unread;
-use std::cell::LazyCell;
+use std::cell::{LazyCell, RefCell};
+use std::collections::HashMap;
 use std::ops::Range;
 use toml::de::DeTable;
 
@@ -31,14 +32,24 @@ pub fn line_of(text: &str, field: &str) -> Option<usize> {
     Some(text[..at].matches('\n').count() + 1)
 }
 
-/// Whether a field is written in a TOML text, by its path. The text is read only if it has the field's name somewhere.
+/// Whether a field is written in a TOML text, by its path. The text is read only if it has the field's name somewhere, and
+/// it is looked through once for each name: a large scenario has many fields and few names.
 pub fn written(text: &str) -> impl Fn(&str) -> bool + use<'_> {
     let root = LazyCell::new(|| DeTable::parse(text).ok());
+    let names = RefCell::new(HashMap::<String, bool>::new());
+    let named = move |name: &str| {
+        let mut names = names.borrow_mut();
+        names.get(name).copied().unwrap_or_else(|| {
+            let is = text.contains(name);
+            names.insert(name.to_owned(), is);
+            is
+        })
+    };
     move |field| {
         let name = field.rsplit('.').next().unwrap_or_default();
         let name = name.split('[').next().unwrap_or_default();
         let place = || root.as_ref().and_then(|root| place::find(root.get_ref(), field));
-        text.contains(name) && place().is_some_and(|found| found.whole)
+        named(name) && place().is_some_and(|found| found.whole)
     }
 }
 
