@@ -1,7 +1,7 @@
 //! The contract of every discipline, for any parameters. Each row of the table is checked, and each discipline checks
 //! its options with it. The contract leaves the order between flows to the discipline.
 
-use crate::{Gauges, QdiscCx, QueueDisc};
+use crate::{Gauges, Qdisc, QdiscCx, QueueDisc, QueueSpec};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
@@ -167,7 +167,11 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Checks conservation, order within flows, extraction, service, the short cut and determinism on random
 /// histories, and that an empty queue accepts its first packets. Returns in how many cases a packet could skip the queue.
-pub(crate) fn check<D: QueueDisc>(params: &D::Params) -> usize {
+pub(crate) fn check<P: Clone + Into<QueueSpec>>(params: &P) -> usize {
+    check_queue::<Qdisc>(&params.clone().into())
+}
+
+fn check_queue<D: QueueDisc>(params: &D::Params) -> usize {
     let mut fresh = Bench::<D>::new(params);
     assert_eq!(fresh.offer_many(3, PLAIN), 0, "a fresh queue drops none of its first packets");
 
@@ -451,28 +455,33 @@ mod broken {
     use super::*;
     use crate::fifo::Fifo;
 
-    /// Breaks the contract in the way that the constant says.
+    /// Breaks the contract in the way that its parameter says.
     #[derive(Clone, Debug)]
-    struct Broken<const FAULT: u8>(Fifo, u64);
+    struct Broken(Fifo, u64, Fault);
 
-    const STALLS_AFTER_A_DROP: u8 = 0;
-    const LAST_COMES_FIRST: u8 = 1;
-    const DROPS_THE_FIRST: u8 = 2;
-    const FAULTLESS: u8 = 3;
-    const COUNTS_NONE_FORWARDED: u8 = 4;
-    const ALWAYS_BYPASSED: u8 = 5;
-    const BYPASSED_WHEN_EMPTY: u8 = 6;
-    const HEAD_IS_THE_TAIL: u8 = 7;
+    #[derive(Copy, Clone, PartialEq, Debug)]
+    enum Fault {
+        StallsAfterADrop,
+        LastComesFirst,
+        DropsTheFirst,
+        Faultless,
+        CountsNoneForwarded,
+        AlwaysBypassed,
+        BypassedWhenEmpty,
+        HeadIsTheTail,
+    }
 
-    impl<const FAULT: u8> QueueDisc for Broken<FAULT> {
-        type Params = ();
+    use Fault::*;
 
-        fn new(_: &(), _: Rng) -> Self {
-            Broken(Fifo::default(), 0)
+    impl QueueDisc for Broken {
+        type Params = Fault;
+
+        fn new(fault: &Fault, _: Rng) -> Self {
+            Broken(Fifo::default(), 0, *fault)
         }
 
         fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-            if FAULT == DROPS_THE_FIRST && self.0.is_empty() {
+            if self.2 == DropsTheFirst && self.0.is_empty() {
                 return cx.drop(packet, DropReason::EarlyDrop);
             }
             self.0.push(packet, cx.pool);
@@ -480,14 +489,14 @@ mod broken {
 
         fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
             self.1 += 1;
-            if FAULT == LAST_COMES_FIRST {
+            if self.2 == LastComesFirst {
                 return self.0.pop_last(cx.pool);
             }
             if self.1.is_multiple_of(3) {
                 if let Some(packet) = self.0.pop(cx.pool) {
                     cx.drop(packet, DropReason::EarlyDrop);
                 }
-                if FAULT == STALLS_AFTER_A_DROP {
+                if self.2 == StallsAfterADrop {
                     return None;
                 }
             }
@@ -499,11 +508,11 @@ mod broken {
         }
 
         fn can_bypass(&self, _: Bytes) -> bool {
-            FAULT == ALWAYS_BYPASSED || FAULT == BYPASSED_WHEN_EMPTY && self.0.is_empty()
+            self.2 == AlwaysBypassed || self.2 == BypassedWhenEmpty && self.0.is_empty()
         }
 
         fn head(&self) -> Option<&PacketId> {
-            if [HEAD_IS_THE_TAIL, LAST_COMES_FIRST].contains(&FAULT) { self.0.last() } else { self.0.head() }
+            if [HeadIsTheTail, LastComesFirst].contains(&self.2) { self.0.last() } else { self.0.head() }
         }
 
         fn packets(&self) -> usize {
@@ -515,56 +524,56 @@ mod broken {
         }
 
         fn gauges(&self) -> Gauges {
-            let forwarded = if FAULT == COUNTS_NONE_FORWARDED { 0 } else { self.0.forwarded() };
+            let forwarded = if self.2 == CountsNoneForwarded { 0 } else { self.0.forwarded() };
             Gauges { forwarded, ..Gauges::default() }
         }
     }
 
     #[test]
     fn a_drop_at_dequeue_is_fine_if_the_next_packet_is_served() {
-        check::<Broken<FAULTLESS>>(&());
+        check_queue::<Broken>(&Faultless);
     }
 
     #[test]
     #[should_panic(expected = "no packet skips the queue while another waits")]
     fn a_short_cut_past_waiting_packets_is_found() {
-        check::<Broken<ALWAYS_BYPASSED>>(&());
+        check_queue::<Broken>(&AlwaysBypassed);
     }
 
     #[test]
     #[should_panic(expected = "a packet that skipped the queue made a difference")]
     fn a_short_cut_that_changes_later_drops_is_found() {
         // This queue drops at each third dequeue: a packet that skips it shifts the count.
-        check::<Broken<BYPASSED_WHEN_EMPTY>>(&());
+        check_queue::<Broken>(&BypassedWhenEmpty);
     }
 
     #[test]
     #[should_panic(expected = "a dequeue takes the head first")]
     fn a_wrong_head_is_found() {
-        check::<Broken<HEAD_IS_THE_TAIL>>(&());
+        check_queue::<Broken>(&HeadIsTheTail);
     }
 
     #[test]
     #[should_panic(expected = "a dequeue returned nothing although a packet waits")]
     fn a_stall_after_a_drop_is_found() {
-        check::<Broken<STALLS_AFTER_A_DROP>>(&());
+        check_queue::<Broken>(&StallsAfterADrop);
     }
 
     #[test]
     #[should_panic(expected = "gauges count the forwarded packets that wait")]
     fn a_wrong_count_of_forwarded_packets_is_found() {
-        check::<Broken<COUNTS_NONE_FORWARDED>>(&());
+        check_queue::<Broken>(&CountsNoneForwarded);
     }
 
     #[test]
     #[should_panic(expected = "overtook one of its flow")]
     fn reordering_is_found() {
-        check::<Broken<LAST_COMES_FIRST>>(&());
+        check_queue::<Broken>(&LastComesFirst);
     }
 
     #[test]
     #[should_panic(expected = "a fresh queue drops none of its first packets")]
     fn an_early_drop_from_a_fresh_queue_is_found() {
-        check::<Broken<DROPS_THE_FIRST>>(&());
+        check_queue::<Broken>(&DropsTheFirst);
     }
 }

@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn small_queues_keep_the_contract_too() {
-        let bypasses = check::<HeadDrop>(&Params { limit: Packets(3), ..Params::default() });
+        let bypasses = check(&Params { limit: Packets(3), ..Params::default() });
         assert!(bypasses > 100, "the short cut was tried");
         let limit_bytes = Some(Bytes(6000));
         for forwarded_at_full in [ForwardedAtFull::PushOut, ForwardedAtFull::OverflowAllow] {
             let limit = Packets(7);
-            check::<HeadDrop>(&Params {
+            check(&Params {
                 limit,
                 limit_bytes,
                 spare_forwarded: true,

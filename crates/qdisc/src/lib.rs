@@ -260,6 +260,15 @@ macro_rules! queue_disciplines {
             )+
         }
 
+        $(
+            #[cfg(test)]
+            impl From<$module::Params> for QueueSpec {
+                fn from(params: $module::Params) -> QueueSpec {
+                    QueueSpec::$type(params)
+                }
+            }
+        )+
+
         /// The names of all disciplines, in the order of the table.
         pub const NAMES: &[&str] = &[$($name,)+];
 
@@ -394,7 +403,7 @@ macro_rules! queue_disciplines {
             $(
                 #[test]
                 fn $module() {
-                    crate::conformance::check::<crate::$module::$type>(&Default::default());
+                    crate::conformance::check(&crate::$module::Params::default());
                 }
             )+
         }

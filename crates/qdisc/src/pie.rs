@@ -559,11 +559,11 @@ mod tests {
             max_burst: Duration::ZERO,
             ..Params::default()
         };
-        check::<Pie>(&eager);
+        check(&eager);
         let forwarded_at_full = ForwardedAtFull::PushOut;
-        check::<Pie>(&Params { rules: Rules::Linux, ..eager.clone() });
+        check(&Params { rules: Rules::Linux, ..eager.clone() });
         let limit = Packets(9);
-        check::<Pie>(&Params { limit, mark_ecn: true, spare_forwarded: true, forwarded_at_full, ..eager });
+        check(&Params { limit, mark_ecn: true, spare_forwarded: true, forwarded_at_full, ..eager });
     }
 
     #[test]

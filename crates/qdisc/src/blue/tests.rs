@@ -237,10 +237,10 @@ fn extraction_changes_nothing_but_the_queue() {
 #[test]
 fn options_keep_the_contract_too() {
     let eager = Params { d1: 0.01, freeze_time: Duration::ZERO, ..params() };
-    check::<Blue>(&eager);
-    check::<Blue>(&Params { update_on_random_drop: true, mark_ecn: true, ..eager.clone() });
-    check::<Blue>(&Params { overflow_first: false, count_in_service: true, ..eager });
-    check::<Blue>(&Params { idle_mode: IdleMode::Continuous, ..params() });
+    check(&eager);
+    check(&Params { update_on_random_drop: true, mark_ecn: true, ..eager.clone() });
+    check(&Params { overflow_first: false, count_in_service: true, ..eager });
+    check(&Params { idle_mode: IdleMode::Continuous, ..params() });
 }
 
 #[test]

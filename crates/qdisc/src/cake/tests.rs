@@ -287,7 +287,7 @@ fn other_parameters_keep_the_contract_too() {
         (Tins::Diffserv8, Isolation::Hosts),
         (Tins::Precedence, Isolation::TripleIsolate),
     ] {
-        check::<Cake>(&Params { tins, isolation, ..fast.clone() });
+        check(&Params { tins, isolation, ..fast.clone() });
     }
 }
 

@@ -240,16 +240,10 @@ fn other_parameters_keep_the_contract_too() {
         alpha: 100.0,
         ..Params::default()
     };
-    check::<DualPi2>(&eager);
+    check(&eager);
     for forwarded_at_full in [ForwardedAtFull::PushOut, ForwardedAtFull::OverflowAllow] {
         let (limit, classic_share) = (Packets(9), 50);
-        check::<DualPi2>(&Params {
-            limit,
-            classic_share,
-            spare_forwarded: true,
-            forwarded_at_full,
-            ..eager.clone()
-        });
+        check(&Params { limit, classic_share, spare_forwarded: true, forwarded_at_full, ..eager.clone() });
     }
 }
 

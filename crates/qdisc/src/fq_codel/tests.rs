@@ -285,12 +285,12 @@ fn other_parameters_keep_the_contract_too() {
         quantum: Bytes(300),
         ..Params::default()
     };
-    let bypasses = check::<FqCodel>(&fast);
+    let bypasses = check(&fast);
     assert!(bypasses > 100, "the short cut was tried");
-    check::<FqCodel>(&Params { limit: Packets(7), queues: 2, ..fast.clone() });
-    check::<FqCodel>(&Params { rules: Rules::Linux, ..fast.clone() });
+    check(&Params { limit: Packets(7), queues: 2, ..fast.clone() });
+    check(&Params { rules: Rules::Linux, ..fast.clone() });
     for forwarded_at_full in [ForwardedAtFull::PushOut, ForwardedAtFull::OverflowAllow] {
-        check::<FqCodel>(&Params {
+        check(&Params {
             limit: Packets(9),
             limit_bytes: Bytes(5000),
             spare_forwarded: true,

@@ -280,15 +280,11 @@ fn options_keep_the_contract_too() {
         freeze_time: Duration::ZERO,
         ..Params::default()
     };
-    check::<Mblue>(&eager);
-    check::<Mblue>(&Params {
-        forwarded_at_full: ForwardedAtFull::PushOut,
-        count_forwarded: false,
-        ..eager.clone()
-    });
-    check::<Mblue>(&Params { forwarded_at_full: ForwardedAtFull::OverflowAllow, ..eager.clone() });
-    check::<Mblue>(&Params { reset_on_every_mark: false, update_before_test: false, ..eager });
-    check::<Mblue>(&Params { idle_mode: IdleMode::Continuous, ..params() });
+    check(&eager);
+    check(&Params { forwarded_at_full: ForwardedAtFull::PushOut, count_forwarded: false, ..eager.clone() });
+    check(&Params { forwarded_at_full: ForwardedAtFull::OverflowAllow, ..eager.clone() });
+    check(&Params { reset_on_every_mark: false, update_before_test: false, ..eager });
+    check(&Params { idle_mode: IdleMode::Continuous, ..params() });
 }
 
 #[test]

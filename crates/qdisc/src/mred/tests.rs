@@ -207,19 +207,11 @@ fn bytes_are_counted_by_kind_too() {
 #[test]
 fn other_interpretations_keep_the_contract_too() {
     let eager = Params { queue_weight: 0.5, limit: Packets(30), min_threshold: Packets(2), ..params() };
-    check::<Mred>(&Params {
-        forwarded_at_full: ForwardedAtFull::PushOut,
-        count_priority: true,
-        ..eager.clone()
-    });
-    check::<Mred>(&Params {
-        forwarded_at_full: ForwardedAtFull::OverflowAllow,
-        mark_ecn: true,
-        ..eager.clone()
-    });
-    check::<Mred>(&Params { np_idle: NpIdle::NonPriorityEmpty, average_on_priority: true, ..eager.clone() });
-    check::<Mred>(&Params { priority_passes_max: false, ..eager });
-    check::<Mred>(&Params { priority_overflow_resets_count: true, ..Params::of(Rules::Ns2) });
+    check(&Params { forwarded_at_full: ForwardedAtFull::PushOut, count_priority: true, ..eager.clone() });
+    check(&Params { forwarded_at_full: ForwardedAtFull::OverflowAllow, mark_ecn: true, ..eager.clone() });
+    check(&Params { np_idle: NpIdle::NonPriorityEmpty, average_on_priority: true, ..eager.clone() });
+    check(&Params { priority_passes_max: false, ..eager });
+    check(&Params { priority_overflow_resets_count: true, ..Params::of(Rules::Ns2) });
 }
 
 /// M-RED's parameters, anything that RED allows and any interpretation.

@@ -449,8 +449,8 @@ fn gauges_show_packets_in_byte_mode_too() {
 
 #[test]
 fn other_rules_keep_the_contract_too() {
-    check::<Red>(&Params::of(Rules::Ns2));
-    check::<Red>(&Params { mark_ecn: true, queue_weight: 0.5, limit: Packets(60), ..Params::default() });
+    check(&Params::of(Rules::Ns2));
+    check(&Params { mark_ecn: true, queue_weight: 0.5, limit: Packets(60), ..Params::default() });
 }
 
 /// ns-2's generator, MRG32k3a (L'Ecuyer 1999), seeded as its default stream: six ones.

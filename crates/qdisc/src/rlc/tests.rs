@@ -183,10 +183,10 @@ fn a_spared_packet_pushes_another_out() {
 #[test]
 fn small_queues_keep_the_contract_too() {
     let params = discarding(Duration::from_micros(500));
-    check::<Rlc>(&Params { limit: Packets(5), ..params.clone() });
+    check(&Params { limit: Packets(5), ..params.clone() });
     let forwarded_at_full = ForwardedAtFull::PushOut;
     let limit_bytes = Bytes(6000);
-    check::<Rlc>(&Params { limit_bytes, spare_forwarded: true, forwarded_at_full, ..params });
+    check(&Params { limit_bytes, spare_forwarded: true, forwarded_at_full, ..params });
 }
 
 /// What happens to a queue, at a time in ms.
