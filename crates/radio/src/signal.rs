@@ -102,6 +102,11 @@ impl Trajectory {
         Ok(())
     }
 
+    /// The length of the way through all points, in metres.
+    pub fn length_m(&self) -> f64 {
+        self.waypoints_m.windows(2).map(|leg| distance(leg[0], leg[1])).sum()
+    }
+
     /// Where the host is, and how far it has come.
     fn at(&self, now: Time) -> ([f64; 2], f64) {
         let start = Time::ZERO + self.start;

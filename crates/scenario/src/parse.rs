@@ -5,8 +5,9 @@
 //! headers and read a piece at a time; the rest is read as a scenario without them. If a piece cannot be read, or a
 //! list is written in both ways, the text is read as a whole, which also gives the error.
 
+use crate::check::MOST_WARNINGS;
 use crate::files::{Files, Trouble};
-use crate::locate::{Source, written};
+use crate::locate::{Places, Source};
 use crate::problem::{Located, Problem};
 use crate::reader::from_toml;
 use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
@@ -162,21 +163,22 @@ impl Scenario {
     /// Warnings: what is valid but probably not intended, each with its place: the first twenty. `text` and `file` are what it was read
     /// from.
     pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
-        let source = Source::new(text, file);
-        let is_written = written(text);
+        let places = Places::new(Source::new(text, file));
         let mut warnings = Vec::new();
         let traced = crate::check::warnings(self).into_iter().map(|warning| self.origins.trace(warning));
         let of_written = crate::check::of_written(self).into_iter().filter_map(|group| {
             let mut traced = group.into_iter().map(|warning| self.origins.trace(warning));
-            traced.find(|warning| is_written(&warning.field))
+            traced.find(|warning| places.is_written(&warning.field))
         });
         for warning in crate::check::idle_plans(self).into_iter().chain(traced).chain(of_written) {
             // What a table generates is alike: its first instance stands for all.
-            if warnings.len() < 20 && !warnings.iter().any(|known: &Problem| known.field == warning.field) {
+            if warnings.len() < MOST_WARNINGS
+                && !warnings.iter().any(|known: &Problem| known.field == warning.field)
+            {
                 warnings.push(warning);
             }
         }
-        warnings.into_iter().map(|warning| source.locate(warning)).collect()
+        warnings.into_iter().map(|warning| places.locate(warning)).collect()
     }
 
     /// The scenario with all that it generates, as a run sees it, as JSON: links, cells, flows, hosts and their visits.

@@ -76,9 +76,12 @@ impl Checked for Params {
             return Err(("rates", message.into()));
         }
         if self.buffer < self.segment || self.buffer < self.startup {
+            let least = self.segment.max(self.startup);
+            let (name, time) =
+                if least == self.segment { ("segment", self.segment) } else { ("startup", self.startup) };
             let message =
-                "the buffer holds a segment, and what play-out begins with: write for example \"30 s\"";
-            return Err(("buffer", message.into()));
+                format!("{} is shorter than `{name}`, {time}: write at least \"{time}\"", self.buffer);
+            return Err(("buffer", message));
         }
         if self.cushion == Duration::ZERO {
             return Err(("cushion", "the quality rises over some time: write for example \"16 s\"".into()));

@@ -71,7 +71,8 @@ fn short_scans(scenario: &Scenario) -> Option<Vec<Problem>> {
     ])
 }
 
-fn fields_of(spec: &MobilitySpec) -> Option<Value> {
+/// The fields of a protocol, those that are not written too.
+pub fn fields_of(spec: &MobilitySpec) -> Option<Value> {
     serde_json::to_value(spec).ok()
 }
 

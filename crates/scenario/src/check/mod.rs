@@ -21,11 +21,12 @@ mod path_change;
 mod queues;
 mod radio;
 mod senseless;
+mod times;
 mod unread;
 mod warnings;
 
 pub use no_effect::idle_plans;
-pub use warnings::{of_written, warnings};
+pub use warnings::{MOST_WARNINGS, of_written, warnings};
 
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";

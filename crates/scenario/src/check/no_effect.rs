@@ -320,24 +320,40 @@ fn news_of_no_path(scenario: &Scenario) -> Vec<Problem> {
     scenario.flows.iter().enumerate().filter(|(_, flow)| still(flow)).map(warn).collect()
 }
 
-/// Senders that go by marks, in a network that marks nothing.
+/// Senders that go by marks, where no queue on the way of their data marks packets.
 fn unmarked(scenario: &Scenario) -> Vec<Problem> {
-    if queues(scenario).into_iter().filter_map(|(_, queue)| queue).any(marks) {
-        return Vec::new();
-    }
-    let hears = |transport: &roamlab_transport::TransportSpec| {
-        transport
-            .tcp()
-            .and_then(|tcp| tcp.resolve(scenario.run.profile).ok())
-            .is_some_and(|params| params.ecn)
+    let marking: Vec<String> = queues(scenario)
+        .into_iter()
+        .filter_map(|(path, queue)| queue.is_some_and(marks).then_some(path))
+        .collect();
+    let up = |path: &String| path == "network.uplink_queue";
+    let down =
+        |path: &String| path.starts_with("cells.") && !path.contains(".backhaul.") && path.ends_with("queue");
+    let is_host = |name: &String| scenario.hosts.iter().any(|host| host.name == *name);
+    let hears = |flow: &crate::schema::FlowSpec| {
+        let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
+        tcp.is_some_and(|params| params.ecn)
     };
-    let warn = |(index, _)| {
-        let message =
-            "this flow uses ECN, and no queue of the network marks packets: they are dropped instead";
-        Problem::at(format!("flows[{index}].transport"), message)
-            .help("write `mark_ecn = true` in a queue that can mark, for example `{ kind = \"codel\", mark_ecn = true }`")
+    let warn = |(index, flow): (usize, &crate::schema::FlowSpec)| {
+        let (where_, help) = match flow.path.each_ref().map(is_host) {
+            _ if marking.is_empty() => (
+                "no queue of the network marks packets",
+                "write `mark_ecn = true` in a queue that can mark, for example `{ kind = \"codel\", mark_ecn = true }`",
+            ),
+            [false, true] if marking.iter().all(up) => (
+                "only queues of the uplink mark packets, and its data goes down",
+                "write a queue that marks in the cells, or in a link on its way",
+            ),
+            [true, false] if marking.iter().all(down) => (
+                "only queues of the downlink mark packets, and its data goes up",
+                "write a queue that marks as `network.uplink_queue`, or in a link on its way",
+            ),
+            _ => return None,
+        };
+        let message = format!("this flow uses ECN, and {where_}: they are dropped instead");
+        Some(Problem::at(format!("flows[{index}].transport"), message).help(help))
     };
-    scenario.flows.iter().enumerate().filter(|(_, flow)| hears(&flow.transport)).map(warn).collect()
+    scenario.flows.iter().enumerate().filter(|(_, flow)| hears(flow)).filter_map(warn).collect()
 }
 
 /// Knobs of TCP that are written, and that the connection does not read.

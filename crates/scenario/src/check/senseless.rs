@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 /// All such warnings.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
-    let mut found = longer_than_the_run(scenario);
+    let mut found = super::times::longer_than_the_run(scenario);
     let fastest = fastest(scenario);
     let flows = scenario.flows.iter().enumerate();
     found.extend(flows.flat_map(|(index, flow)| of_flow(scenario, &fastest, index, flow)));
@@ -20,36 +20,6 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(slow_links(scenario));
     found.extend(small_limits(scenario));
     found.extend(unused_queues(scenario));
-    found
-}
-
-/// Delays and an overlap that the run does not outlast.
-fn longer_than_the_run(scenario: &Scenario) -> Vec<Problem> {
-    let end = scenario.run.duration;
-    let mut found = Vec::new();
-    let mut delayed = |field: String, delay: Duration| {
-        if delay >= end {
-            let message = format!(
-                "what is sent here arrives {delay} later, and the run ends at {end}: nothing arrives"
-            );
-            found.push(Problem::at(field, message).help("write a shorter time, or lengthen `run.duration`"));
-        }
-    };
-    for (index, link) in scenario.links.iter().enumerate() {
-        delayed(format!("links[{index}].delay"), link.delay);
-    }
-    for (name, cell) in &scenario.cells {
-        delayed(format!("cells.{}.delay", quoted_key(name)), cell.delay);
-    }
-    let overlap = scenario.radio.overlap();
-    if overlap >= end {
-        let message = format!(
-            "a host stays in the cell before for {overlap}, and the run ends at {end}: it leaves none"
-        );
-        found.push(
-            Problem::at("radio.overlap", message).help("write a shorter time, or lengthen `run.duration`"),
-        );
-    }
     found
 }
 
@@ -226,10 +196,14 @@ fn smallest_packet(scenario: &Scenario) -> Option<u64> {
     scenario.flows.iter().map(|flow| packet(scenario, flow)).min()
 }
 
-/// Links on which one packet takes as long as the run.
+/// A retransmission timer before the first round-trip time is known (RFC 6298 §2.1).
+const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Links on which one packet takes as long as the run, or as a sender waits for its ACK.
 fn slow_links(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let Some(size) = smallest_packet(scenario) else { return Vec::new() };
+    let answered = scenario.flows.iter().any(|flow| flow.transport.has_connection());
     let mut rates: Vec<(String, Option<Rate>)> = Vec::new();
     for (index, link) in scenario.links.iter().enumerate() {
         rates.push((format!("links[{index}].rate"), steady(&link.rate)));
@@ -241,12 +215,15 @@ fn slow_links(scenario: &Scenario) -> Vec<Problem> {
     }
     let warn = |(field, rate): (String, Option<Rate>)| {
         let takes = rate?.transmission_time(Bytes(size), &mut 0);
-        let message = format!(
-            "one packet of {} takes {takes} at this rate, and the run ends at {end}: no data passes",
-            Bytes(size)
-        );
+        let (limit, effect) = match takes >= end || !answered {
+            true => (end, format!("the run ends at {end}: no data passes")),
+            false => {
+                (FIRST_TIMEOUT, format!("a sender waits {FIRST_TIMEOUT} for the first ACK: it times out"))
+            }
+        };
+        let message = format!("one packet of {} takes {takes} at this rate, and {effect}", Bytes(size));
         let help = "write a higher rate, for example \"2 Mbit/s\"";
-        (takes >= end).then(|| Problem::at(field, message).help(help))
+        (takes >= limit).then(|| Problem::at(field, message).help(help))
     };
     rates.into_iter().filter_map(warn).collect()
 }

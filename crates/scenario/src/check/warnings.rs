@@ -9,6 +9,9 @@ use roamlab_qdisc::Parameters;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
+/// How many warnings of a scenario are shown.
+pub const MOST_WARNINGS: usize = 20;
+
 /// All warnings, in the order of the fields.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
@@ -33,6 +36,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
 pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let mut groups = super::unread::of_written(scenario);
     groups.extend(super::mismatched::of_written(scenario));
+    groups.extend(super::times::of_written(scenario));
     groups
 }
 

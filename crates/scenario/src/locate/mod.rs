@@ -3,9 +3,10 @@
 use crate::problem::field::{self, quoted_key};
 use crate::problem::{Located, Problem, brief};
 use crate::reader::Unread;
-use std::cell::{LazyCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
+use toml::Spanned;
 use toml::de::DeTable;
 
 mod hint;
@@ -32,24 +33,42 @@ pub fn line_of(text: &str, field: &str) -> Option<usize> {
     Some(text[..at].matches('\n').count() + 1)
 }
 
-/// Whether a field is written in a TOML text, by its path. The text is read only if it has the field's name somewhere, and
-/// it is looked through once for each name: a large scenario has many fields and few names.
-pub fn written(text: &str) -> impl Fn(&str) -> bool + use<'_> {
-    let root = LazyCell::new(|| DeTable::parse(text).ok());
-    let names = RefCell::new(HashMap::<String, bool>::new());
-    let named = move |name: &str| {
-        let mut names = names.borrow_mut();
-        names.get(name).copied().unwrap_or_else(|| {
-            let is = text.contains(name);
-            names.insert(name.to_owned(), is);
-            is
-        })
-    };
-    move |field| {
+/// The places of many fields in a text, which is read once, and only if one is looked up.
+pub struct Places<'a> {
+    source: Source<'a>,
+    root: OnceCell<Option<Spanned<DeTable<'a>>>>,
+    /// Names of fields, and whether the text has them somewhere: a large scenario has many fields and few names.
+    names: RefCell<HashMap<String, bool>>,
+}
+
+impl<'a> Places<'a> {
+    /// None is looked up yet.
+    pub fn new(source: Source<'a>) -> Places<'a> {
+        Places { source, root: OnceCell::new(), names: RefCell::default() }
+    }
+
+    fn find(&self, field: &str) -> Option<place::Found> {
+        let root = self.root.get_or_init(|| DeTable::parse(self.source.text).ok());
+        place::find(root.as_ref()?.get_ref(), field)
+    }
+
+    /// Whether a field is written, by its path.
+    pub fn is_written(&self, field: &str) -> bool {
         let name = field.rsplit('.').next().unwrap_or_default();
         let name = name.split('[').next().unwrap_or_default();
-        let place = || root.as_ref().and_then(|root| place::find(root.get_ref(), field));
-        named(name) && place().is_some_and(|found| found.whole)
+        let known = self.names.borrow().get(name).copied();
+        let named = known.unwrap_or_else(|| {
+            let named = self.source.text.contains(name);
+            self.names.borrow_mut().insert(name.to_owned(), named);
+            named
+        });
+        named && self.find(field).is_some_and(|found| found.whole)
+    }
+
+    /// Finds the place of a problem: its field, or the closest part of the text that holds it.
+    pub fn locate(&self, problem: Problem) -> Located {
+        let found = self.find(&problem.field);
+        self.source.place(found.map_or(0..0, |found| found.value), problem)
     }
 }
 
@@ -73,9 +92,7 @@ impl<'a> Source<'a> {
 
     /// Finds the place of a problem: its field, or the closest part of the text that holds it.
     pub fn locate(&self, problem: Problem) -> Located {
-        let found =
-            DeTable::parse(self.text).ok().and_then(|root| place::find(root.get_ref(), &problem.field));
-        self.place(found.map_or(0..0, |found| found.value), problem)
+        Places::new(*self).locate(problem)
     }
 
     /// The place of an error of the reader.
