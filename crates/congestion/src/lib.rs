@@ -215,3 +215,5 @@ mod contract;
 mod paced;
 #[cfg(test)]
 mod path;
+#[cfg(test)]
+mod sender;

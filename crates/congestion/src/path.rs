@@ -1,17 +1,17 @@
 //! A path of the tests: a sender, a bottleneck with a queue, a receiver.
 
-use crate::{CongestionControlSpec, Profile, TcpReceiver, TcpSender, TcpSpec};
+use crate::sender::{Receiver, Segment, Sender};
+use crate::{CongestionControlSpec, ControlParams};
 use roamlab_engine::tagged::TAG;
 use roamlab_engine::{Bytes, Duration, Rng, Time};
-use roamlab_packet::{Ecn, TcpHeader};
 use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 use std::collections::VecDeque;
 
 /// A transfer over a bottleneck. What a test changes counts from then on.
 pub(super) struct Path {
-    pub sender: TcpSender,
-    receiver: TcpReceiver,
+    pub sender: Sender,
+    receiver: Receiver,
     pub now: Time,
     /// Segments per second of the bottleneck.
     pub rate: f64,
@@ -40,8 +40,8 @@ pub(super) struct Path {
     rng: Rng,
     free: Time,
     queue: VecDeque<Time>,
-    data: VecDeque<(Time, TcpHeader)>,
-    acks: VecDeque<(Time, TcpHeader)>,
+    data: VecDeque<(Time, Segment)>,
+    acks: VecDeque<(Time, Vec<Segment>)>,
 }
 
 /// A congestion control as JSON describes it, of which a value has no order: `kind` is read first.
@@ -56,21 +56,9 @@ pub(super) fn control_of(json: serde_json::Value) -> CongestionControlSpec {
 impl Path {
     /// 10 Mbit/s with segments of 1000 bytes, a round trip of 40 ms: 50 segments, and as many may wait.
     pub fn new(control: serde_json::Value) -> Path {
-        let spec = TcpSpec {
-            variant: Some(crate::Variant::Sack),
-            congestion_control: Some(control_of(control)),
-            segment: Some(Bytes(1000)),
-            ..TcpSpec::default()
-        };
-        Path::of(&spec, Profile::Rfc)
-    }
-
-    /// The same with these parameters.
-    pub fn of(spec: &TcpSpec, profile: Profile) -> Path {
-        let params = spec.resolve(profile).unwrap();
         Path {
-            sender: TcpSender::new(&params, Duration::ZERO),
-            receiver: TcpReceiver::new(&params),
+            sender: Sender::new(&control_of(control), ControlParams::rfc(Bytes(1000))),
+            receiver: Receiver::default(),
             now: Time::ZERO,
             rate: 1250.0,
             one_way: Duration::from_millis(20),
@@ -108,17 +96,14 @@ impl Path {
             }
             self.now = next;
             if heads[0] == Some(next) {
-                let header = self.data.pop_front().unwrap().1;
-                let receipt = self.receiver.on_segment(&header, Ecn::NotEct, next);
-                self.delivered += u64::from(receipt.fresh);
+                let segment = self.data.pop_front().unwrap().1;
+                self.delivered += u64::from(self.receiver.on_segment(segment, next));
             } else if heads[1] == Some(next) {
-                let header = self.acks.pop_front().unwrap().1;
-                self.sender.on_segment(&header, Ecn::NotEct, next);
+                let arrived = self.acks.pop_front().unwrap().1;
+                self.sender.on_ack(&arrived, next);
             } else {
                 self.sender.on_deadline(next);
-                self.receiver.on_deadline(next);
             }
-            while self.sender.poll_fact().is_some() {}
         }
     }
 
@@ -147,22 +132,22 @@ impl Path {
             let mut arrival = (self.free + self.one_way).max(self.last_arrival);
             self.last_arrival = arrival;
             if let Some((number, late)) = self.late
-                && segment.header.seq.is_multiple_of(number)
-                && !segment.header.retransmission
+                && segment.seq.is_multiple_of(number)
+                && !segment.retransmission
             {
                 arrival += late;
             }
             let place = self.data.partition_point(|&(time, _)| time <= arrival);
-            self.data.insert(place, (arrival, segment.header));
+            self.data.insert(place, (arrival, segment));
         }
-        while let Some(segment) = self.receiver.poll_transmit(self.now) {
+        while let Some(arrived) = self.receiver.poll_transmit(self.now) {
             let last = self.acks.back().map_or(Time::ZERO, |last| last.0);
             let mut arrival = (self.now + self.one_way).max(last);
             if self.batch > Duration::ZERO {
                 let (time, batch) = (arrival.as_nanos(), self.batch.as_nanos());
                 arrival = Time::from_nanos(time.div_ceil(batch) * batch);
             }
-            self.acks.push_back((arrival, segment.header));
+            self.acks.push_back((arrival, arrived));
         }
     }
 

@@ -82,7 +82,7 @@ fn at(micros: u64) -> Time {
 
 #[test]
 fn persistent_congestion_is_theirs_to_a_microsecond() {
-    const RECORDED: &str = include_str!("../../../../tests/differential/s2n-quic/persistent-congestion.txt");
+    const RECORDED: &str = include_str!("../../../tests/differential/s2n-quic/persistent-congestion.txt");
     let mut found = 0;
     for line in RECORDED.lines() {
         let numbers =

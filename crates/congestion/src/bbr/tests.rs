@@ -180,7 +180,7 @@ fn transfer() -> Path {
 }
 
 fn of(path: &Path) -> &Bbr {
-    let CongestionControl::Bbr(laws) = &path.sender.state.control else { panic!("BBR") };
+    let CongestionControl::Bbr(laws) = &path.sender.control else { panic!("BBR") };
     let Laws::Own(bbr) = &**laws else { panic!("its own law") };
     bbr
 }
@@ -236,7 +236,7 @@ fn probe_rtt_comes_after_ten_seconds_and_lasts_200_ms_or_more() {
         if of(&path).mode == Mode::ProbeRtt {
             entered.get_or_insert(path.now);
             low += 10;
-            assert!(path.sender.variables().cwnd <= 4.0);
+            assert!(path.sender.cwnd() <= 4.0);
         }
     }
     let after_best = entered.expect("ProbeRTT").as_secs_f64();
@@ -277,7 +277,7 @@ fn a_product_of_less_than_a_segment_has_four_in_flight() {
     let mut path = transfer();
     (path.rate, path.one_way) = (100.0, Duration::from_millis(2));
     path.run_ms(8000);
-    assert!(path.sender.variables().cwnd >= 4.0);
+    assert!(path.sender.cwnd() >= 4.0);
     near(path.run_ms(4000), 100.0, 5.0);
 }
 
@@ -409,7 +409,7 @@ fn a_sender_that_is_told_of_a_longer_path_uses_it_at_once() {
 fn probe_rtt_at_once_leaves_four_segments_for_200_ms_and_a_round_trip() {
     let mut path = steady();
     path.sender.on_new_path(PathPolicy::ProbeRtt, path.now);
-    assert_eq!((path.sender.variables().cwnd, of(&path).mode), (LEAST_CWND, Mode::ProbeRtt));
+    assert_eq!((path.sender.cwnd(), of(&path).mode), (LEAST_CWND, Mode::ProbeRtt));
     let begin = path.now;
     while of(&path).mode == Mode::ProbeRtt {
         path.run_ms(1);
@@ -431,7 +431,7 @@ fn a_restart_begins_with_startup_and_fills_the_path_again() {
     let mut path = steady();
     path.buffer = 400; // Startup overshoots, as that of a new connection does
     assert_eq!(path.sender.on_new_path(PathPolicy::Restart, path.now), Some(0));
-    assert_eq!((of(&path).mode, path.sender.variables().cwnd), (Mode::Startup, 10.0));
+    assert_eq!((of(&path).mode, path.sender.cwnd()), (Mode::Startup, 10.0));
     assert!(of(&path).min_rtt.is_none());
     path.run_ms(2000);
     assert_eq!(of(&path).mode, Mode::ProbeBw);

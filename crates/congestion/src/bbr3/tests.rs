@@ -22,8 +22,7 @@ fn params() -> ControlParams {
 
 /// The same before the application has offered anything.
 fn idle() -> Path {
-    let spec = serde_json::json!({ "variant": "bbr3", "segment": "1000 B" });
-    Path::of(&serde_json::from_value(spec).unwrap(), crate::Profile::Rfc)
+    Path::new("bbr3".into())
 }
 
 /// A transfer without end over 1250 segments per second, with a round trip of 40 ms: a product of 50.
@@ -34,7 +33,7 @@ fn transfer() -> Path {
 }
 
 fn of(path: &Path) -> &Bbr3 {
-    let CongestionControl::Bbr3(bbr) = &path.sender.state.control else { panic!("BBR") };
+    let CongestionControl::Bbr3(bbr) = &path.sender.control else { panic!("BBR") };
     bbr
 }
 

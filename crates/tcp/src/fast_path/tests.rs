@@ -1,10 +1,8 @@
 //! The fast paths of both ends compared with the slow ones: a copy that may not use the fast path gets the same input.
 
 use crate::state::SendQuota;
-use crate::{
-    CONGESTION_CONTROLS, Profile, RecoveryKind, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec,
-    VARIANTS,
-};
+use crate::{Profile, RecoveryKind, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS};
+use roamlab_congestion::CONGESTION_CONTROLS;
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
 use std::collections::BTreeMap;

@@ -176,7 +176,7 @@ fn probe_rtt_at_once_leaves_half_of_the_product() {
     let mut path = steady();
     path.sender.on_new_path(PathPolicy::ProbeRtt, path.now);
     assert_eq!(of(&path).mode, Mode::ProbeRtt);
-    near(path.sender.variables().cwnd, 62.5, 1.5);
+    near(path.sender.cwnd(), 62.5, 1.5);
     assert!(until(&mut path, 1000, |bbr| bbr.mode == Mode::Cruise), "{:?}", of(&path).mode);
     let begin = path.now;
     assert!(path.run_ms(1000) > 0.9 * RATE, "{begin:?}");
@@ -188,7 +188,7 @@ fn a_restart_begins_with_startup_and_fills_the_path_again() {
         let mut path = steady();
         let lost = path.sender.on_new_path(policy, path.now).unwrap();
         assert_eq!(lost > 0, policy == PathPolicy::CountLost);
-        assert_eq!((of(&path).mode, path.sender.variables().cwnd), (Mode::Startup, 10.0));
+        assert_eq!((of(&path).mode, path.sender.cwnd()), (Mode::Startup, 10.0));
         path.run_ms(3000);
         assert!(path.run_ms(2000) > 0.95 * RATE, "{policy:?}");
     }
