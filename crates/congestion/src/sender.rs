@@ -26,8 +26,6 @@ pub(crate) struct Segment {
 struct Sent {
     number: u32,
     stamp: Stamp,
-    /// It is lost, and not sent again.
-    lost: bool,
 }
 
 /// The losses for which the window was reduced.
@@ -49,6 +47,9 @@ pub(crate) struct Sender {
     sampler: DeliverySampler,
     /// What is not acknowledged, by its place in the data.
     sent: BTreeMap<u32, Sent>,
+    /// Of these the lost ones that are not sent again, and the others by their place in the order of sending.
+    waiting: BTreeSet<u32>,
+    under_way: BTreeMap<u32, u32>,
     next: u32,
     end: u32,
     next_number: u32,
@@ -86,6 +87,8 @@ impl Sender {
             pacer: Pacer::default(),
             sampler: DeliverySampler::default(),
             sent: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            under_way: BTreeMap::new(),
             next: 0,
             end: 0,
             next_number: 0,
@@ -129,7 +132,10 @@ impl Sender {
 
     /// Those of the present path that may still arrive.
     fn in_network(&self) -> u32 {
-        self.sent.values().filter(|sent| !sent.lost && sent.number >= self.path_from).count() as u32
+        match self.path_from {
+            0 => self.under_way.len() as u32,
+            from => self.under_way.range(from..).count() as u32,
+        }
     }
 
     fn una(&self) -> u32 {
@@ -189,8 +195,7 @@ impl Sender {
         if self.pacer.waits() {
             return None;
         }
-        let lost = self.sent.iter().find(|(_, sent)| sent.lost).map(|(&seq, _)| seq);
-        let seq = lost.or(fresh);
+        let seq = self.waiting.first().copied().or(fresh);
         if seq.is_some() && self.sent.is_empty() && self.next > 0 {
             self.resume(now);
         }
@@ -220,12 +225,20 @@ impl Sender {
         }
         let (retransmission, number) = (seq < self.next, self.next_number);
         (self.next_number, self.next, self.last_sent) = (number + 1, self.next.max(seq + 1), now);
-        self.sent.remove(&seq);
+        self.take(seq);
         let others = self.in_network();
         let stamp = self.sampler.stamp(others == 0, others + 1, now);
-        self.sent.insert(seq, Sent { number, stamp, lost: false });
+        self.sent.insert(seq, Sent { number, stamp });
+        self.under_way.insert(number, seq);
         self.pacer.sent(&self.window, self.next - 1, now);
         Segment { seq, number, retransmission }
+    }
+
+    /// A segment is no longer outstanding: what is known of it, and whether it was lost.
+    fn take(&mut self, seq: u32) -> Option<(Sent, bool)> {
+        let sent = self.sent.remove(&seq)?;
+        self.under_way.remove(&sent.number);
+        Some((sent, self.waiting.remove(&seq)))
     }
 
     /// An ACK reports the segments that have arrived since the one before.
@@ -233,8 +246,8 @@ impl Sender {
         let connects = !self.is_connected();
         let (mut acked, mut latest) = (0, None::<Sent>);
         for segment in arrived {
-            let Some(sent) = self.sent.remove(&segment.seq) else { continue };
-            if sent.lost || sent.number != segment.number {
+            let Some((sent, was_lost)) = self.take(segment.seq) else { continue };
+            if was_lost || sent.number != segment.number {
                 self.arrives_late(segment);
             }
             self.newest = self.newest.max(segment.number);
@@ -270,7 +283,7 @@ impl Sender {
             recovering: self.recovers(),
             rate,
             has_sack: true,
-            waiting: self.sent.values().filter(|sent| sent.lost).count() as u32,
+            waiting: self.waiting.len() as u32,
             ..AckEvent::default()
         };
         match ack.recovering {
@@ -299,10 +312,10 @@ impl Sender {
         let wait = self.latest_rtt + self.shortest_rtt.min(self.latest_rtt) / 4;
         self.late_at = None;
         let mut lost = Vec::new();
-        for (&seq, sent) in self.sent.iter().filter(|(_, sent)| !sent.lost && sent.number < self.newest) {
-            let late_at = sent.stamp.sent + wait;
-            if sent.number + 3 <= self.newest || late_at <= now {
-                lost.push(seq);
+        for (&number, seq) in self.under_way.range(..self.newest) {
+            let late_at = self.sent[seq].stamp.sent + wait;
+            if number + 3 <= self.newest || late_at <= now {
+                lost.push(*seq);
             } else {
                 self.late_at = Some(self.late_at.map_or(late_at, |at| at.min(late_at)));
             }
@@ -316,7 +329,7 @@ impl Sender {
     fn time_out(&mut self, now: Time) {
         self.backoff += 1;
         self.reduce(Loss::Timeout, now);
-        let all: Vec<u32> = self.sent.iter().filter(|(_, sent)| !sent.lost).map(|(&seq, _)| seq).collect();
+        let all: Vec<u32> = self.under_way.values().copied().collect();
         self.lose(&all, false, now);
     }
 
@@ -346,8 +359,9 @@ impl Sender {
     /// These are lost. `by_ack`: an ACK has shown it.
     fn lose(&mut self, lost: &[u32], by_ack: bool, now: Time) {
         for &seq in lost {
-            let Some(sent) = self.sent.get_mut(&seq) else { continue };
-            sent.lost = true;
+            let sent = &self.sent[&seq];
+            self.under_way.remove(&sent.number);
+            self.waiting.insert(seq);
             if let Some(episode) = &mut self.episode {
                 episode.missing.insert(seq);
             }
@@ -370,7 +384,8 @@ impl Sender {
         }
         let undo = Undo { pipe_prev: episode.pipe_prev, cwnd: f64::from(self.in_flight()).max(1.0) };
         self.episode = None;
-        self.sent.values_mut().for_each(|sent| sent.lost = false);
+        let found = std::mem::take(&mut self.waiting).into_iter().map(|seq| (self.sent[&seq].number, seq));
+        self.under_way.extend(found);
         self.recovery_point = 0;
         self.control.algorithm().on_undo(&mut self.window, &undo);
     }
@@ -393,7 +408,9 @@ impl Sender {
         (self.srtt, self.deviation) = (Duration::ZERO, Duration::ZERO);
         (self.shortest_rtt, self.episode, self.recovery_point) = (Duration::MAX, None, 0);
         let counts = policy == PathPolicy::CountLost;
-        self.sent.values_mut().for_each(|sent| sent.lost |= counts);
+        if counts {
+            self.waiting.extend(std::mem::take(&mut self.under_way).into_values());
+        }
         Some(if counts { self.in_flight() } else { 0 })
     }
 }

@@ -257,7 +257,7 @@ fn a16_a_tenth_of_the_rate_is_believed_after_two_cycles() {
     path.run_ms(4000);
     near(of(&path).max_rate.get(), 10.0 * RATE, RATE);
     path.rate = RATE;
-    path.buffer = 50;
+    path.buffer = 30;
     path.run_ms(900);
     near(of(&path).bounds.rate_short, RATE, 0.02 * RATE); // what a round with losses delivers
     // Two cycles of up to three seconds, each with a ProbeRTT before it may end.
