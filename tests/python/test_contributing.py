@@ -27,7 +27,7 @@ _FAMILIES = {
     "tcp congestion controls": "seven-eighths",
     "mobility protocols": "plain-tunnel",
 }
-_CRATES = ["qdisc", "transport", "mobility", "scenario", "python", "wasm"]
+_CRATES = ["qdisc", "congestion", "mobility", "scenario", "python", "wasm"]
 # Asked for by the same crates and targets, all is built once, and crates from outside have the features that they
 # have in the project's tests: wasm is here for these.
 _BUILT = [

@@ -1,7 +1,7 @@
 //! A congestion control of which a loss leaves seven eighths, with the law of Scalable TCP: Kelly, "Scalable TCP: improving
 //! performance in highspeed wide area networks", 2003, §3.
 
-use crate::congestion::{AckEvent, Algorithm, LossEvent, SpecError, Window};
+use crate::{AckEvent, Algorithm, LossEvent, SpecError, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +57,7 @@ impl Algorithm for SevenEighths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::{ControlParams, Loss};
+    use crate::{ControlParams, Loss};
     use roamlab_engine::Bytes;
 
     #[test]
