@@ -54,10 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-traffic": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
-    "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"}
-    | _MODELS
-    | _TRANSPORTS
-    | _RECORDS,
+    "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _TRANSPORTS | _RECORDS,
     "roamlab-record": {
         "roamlab-congestion",
         "roamlab-engine",

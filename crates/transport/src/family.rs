@@ -1,6 +1,6 @@
 //! The transport of a flow's data in a scenario: a family of kinds, one row each.
 
-use crate::{LinuxSpec, QuinnSpec};
+use crate::QuinnSpec;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_quic::QuicSpec;
 use roamlab_tcp::TcpSpec;
@@ -59,7 +59,7 @@ transports! {
     "tcp" => Tcp(Box<TcpSpec>), tcp -> TcpSpec: "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
     "quic" => Quic(Box<QuicSpec>), quic -> QuicSpec: "A stream over UDP with the recovery, pacing and congestion control of RFC 9002",
     "quinn" => Quinn(QuinnSpec), quinn -> QuinnSpec: "The QUIC stack quinn-proto itself, in a build with the feature `quinn`",
-    "linux" => Linux(LinuxSpec), linux -> LinuxSpec: "TCP of a real Linux kernel in simulated time, which `roamlab kernel build` has built",
+    "linux" => Linux(crate::LinuxSpec), linux -> crate::LinuxSpec: "TCP of a real Linux kernel in simulated time, which `roamlab kernel build` has built",
     "udp" => Udp(UdpSpec), udp -> UdpSpec: "Datagrams as the application offers them",
 }
 

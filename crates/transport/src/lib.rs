@@ -3,7 +3,7 @@
 //! * [`TransportSpec`] is the enum of the transports; each kind has its parameters.
 //! * The endpoints of TCP and of QUIC are in the crates `tcp` and `quic`, over the congestion controls of `congestion`.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
-//! * [`QuinnSpec`] and [`LinuxSpec`] describe stacks from outside, which the crates `quinn` and `kernel` run.
+//! * Stacks from outside have their parameters here; other crates run them.
 
 mod family;
 mod linux;
