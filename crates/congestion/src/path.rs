@@ -1,15 +1,15 @@
-//! A path of the tests: a sender, a bottleneck with a queue, a receiver.
+//! A path of the tests: a sender, a bottleneck with a queue, a receiver. `super::sender` has the ends; those of TCP are in the
+//! tests of the crate `tcp`.
 
-use crate::sender::{Receiver, Segment, Sender};
-use crate::{CongestionControlSpec, ControlParams};
+use super::sender::{Ack, CongestionControlSpec, Receiver, Segment, Sender, ends};
 use roamlab_engine::tagged::TAG;
-use roamlab_engine::{Bytes, Duration, Rng, Time};
+use roamlab_engine::{Duration, Rng, Time};
 use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 use std::collections::VecDeque;
 
 /// A transfer over a bottleneck. What a test changes counts from then on.
-pub(super) struct Path {
+pub(crate) struct Path {
     pub sender: Sender,
     receiver: Receiver,
     pub now: Time,
@@ -41,11 +41,11 @@ pub(super) struct Path {
     free: Time,
     queue: VecDeque<Time>,
     data: VecDeque<(Time, Segment)>,
-    acks: VecDeque<(Time, Vec<Segment>)>,
+    acks: VecDeque<(Time, Ack)>,
 }
 
 /// A congestion control as JSON describes it, of which a value has no order: `kind` is read first.
-pub(super) fn control_of(json: serde_json::Value) -> CongestionControlSpec {
+pub(crate) fn control_of(json: serde_json::Value) -> CongestionControlSpec {
     let serde_json::Value::Object(fields) = json else { return serde_json::from_value(json).unwrap() };
     let mut fields: Vec<_> = fields.into_iter().collect();
     fields.sort_by_key(|(name, _)| name != TAG);
@@ -56,9 +56,14 @@ pub(super) fn control_of(json: serde_json::Value) -> CongestionControlSpec {
 impl Path {
     /// 10 Mbit/s with segments of 1000 bytes, a round trip of 40 ms: 50 segments, and as many may wait.
     pub fn new(control: serde_json::Value) -> Path {
+        Path::between(ends(&control_of(control)))
+    }
+
+    /// The same path between these ends.
+    pub fn between((sender, receiver): (Sender, Receiver)) -> Path {
         Path {
-            sender: Sender::new(&control_of(control), ControlParams::rfc(Bytes(1000))),
-            receiver: Receiver::default(),
+            sender,
+            receiver,
             now: Time::ZERO,
             rate: 1250.0,
             one_way: Duration::from_millis(20),

@@ -3,11 +3,21 @@
 //! else is the congestion control's.
 
 use crate::{
-    AckEvent, CongestionControl, CongestionControlSpec, ControlParams, DeliverySampler, Loss, LossEvent,
-    NewPath, Pacer, PathPolicy, SsthreshRule, Stamp, Undo, Window,
+    AckEvent, CongestionControl, ControlParams, DeliverySampler, Loss, LossEvent, NewPath, Pacer, PathPolicy,
+    SsthreshRule, Stamp, Undo, Window,
 };
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use crate::CongestionControlSpec;
+
+/// The segments that have arrived since the ACK before.
+pub(crate) type Ack = Vec<Segment>;
+
+/// The ends of a connection with this congestion control.
+pub(crate) fn ends(control: &CongestionControlSpec) -> (Sender, Receiver) {
+    (Sender::new(control, ControlParams::rfc(Bytes(1000))), Receiver::default())
+}
 
 const INITIAL_WINDOW: f64 = 10.0;
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(100);

@@ -18,6 +18,8 @@ macro_rules! rules {
 }
 
 mod accurate;
+#[cfg(test)]
+mod bottleneck;
 mod control_packets;
 mod episode;
 mod fast_path;
