@@ -64,6 +64,7 @@ pub struct DeliverySampler {
 
 impl DeliverySampler {
     /// A segment goes out. `alone`: no other one is in flight. `in_flight` counts it too.
+    #[inline]
     pub fn stamp(&mut self, alone: bool, in_flight: u32, now: Time) -> Stamp {
         if alone {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -80,6 +81,7 @@ impl DeliverySampler {
     }
 
     /// The segment of this number, sent with this stamp, is lost.
+    #[inline]
     pub fn lose(&mut self, number: u32, sent: &Stamp, now: Time) -> LostSegment {
         self.lost += 1;
         let Stamp { in_flight, app_limited, .. } = *sent;
@@ -87,26 +89,31 @@ impl DeliverySampler {
     }
 
     /// The window permits more than the application has, with so many segments in flight.
+    #[inline]
     pub fn note_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = self.delivered + in_flight.max(1);
     }
 
     /// Whether the sender has too little data.
+    #[inline]
     pub fn is_app_limited(&self) -> bool {
         self.delivered < self.app_limited_until
     }
 
     /// A number of further segments is delivered.
+    #[inline]
     pub fn deliver(&mut self, segments: u32) {
         self.delivered += segments;
     }
 
     /// Segments delivered so far.
+    #[inline]
     pub fn delivered(&self) -> u32 {
         self.delivered
     }
 
     /// The rate that an ACK measures, of whose segments the newest has this stamp.
+    #[inline]
     pub fn rate(&mut self, newest: &Stamp, now: Time) -> Option<DeliveryRate> {
         (self.delivered_at, self.first_sent) = (now, newest.sent);
         let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));

@@ -40,6 +40,7 @@ pub struct AckEvent {
 
 impl AckEvent {
     /// Segments in flight that are not known to have arrived or to be lost.
+    #[inline]
     pub fn in_network(&self) -> u32 {
         self.in_flight.saturating_sub(self.waiting)
     }

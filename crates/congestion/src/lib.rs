@@ -158,6 +158,7 @@ macro_rules! storage {
             }
 
             /// The algorithm, for all events but the most frequent one.
+            #[inline]
             pub fn algorithm(&mut self) -> &mut dyn Algorithm {
                 match self {
                     $($(#[$only])* CongestionControl::$kind(algorithm) => &mut **algorithm,)+
@@ -179,6 +180,7 @@ macro_rules! storage {
             }
 
             /// As [`Algorithm::records_segments`].
+            #[inline]
             pub fn records_segments(&self, window: &Window) -> bool {
                 match self {
                     $($(#[$only])* CongestionControl::$kind(algorithm) => algorithm.records_segments(window),)+

@@ -33,6 +33,7 @@ impl Window {
     }
 
     /// The time between two segments; `None` without pacing.
+    #[inline]
     pub fn pacing_interval(&self) -> Option<Duration> {
         self.is_paced().then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
     }
@@ -51,6 +52,7 @@ impl Window {
     }
 
     /// Segments of a burst.
+    #[inline]
     pub fn burst(&self) -> u32 {
         self.burst
     }
@@ -100,11 +102,13 @@ impl Pacer {
     }
 
     /// When the next burst could leave, which may be past.
+    #[inline]
     pub fn next(&self) -> Time {
         self.next
     }
 
     /// How long the next burst has to wait.
+    #[inline]
     pub fn left_to_wait(&self, now: Time) -> Duration {
         if self.waits { self.next.since(now) } else { Duration::ZERO }
     }
@@ -119,11 +123,13 @@ impl Pacer {
     }
 
     /// Whether the next segment has to wait.
+    #[inline]
     pub fn waits(&self) -> bool {
         self.waits
     }
 
     /// The time of a deadline has come.
+    #[inline]
     pub fn on_deadline(&mut self, now: Time) {
         if self.next > now {
             return;
@@ -134,6 +140,7 @@ impl Pacer {
     }
 
     /// Whether a segment is paced that is among the first `number` with data.
+    #[inline]
     pub fn paces(window: &Window, number: u32) -> bool {
         window.is_paced() && number > UNPACED
     }
@@ -149,6 +156,7 @@ impl Pacer {
     }
 
     /// A segment leaves; it is among the first `number` with data.
+    #[inline]
     pub fn sent(&mut self, window: &Window, number: u32, now: Time) {
         let counts = self.makes_up && window.is_paced();
         if !counts && !Pacer::paces(window, number) {

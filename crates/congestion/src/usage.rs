@@ -15,11 +15,13 @@ pub struct Usage {
 
 impl Usage {
     /// Whether the next new segment is another one than when this was noted.
+    #[inline]
     pub fn is_older_than(&self, nxt: u32) -> bool {
         nxt != self.seen
     }
 
     /// Nothing more leaves now. `outstanding`: segments in flight of those between `una` and `nxt`. `full`: the window is the limit.
+    #[inline]
     pub fn note(&mut self, full: bool, outstanding: u32, una: u32, nxt: u32) {
         self.seen = nxt;
         if una >= self.end || full || (!self.full && outstanding > self.most) {
@@ -28,6 +30,7 @@ impl Usage {
     }
 
     /// Whether it permits growth: in slow start up to twice of what was in flight.
+    #[inline]
     pub fn permits_growth(&self, cwnd: f64, ssthresh: f64) -> bool {
         self.full || (cwnd < ssthresh && cwnd < f64::from(2 * self.most))
     }

@@ -42,16 +42,19 @@ pub struct Burst {
 impl Burst {
     /// Whether the segment that goes out has PSH: the last one of a burst of several, or of what was written
     /// (`__tcp_transmit_skb`, `tcp_push`).
+    #[inline]
     pub fn pushes(&mut self) -> bool {
         std::mem::take(&mut self.ends)
     }
 
     /// What the latest input permitted has gone.
+    #[inline]
     pub fn end(&mut self) {
         self.left = 0;
     }
 
     /// Whether segments of it are left.
+    #[inline]
     pub fn is_leaving(&self) -> bool {
         self.left > 0
     }
@@ -93,6 +96,7 @@ impl Window {
     }
 
     /// Whether delivery rates measured of what leaves now do not measure the path.
+    #[inline]
     pub fn limits_itself(&self) -> bool {
         self.limits_itself
     }
@@ -118,11 +122,13 @@ impl Window {
     }
 
     /// Sets cwnd, to `max_cwnd` at most.
+    #[inline]
     pub fn set(&mut self, cwnd: f64) {
         self.cwnd = cwnd.min(self.max_cwnd);
     }
 
     /// Sets ssthresh.
+    #[inline]
     pub fn set_ssthresh(&mut self, ssthresh: f64) {
         self.ssthresh = ssthresh;
     }

@@ -20,6 +20,7 @@ impl<V> Default for WindowedBest<V> {
 
 impl<V: Copy> WindowedBest<V> {
     /// The best value.
+    #[inline]
     pub fn get(&self) -> Option<V> {
         self.0.map(|[best, ..]| best.value)
     }
