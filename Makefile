@@ -100,8 +100,8 @@ deep: mutate mutants crash planted links differential
 	$(BIN)/python tests/python/truth.py 5000
 	MAKEFLAGS= cargo build --quiet --locked -p roamlab-python --lib
 	$(BIN)/python tests/python/kernel_repeats.py 20 target/debug/lib_roamlab.so
-	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-transport --lib oracle
-	MAKEFLAGS= ROAMLAB_SEQUENCES=3000 cargo test --locked -p roamlab-transport -p roamlab-qdisc -p roamlab-radio --lib -- \
+	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-congestion -p roamlab-quic --lib oracle
+	MAKEFLAGS= ROAMLAB_SEQUENCES=3000 cargo test --locked -p roamlab-quic -p roamlab-qdisc -p roamlab-radio --lib -- \
 	  pseudocode reference
 	MAKEFLAGS= ROAMLAB_OPERATIONS=100000000 cargo test --locked -p roamlab-qdisc --lib operations
 	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations

@@ -5,7 +5,7 @@ use divan::{Bencher, black_box};
 use roamlab_engine::{Bytes, Duration, EventScheduler, Packets, Rate, Rng, Time};
 use roamlab_packet::{Addr, Body, Ecn, FlowId, IpHeader, Packet, PacketPool, TcpFlags, TcpHeader, Tos};
 use roamlab_qdisc::{NAMES, Qdisc, QdiscCx, QueueDisc, QueueSpec};
-use roamlab_transport::{Profile, TcpSender, TcpSpec};
+use roamlab_tcp::{Profile, TcpSender, TcpSpec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -5,7 +5,7 @@
 //! and `fuzz TARGET SECONDS SEED` comes to it again.
 
 mod queues;
-#[path = "../../crates/transport/tests/robustness.rs"]
+#[path = "../../crates/tcp/tests/robustness.rs"]
 mod robustness;
 mod scenarios;
 

@@ -2,7 +2,7 @@
 
     python tests/mutants/mutants.py [NAME ...] [--fast] [--python | --world]
 
-A mutant of `mutants.toml` (transport and queues), `world.toml` (the assembly and what it rests on) or `python.toml`
+A mutant of `mutants.toml` (transports and queues), `world.toml` (the assembly and what it rests on) or `python.toml`
 (Python) is a file, a text in it that stands there once, and what stands there instead. The project is copied, and each
 mutant is planted in the copy. The tests run in steps, the cheap ones first; the first step that fails kills the mutant,
 and so does one that does not come to an end. A mutant may have `tests`, its own steps: what cargo is asked for, or
@@ -32,10 +32,13 @@ PYTHON = "python/roamlab"
 LONGEST_S = 900
 """Seconds; a step takes some ten, and many times that where other work shares the machine."""
 STEPS = {
-    "transport": [
-        "test -p roamlab-transport --test conformance",
-        "test -p roamlab-transport --lib",
+    "congestion": [
+        "test -p roamlab-congestion --lib",
+        "test -p roamlab-tcp --test conformance",
+        "test -p roamlab-tcp -p roamlab-quic --lib",
     ],
+    "tcp": ["test -p roamlab-tcp --test conformance", "test -p roamlab-tcp --lib"],
+    "quic": ["test -p roamlab-quic --lib"],
     "qdisc": ["test -p roamlab-qdisc --lib"],
 }
 """What cargo is asked for, by the crate that the mutant is in, if it has no `tests`: scripts and unit tests."""

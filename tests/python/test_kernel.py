@@ -70,7 +70,7 @@ def test_a_build_s_name_follows_all_that_it_depends_on(
 
 
 def test_our_application_writes_as_much_in_a_call_as_the_process_in_the_kernel() -> None:
-    ours = (ROOT / "crates/transport/src/tcp/linux/send_buffer.rs").read_text("utf-8")
+    ours = (ROOT / "crates/tcp/src/linux/send_buffer.rs").read_text("utf-8")
     theirs = (cache.HERE / "agent.c").read_text("utf-8")
     call = re.search(r"const CALL: u64 = ([\d_]+);", ours)
     zeros = re.search(r"char zeros\[(\d+)\]", theirs)

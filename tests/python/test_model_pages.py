@@ -25,14 +25,16 @@ _PAGES = {
     "crates/qdisc/src/": "blue.md",
     "crates/mobility/src/event_a3": "measurement.md",
     "crates/mobility/src/": "mobile-ip.md",
-    "crates/transport/src/quic/": "quic.md",
+    "crates/quic/src/": "quic.md",
     "crates/transport/src/path_policy": "path-change.md",
-    "crates/transport/src/tcp/state/new_path": "path-change.md",
+    "crates/tcp/src/state/new_path": "path-change.md",
     "crates/quinn/src/": "quinn.md",
     "crates/kernel/src/": "linux.md",
-    "crates/transport/src/tcp/linux/": "linux-tcp.md",
+    "crates/tcp/src/linux/": "linux-tcp.md",
     "crates/transport/src/linux": "linux.md",
     "crates/transport/src/": "tcp.md",
+    "crates/congestion/src/": "tcp.md",
+    "crates/tcp/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
     "crates/radio/src/scheduler": "scheduler.md",
     "crates/radio/src/measurement": "measurement.md",
@@ -82,7 +84,7 @@ def _paragraphs(source: Path) -> Iterator[tuple[str, str]]:
 
 def _page_of(source: str) -> str:
     """The page of a queue discipline, a congestion control or a mobility protocol has its name."""
-    family = re.match(r"crates/(?:qdisc/src|mobility/src|transport/src/congestion)/(\w+)", source)
+    family = re.match(r"crates/(?:qdisc/src|mobility/src|congestion/src)/(\w+)", source)
     if family and (MODELS / f"{family[1].replace('_', '-')}.md").is_file():
         return f"{family[1].replace('_', '-')}.md"
     return next(page for prefix, page in _PAGES.items() if source.startswith(prefix))

@@ -2,9 +2,9 @@
 //!
 //! `struct tcp_info` is that of `include/uapi/linux/tcp.h`, whose fields keep their places.
 
+use roamlab_congestion::{SenderEventKind, SenderVariables};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::FlowId;
-use roamlab_transport::{SenderEventKind, SenderVariables};
 use roamlab_world::{Report, TcpInfoRow};
 
 /// States of congestion control (`enum tcp_ca_state`).

@@ -10,11 +10,12 @@ use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir,
     Endpoint, EndpointConfig, Event, InvalidCid, ServerConfig, StreamEvent, StreamId, TransportConfig,
 };
+use roamlab_congestion::{SenderEvent, SenderEventKind, SenderVariables};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::QuicHeader;
-use roamlab_transport::{
-    QuicPacket, QuinnControl, QuinnSpec, Receipt, SenderEvent, SenderEventKind, SenderVariables,
-};
+use roamlab_packet::Receipt;
+use roamlab_quic::QuicPacket;
+use roamlab_transport::{QuinnControl, QuinnSpec};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! Two ends of quinn over a wire that loses and delays packets: the data arrives as a whole, and the record is consistent.
 
+use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::QuicHeader;
+use roamlab_quic::QuicPacket;
 use roamlab_quinn::{EndRole, QuinnEnd};
-use roamlab_transport::{QuicPacket, QuinnControl, QuinnSpec, SenderEventKind};
+use roamlab_transport::{QuinnControl, QuinnSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -14,10 +14,10 @@ use crate::selection::Selection;
 use crate::stops::{PacketKind, PacketStep, Stop};
 use crate::table::{Names, Table};
 use crate::totals;
+use roamlab_congestion::SenderVariables;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet};
 use roamlab_qdisc::Gauges;
-use roamlab_transport::SenderVariables;
 use rustc_hash::FxHashMap;
 
 /// What a scenario asks to have recorded.

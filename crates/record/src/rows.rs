@@ -5,10 +5,10 @@ use crate::ids::{LinkId, Location, NodeId};
 use crate::long_table::long_table;
 use crate::stops::{PacketKind, PacketStep, Stop};
 use crate::table::{Encode, Names, table, vocabulary};
+use roamlab_congestion::{PathPolicy, SenderEventKind};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
-use roamlab_transport::{PathPolicy, SenderEventKind};
 
 vocabulary! {
     /// What a timeout was.

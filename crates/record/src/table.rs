@@ -3,10 +3,10 @@
 use crate::ids::{LinkId, Location, NodeId};
 use crate::piece::{Piece, Slice};
 use crate::schema::Kind;
+use roamlab_congestion::{PathPolicy, SenderEventKind};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
-use roamlab_transport::{PathPolicy, SenderEventKind};
 use rustc_hash::FxHashMap;
 
 /// A table of the result.

@@ -1,7 +1,7 @@
 //! The names that a scenario can use, for `roamlab list`.
 
 use roamlab_packet::DropReason;
-use roamlab_transport::{KNOBS, Profile, TcpSpec, Variant};
+use roamlab_tcp::{KNOBS, Profile, TcpSpec, Variant};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -20,9 +20,9 @@ pub fn catalogue() -> String {
     let catalogue = json!({
         "queue disciplines": rows(&mut { disciplines }),
         "transports": pairs(roamlab_transport::TRANSPORTS),
-        "tcp variants": pairs(roamlab_transport::VARIANTS),
-        "tcp congestion controls": pairs(roamlab_transport::CONGESTION_CONTROLS),
-        "tcp profiles": pairs(roamlab_transport::PROFILES),
+        "tcp variants": pairs(roamlab_tcp::VARIANTS),
+        "tcp congestion controls": pairs(roamlab_congestion::CONGESTION_CONTROLS),
+        "tcp profiles": pairs(roamlab_tcp::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
         "radios": pairs(roamlab_radio::RADIOS),
         "media": pairs(roamlab_radio::MEDIA),

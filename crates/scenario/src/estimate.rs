@@ -3,8 +3,9 @@
 use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario, Way};
 use roamlab_engine::{Bytes, Duration};
+use roamlab_quic::QuicSpec;
 use roamlab_traffic::AppSpec;
-use roamlab_transport::{LinuxSpec, QuicSpec, QuinnSpec};
+use roamlab_transport::{LinuxSpec, QuinnSpec};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -533,7 +533,7 @@ fn reports_on(valid: &str, edits: &[Edit]) -> String {
     }
     // Another row in a family's table changes no snapshot.
     let protocols: Vec<_> = roamlab_mobility::PROTOCOLS.iter().map(|(name, _)| *name).collect();
-    let controls: Vec<_> = roamlab_transport::CONGESTION_CONTROLS.iter().map(|(name, _)| *name).collect();
+    let controls: Vec<_> = roamlab_congestion::CONGESTION_CONTROLS.iter().map(|(name, _)| *name).collect();
     for (names, family) in [
         (roamlab_qdisc::NAMES, "(all disciplines)"),
         (&protocols, "(all mobility protocols)"),

@@ -1,7 +1,9 @@
 //! The transport of a flow's data in a scenario: a family of kinds, one row each.
 
-use crate::{QuicSpec, QuinnSpec, TcpSpec};
+use crate::QuinnSpec;
 use roamlab_engine::tagged::{self, Family};
+use roamlab_quic::QuicSpec;
+use roamlab_tcp::TcpSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 

@@ -1,6 +1,6 @@
 //! The fields of a connection of the Linux kernel in a scenario. Its ends are in the crate `kernel`.
 
-use crate::congestion::SpecError;
+use roamlab_congestion::SpecError;
 use roamlab_engine::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

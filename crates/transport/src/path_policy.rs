@@ -1,9 +1,10 @@
 //! Which transport can do what at a new path. What the senders do is in `tcp` and `quic`; QUIC's policies at a change of
-//! addresses are in `quic/params.rs`, and a sender that is notified begins its new path by the same code.
+//! addresses are in its `params.rs`, and a sender that is notified begins its new path by the same code.
 
-use crate::congestion::{CongestionControlSpec, PathPolicy};
-use crate::params::RecoveryKind;
-use crate::{Profile, QuicSpec, TcpSpec, TransportSpec};
+use crate::TransportSpec;
+use roamlab_congestion::{CongestionControlSpec, PathPolicy};
+use roamlab_quic::QuicSpec;
+use roamlab_tcp::{Profile, RecoveryKind, TcpSpec};
 
 impl TransportSpec {
     /// Whether a sender of this transport can do what the policy says at a new path.

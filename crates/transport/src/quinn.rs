@@ -1,6 +1,6 @@
 //! The fields of a connection of quinn in a scenario. Its ends are in the crate `quinn`.
 
-use crate::congestion::SpecError;
+use roamlab_congestion::SpecError;
 use roamlab_engine::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,11 @@
 //! Senders that are told of a new path: numbers worked out by hand.
 
+use roamlab_congestion::{CongestionControlSpec, PathPolicy, SenderEventKind};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Ecn, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader};
-use roamlab_transport::{
-    CongestionControlSpec, Handshake, Migration, PathPolicy, Profile, QuicHandshake, QuicSender, QuicSpec,
-    RecoveryKind, SenderEventKind, TcpSender, TcpSpec, TransportSpec, UdpSpec, Variant,
-};
+use roamlab_quic::{Migration, QuicHandshake, QuicSender, QuicSpec};
+use roamlab_tcp::{Handshake, Profile, RecoveryKind, TcpSender, TcpSpec, Variant};
+use roamlab_transport::{TransportSpec, UdpSpec};
 use std::sync::Arc;
 
 fn at(millis: u64) -> Time {

@@ -3,7 +3,7 @@
 use crate::lab::{results, rows};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Dscp, Tos};
-use roamlab_transport::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};
+use roamlab_tcp::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};
 use roamlab_world::{Datagram, Payload, Replication, RunOptions, Scenario, Simulation, Table};
 use roamlab_world::{NodeId, Side};
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Half {
         }
     }
 
-    fn poll(&mut self, now: Time) -> Option<roamlab_transport::Segment> {
+    fn poll(&mut self, now: Time) -> Option<roamlab_tcp::Segment> {
         match self {
             Half::Sender(sender) => sender.poll_transmit(now),
             Half::Receiver(receiver) => receiver.poll_transmit(now),

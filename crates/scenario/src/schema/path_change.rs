@@ -1,7 +1,7 @@
 //! A sender that is notified of a new path.
 
+use roamlab_congestion::PathPolicy;
 use roamlab_engine::{Bytes, Duration, DurationLaw};
-use roamlab_transport::PathPolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -65,10 +65,10 @@ fn of_control(word: &str) -> Option<String> {
     let written = |field: &str, name: &str| {
         Some(format!("\"{name}\" is a `{field}` of TCP: write `{{ kind = \"tcp\", {field} = \"{name}\" }}`"))
     };
-    if let Some((name, _)) = roamlab_transport::CONGESTION_CONTROLS.iter().find(named) {
+    if let Some((name, _)) = roamlab_congestion::CONGESTION_CONTROLS.iter().find(named) {
         return written("congestion_control", name);
     }
-    let variant = roamlab_transport::VARIANTS.iter().find(named);
+    let variant = roamlab_tcp::VARIANTS.iter().find(named);
     variant.and_then(|(name, _)| written("variant", name))
 }
 

@@ -3,18 +3,18 @@
 use crate::endpoints::stack::Stack;
 use crate::endpoints::timeouts::Timeouts;
 use crate::endpoints::units::Units;
+use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
+use roamlab_quic::{QuicReceiver, QuicSender};
 #[cfg(feature = "quinn")]
 use roamlab_quinn::QuinnEnd;
 use roamlab_record::capture::FlowHeaders;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{NodeId, Side};
+use roamlab_tcp::{Handshake, TcpReceiver, TcpSender};
 use roamlab_traffic::App;
-use roamlab_transport::{
-    Handshake, PathPolicy, QuicReceiver, QuicSender, SenderEvent, SenderVariables, TcpReceiver, TcpSender,
-    UdpReceiver, UdpSender,
-};
+use roamlab_transport::{UdpReceiver, UdpSender};
 
 /// The two endpoints.
 #[derive(Clone, Debug)]

@@ -3,12 +3,12 @@
 //! The stack numbers bytes from an initial number (RFC 9293 §3.4.1). Here segments are numbered: the SYN is 0, byte 0 of
 //! the data is in segment 1.
 
+use roamlab_congestion::{SenderEvent, SenderEventKind, SenderVariables};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::wire::Segment;
 use roamlab_packet::{AccEcnOption, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_record::TcpInfoRow;
 use roamlab_record::ids::Side;
-use roamlab_transport::{SenderEvent, SenderEventKind, SenderVariables};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 

@@ -36,8 +36,8 @@ use roamlab_scenario::{
     ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
     Scenario, Way,
 };
+use roamlab_tcp::{Handshake, RecoveryKind, TcpParams};
 use roamlab_traffic::{App, AppSpec};
-use roamlab_transport::{Handshake, RecoveryKind, TcpParams};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

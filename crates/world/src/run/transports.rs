@@ -3,12 +3,12 @@
 use crate::endpoints::flow::Transport;
 use crate::endpoints::stack::Stack;
 use roamlab_engine::{Duration, Streams};
+use roamlab_quic::{QuicHandshake, QuicReceiver, QuicSender};
 #[cfg(feature = "quinn")]
 use roamlab_quinn::{EndRole, QuinnEnd};
 use roamlab_scenario::{FlowSpec, Scenario};
-use roamlab_transport::{
-    QuicHandshake, QuicReceiver, QuicSender, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender,
-};
+use roamlab_tcp::{TcpParams, TcpReceiver, TcpSender};
+use roamlab_transport::{UdpReceiver, UdpSender};
 use std::sync::Arc;
 
 /// TCP, whose timer's clock begins at `phase`.

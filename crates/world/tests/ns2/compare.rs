@@ -3,7 +3,7 @@
 use super::golden::{Clock, Counters, Line, Run};
 use super::product::{FlowOutcome, Outcome, Row, Variables};
 use super::ties::Tie;
-use roamlab_transport::RecoveryKind;
+use roamlab_tcp::RecoveryKind;
 use std::cmp::Ordering;
 
 /// What differs, and when it does first, in microseconds; a total at the end of time.

@@ -2,7 +2,7 @@
 
 use flate2::read::GzDecoder;
 use roamlab_engine::{Bytes, Duration, Packets};
-use roamlab_transport::{Profile, TcpParams, TcpSpec};
+use roamlab_tcp::{Profile, TcpParams, TcpSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -8,7 +8,7 @@ use super::golden::{Clock, Line, Params, Run, own_folder};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use roamlab_transport::TcpSpec;
+use roamlab_tcp::TcpSpec;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

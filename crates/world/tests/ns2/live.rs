@@ -2,7 +2,7 @@
 
 use super::golden::{Clock, Counters, Line, Params, Run, own_folder};
 use super::ties::Traffic;
-use roamlab_transport::TcpSpec;
+use roamlab_tcp::TcpSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

@@ -21,7 +21,7 @@ use compare::Verdict;
 use golden::{Clock, Run};
 use live::Asked;
 use roamlab_engine::{Bytes, Packets};
-use roamlab_transport::{Handshake, PartialDeflation, TcpSpec};
+use roamlab_tcp::{Handshake, PartialDeflation, TcpSpec};
 use std::collections::BTreeMap;
 use ties::Tie;
 

@@ -4,15 +4,17 @@ use super::{Carrier, Flows};
 use crate::context::Context;
 use crate::endpoints::flow::{Flow, Transport, Wake};
 use crate::event::Event;
+use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
+use roamlab_quic::QuicPacket;
 use roamlab_record::Verdict;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{Location, NodeId, Side};
 use roamlab_record::probe::Probes;
 use roamlab_record::{Delivery, PacketStep, Stop, TcpChange};
+use roamlab_tcp::Segment;
 use roamlab_traffic::Offer;
-use roamlab_transport::{QuicPacket, Segment, SenderEventKind};
 
 impl Flows {
     /// An application wakes.

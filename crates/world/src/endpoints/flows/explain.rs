@@ -2,11 +2,11 @@
 
 use super::{Carrier, Flows};
 use crate::context::Context;
+use roamlab_congestion::{SenderEvent, SenderEventKind};
 use roamlab_engine::Time;
 use roamlab_packet::{FlowId, Packet};
 use roamlab_record::cause::{Cause, CauseId, Kind, segment};
 use roamlab_record::ids::NodeId;
-use roamlab_transport::{SenderEvent, SenderEventKind};
 
 impl Flows {
     /// The row of the causes for what a sender reports; none if its window opens.

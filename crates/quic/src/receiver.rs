@@ -1,0 +1,402 @@
+//! The receiving end: an ACK for every second packet, immediately where packets are missing, delayed otherwise (RFC 9000
+//! §13.2, draft-ietf-quic-ack-frequency).
+
+use crate::QuicPacket;
+use crate::params::{QuicHandshake, QuicSpec};
+use crate::ranges::Ranges;
+use crate::rtt::RttEstimator;
+use crate::wire;
+use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_packet::{QuicAck, QuicHeader, Receipt, SeqSet};
+use std::sync::Arc;
+
+/// An ACK of so many asks for an acknowledgement of itself, so that old ranges need not be repeated (RFC 9000 §13.2.4).
+///
+/// ASSUMPTION: the RFC leaves the number open ("at most once per round trip").
+const ASK_EVERY: u32 = 20;
+
+/// A new address is told with a probe timeout that doubles so often at most.
+const MOST_DOUBLINGS: u32 = 16;
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug)]
+pub struct QuicReceiver {
+    spec: Arc<QuicSpec>,
+    /// Segments that have arrived; segment 0 is the handshake.
+    received: SeqSet,
+    highest_end: u32,
+    numbers: Ranges,
+    /// When the packet with the largest number arrived.
+    largest_at: Time,
+    /// One above the largest number of the last ACK.
+    reported_end: u32,
+    /// Packets that wait for an ACK.
+    waiting: u32,
+    delayed: Option<Time>,
+    ack_due: bool,
+    /// The number of the handshake's packet that is to be answered.
+    answer_due: Option<u32>,
+    next_number: u32,
+    /// ACKs since the last one that asked for an acknowledgement of itself.
+    unasked: u32,
+    /// That one's number, and one above the largest number that it acknowledges.
+    asked: Option<(u32, u32)>,
+    rtt: RttEstimator,
+    /// When the handshake was answered, until the first data measure the round trip.
+    answered: Option<Time>,
+    /// A packet that is none of the handshake has arrived, so it is confirmed.
+    confirmed: bool,
+    /// How often this end's host has got a new address, and how many of them this end has taken.
+    moves: u32,
+    path: u32,
+    /// The other end does not use the address yet.
+    announcement: Option<Announcement>,
+    /// A PATH_CHALLENGE is to be answered.
+    response_due: bool,
+}
+
+/// A new address is told to the other end by a PING until it uses it (RFC 9000 §9.2).
+#[derive(Copy, Clone, Debug)]
+struct Announcement {
+    /// When the next one goes out.
+    next: Time,
+    sent: u32,
+}
+
+impl QuicReceiver {
+    /// A receiver that has seen nothing.
+    pub fn new(spec: Arc<QuicSpec>) -> QuicReceiver {
+        let mut received = SeqSet::default();
+        if spec.handshake == QuicHandshake::None {
+            received.insert(0);
+            received.advance();
+        }
+        QuicReceiver {
+            received,
+            highest_end: 0,
+            numbers: Ranges::new(spec.ack_ranges as usize),
+            largest_at: Time::ZERO,
+            reported_end: 0,
+            waiting: 0,
+            delayed: None,
+            ack_due: false,
+            answer_due: None,
+            next_number: 0,
+            unasked: 0,
+            asked: None,
+            rtt: RttEstimator::new(spec.initial_rtt, spec.granularity, spec.max_ack_delay),
+            answered: None,
+            confirmed: spec.handshake == QuicHandshake::None,
+            moves: 0,
+            path: 0,
+            announcement: None,
+            response_due: false,
+            spec,
+        }
+    }
+
+    /// The receiver of a new connection like this one.
+    #[must_use]
+    pub fn anew(&self) -> QuicReceiver {
+        QuicReceiver::new(Arc::clone(&self.spec))
+    }
+
+    /// The parameters of the connection.
+    pub fn spec(&self) -> &QuicSpec {
+        &self.spec
+    }
+
+    /// A packet arrived.
+    pub fn on_packet(&mut self, header: &QuicHeader, now: Time) -> Receipt {
+        if header.handshake {
+            self.answer_due = Some(header.number);
+            let fresh = self.received.insert(0);
+            self.received.advance();
+            return Receipt { fresh, in_order_segments: 0, out_of_order: false };
+        }
+        if let (Some(ack), Some((asked, known))) = (&header.ack, self.asked)
+            && ack.ranges.iter().any(|&(start, end)| start <= asked && asked < end)
+        {
+            self.numbers.forget_below(known);
+            self.asked = None;
+        }
+        if let Some(answered) = self.answered.take() {
+            self.rtt.sample(now.since(answered), Duration::ZERO, now);
+        }
+        self.confirmed = true;
+        self.take_address(now);
+        self.announcement = self.announcement.filter(|_| header.path != self.path);
+        let (number, end) = (header.number, self.numbers.end());
+        if header.payload == 0 {
+            if self.numbers.insert(number) && number >= end {
+                self.largest_at = now;
+            }
+            // ASSUMPTION: an address that this end has left is gone, so a challenge to it has no answer. Its packet is
+            // acknowledged, as data to that address is.
+            if header.path_challenge && header.path == self.path {
+                self.response_due = true;
+            } else if header.path_challenge {
+                self.delayed.get_or_insert(now + self.spec.max_ack_delay);
+            }
+            return Receipt { fresh: true, in_order_segments: 0, out_of_order: false };
+        }
+        let out_of_order = header.segment < self.highest_end;
+        if !self.numbers.insert(number) {
+            return Receipt { fresh: false, in_order_segments: 0, out_of_order };
+        }
+        if number >= end {
+            self.largest_at = now;
+        }
+        let fresh = self.received.insert(header.segment);
+        let in_order_segments = self.received.advance();
+        self.highest_end = self.highest_end.max(header.segment + 1);
+        self.waiting += 1;
+        if self.reports_gap(number, end) || self.waiting > self.spec.ack_threshold.0 {
+            self.ack_due = true;
+        } else if self.delayed.is_none() {
+            self.delayed = Some(now + self.spec.max_ack_delay);
+        }
+        Receipt { fresh, in_order_segments, out_of_order }
+    }
+
+    /// Whether packet `number` makes a gap known at once; `end` was one above the largest number before.
+    fn reports_gap(&self, number: u32, end: u32) -> bool {
+        let threshold = self.spec.reordering_threshold;
+        match threshold {
+            0 => false,
+            // RFC 9000 §13.2.1: below a packet that has arrived, or above a gap.
+            1 => number != end,
+            // The smallest missing number that no ACK has let the sender declare lost, and the largest that arrived.
+            _ => {
+                let reported = self.reported_end.saturating_sub(threshold);
+                let missing = self.numbers.first_missing(reported);
+                missing.is_some_and(|missing| self.numbers.end() - 1 - missing >= threshold)
+            }
+        }
+    }
+
+    /// The next packet to send; call until `None`.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<QuicPacket> {
+        if let Some(number) = self.answer_due.take() {
+            // ASSUMPTION: the answer fits into one datagram, and its loss is repaired by the other end's repetition.
+            let ack = QuicAck { ranges: vec![(number, number + 1)], delay: Duration::ZERO };
+            self.answered = Some(now);
+            return Some(QuicPacket { header: self.header(ack, true, false), size: self.spec.packet_size() });
+        }
+        let announces = self.announces(now);
+        let responds = std::mem::take(&mut self.response_due);
+        if !std::mem::take(&mut self.ack_due) && !announces && !responds {
+            return None;
+        }
+        (self.delayed, self.waiting, self.reported_end) = (None, 0, self.numbers.end());
+        // §19.3: the delay is written in units of the exponent.
+        let held = now.since(self.largest_at).as_nanos();
+        let delay = Duration::from_nanos(held / wire::ACK_DELAY_UNIT_NS * wire::ACK_DELAY_UNIT_NS);
+        let ack = QuicAck { ranges: self.numbers.to_vec(), delay };
+        self.unasked += 1;
+        let asks = self.unasked >= ASK_EVERY && ack.ranges.len() > 1;
+        if asks {
+            (self.unasked, self.asked) = (0, Some((self.next_number, self.numbers.end())));
+        }
+        let header = self.header(ack, false, asks || announces);
+        let header = QuicHeader { path_response: responds, ..header };
+        let size = Bytes(wire::IP_UDP + wire::answer_payload(&header, self.spec.connection_id));
+        Some(QuicPacket { header, size })
+    }
+
+    /// Whether the new address is told now; it is told again after a probe timeout.
+    fn announces(&mut self, now: Time) -> bool {
+        let Some(Announcement { next, sent }) = self.announcement.filter(|due| due.next <= now) else {
+            return false;
+        };
+        let next = next.max(now) + self.rtt.pto() * (1 << sent.min(MOST_DOUBLINGS));
+        self.announcement = Some(Announcement { next, sent: sent + 1 });
+        true
+    }
+
+    /// This end has a new address: it tells the other end by a PING.
+    pub fn on_path_change(&mut self, now: Time) {
+        self.moves += u32::from(self.spec.migration.is_some());
+        self.take_address(now);
+    }
+
+    /// Takes the latest address. RFC 9000 §9: not before the handshake is confirmed; until then the old one serves.
+    fn take_address(&mut self, now: Time) {
+        if self.confirmed && self.path != self.moves {
+            self.path = self.moves;
+            self.announcement = Some(Announcement { next: now, sent: 0 });
+        }
+    }
+
+    fn header(&mut self, ack: QuicAck, handshake: bool, ping: bool) -> QuicHeader {
+        let (number, expected) = (self.next_number, self.received.base());
+        self.next_number += 1;
+        let (ack, path) = (Some(Box::new(ack)), self.path);
+        QuicHeader { number, handshake, ping, ack, path, expected, ..QuicHeader::default() }
+    }
+
+    /// When a held-back ACK has to go, or a new address is told again.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.delayed.into_iter().chain(self.announcement.map(|due| due.next)).min()
+    }
+
+    /// The time of a deadline has come; an early wake-up is a no-op.
+    pub fn on_deadline(&mut self, now: Time) {
+        if self.delayed.is_some_and(|due| due <= now) {
+            self.delayed = None;
+            self.ack_due = true;
+        }
+    }
+
+    /// The next segment expected: everything below has arrived.
+    pub fn next_expected(&self) -> u32 {
+        self.received.base()
+    }
+
+    /// Whether a segment has arrived.
+    pub fn has(&self, segment: u32) -> bool {
+        self.received.contains(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::QuicHandshake;
+    use roamlab_engine::Packets;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn receiver(spec: QuicSpec) -> QuicReceiver {
+        QuicReceiver::new(Arc::new(QuicSpec { handshake: QuicHandshake::None, ..spec }))
+    }
+
+    fn packet(number: u32, segment: u32) -> QuicHeader {
+        QuicHeader { number, segment, payload: 1161, ..QuicHeader::default() }
+    }
+
+    /// Packets arrive at a time: the ranges and the delay of the ACK that is sent.
+    fn arrive(
+        receiver: &mut QuicReceiver,
+        numbers: &[u32],
+        now: Time,
+    ) -> Option<(Vec<(u32, u32)>, Duration)> {
+        numbers.iter().for_each(|&number| _ = receiver.on_packet(&packet(number, number + 1), now));
+        let ack = *receiver.poll_transmit(now)?.header.ack?;
+        Some((ack.ranges, ack.delay))
+    }
+
+    #[test]
+    fn every_second_packet_is_acknowledged_at_once() {
+        let mut receiver = receiver(QuicSpec::default());
+        assert_eq!(arrive(&mut receiver, &[0], at(0)), None);
+        assert_eq!(receiver.next_deadline(), Some(at(25)));
+        assert_eq!(arrive(&mut receiver, &[1], at(5)), Some((vec![(0, 2)], Duration::ZERO)));
+        assert_eq!(receiver.next_deadline(), None);
+    }
+
+    #[test]
+    fn a_single_packet_waits_for_the_delay_and_the_ack_says_so() {
+        let mut receiver = receiver(QuicSpec::default());
+        arrive(&mut receiver, &[0], at(10));
+        receiver.on_deadline(at(34));
+        assert_eq!(receiver.poll_transmit(at(34)), None);
+        receiver.on_deadline(at(35));
+        // 25 ms are 3125 units of 8 us; a rest below a unit is lost.
+        assert_eq!(arrive(&mut receiver, &[], at(35)), Some((vec![(0, 1)], Duration::from_millis(25))));
+        arrive(&mut receiver, &[1], at(40));
+        let later = at(40) + Duration::from_micros(15);
+        assert_eq!(arrive(&mut receiver, &[2], at(40)).unwrap().1, Duration::ZERO);
+        arrive(&mut receiver, &[3], at(40));
+        receiver.ack_due = true;
+        assert_eq!(arrive(&mut receiver, &[], later).unwrap().1, Duration::from_micros(8));
+    }
+
+    #[test]
+    fn a_gap_is_reported_at_once_and_once() {
+        let mut receiver = receiver(QuicSpec::default());
+        arrive(&mut receiver, &[0, 1], at(0));
+        assert_eq!(arrive(&mut receiver, &[3], at(1)).unwrap().0, [(3, 4), (0, 2)]);
+        assert_eq!(
+            arrive(&mut receiver, &[4], at(2)),
+            None,
+            "no packet is missing before it that was not before"
+        );
+        // 2 comes late: at once again.
+        assert_eq!(arrive(&mut receiver, &[2], at(3)).unwrap().0, [(0, 5)]);
+        // Also where nothing else waits: "a packet number less than another ack-eliciting packet" (§13.2.1).
+        assert_eq!(arrive(&mut receiver, &[6], at(4)).unwrap().0, [(6, 7), (0, 5)]);
+        assert_eq!(arrive(&mut receiver, &[5], at(5)).unwrap().0, [(0, 7)]);
+    }
+
+    #[test]
+    fn the_ack_delay_is_that_of_the_largest_number() {
+        let mut receiver = receiver(QuicSpec::default());
+        arrive(&mut receiver, &[1], at(0)).unwrap();
+        arrive(&mut receiver, &[2], at(4));
+        // 0 is late and makes an ACK 6 ms after 2 arrived.
+        assert_eq!(arrive(&mut receiver, &[0], at(10)), Some((vec![(0, 3)], Duration::from_millis(6))));
+    }
+
+    #[test]
+    fn a_packet_without_data_may_be_the_largest_whose_delay_is_reported() {
+        // RFC 9000 §13.2.5: the delay since the packet with the largest number came. A challenge is answered at once.
+        let mut receiver = receiver(QuicSpec::default());
+        arrive(&mut receiver, &[0], at(0));
+        let challenge = QuicHeader { number: 1, path_challenge: true, ..QuicHeader::default() };
+        receiver.on_packet(&challenge, at(20));
+        assert_eq!(arrive(&mut receiver, &[], at(20)), Some((vec![(0, 2)], Duration::ZERO)));
+    }
+
+    #[test]
+    fn the_other_end_may_ask_for_fewer_acks() {
+        let spec = QuicSpec { ack_threshold: Packets(4), reordering_threshold: 0, ..QuicSpec::default() };
+        let mut receiver = receiver(spec);
+        assert_eq!(arrive(&mut receiver, &[0, 1, 2, 3], at(0)), None);
+        assert_eq!(arrive(&mut receiver, &[5], at(1)).unwrap().0, [(5, 6), (0, 4)]);
+        assert_eq!(arrive(&mut receiver, &[9], at(2)), None, "no gap is reported at once");
+    }
+
+    #[test]
+    fn a_reordering_threshold_waits_for_so_many_later_packets() {
+        let spec = QuicSpec { ack_threshold: Packets(9), reordering_threshold: 3, ..QuicSpec::default() };
+        let mut receiver = receiver(spec);
+        // 1 is missing; 4 is three above it.
+        assert_eq!(arrive(&mut receiver, &[0, 2, 3], at(0)), None);
+        assert_eq!(arrive(&mut receiver, &[4], at(1)).unwrap().0, [(2, 5), (0, 1)]);
+        // The ACK of 4 lets the sender declare 1 lost, so it is no reason any more.
+        assert_eq!(arrive(&mut receiver, &[5, 6], at(2)), None);
+    }
+
+    #[test]
+    fn the_twentieth_ack_with_a_gap_asks_for_an_ack_of_itself() {
+        let mut receiver = receiver(QuicSpec { ack_threshold: Packets(0), ..QuicSpec::default() });
+        let mut acks = Vec::new();
+        for number in (0..22).filter(|&number| number != 3) {
+            receiver.on_packet(&packet(number, number + 1), at(1));
+            acks.push(receiver.poll_transmit(at(1)).unwrap());
+        }
+        let asking: Vec<u32> =
+            acks.iter().filter(|ack| ack.header.ping).map(|ack| ack.header.number).collect();
+        assert_eq!(asking, [19]);
+        assert_eq!(acks[19].size.0, acks[18].size.0 + 1);
+        assert_eq!(acks[20].header.ack.as_ref().unwrap().ranges, [(4, 22), (0, 3)]);
+        // Its ACK says that the sender knows of 0 to 20.
+        let known = QuicAck { ranges: vec![(19, 20)], delay: Duration::ZERO };
+        receiver.on_packet(&QuicHeader { ack: Some(Box::new(known)), ..packet(22, 23) }, at(2));
+        assert_eq!(receiver.poll_transmit(at(2)).unwrap().header.ack.unwrap().ranges, [(21, 23)]);
+    }
+
+    #[test]
+    fn a_copy_of_a_packet_is_ignored_and_a_repeated_segment_is_not_fresh() {
+        let mut receiver = receiver(QuicSpec::default());
+        assert_eq!(receiver.on_packet(&packet(0, 1), at(0)).in_order_segments, 1);
+        assert!(!receiver.on_packet(&packet(0, 1), at(1)).fresh);
+        assert_eq!(receiver.waiting, 1);
+        let again = receiver.on_packet(&packet(1, 1), at(2));
+        assert_eq!((again.fresh, again.in_order_segments, again.out_of_order), (false, 0, true));
+        assert_eq!(receiver.poll_transmit(at(2)).unwrap().header.ack.unwrap().ranges, [(0, 2)]);
+    }
+}

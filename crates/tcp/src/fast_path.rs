@@ -1,0 +1,158 @@
+//! The sender's fast path: new ACKs and segments in order, without options, while nothing unusual is in progress.
+//!
+//! Header prediction (Jacobson 1988): almost every ACK of a bulk transfer only moves the window. The path saves tests
+//! and changes no result: after an input the sender is in the same state as after the slow path.
+
+use crate::TcpSender;
+use crate::params::Handshake;
+use crate::state::SendQuota;
+use roamlab_congestion::Pacer;
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::{BareTcpHeader, SackBlocks, TcpFlags};
+use std::ops::Range;
+
+impl TcpSender {
+    /// An input has been dealt with that was not one for the fast path: whether the next one may be.
+    pub(super) fn note_fast_path(&mut self) {
+        self.follows = self.state.records_or_paces();
+        self.fast = self.allows_fast_path();
+    }
+
+    /// Whether nothing unusual is on, in what has been agreed, in what has happened and in what is due.
+    fn allows_fast_path(&self) -> bool {
+        let (state, params) = (&self.state, &self.state.params);
+        let agreed =
+            !params.forms_bursts() && !params.ecn && !params.timestamps && !params.ns2_free_timestamps();
+        let recorded = state.sent_segments.as_ref().is_none_or(|sent| sent.is_plain() && !state.goes_back());
+        let paced = !state.window.is_paced() || Pacer::paces(&state.window, state.data_segments());
+        let usual = state.una > 0
+            && state.inflation == 0
+            && state.probes == 0
+            && state.una >= state.path_from
+            && !state.persist.runs()
+            && !state.spurious.is_watching();
+        let due = self.answer || self.probe || self.peer_closed || self.completes;
+        let counts_dup_acks = state.dup_acks > 0 && params.dup_acks_deliver();
+        let closing = state.fin.is_some() || state.has_retransmission();
+        agreed
+            && recorded
+            && paced
+            && usual
+            && !due
+            && !closing
+            && !counts_dup_acks
+            && self.recovery.allows_fast_path(state)
+    }
+
+    /// Whether the segment is an ACK of new data and nothing else.
+    #[inline(always)]
+    pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
+        let state = &self.state;
+        let opens = || header.ack.saturating_add(header.window) > state.nxt;
+        self.fast
+            && header.flags == TcpFlags::ACK
+            && header.ack > state.una
+            && header.ack <= state.snd_max
+            && (state.params.ns2_no_flow_control() || opens())
+            && !state.has_facts()
+    }
+
+    /// Takes an ACK without options, if it is of new data and nothing else and nothing unusual is on. `false`, and no
+    /// change: it is one for [`on_segment`](Self::on_segment).
+    #[inline(always)]
+    pub fn on_bare_ack(&mut self, header: &BareTcpHeader, now: Time) -> bool {
+        if !self.takes_fast_path(header) {
+            return false;
+        }
+        let state = &mut self.state;
+        if !state.params.ns2_no_flow_control() {
+            state.peer_end = header.ack.saturating_add(header.window);
+        }
+        let before = state.window.sizes();
+        let delivered = state.acknowledge(header.ack, now);
+        let recorded = match (self.follows, &mut state.sent_segments) {
+            (true, Some(sent)) => sent.on_ack(header.ack, &SackBlocks::NONE, now),
+            _ => delivered,
+        };
+        state.grow_by(&recorded, now);
+        state.renew_quota();
+        self.recovery.on_fast_ack(state, now);
+        if state.window.sizes() != before {
+            state.defer_growth(now);
+        }
+        if self.follows {
+            state.pace();
+            state.record_as_needed();
+            self.follows = state.records_or_paces();
+        }
+        true
+    }
+
+    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) permits to be sent now. Each has to
+    /// be sent as [`bare_segment`](Self::bare_segment) makes it, and then [`end_quota`](Self::end_quota) be called;
+    /// [`poll_transmit`](Self::poll_transmit) gives none of them.
+    #[inline(always)]
+    pub fn take_quota(&mut self) -> Range<u32> {
+        let most = if self.follows {
+            self.state.pacing.permits(&self.state.window, self.state.data_segments())
+        } else {
+            u32::MAX
+        };
+        self.state.take_quota(most)
+    }
+
+    /// The time of a deadline has come: if it is that of pacing alone and nothing unusual is on, the next burst may leave,
+    /// which [`take_quota`](Self::take_quota) gives. `false`, and no change: it is one for
+    /// [`on_deadline`](Self::on_deadline).
+    #[inline]
+    pub fn on_pacing_deadline(&mut self, now: Time) -> bool {
+        let state = &mut self.state;
+        let others = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
+        let alone = self.fast
+            && matches!(state.quota, SendQuota::Window(_))
+            && others.deadline().is_none_or(|other| other > now)
+            && !state.has_facts();
+        if alone {
+            state.pacing.on_deadline(now);
+        }
+        alone
+    }
+
+    /// All segments of [`take_quota`](Self::take_quota) are sent.
+    #[inline(always)]
+    pub fn end_quota(&mut self, now: Time) {
+        if self.follows {
+            self.state.end_quota(now);
+        }
+    }
+
+    /// A segment within the window that goes out now; all of them have the [same size](Self::segment_size).
+    #[inline(always)]
+    pub fn bare_segment(&mut self, seq: u32, now: Time) -> BareTcpHeader {
+        let retransmission = self.state.sent(seq, now);
+        if self.follows {
+            self.state.record_and_pace(seq, retransmission, now);
+        }
+        self.recovery.on_fast_sent(&mut self.state, now);
+        let params = &self.state.params;
+        let connected = params.handshake == Handshake::ThreeWay;
+        BareTcpHeader {
+            seq,
+            ack: u32::from(connected),
+            flags: if connected { TcpFlags::ACK } else { TcpFlags::default() },
+            payload: params.segment.0 as u32,
+            window: 0,
+            retransmission,
+        }
+    }
+
+    /// Bytes on the wire of a full segment without options.
+    #[inline(always)]
+    pub fn segment_size(&self) -> Bytes {
+        let params = &self.state.params;
+        Bytes(params.segment.0 + params.header.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Sans-IO TCP endpoints: a sender and a receiver of a one-way bulk transfer, which count in segments.
+//!
+//! An endpoint never reads a clock and never sends. `now` is an argument. After every input the caller takes output
+//! with `poll_transmit`, gets the time of the next wake-up from `next_deadline`, and reads events with `poll_fact`. So
+//! an endpoint's output is a function of its parameters and its inputs.
+//!
+//! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every knob filled in by a [`Profile`].
+//! * [`TcpSender`] and [`TcpReceiver`] are the two ends.
+//! * Each loss recovery has a file in `recovery/`. Congestion control is the crate `congestion`; a variant names one of each.
+
+/// Declares the named rules of a dialect: each holds where `$holds` does.
+macro_rules! rules {
+    ($holds:ident: $($(#[$doc:meta])+ $rule:ident;)+) => {
+        impl TcpParams {
+            $($(#[$doc])+ #[inline(always)] pub(crate) fn $rule(&self) -> bool { self.$holds() })+
+        }
+    };
+}
+
+mod accurate;
+#[cfg(test)]
+mod bottleneck;
+mod control_packets;
+mod episode;
+mod fast_path;
+mod linux;
+mod ns2;
+mod params;
+mod prr;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod sent_segments;
+mod spec;
+mod spurious;
+mod state;
+mod timers;
+#[cfg(test)]
+mod walks;
+
+pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
+pub use params::{
+    AckRule, Backoff, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind, Reduction,
+    RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,
+};
+pub use receiver::TcpReceiver;
+pub use sender::TcpSender;
+pub use spec::TcpSpec;
+
+use roamlab_engine::Bytes;
+use roamlab_packet::{Ecn, TcpHeader};
+
+/// A segment to send.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Its header.
+    pub header: TcpHeader,
+    /// Size of the IP datagram on the wire.
+    pub size: Bytes,
+    /// Its ECN field.
+    pub ecn: Ecn,
+}

@@ -1,0 +1,625 @@
+//! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+
+use crate::control_packets::ControlPackets;
+use crate::params::{Handshake, TcpParams};
+use crate::timers::Timer;
+use crate::{Autotuning, QuickAcks, Segment};
+use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_packet::{AccEcnOption, BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
+use roamlab_packet::{Receipt, SeqSet};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+mod accurate;
+
+use accurate::{Accurate, Agreed};
+
+/// Bytes of one SACK block (RFC 2018 §3).
+const SACK_BLOCK_SIZE: u64 = 8;
+
+/// What a receiver takes ahead of a gap at least, however narrow its window: ns-2 takes anything.
+const MIN_BUFFER: u32 = 65_536;
+
+/// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). Without flow control
+/// nobody reads the field, and there is none.
+fn window_shift(params: &TcpParams) -> Option<u32> {
+    // With a buffer that grows the memory of packets counts too (`tcp_select_initial_window`).
+    let bytes = if params.receive_autotuning {
+        Autotuning::largest_buffer(params)
+    } else {
+        u64::from(params.window.0) * params.segment.0
+    };
+    let fits = |shift: &u32| bytes <= 65_535 << shift;
+    match (!params.ns2_no_flow_control(), params.window_scaling) {
+        (false, _) => None,
+        (true, true) => Some((0..14).find(fits).unwrap_or(14)),
+        (true, false) => Some(0),
+    }
+}
+
+/// The receiving end of a connection. What every segment in order touches stands first and together.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct TcpReceiver {
+    pub(super) params: Arc<TcpParams>,
+    pub(super) received: SeqSet,
+    pub(super) highest_end: u32,
+    /// The segment that the last ACK expected: only what it covers or expects is echoed (RFC 7323 §4.3).
+    pub(super) last_ack: u32,
+    /// The window advertised last.
+    last_window: u32,
+    /// The window advertised while the buffer is empty.
+    open_window: u32,
+    pub(super) delayed: Timer,
+    /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
+    pub(super) fast: bool,
+    /// An ACK of everything that has arrived is due, and says nothing else.
+    bare_ack_due: bool,
+    pub(super) reads_at_once: bool,
+    pub(super) syn_due: bool,
+    /// The last segment was marked.
+    held_mark: bool,
+    /// An ECN-capable segment has arrived, and whether the last segment asks for two quick ACKs.
+    seen_ect: bool,
+    pub(super) asks_two: bool,
+    /// Most SACK blocks of an ACK.
+    sack_blocks: u8,
+    /// ACKs that are due, before the plain one.
+    outgoing: VecDeque<Segment>,
+    /// Segments from the next expected one on that are taken at most.
+    takes_ahead: u32,
+    pub(super) unread: u32,
+    /// When it acknowledges, if not by RFC 5681 §4.2.
+    pub(super) quick_acks: Option<Box<QuickAcks>>,
+    /// What widens the window, if it begins narrow.
+    pub(super) autotuning: Option<Box<Autotuning>>,
+    /// What accurate ECN counts, if it is known.
+    accurate: Option<Box<Accurate>>,
+    /// Window scale (RFC 7323 §2.2).
+    pub(super) shift: Option<u8>,
+    /// The SYN did not offer ECN.
+    without_ecn: bool,
+    fin: Option<u32>,
+    echoes: bool,
+    /// Each change of the marks is reported.
+    reports_marks: bool,
+    /// The ECN field of ACKs.
+    control_packets: ControlPackets,
+    repeated: Option<u32>,
+    /// The SYN/ACK waits for its ACK, and how often its timer has gone off.
+    pub(super) unanswered: Option<u8>,
+    /// TS.Recent (RFC 7323 §4.3).
+    recent: Option<Time>,
+    /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
+    pub(super) reported: VecDeque<u32>,
+}
+
+impl TcpReceiver {
+    /// A receiver that has seen nothing.
+    pub fn new(params: impl Into<Arc<TcpParams>>) -> TcpReceiver {
+        let params = params.into();
+        let mut receiver = TcpReceiver {
+            received: SeqSet::default(),
+            highest_end: 0,
+            last_ack: 0,
+            last_window: params.window.0,
+            open_window: 0,
+            delayed: Timer::default(),
+            fast: false,
+            bare_ack_due: false,
+            outgoing: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
+            takes_ahead: params.window.0.max(if params.ns2_no_flow_control() { MIN_BUFFER } else { 0 }),
+            unread: 0,
+            reads_at_once: true,
+            quick_acks: params.has_quick_acks().then(|| Box::new(QuickAcks::new(&params))),
+            autotuning: params.receive_autotuning.then(|| Box::new(Autotuning::new(&params))),
+            accurate: params.accecn.then(|| Box::new(Accurate::default())),
+            shift: window_shift(&params).map(|shift| shift as u8),
+            syn_due: false,
+            without_ecn: false,
+            fin: None,
+            echoes: false,
+            reports_marks: params.congestion_control.properties().needs_ecn,
+            control_packets: ControlPackets::of(&params),
+            held_mark: false,
+            seen_ect: false,
+            asks_two: false,
+            repeated: None,
+            unanswered: None,
+            recent: None,
+            // RFC 7323 §3: beside timestamps there is room for three.
+            sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
+            reported: VecDeque::new(),
+            params,
+        };
+        receiver.open_window = receiver.advertised();
+        receiver
+    }
+
+    /// The receiver of a new connection like this one.
+    #[must_use]
+    pub fn anew(&self) -> TcpReceiver {
+        TcpReceiver::new(Arc::clone(&self.params))
+    }
+
+    /// A segment arrived. Copies and segments beyond a gap are acknowledged at once, with a duplicate ACK.
+    #[inline]
+    pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
+        if let Some(bare) = header.bare()
+            && let Some(ack_due) = self.on_bare_segment(&bare, now)
+        {
+            self.bare_ack_due = ack_due;
+            return Receipt { fresh: true, in_order_segments: 1, out_of_order: false };
+        }
+        let receipt = self.on_any_segment(header, ecn, now);
+        self.fast = self.allows_fast_path();
+        receipt
+    }
+
+    /// Whether nothing unusual is on, in what has been agreed and in what has happened: everything that arrived is in
+    /// order, and an ACK would say no more.
+    fn allows_fast_path(&self) -> bool {
+        let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
+        let nothing_to_say = self.recent.is_none() && !self.syn_due && self.reported.is_empty();
+        let agreed = !self.params.ecn
+            && !self.params.timestamps
+            && self.quick_acks.is_none()
+            && self.autotuning.is_none()
+            && self.params.window.0 > 0;
+        let open = self.received.base() > 0 && self.fin.is_none();
+        agreed && open && nothing_held && nothing_to_say
+    }
+
+    /// Whether the segment is the next one expected, and has data and nothing else.
+    #[inline(always)]
+    pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
+        self.fast
+            && header.seq == self.received.base()
+            && header.seq < u32::MAX
+            && header.payload > 0
+            && (header.flags == TcpFlags::default() || header.flags == TcpFlags::ACK)
+            && !self.bare_ack_due
+    }
+
+    /// Takes a segment without options, if it is the next one expected, has data and nothing else, and nothing unusual is
+    /// on: whether an ACK is due, which [`bare_ack`](Self::bare_ack) makes. `None`, and no change: it is one for
+    /// [`on_segment`](Self::on_segment).
+    #[inline(always)]
+    pub fn on_bare_segment(&mut self, header: &BareTcpHeader, now: Time) -> Option<bool> {
+        if !self.takes_fast_path(header) {
+            return None;
+        }
+        self.received.push();
+        self.highest_end = self.received.base();
+        self.repeated = None;
+        if self.params.delayed_ack > Duration::ZERO && !self.delayed.runs() {
+            self.delayed.start(now, self.params.delayed_ack);
+            return Some(false);
+        }
+        self.delayed.stop();
+        self.last_ack = self.received.base();
+        self.last_window = self.open_window;
+        Some(true)
+    }
+
+    /// The ACK that says nothing but what is expected next, and its size on the wire.
+    #[inline(always)]
+    pub fn bare_ack(&self) -> (BareTcpHeader, Bytes) {
+        let (ack, window) = (self.received.base(), self.open_window);
+        let header = BareTcpHeader { ack, flags: TcpFlags::ACK, window, ..BareTcpHeader::default() };
+        (header, self.params.ack_size)
+    }
+
+    fn take_bare_ack(&mut self) -> Segment {
+        self.bare_ack_due = false;
+        let (header, size) = self.bare_ack();
+        Segment { header: header.into(), size, ecn: Ecn::NotEct }
+    }
+
+    /// A segment of any kind arrived.
+    #[inline(never)]
+    fn on_any_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
+        self.queue_bare_ack();
+        let expected = self.received.base();
+        if self.unanswered.is_some() && !header.flags.has(TcpFlags::SYN) {
+            (self.unanswered, self.delayed) = (None, Timer::default());
+        }
+        let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
+        let out_of_order = header.seq < self.highest_end;
+        let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
+        // RFC 9293 §3.10.7.4: only what the window takes is accepted; the rest is answered, but for ACKs in place.
+        let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
+        let closed = self.unread >= self.buffer() && header.seq >= expected;
+        let needs_room =
+            !(self.params.takes_bare_fin() && fin && header.payload == 0 && header.seq == expected);
+        if bare || beyond || (closed && needs_room) {
+            if expected == 1 && self.params.completes_handshake() {
+                self.complete_handshake(now);
+            }
+            if beyond || !bare || header.seq < expected {
+                self.acknowledge(now);
+            }
+            return Receipt { fresh: false, in_order_segments: 0, out_of_order };
+        }
+        // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
+        let is_old = header.timestamps.is_some_and(|timestamps| Some(timestamps.value) < self.recent);
+        if is_old && self.params.timestamps && !self.params.ns2_no_paws() {
+            self.acknowledge(now);
+            return Receipt { fresh: false, in_order_segments: 0, out_of_order };
+        }
+        if let Some(timestamps) = header.timestamps
+            && (self.params.echo_latest
+                || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
+            && !self.only_answers(header.seq)
+            && !self.repeats_answer(syn)
+        {
+            self.recent = Some(timestamps.value);
+        }
+        let mark_changes = self.note_congestion(header, ecn, now);
+        let fresh = self.received.insert(header.seq);
+        let advanced = self.received.advance();
+        let flushes = self.flushes_for_block(header.seq);
+        if flushes {
+            self.acknowledge(now);
+        }
+        self.remember_block(header.seq);
+        // RFC 2018 §3: blocks are of an established connection.
+        let reports_copies = self.params.dsack && !(syn && self.params.handshake == Handshake::ThreeWay);
+        self.repeated = (reports_copies && !fresh).then_some(header.seq);
+        self.highest_end = self.highest_end.max(header.seq + 1);
+        self.fin = if fin { Some(header.seq) } else { self.fin };
+        let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
+        let in_order_segments = advanced.saturating_sub(signs);
+        self.unread += if self.reads_at_once { 0 } else { in_order_segments };
+        let widens = self.tune(header, fresh, now);
+        self.syn_due |= syn || (self.params.ns2_first_is_syn() && header.flags.has(TcpFlags::ECE));
+        // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
+        let fills_gap = self.highest_end > header.seq + 1;
+        let first =
+            self.params.immediate_first_ack && (syn || (self.params.ns2_first_is_syn() && header.seq == 0));
+        let plain = !first && !fin && !self.delayed.runs();
+        let is_last_copy = self.params.ns2_copy_is_in_order() && header.seq + 1 == expected;
+        let in_order = header.seq == expected || is_last_copy;
+        let delay = self.params.delayed_ack;
+        if flushes {
+            self.widened(widens); // its own ACK is not due any more
+        } else if self.quick_acks.is_some() {
+            let arrival = self.arrival(header, [fresh, fills_gap, widens], expected);
+            self.acknowledge_in_order(&arrival, advanced, [syn || fin, mark_changes], now);
+        } else if delay > Duration::ZERO && in_order && !fills_gap && plain && !mark_changes {
+            self.delayed.start(now, delay);
+        } else {
+            self.acknowledge(now);
+        }
+        Receipt { fresh, in_order_segments, out_of_order }
+    }
+
+    /// From now on the application takes nothing by itself; what arrives in order stays in the buffer and narrows the
+    /// window until it is [`read`](Self::read).
+    pub fn hold(&mut self) {
+        self.reads_at_once = false;
+        self.fast = false;
+    }
+
+    /// The application takes `segments` out of the buffer. An ACK advertises the wider window if it was closed, or
+    /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
+    pub fn read(&mut self, segments: u32, now: Time) {
+        self.unread = self.unread.saturating_sub(segments);
+        self.take_reading(now);
+        let window = self.advertised();
+        let wider = window.saturating_sub(self.last_window);
+        if wider > 0 && (self.last_window == 0 || 2 * wider >= self.buffer()) {
+            self.acknowledge(now);
+        }
+    }
+
+    /// Whether everything up to the other end's FIN has arrived.
+    pub fn closed(&self) -> bool {
+        self.fin.is_some_and(|fin| self.received.base() > fin)
+    }
+
+    /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender reports by CWR that it has cut its window.
+    /// Whether the ACK of the segment has to go at once.
+    fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> bool {
+        if !self.params.ecn || self.without_ecn {
+            return false;
+        }
+        if let Some(accurate) = &mut self.accurate {
+            if header.flags.has(TcpFlags::SYN) {
+                accurate.on_syn(header.flags, ecn);
+                return false;
+            }
+            match accurate.agreed() {
+                Agreed::Accurate => return accurate.on_segment(ecn, header.payload),
+                Agreed::Nothing => return false,
+                Agreed::Classic => {}
+            }
+        }
+        let syn = header.flags.has(TcpFlags::SYN);
+        if syn && self.params.agrees_on_ecn() && self.received.base() == 0 {
+            let offers = header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
+            self.without_ecn = !offers;
+        }
+        let tells_cwr = header.flags.has(TcpFlags::CWR) && !syn;
+        let at_once = tells_cwr && header.payload > 0 && self.params.acks_cwr_at_once();
+        if self.reports_marks {
+            if syn {
+                return false; // RFC 8257 §3.6: the mark of a SYN is ignored
+            }
+            let is_copy = header.seq < self.received.base() && self.params.skips_marks_of_copies();
+            return (!is_copy && self.report_mark(ecn == Ecn::Ce, now)) || at_once;
+        }
+        if tells_cwr {
+            self.echoes = false;
+        }
+        let held = self.delayed.runs() && self.held_mark;
+        self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
+        // RFC 3168 §6.1.5: the mark of a segment outside the window is ignored.
+        let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
+        let begins = ecn == Ecn::Ce && !is_old && !self.echoes;
+        let sent_again = ecn == Ecn::NotEct && self.seen_ect && !is_old;
+        self.asks_two = begins || sent_again;
+        self.seen_ect |= ecn != Ecn::NotEct && !is_old;
+        self.echoes |= held || (ecn == Ecn::Ce && !is_old);
+        at_once
+    }
+
+    /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
+    /// that is held back goes first (`dctcp_ece_ack_update`); whether it changes.
+    fn report_mark(&mut self, marked: bool, now: Time) -> bool {
+        let changes = marked != self.echoes;
+        if changes && self.delayed.runs() {
+            self.acknowledge(now);
+        }
+        self.echoes = marked;
+        changes
+    }
+
+    /// Segments in order that are kept at most until the application takes them.
+    fn buffer(&self) -> u32 {
+        self.autotuning.as_ref().map_or(self.params.window.0, |tuning| tuning.segments())
+    }
+
+    /// The window to advertise, in whole segments.
+    fn advertised(&self) -> u32 {
+        self.advertised_by(self.shift)
+    }
+
+    /// The same with a shift of so many bits in the field.
+    fn advertised_by(&self, shift: Option<u8>) -> u32 {
+        let free = self.buffer().saturating_sub(self.unread);
+        let (segment, expected) = (self.params.segment.0, self.received.base());
+        let bytes = u64::from(free) * segment;
+        let bytes =
+            self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift.unwrap_or(0)));
+        let Some(shift) = shift else { return (bytes / segment) as u32 };
+        let bytes = bytes.min(65_535 << shift);
+        // RFC 7323 §2.3: the field holds what the shift leaves of it.
+        let bytes = if self.params.rounds_window_up() { bytes.next_multiple_of(1 << shift) } else { bytes };
+        ((bytes >> shift << shift) / segment) as u32
+    }
+
+    /// The knobs of the connection.
+    pub fn params(&self) -> &TcpParams {
+        &self.params
+    }
+
+    /// The window scale that its SYN offers (RFC 7323 §2.2), if it offers one.
+    pub fn window_shift(&self) -> Option<u8> {
+        self.shift.filter(|_| self.params.window_scaling)
+    }
+
+    /// The next ACK to send; call until `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+        if !self.outgoing.is_empty() {
+            return self.outgoing.pop_front();
+        }
+        self.bare_ack_due.then(|| self.take_bare_ack())
+    }
+
+    /// When a held-back ACK has to go.
+    #[inline]
+    pub fn next_deadline(&self) -> Option<Time> {
+        let held = self.quick_acks.as_ref().map(|rules| rules.held_until).unwrap_or_default();
+        self.delayed.earlier(&held).deadline()
+    }
+
+    /// The time of a deadline has come; an early wake-up is a no-op.
+    pub fn on_deadline(&mut self, now: Time) {
+        let delayed = self.delayed.expired(now);
+        if delayed && self.unanswered.is_some() {
+            return self.answer_again(now);
+        }
+        let held = self.quick_acks.as_mut().and_then(|rules| rules.on_deadline(delayed, now));
+        if delayed {
+            self.acknowledge(now);
+        } else if let Some(stamp) = held {
+            self.acknowledge(stamp);
+        }
+    }
+
+    /// The next segment expected: everything below has arrived.
+    pub fn next_expected(&self) -> u32 {
+        self.received.base()
+    }
+
+    /// Whether a segment has arrived.
+    pub fn has(&self, seq: u32) -> bool {
+        self.received.contains(seq)
+    }
+
+    /// Puts the plain ACK that is due among the others, before anything else happens.
+    pub(super) fn queue_bare_ack(&mut self) {
+        if self.bare_ack_due {
+            let ack = self.take_bare_ack();
+            self.outgoing.push_back(ack);
+        }
+    }
+
+    /// An ACK goes out; its timestamp is `now`.
+    pub(super) fn acknowledge(&mut self, now: Time) {
+        self.queue_bare_ack();
+        self.delayed.stop();
+        let [_, is_half_full] = self.room();
+        if let Some(rules) = &mut self.quick_acks {
+            rules.on_ack(is_half_full);
+        }
+        self.last_ack = self.received.base();
+        let mut sacks = SackBlocks::default();
+        let stamps = self.params.ack_timestamp_bytes();
+        let room = self.accurate.as_ref().map_or(usize::MAX, |accurate| accurate.sack_blocks(stamps));
+        if let Some(seq) = self.repeated.take() {
+            sacks.push(seq, seq + 1); // RFC 2883 §4
+        }
+        let most = usize::from(self.sack_blocks).min(room).saturating_sub(sacks.as_slice().len());
+        for &seq in self.reported.iter().take(most) {
+            sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
+        }
+        let blocks = sacks.as_slice().len() as u64;
+        let mut option = if blocks == 0 { 0 } else { self.params.sack_bytes() + SACK_BLOCK_SIZE * blocks };
+        option += stamps;
+        let syn_due = std::mem::take(&mut self.syn_due);
+        let three_way = self.params.handshake == Handshake::ThreeWay;
+        let is_syn_ack = syn_due && three_way;
+        option += if is_syn_ack { self.params.syn_options() } else { 0 };
+        let syn = if is_syn_ack { TcpFlags::SYN } else { TcpFlags::default() };
+        let mut flags = TcpFlags::ACK.with(syn).with(self.echo(syn_due));
+        let accecn = match &mut self.accurate {
+            Some(accurate) if syn_due => accurate.on_syn_ack(),
+            Some(accurate) => accurate.on_ack(option),
+            None => AccEcnOption::default(),
+        };
+        option += accecn.padded_size();
+        if self.closed() && three_way {
+            flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
+        }
+        // RFC 7323 §2.2: the window of a SYN is never scaled.
+        let shift = if is_syn_ack { self.shift.map(|_| 0) } else { self.shift };
+        self.last_window = self.advertised_by(shift);
+        let (expected, shift) = (self.received.base(), shift.unwrap_or(0));
+        if let Some(tuning) = &mut self.autotuning {
+            tuning.advertised(expected, shift);
+        }
+        let header = TcpHeader {
+            ack: self.received.base(),
+            flags,
+            window: self.last_window,
+            sacks,
+            timestamps: self.recent.map(|echo| Timestamps { value: now, echo }),
+            accecn,
+            ..TcpHeader::default()
+        };
+        let size = Bytes(self.params.ack_size.0 + option);
+        let ecn = match &self.accurate {
+            _ if header.flags.has(TcpFlags::SYN) => self.control_packets.syn,
+            Some(accurate) if accurate.agreed() == Agreed::Nothing => Ecn::NotEct,
+            _ if self.without_ecn => Ecn::NotEct,
+            _ => self.control_packets.others,
+        };
+        self.outgoing.push_back(Segment { header, size, ecn });
+        if is_syn_ack {
+            self.await_third_segment(now);
+        }
+    }
+
+    /// What an ACK says of congestion in its flags; that of a SYN (`syn`) agrees on ECN (RFC 3168 §6.1.1).
+    fn echo(&self, syn: bool) -> TcpFlags {
+        let agreed = self.accurate.as_ref().map(|accurate| (accurate.agreed(), accurate.ace(syn)));
+        match agreed {
+            Some((Agreed::Accurate, ace)) => TcpFlags::default().with_ace(ace),
+            Some((Agreed::Nothing, _)) => TcpFlags::default(),
+            _ if self.echoes || syn && self.params.ecn && !self.without_ecn => TcpFlags::ECE,
+            _ => TcpFlags::default(),
+        }
+    }
+
+    /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.
+    fn remember_block(&mut self, seq: u32) {
+        let base = self.received.base();
+        let swallowed =
+            if seq < base { 0..0 } else { self.received.run_start(seq)..self.received.first_missing(seq) };
+        self.reported.retain(|other| *other >= base && !swallowed.contains(other));
+        if seq >= base {
+            self.reported.push_front(seq);
+        }
+        let keeps_fourth = self.params.keeps_fourth_block();
+        let kept = if keeps_fourth { self.params.sack_blocks.min(4) } else { self.sack_blocks.into() };
+        self.reported.truncate(kept as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    fn data(seq: u32) -> TcpHeader {
+        TcpHeader { seq, payload: 512, ..TcpHeader::default() }
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn receiver(delay: Duration) -> TcpReceiver {
+        let spec = TcpSpec { delayed_ack: Some(delay), ..TcpSpec::default() };
+        TcpReceiver::new(spec.resolve(Profile::Rfc).unwrap())
+    }
+
+    fn acks(receiver: &mut TcpReceiver, now: Time) -> Vec<u32> {
+        std::iter::from_fn(|| receiver.poll_transmit(now)).map(|segment| segment.header.ack).collect()
+    }
+
+    #[test]
+    fn every_segment_is_acknowledged_and_copies_twice() {
+        let mut receiver = receiver(Duration::ZERO);
+        let receipts: Vec<Receipt> =
+            [0, 2, 3, 1, 1].map(|seq| receiver.on_segment(&data(seq), Ecn::NotEct, at(0))).into();
+        assert_eq!(acks(&mut receiver, at(0)), [1, 1, 1, 4, 4]);
+        let delivered: Vec<_> =
+            receipts.iter().map(|r| (r.fresh, r.in_order_segments, r.out_of_order)).collect();
+        let late = (true, 3, true);
+        assert_eq!(delivered, [(true, 1, false), (true, 0, false), (true, 0, false), late, (false, 0, true)]);
+    }
+
+    #[test]
+    fn a_delayed_ack_goes_with_the_second_segment_or_the_deadline() {
+        let mut receiver = receiver(Duration::from_millis(100));
+        receiver.on_segment(&data(0), Ecn::NotEct, at(0));
+        assert_eq!((acks(&mut receiver, at(0)), receiver.next_deadline()), (vec![], Some(at(100))));
+        receiver.on_segment(&data(1), Ecn::NotEct, at(40));
+        assert_eq!((acks(&mut receiver, at(40)), receiver.next_deadline()), (vec![2], None));
+        receiver.on_segment(&data(2), Ecn::NotEct, at(50));
+        receiver.on_deadline(at(149));
+        assert_eq!(acks(&mut receiver, at(149)), Vec::<u32>::new(), "an early wake-up is a no-op");
+        receiver.on_deadline(at(150));
+        assert_eq!(acks(&mut receiver, at(150)), [3]);
+        // 3 fills a part of the gap only, and leaves 4 missing.
+        for (seq, expected) in [(5, 3), (3, 4), (4, 6)] {
+            receiver.on_segment(&data(seq), Ecn::NotEct, at(200));
+            assert_eq!(
+                acks(&mut receiver, at(200)),
+                [expected],
+                "a gap, and its filling, are acknowledged at once"
+            );
+        }
+    }
+
+    /// `tcp_cleanup_rbuf`.
+    #[test]
+    fn to_linux_a_pushed_segment_is_acknowledged_when_it_is_read_unless_there_is_a_gap() {
+        let spec = TcpSpec { receive_autotuning: Some(false), ..TcpSpec::default() };
+        let mut receiver = TcpReceiver::new(spec.resolve(Profile::Linux6).unwrap());
+        let mut after = |seq: u32, flags: TcpFlags| {
+            receiver.on_segment(&TcpHeader { flags, ..data(seq) }, Ecn::NotEct, at(200 + u64::from(seq)));
+            acks(&mut receiver, at(200 + u64::from(seq)))
+        };
+        after(0, TcpFlags::SYN);
+        (1..=16).for_each(|seq| assert_eq!(after(seq, TcpFlags::ACK), [seq + 1], "quick ACKs"));
+        let pushed = TcpFlags::ACK.with(TcpFlags::PSH);
+        assert_eq!([after(17, TcpFlags::ACK), after(18, TcpFlags::ACK)], [vec![], vec![19]]);
+        assert_eq!([after(19, pushed), after(20, TcpFlags::ACK)], [vec![20], vec![]]);
+        assert_eq!(after(22, TcpFlags::ACK), [21], "behind a gap");
+    }
+}

@@ -1,0 +1,496 @@
+//! When each outstanding segment was sent, which of them the receiver holds, and which are lost.
+
+use super::min_rtt::WindowedMin;
+use crate::Unlisted;
+use crate::clock::stamps_between;
+use crate::scoreboard::Scoreboard;
+use crate::spurious::FirstBlock;
+use crate::state::SendState;
+use roamlab_congestion::{stamp, whole_micros};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::TcpHeader;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// What an ACK reported.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct News {
+    /// Segments delivered, by the ACK itself or by its blocks.
+    pub delivered: u32,
+    /// The ACK itself acknowledges a segment that was sent again.
+    pub acknowledges_repeat: bool,
+    /// A segment sent once has arrived behind one sent later.
+    pub reordered: bool,
+    /// A segment sent once, below the recovery point, has arrived.
+    pub original: bool,
+    /// The latest transmission known to be delivered may be another one.
+    pub advances_rack: bool,
+    /// One above the segment that the ACK reports to have arrived twice (D-SACK).
+    pub repeated_end: Option<u32>,
+    /// When the first and the last of the segments went out that its blocks report and that were sent once.
+    pub reported_sent: Option<Time>,
+    pub last_reported_sent: Option<Time>,
+    /// When the last of the segments went out that the ACK itself acknowledges, not reported before, and sent once.
+    pub last_acknowledged_sent: Option<Time>,
+}
+
+impl News {
+    /// The round-trip time of the last segment reported, in whole microseconds (`tcp_ack_update_rtt`). If the ACK acknowledges
+    /// one that was sent again, what it echoes says it in milliseconds.
+    pub fn rtt(&self, advances: bool, echo: Option<Time>, now: Time) -> Option<Duration> {
+        let acknowledged = self.last_acknowledged_sent.filter(|_| !self.acknowledges_repeat);
+        let since = |sent: Time| whole_micros(now).since(whole_micros(sent));
+        let by_record = self.last_reported_sent.or(acknowledged).map(since);
+        by_record.or_else(|| echo.filter(|_| advances).map(|echo| stamps_between(echo, now)))
+    }
+}
+
+/// What a search for losses found.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// The lowest segment marked.
+    pub first: Option<u32>,
+    pub count: u32,
+    /// Those of them that had been sent again.
+    pub again: u32,
+    /// How long segments may still be late that others have overtaken.
+    pub wait: Option<Duration>,
+}
+
+/// What of an ACK reports a segment.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum By {
+    /// The number that it expects.
+    Ack,
+    /// A SACK block.
+    Block,
+}
+
+/// Whether an ACK answers an earlier transmission than this one, by the time that it echoes (RFC 8985 §6.2 step 2).
+fn echoes_earlier(state: &SendState, sent: Time, by: By) -> bool {
+    let Some(echo) = state.echo else { return false };
+    if state.params.compares_stamps() { by == By::Ack && stamp(echo) < stamp(sent) } else { echo < sent }
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Repeat {
+    at: Time,
+    /// It is not known to be lost.
+    is_live: bool,
+    /// Where an undo has taken the loss before it back and out of the list: whether it is lost now. It is not sent again then, because it counts
+    /// as on its way still (`tcp_mark_skb_lost`, `tcp_xmit_retransmit_queue`).
+    stuck: Option<bool>,
+}
+
+/// The transmissions of all outstanding segments.
+///
+/// First transmissions are in the order of the segments, so that those that are over lie below a bound. Repeated ones
+/// are in a queue in the order of time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    board: Scoreboard,
+    /// When segment `base + i` was sent first.
+    sent: VecDeque<Time>,
+    base: u32,
+    /// First transmissions below are over: delivered or lost.
+    over_below: u32,
+    /// Lost segments below have been sent again, or are in `lost_again`.
+    repeated_below: u32,
+    repeats: BTreeMap<u32, Repeat>,
+    queue: VecDeque<(Time, u32)>,
+    live: u32,
+    lost_again: BTreeSet<u32>,
+    /// What an undo has taken out of RACK's list.
+    unlisted: Unlisted,
+    /// RACK.xmit_ts, RACK.end_seq: the latest transmission delivered.
+    latest: (Time, u32),
+    /// RACK.rtt.
+    rtt: Duration,
+    /// RACK.min_RTT.
+    min_rtt: WindowedMin,
+    /// Segments marked so far, each time that they are.
+    marked: u32,
+}
+
+impl Record {
+    /// A segment goes out; whether for the first time. A probe does not count as one more in flight.
+    pub fn on_sent(&mut self, seq: u32, is_probe: bool, now: Time) -> bool {
+        if seq >= self.base + self.sent.len() as u32 {
+            self.on_new_sent(now);
+            return true;
+        }
+        let earlier = self.repeats.insert(seq, Repeat { at: now, is_live: !is_probe, stuck: None });
+        self.live -= u32::from(earlier.is_some_and(|repeat| repeat.is_live));
+        if !is_probe {
+            self.live += 1;
+            self.lost_again.remove(&seq);
+            self.queue.push_back((now, seq));
+        }
+        false
+    }
+
+    #[inline(always)]
+    pub fn on_new_sent(&mut self, now: Time) {
+        self.sent.push_back(now);
+    }
+
+    /// An ACK of segments in order arrived, and nothing is amiss.
+    #[inline(always)]
+    pub fn on_fast_ack(&mut self, state: &SendState, now: Time) {
+        let count = state.una - self.base;
+        if let Some(&sent) = self.sent.get(count as usize - 1) {
+            self.rtt = now.since(sent);
+            self.latest = (sent, state.una - 1);
+            self.min_rtt.note(self.rtt, now);
+        }
+        (0..count).for_each(|_| _ = self.sent.pop_front());
+        self.base = state.una;
+        self.board.advance(state.una);
+    }
+
+    /// Whether nothing is reported, lost or sent again.
+    pub fn is_plain(&self, una: u32) -> bool {
+        self.board.count() == 0 && self.repeats.is_empty() && self.over_below <= una
+    }
+
+    /// The least round-trip time; zero before the first.
+    pub fn min_rtt(&self) -> Duration {
+        self.min_rtt.least()
+    }
+
+    /// The least round-trip time is that of an old path.
+    pub fn forget_min_rtt(&mut self) {
+        self.min_rtt = WindowedMin::default();
+    }
+
+    /// Segments found to be lost so far; one that is lost repeatedly counts each time.
+    pub fn marked(&self) -> u32 {
+        self.marked
+    }
+
+    /// Segments above the acknowledged ones that the receiver holds.
+    pub fn reported(&self) -> u32 {
+        self.board.count()
+    }
+
+    /// Segments sent again and not known to be lost.
+    pub fn under_way(&self) -> u32 {
+        self.live
+    }
+
+    /// Whether a segment that was sent again is under way, or the first one was (`tcp_any_retrans_done`).
+    pub fn has_repeats(&self) -> bool {
+        self.live > 0 || self.repeats.contains_key(&self.base)
+    }
+
+    /// A recovery was not needed: nothing is lost. By the rule `undo_leaves_list` (`leaves`) RACK does not find again what it had found. What was sent
+    /// again is judged by that time alone (RFC 8985 §5.2: `Segment.xmit_ts`).
+    pub fn unmark(&mut self, una: u32, leaves: bool) {
+        if leaves {
+            self.unlisted.unmark(una);
+        }
+        let mut repeats = self.repeats.iter().filter(|(_, repeat)| repeat.is_live).map(|(&seq, _)| seq);
+        if let Some(first) = repeats.next() {
+            self.unlisted.leave_out(first..repeats.next_back().unwrap_or(first) + 1);
+        }
+        if leaves {
+            self.repeats
+                .values_mut()
+                .filter(|repeat| repeat.is_live)
+                .for_each(|repeat| repeat.stuck = Some(false));
+        }
+        (self.over_below, self.repeated_below) = (una, una);
+        self.lost_again.clear();
+    }
+
+    /// Segments in flight: first transmissions that are not over, and repeated ones not known to be lost.
+    pub fn in_flight(&self, state: &SendState) -> u32 {
+        let first = self.over_below.max(state.una).max(state.path_from);
+        let unmarked = self.unlisted.unmarked(&self.board, state.una.max(state.path_from)..first);
+        self.board.holes(first, state.snd_max) + unmarked + self.live
+    }
+
+    /// Whether the ACK at hand answers the first transmission of the first outstanding segment, which is asked of a SYN.
+    pub fn first_is_answered(&self, state: &SendState) -> bool {
+        let answered =
+            state.echo.zip(self.sent.front()).is_some_and(|(echo, &sent)| stamp(echo) == stamp(sent));
+        answered && state.params.undoes_syn()
+    }
+
+    /// How many segments an ACK reports that no other has reported.
+    pub fn delivered_by(&self, state: &SendState, header: &TcpHeader) -> u32 {
+        let blocks = header.sacks.as_slice().iter();
+        let valid = blocks.filter(|(start, end)| *start >= header.ack && *end <= state.snd_max);
+        self.board.holes(state.una, header.ack)
+            + valid.map(|&(start, end)| self.board.holes(start, end)).sum::<u32>()
+    }
+
+    /// An ACK arrived, which the state is yet to take in.
+    pub fn on_ack(&mut self, state: &SendState, header: &TcpHeader, now: Time) -> News {
+        let mut news = News::default();
+        let ack = header.ack.max(self.base); // others may have overtaken it
+        let fack = self.board.highest_end();
+        let mut blocks = [(0, 0); 4];
+        let count = header.sacks.as_slice().len();
+        blocks[..count].copy_from_slice(header.sacks.as_slice());
+        let blocks = &mut blocks[..count];
+        if let Some(block) = FirstBlock::of(header).filter(|block| block.repeats) {
+            news.repeated_end = Some(block.end);
+        }
+        blocks.sort_unstable();
+        for &(start, end) in blocks.iter() {
+            if start < ack || end > state.snd_max || start >= end {
+                continue;
+            }
+            let mut seq = self.board.next_hole(start);
+            while seq < end {
+                let sent = self.sent_once(seq);
+                news.reported_sent = news.reported_sent.or(sent);
+                news.last_reported_sent = sent.or(news.last_reported_sent);
+                self.deliver(seq, fack, By::Block, state, &mut news, now);
+                seq = self.board.next_hole(seq + 1);
+            }
+            self.board.insert(start, end);
+        }
+        for seq in self.base..ack {
+            news.acknowledges_repeat |= self.repeats.contains_key(&seq);
+            if !self.board.contains(seq) {
+                news.last_acknowledged_sent = self.sent_once(seq).or(news.last_acknowledged_sent);
+                self.deliver(seq, fack, By::Ack, state, &mut news, now);
+            }
+        }
+        if state.params.min_rtt_by_ack()
+            && let Some(rtt) = news.rtt(header.ack > state.una, state.echo, now)
+        {
+            self.min_rtt.note(rtt, now);
+        }
+        let gone = (ack - self.base) as usize;
+        self.sent.drain(..gone.min(self.sent.len()));
+        self.base = ack;
+        self.board.advance(self.base);
+        if self.repeats.is_empty() {
+            self.queue.clear();
+        }
+        news
+    }
+
+    /// When a segment went out, if it went out once.
+    fn sent_once(&self, seq: u32) -> Option<Time> {
+        if self.repeats.contains_key(&seq) {
+            None
+        } else {
+            self.sent.get((seq - self.base) as usize).copied()
+        }
+    }
+
+    /// When the first outstanding segment went out last.
+    pub fn head_sent(&self) -> Option<Time> {
+        self.repeats.get(&self.base).map(|repeat| repeat.at).or_else(|| self.sent.front().copied())
+    }
+
+    fn deliver(&mut self, seq: u32, fack: u32, by: By, state: &SendState, news: &mut News, now: Time) {
+        let Some(&first) = self.sent.get((seq - self.base) as usize) else { return };
+        news.delivered += 1;
+        let repeat = self.repeats.remove(&seq);
+        self.lost_again.remove(&seq);
+        self.live -= u32::from(repeat.is_some_and(|repeat| repeat.is_live));
+        let sent = repeat.map_or(first, |repeat| repeat.at);
+        let rtt = now.since(sent);
+        if repeat.is_none() {
+            // §6.2 step 3; the ACK of a segment sent once is a measurement.
+            news.reordered |= seq + 1 < fack;
+            news.original |= seq < state.recovery_point;
+            if !state.params.min_rtt_by_ack() {
+                self.min_rtt.note(rtt, now);
+            }
+        } else {
+            // §6.2 step 2: it may be the ACK of the transmission before.
+            if rtt < self.min_rtt.least() || echoes_earlier(state, sent, by) {
+                return;
+            }
+        }
+        news.advances_rack = true;
+        self.rtt = rtt;
+        self.latest = self.latest.max((sent, seq));
+    }
+
+    /// §6.2 step 5: marks what was overtaken longer than a round trip and `lateness` after it was sent.
+    pub fn mark_overtaken(&mut self, snd_max: u32, lateness: Duration, now: Time) -> Marks {
+        let mut marks = Marks::default();
+        let (rtt, latest, base) = (self.rtt, self.latest, self.base);
+        let is_over = |sent: Time| now.since(sent) >= rtt + lateness;
+        let wait = |sent: Time| (rtt + lateness).saturating_sub(now.since(sent));
+        // First transmissions. The bound of those that are over only rises.
+        let in_time = self.sent.partition_point(|&sent| is_over(sent)) as u32 + base;
+        let [before, until] = [
+            self.sent.partition_point(|&sent| sent < latest.0) as u32 + base,
+            self.sent.partition_point(|&sent| sent <= latest.0) as u32 + base,
+        ];
+        let overtaken = before.max(until.min(latest.1)); // of those sent at the same time the ones below it
+        let bound = in_time.min(overtaken).min(snd_max);
+        let from = self.over_below.max(base);
+        if bound > from {
+            let hole = self.unlisted.next_hole(&self.board, from);
+            marks.count = self.board.holes(from, bound) - self.unlisted.unmarked(&self.board, from..bound);
+            marks.first = (hole < bound).then_some(hole);
+            self.over_below = bound;
+            self.unlisted.find(from..bound);
+        }
+        if overtaken > bound
+            && let Some(last) = self.unlisted.last_hole(&self.board, overtaken).filter(|&last| last >= bound)
+        {
+            marks.wait = Some(wait(self.sent[(last - base) as usize]));
+        }
+        // Repeated ones.
+        while let Some(&(sent, seq)) = self.queue.front() {
+            let is_current = self.repeats.get(&seq).is_some_and(|repeat| repeat.is_live && repeat.at == sent);
+            if is_current && !((sent, seq) < latest && is_over(sent)) {
+                break;
+            }
+            self.queue.pop_front();
+            if is_current {
+                if !self.sticks(seq) {
+                    self.lose_again(seq);
+                    marks.again += 1;
+                }
+                marks.count += 1;
+                marks.first = Some(marks.first.map_or(seq, |first| first.min(seq)));
+            }
+        }
+        let overtaken = self.queue.partition_point(|&repeat| repeat < latest);
+        if let Some(&(sent, _)) = overtaken.checked_sub(1).and_then(|last| self.queue.get(last)) {
+            marks.wait = marks.wait.max(Some(wait(sent)));
+        }
+        self.marked += marks.count - marks.again;
+        marks
+    }
+
+    /// A segment that was sent again is lost: whether it sticks.
+    fn sticks(&mut self, seq: u32) -> bool {
+        let Some(stuck) = self.repeats.get_mut(&seq).and_then(|repeat| repeat.stuck.as_mut()) else {
+            return false;
+        };
+        *stuck = true;
+        self.unlisted.lose(seq);
+        true
+    }
+
+    fn lose_again(&mut self, seq: u32) {
+        if let Some(repeat) = self.repeats.get_mut(&seq).filter(|repeat| repeat.is_live) {
+            repeat.is_live = false;
+            self.unlisted.lose(seq);
+            self.live -= 1;
+            self.marked += 1;
+            self.lost_again.insert(seq);
+        }
+    }
+
+    /// §6.3: the retransmission timer went off. The first segment is lost, and all that are older than a round trip and
+    /// `lateness`.
+    pub fn mark_at_timeout(&mut self, una: u32, snd_max: u32, lateness: Duration, now: Time) {
+        // A receiver that reported `una` and does not acknowledge it has thrown away what it held (RFC 2018 §8).
+        if self.board.contains(una) {
+            self.board.clear(una);
+        }
+        let limit = self.rtt + lateness;
+        let over = self.sent.partition_point(|&sent| now.since(sent) >= limit) as u32 + self.base;
+        let before = self.over_below.max(una);
+        self.marked += self.unlisted.unmarked(&self.board, una..before);
+        self.unlisted.clear();
+        self.over_below = self.over_below.max(over).max(una + 1).min(snd_max);
+        self.marked += self.board.holes(before, self.over_below);
+        let old = self.repeats.iter().filter(|(_, repeat)| now.since(repeat.at) >= limit);
+        let old: Vec<u32> = old.map(|(&seq, _)| seq).collect();
+        old.into_iter().for_each(|seq| self.lose_again(seq));
+        self.lose_again(una);
+        self.repeated_below = una;
+    }
+
+    /// Everything in flight is lost.
+    pub fn lose_all(&mut self, una: u32, snd_max: u32) {
+        self.unlisted.clear();
+        let again: Vec<u32> = self.repeats.keys().copied().collect();
+        again.into_iter().for_each(|seq| self.lose_again(seq));
+        (self.over_below, self.repeated_below) = (snd_max, una);
+    }
+
+    /// What is lost and was not sent again is sent again from here on.
+    pub fn repeat_from(&mut self, una: u32) {
+        self.repeated_below = una;
+    }
+
+    /// Lost segments that were not sent again lie here, other than those lost repeatedly.
+    pub fn waiting(&self, una: u32) -> Range<u32> {
+        self.repeated_below.max(una)..self.over_below
+    }
+
+    /// Lost segments from here on, sent again or not.
+    fn lost_from(&self, from: u32) -> u32 {
+        let unmarked = self.unlisted.unmarked(&self.board, from..self.over_below);
+        self.board.holes(from, self.over_below) - unmarked
+    }
+
+    /// Whether a segment is lost, sent again or not.
+    pub fn has_lost(&self, una: u32) -> bool {
+        let sticks = || self.repeats.values().any(|repeat| repeat.stuck == Some(true));
+        self.lost_from(una) > 0 || !self.lost_again.is_empty() || sticks()
+    }
+
+    /// Whether a lost segment is not on its way again (`lost_out` > `retrans_out`).
+    pub fn waits_to_repeat(&self, una: u32) -> bool {
+        self.lost_from(self.waiting(una).start) > 0 || !self.lost_again.is_empty()
+    }
+
+    /// The lowest lost segment that is not on its way again.
+    pub fn next_lost(&mut self, una: u32) -> Option<u32> {
+        let mut hole = self.unlisted.next_hole(&self.board, self.repeated_below.max(una));
+        while hole < self.over_below && self.repeats.get(&hole).is_some_and(|repeat| repeat.is_live) {
+            hole = self.unlisted.next_hole(&self.board, hole + 1);
+        }
+        self.repeated_below = hole;
+        let first = (hole < self.over_below).then_some(hole);
+        let again = self.lost_again.first().copied();
+        let next = first.into_iter().chain(again).min()?;
+        if Some(next) == first {
+            self.repeated_below = next + 1;
+        }
+        Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn an_ack_that_echoes_an_earlier_time_answers_an_earlier_transmission_and_a_block_only_by_the_rfc() {
+        let earlier = |profile, echo| {
+            let mut state =
+                SendState::new(TcpSpec::default().resolve(profile).unwrap().into(), Duration::ZERO);
+            state.echo = Some(at(echo));
+            [By::Ack, By::Block].map(|by| echoes_earlier(&state, at(5_800), by))
+        };
+        assert_eq!(earlier(Profile::Linux6, 4_999), [true, false]);
+        assert_eq!(earlier(Profile::Linux6, 5_200), [false, false], "the same millisecond");
+        assert_eq!(earlier(Profile::Rfc, 5_200), [true, true]);
+        assert_eq!(earlier(Profile::Rfc, 5_800), [false, false]);
+    }
+
+    #[test]
+    fn a_round_trip_is_of_the_last_segment_sent_once_and_of_timestamps_behind_one_sent_again() {
+        let (now, echo) = (at(50_900), Some(at(9_950)));
+        let micros = |micros| Some(Duration::from_micros(micros));
+        let plain = News { last_acknowledged_sent: Some(at(10_100)), ..News::default() };
+        assert_eq!(plain.rtt(true, echo, now), micros(40_800));
+        let again = News { acknowledges_repeat: true, ..plain };
+        assert_eq!(again.rtt(true, echo, now), micros(41_000), "of 50 and 9");
+        assert_eq!(again.rtt(false, echo, now), None, "a duplicate ACK echoes what it did before");
+        let reported = News { last_reported_sent: Some(at(20_000)), ..again };
+        assert_eq!(reported.rtt(true, echo, now), micros(30_900));
+    }
+}

@@ -1,0 +1,545 @@
+//! The fields of a TCP connection in a scenario.
+
+use crate::params::*;
+use roamlab_congestion::{CongestionControlSpec, Halving, SpecError};
+use roamlab_engine::{Bytes, Duration, Packets};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! spec {
+    ($($(#[$doc:meta])* $knob:ident: $type:ty,)+) => {
+        /// A TCP connection. Whatever is left out is filled in by the run's profile.
+        #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct TcpSpec {
+            /// The variant: loss recovery and congestion control in one name. Reno if absent, unless the profile has
+            /// another one.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub variant: Option<Variant>,
+            /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
+            /// tick, from the flow's own random stream.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub tick_phase: Option<Duration>,
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $knob: Option<$type>,)+
+        }
+
+        impl TcpSpec {
+            /// `params` with what the scenario says laid over it.
+            fn overlay(&self, params: TcpParams) -> TcpParams {
+                TcpParams {
+                    profile: params.profile,
+                    variant: params.variant,
+                    $($knob: self.$knob.unwrap_or(params.$knob),)+
+                }
+            }
+        }
+    };
+}
+tcp_knobs!(spec! {});
+
+/// Most segments of a window: the largest window has 2^30 bytes (RFC 7323 §2.3), a segment at least one.
+const LARGEST_WINDOW: u32 = 1 << 30;
+
+/// Most duplicate ACKs to wait for: more than a window of 65535 bytes can cause.
+const LARGEST_THRESHOLD: u32 = 65_535;
+
+/// Longest tick of a clock: BSD's slow timer ticked twice a second.
+const LONGEST_TICK: Duration = Duration::from_secs(3600);
+
+impl TcpSpec {
+    /// Fills in what the scenario left open, or says which field cannot be right.
+    pub fn resolve(&self, profile: Profile) -> Result<TcpParams, SpecError> {
+        // A congestion control that Reno's recovery does not serve brings its own.
+        let usual = match self.congestion_control {
+            Some(CongestionControlSpec::Bbr(_)) => Variant::Bbr,
+            Some(CongestionControlSpec::Bbr3(_)) => Variant::Bbr3,
+            _ => profile.usual_variant(),
+        };
+        let variant = self.variant.unwrap_or(usual);
+        let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
+        let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
+        let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
+        if !params.is_ns2() && self.restart_window.is_none() {
+            params.restart_window = params.initial_window; // RFC 5681 §4.1
+        }
+        if params.congestion_control.properties().needs_accecn {
+            params.accecn = self.accecn.unwrap_or(true);
+        }
+        if params.accecn {
+            params.handshake = self.handshake.unwrap_or(Handshake::ThreeWay);
+        }
+        if params.congestion_control.properties().needs_ecn || params.accecn {
+            params.ecn = self.ecn.unwrap_or(true);
+        }
+        if params.recovery == RecoveryKind::Rack {
+            // It goes by SACK, and has a detection of spurious retransmissions of its own.
+            params.sack_blocks = self.sack_blocks.unwrap_or(4);
+            params.dsack = self.dsack.unwrap_or(true);
+            params.spurious_detection = self.spurious_detection.unwrap_or(params.undo_of_rack());
+        } else {
+            params.reduction = self.reduction.unwrap_or(Reduction::Immediate);
+            if params.recovery.goes_by_sack() && params.sack_blocks == 0 {
+                params.sack_blocks = self.sack_blocks.unwrap_or(if params.is_ns2() { 3 } else { 4 });
+                params.dsack = self.dsack.unwrap_or(!params.is_ns2());
+            }
+        }
+        check(&params).map_err(|refusal| self.blamed(refusal))?;
+        self.check_rtos(&params)?;
+        if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
+            let tick = params.tick;
+            return Err((
+                "tick_phase",
+                format!("must be less than a tick of {tick}; write for example \"0 s\""),
+            ));
+        }
+        Ok(params)
+    }
+
+    /// A refusal of the recovery, which the variant has brought if it is not written.
+    fn blamed(&self, (field, message): SpecError) -> SpecError {
+        match (field, self.recovery, self.variant) {
+            ("recovery", None, Some(_)) => {
+                ("variant", message.replace("leave it out", "leave `variant` out"))
+            }
+            _ => (field, message),
+        }
+    }
+
+    /// The bounds of the retransmission timer are in order; otherwise the one that is written is at fault.
+    fn check_rtos(&self, params: &TcpParams) -> Result<(), SpecError> {
+        let (max, others) =
+            (params.max_rto, [("min_rto", params.min_rto), ("initial_rto", params.initial_rto)]);
+        let Some((name, least)) = others.into_iter().filter(|&(_, least)| least > max).max_by_key(|it| it.1)
+        else {
+            return Ok(());
+        };
+        Err(match self.max_rto {
+            Some(_) => {
+                ("max_rto", format!("\"{max}\" is below {name} \"{least}\"; write at least \"{least}\""))
+            }
+            None => (
+                name,
+                format!(
+                    "\"{least}\" is above max_rto \"{max}\"; write at most \"{max}\", or a larger `max_rto` too"
+                ),
+            ),
+        })
+    }
+
+    /// Knobs that are written and change nothing, as the connection has another recovery, congestion control or knob: the name,
+    /// what reads it, and what to write. `params`: what this resolves to.
+    pub fn unread(&self, params: &TcpParams) -> Vec<(&'static str, &'static str, &'static str)> {
+        use RecoveryKind::*;
+        let recovers_by = |kinds: &[RecoveryKind]| kinds.contains(&params.recovery);
+        let is_model = matches!(
+            params.congestion_control,
+            CongestionControlSpec::Bbr(_) | CongestionControlSpec::Bbr3(_)
+        );
+        let paces = is_model || matches!(params.congestion_control, CongestionControlSpec::Prague(_));
+        let halves = matches!(
+            params.congestion_control,
+            CongestionControlSpec::Reno(_) | CongestionControlSpec::Dctcp(_)
+        );
+        let restarts = params.slow_start_restart && !is_model;
+        let restart = match is_model {
+            true => {
+                ("only a congestion control without a model of the path reduces the window after idle", "")
+            }
+            false => {
+                ("only `slow_start_restart` reduces the window after idle", "`slow_start_restart = true`")
+            }
+        };
+        let newreno = ("only the recovery \"newreno\" has partial ACKs", "`recovery = \"newreno\"`");
+        let fack = ("only FACK's recovery has it", "`variant = \"fack\"`");
+        let guarded = ("the recoveries \"rfc6675\" and \"rack\" have a rule without a switch", "");
+        let is_guarded = !recovers_by(&[Rfc6675, Rack, Ns2Fack]);
+        let is_delayed = params.ack_rule == AckRule::Delayed;
+        let rows = [
+            (self.tail_loss_probe.is_some(), recovers_by(&[Rack]), "tail_loss_probe", PROBES),
+            (self.impatient.is_some(), recovers_by(&[NewReno]), "impatient", newreno),
+            (self.partial_deflation.is_some(), recovers_by(&[NewReno]), "partial_deflation", newreno),
+            (self.cap_cwnd_on_exit.is_some(), recovers_by(&[NewReno]), "cap_cwnd_on_exit", newreno),
+            (self.repeat_fast_retransmit.is_some(), recovers_by(&[Reno]), "repeat_fast_retransmit", REPEATS),
+            (self.inflate_always.is_some(), recovers_by(&[Reno, NewReno]), "inflate_always", INFLATES),
+            (self.fack_overdamping.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_overdamping", fack),
+            (self.fack_rampdown.is_some(), recovers_by(&[Fack, Ns2Fack]), "fack_rampdown", fack),
+            (self.limited_transmit.is_some(), !recovers_by(&[Rack, Ns2Fack]), "limited_transmit", LIMITED),
+            (self.guard_fast_retransmit.is_some(), is_guarded, "guard_fast_retransmit", guarded),
+            (
+                self.first_loss_unguarded.is_some(),
+                is_guarded || params.is_ns2(),
+                "first_loss_unguarded",
+                guarded,
+            ),
+            (self.cwr_on_retransmissions.is_some(), params.ecn, "cwr_on_retransmissions", ECHOES),
+            (self.echo_latest.is_some(), params.timestamps || params.is_ns2(), "echo_latest", TIMESTAMPS),
+            (self.send_autotuning == Some(true), params.tso_deferral, "send_autotuning", BURSTS),
+            (self.idle_halving.is_some(), restarts, "idle_halving", restart),
+            (self.restart_window.is_some(), restarts, "restart_window", restart),
+            (self.slow_start_restart.is_some(), !is_model, "slow_start_restart", restart),
+            (self.delayed_ack.is_some(), is_delayed, "delayed_ack", TcpParams::OWN_DELAY),
+            (self.pacing == Some(false), !paces, "pacing", PACES),
+            (
+                self.sack_blocks.is_some_and(|most| most > 0),
+                params.recovery.goes_by_sack(),
+                "sack_blocks",
+                BLOCKS,
+            ),
+            (self.dsack == Some(true), params.sack_blocks > 0, "dsack", BLOCKS),
+            (self.halving.is_some(), halves, "halving", HALVES),
+            (
+                self.dupack_threshold.is_some(),
+                params.dupack_threshold < params.window.0,
+                "dupack_threshold",
+                DUPLICATES,
+            ),
+            (self.window_scaling.is_some(), !params.is_ns2(), "window_scaling", ANNOUNCES),
+            (self.rto_rule.is_some(), !params.is_ns2(), "rto_rule", TICKS),
+            (self.initial_rto.is_some(), params.initial_rto >= params.min_rto, "initial_rto", RAISED),
+            (
+                self.max_cwnd.is_some_and(|most| most.0 > 0),
+                params.max_cwnd < params.window,
+                "max_cwnd",
+                WINDOW,
+            ),
+        ];
+        let unread = rows.into_iter().filter(|&(is_written, is_read, ..)| is_written && !is_read);
+        unread.map(|(_, _, knob, (reader, write))| (knob, reader, write)).collect()
+    }
+}
+
+/// What reads a knob, and what to write for that.
+type Reader = (&'static str, &'static str);
+const PROBES: Reader = ("only the recovery \"rack\" probes for the loss of a tail", "`recovery = \"rack\"`");
+const REPEATS: Reader = ("only the recovery \"reno\" has it", "`recovery = \"reno\"`");
+const INFLATES: Reader =
+    ("only the recoveries \"reno\" and \"newreno\" inflate the window", "`recovery = \"newreno\"`");
+const LIMITED: Reader = ("its recovery sends on the first duplicate ACKs by its own rule", "");
+const ECHOES: Reader = ("only a connection with ECN answers echoes", "`ecn = true`");
+const TIMESTAMPS: Reader = ("its segments carry no timestamps", "`timestamps = true`");
+const BURSTS: Reader = ("only a sender with `tso_deferral` has this buffer", "`tso_deferral = true`");
+const BLOCKS: Reader = ("only a recovery by SACK reads them", "`variant = \"sack\"`");
+const DUPLICATES: Reader =
+    ("a loss in a full window leaves fewer duplicate ACKs than this", "a larger `window` too");
+const HALVES: Reader = (
+    "only the congestion controls \"reno\" and \"dctcp\" halve by this rule",
+    "`congestion_control = \"reno\"`",
+);
+const ANNOUNCES: Reader = ("the receivers of ns-2's profiles announce no window", "the profile \"rfc\"");
+const TICKS: Reader =
+    ("ns-2's profiles count round trips in ticks, by a rule of their own", "the profile \"rfc\"");
+const RAISED: Reader = ("the timer never runs for less than `min_rto`", "a smaller `min_rto` too");
+const WINDOW: Reader = ("`window` is no larger", "a larger `window` too");
+const PACES: Reader = ("its congestion control paces by itself", "another congestion control");
+
+/// What a recovery and a congestion control have to do with each other.
+fn check_recovery(params: &TcpParams) -> Result<(), SpecError> {
+    let (name, usual) = match params.congestion_control {
+        CongestionControlSpec::Bbr(_) => ("bbr", "`recovery = \"rfc6675\"` or `recovery = \"rack\"`"),
+        CongestionControlSpec::Bbr3(_) => ("bbr3", "`recovery = \"rack\"`"),
+        CongestionControlSpec::Vegas(_) => return Ok(()),
+        _ if params.recovery == RecoveryKind::Vegas => {
+            // Brakmo & Peterson 1995 §3.1: a loss takes a quarter of the window, and one of a segment sent before the latest cut
+            // nothing. A congestion control that takes more of it is cut again by the repairs of one loss.
+            let text = "Vegas' recovery finds losses by the age of a segment, for which only the congestion control \"vegas\" has a rule: write `congestion_control = \"vegas\"`, or another recovery, for example \"newreno\"";
+            return Err(("recovery", text.into()));
+        }
+        _ => return Ok(()),
+    };
+    // A recovery without SACK repairs a segment per round trip, or waits for the timer: behind Startup, which loses a
+    // product of segments, that is minutes, and the rate of ten round trips is forgotten. FACK forgets at a timeout what the
+    // receiver holds (RFC 2018 §8): half of what it then sends is no news, and the measured rate falls in each round trip.
+    let reason = match params.recovery {
+        RecoveryKind::Fack | RecoveryKind::Ns2Fack => "FACK's recovery forgets at a timeout",
+        recovery if recovery.goes_by_sack() => return Ok(()),
+        _ => "a recovery without SACK does not know",
+    };
+    let text = format!(
+        "the congestion control \"{name}\" goes by what is delivered, which {reason}: write {usual}, or leave it out"
+    );
+    Err(("recovery", text))
+}
+
+fn check_accecn(params: &TcpParams) -> Result<(), SpecError> {
+    if params.congestion_control.properties().needs_accecn && !params.accecn {
+        let text = "the congestion control \"prague\" goes by the number of marked segments; write true, or leave it out";
+        return Err(("accecn", text.into()));
+    }
+    if params.accecn && !params.ecn {
+        return Err((
+            "ecn",
+            "accurate ECN counts marks, which `ecn = false` turns off; write true, or leave it out".into(),
+        ));
+    }
+    if params.accecn && params.handshake != Handshake::ThreeWay {
+        let text = "accurate ECN is agreed on by SYN and SYN/ACK: write `handshake = \"three-way\"` too, or leave it out";
+        return Err(("accecn", text.into()));
+    }
+    Ok(())
+}
+
+fn check(params: &TcpParams) -> Result<(), SpecError> {
+    check_recovery(params)?;
+    let at_least_one = |field, value: Packets| {
+        let message =
+            || (field, format!("must be at least one packet; write for example \"64 pkt\", not \"{value}\""));
+        if value.0 == 0 { Err(message()) } else { Ok(()) }
+    };
+    at_least_one("window", params.window)?;
+    at_least_one("initial_window", params.initial_window)?;
+    at_least_one("initial_ssthresh", params.initial_ssthresh)?;
+    at_least_one("restart_window", params.restart_window)?;
+    if params.window.0 > LARGEST_WINDOW {
+        let message =
+            format!("no window has more segments than 2^30: write at most \"{LARGEST_WINDOW} pkt\"");
+        return Err(("window", message));
+    }
+    if params.segment.0 == 0 || params.segment.0 > 65_495 {
+        let size = params.segment;
+        return Err((
+            "segment",
+            format!("must be 1 B to 65495 B of payload; write for example \"512 B\", not \"{size}\""),
+        ));
+    }
+    if params.segment.0.saturating_add(params.header.0) > 65_535 {
+        let most = 65_535 - params.segment.0;
+        return Err(("header", format!("no IP datagram is that large; write at most \"{most} B\"")));
+    }
+    if params.ack_size.0 > 65_535 {
+        return Err(("ack_size", "no IP datagram is that large; write for example \"40 B\"".into()));
+    }
+    if params.ack_size.0 == 0 {
+        return Err(("ack_size", "an ACK has a size on the wire; write for example \"40 B\"".into()));
+    }
+    if !(1..=LARGEST_THRESHOLD).contains(&params.dupack_threshold) {
+        let message = format!("must be 1 to {LARGEST_THRESHOLD}; write 3 for the standard threshold");
+        return Err(("dupack_threshold", message));
+    }
+    if params.spurious_detection == SpuriousDetection::Eifel && !params.timestamps {
+        return Err((
+            "spurious_detection",
+            "\"eifel\" needs `timestamps = true`; write \"f-rto\" without".into(),
+        ));
+    }
+    if params.spurious_detection == SpuriousDetection::DSack && !params.dsack {
+        return Err((
+            "spurious_detection",
+            "\"d-sack\" needs `dsack = true`; write \"f-rto\" without".into(),
+        ));
+    }
+    let by_rack = params.recovery == RecoveryKind::Rack;
+    params.check_dialect()?;
+    let takes_prr = by_rack || params.recovery == RecoveryKind::Rfc6675;
+    if params.reduction != Reduction::Immediate && !takes_prr {
+        let text = "only the recoveries \"rack\" and \"rfc6675\" reduce the window in proportion: write \"immediate\", or one of them as `recovery`";
+        return Err(("reduction", text.into()));
+    }
+    let needs_sack = params.recovery.goes_by_sack();
+    if params.sack_blocks > 4 || (needs_sack && params.sack_blocks == 0) {
+        return Err((
+            "sack_blocks",
+            "must be 1 to 4 for a recovery by SACK, 0 to 4 otherwise; write 3".into(),
+        ));
+    }
+    params.congestion_control.check()?;
+    if params.congestion_control.properties().needs_ecn && !params.ecn {
+        let text = "the congestion controls \"dctcp\" and \"prague\" go by echoes of congestion; write true, or leave it out";
+        return Err(("ecn", text.into()));
+    }
+    check_accecn(params)?;
+    if params.abe && !params.ecn {
+        return Err(("abe", "there are echoes of congestion with `ecn = true` alone; write both".into()));
+    }
+    if params.pacing && params.is_ns2() {
+        let text = "ns-2's profiles measure round trips in whole ticks of the clock, which are too coarse for a rate: write false, or the profile \"rfc\"";
+        return Err(("pacing", text.into()));
+    }
+    if params.tick == Duration::ZERO {
+        return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
+    }
+    if params.tick > LONGEST_TICK {
+        return Err(("tick", format!("must be at most \"{LONGEST_TICK}\"; write for example \"10 ms\"")));
+    }
+    if params.initial_rto == Duration::ZERO {
+        return Err(("initial_rto", "must be positive; write for example \"1 s\"".into()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_fills_in_what_the_scenario_leaves_open() {
+        let spec = TcpSpec { window: Some(Packets(64)), segment: Some(Bytes(512)), ..TcpSpec::default() };
+        let ns2 = spec.resolve(Profile::Ns2_2009).unwrap();
+        assert_eq!((ns2.initial_ssthresh, ns2.min_rto), (Packets(64), Duration::from_millis(200)));
+        let rfc = spec.resolve(Profile::Rfc).unwrap();
+        assert_eq!((rfc.initial_window, rfc.min_rto), (Packets(10), Duration::from_secs(1)));
+        let window = |profile, segment| {
+            let spec = TcpSpec { segment, ..TcpSpec::default() };
+            spec.resolve(profile).unwrap().window
+        };
+        assert_eq!(window(Profile::Rfc, Some(Bytes(1460))), Packets(2154), "3 MiB");
+        assert_eq!(
+            (window(Profile::Rfc, None), window(Profile::Ns2_2003, None)),
+            (Packets(3145), Packets(20))
+        );
+        let old =
+            TcpSpec { min_rto: Some(Duration::from_secs(1)), ..spec }.resolve(Profile::Ns2_2001).unwrap();
+        assert_eq!(
+            (old.min_rto, old.tick, old.header),
+            (Duration::from_secs(1), Duration::from_millis(100), Bytes(0))
+        );
+    }
+
+    #[test]
+    fn bbr_is_refused_without_a_recovery_by_sack() {
+        for (variant, control) in [(Variant::Bbr, "bbr"), (Variant::Bbr3, "bbr3")] {
+            let resolve = |recovery, profile| {
+                let spec = TcpSpec { variant: Some(variant), recovery: Some(recovery), ..TcpSpec::default() };
+                spec.resolve(profile)
+            };
+            for profile in [Profile::Rfc, Profile::Linux6, Profile::Ns2_2009] {
+                for recovery in [
+                    RecoveryKind::Tahoe,
+                    RecoveryKind::Reno,
+                    RecoveryKind::NewReno,
+                    RecoveryKind::Vegas,
+                    RecoveryKind::Fack,
+                    RecoveryKind::Ns2Fack,
+                ] {
+                    let (field, text) = resolve(recovery, profile).unwrap_err();
+                    assert_eq!(field, "recovery");
+                    assert!(
+                        text.contains(control) && text.contains("write") && text.contains("rack"),
+                        "{text}"
+                    );
+                }
+            }
+            for recovery in [RecoveryKind::Rfc6675, RecoveryKind::Rack] {
+                let spec = TcpSpec { variant: Some(variant), recovery: Some(recovery), ..TcpSpec::default() };
+                let spec = TcpSpec { sack_blocks: Some(4), ..spec };
+                assert_eq!(spec.resolve(Profile::Rfc).map(|params| params.recovery), Ok(recovery));
+            }
+        }
+    }
+
+    #[test]
+    fn vegas_recovery_is_refused_without_its_congestion_control() {
+        for profile in [Profile::Rfc, Profile::Ns2_2009] {
+            let resolve = |congestion_control| {
+                let recovery = Some(RecoveryKind::Vegas);
+                let spec =
+                    TcpSpec { recovery, congestion_control: Some(congestion_control), ..TcpSpec::default() };
+                spec.resolve(profile).map(|params| params.recovery)
+            };
+            for other in [
+                CongestionControlSpec::Reno(Default::default()),
+                CongestionControlSpec::Cubic(Default::default()),
+                CongestionControlSpec::Dctcp(Default::default()),
+            ] {
+                let (field, text) = resolve(other).unwrap_err();
+                assert!(field == "recovery" && text.contains("write `congestion_control"), "{field}: {text}");
+            }
+            let vegas = CongestionControlSpec::Vegas(Default::default());
+            assert_eq!(resolve(vegas), Ok(RecoveryKind::Vegas));
+        }
+    }
+
+    #[test]
+    fn a_knob_that_nothing_reads_is_named() {
+        let unread = |fields: &str, profile| {
+            let spec: TcpSpec = serde_json::from_str(fields).unwrap();
+            let found = spec.unread(&spec.resolve(profile).unwrap());
+            found.into_iter().map(|(knob, ..)| knob).collect::<Vec<_>>()
+        };
+        // Each knob of a recovery is read by its recovery alone.
+        let knobs = r#""impatient": true, "partial_deflation": "full", "cap_cwnd_on_exit": true, "inflate_always": false,
+            "repeat_fast_retransmit": false, "fack_overdamping": false, "fack_rampdown": false, "tail_loss_probe": true,
+            "limited_transmit": true, "guard_fast_retransmit": true"#;
+        let left = |recovery: &str| {
+            let written = format!("{{\"variant\": \"sack\", \"recovery\": \"{recovery}\", {knobs}}}");
+            let unread = unread(&written, Profile::Rfc);
+            let all = knobs.split('"').filter(|word| word.contains('_') || *word == "impatient");
+            all.filter(|knob| !unread.contains(knob)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let newreno = ["impatient", "partial_deflation", "cap_cwnd_on_exit", "inflate_always"];
+        assert_eq!(left("newreno"), [&newreno[..], &["limited_transmit", "guard_fast_retransmit"]].concat());
+        assert_eq!(
+            left("reno"),
+            ["inflate_always", "repeat_fast_retransmit", "limited_transmit", "guard_fast_retransmit"]
+        );
+        assert_eq!(
+            left("fack"),
+            ["fack_overdamping", "fack_rampdown", "limited_transmit", "guard_fast_retransmit"]
+        );
+        assert_eq!(left("rfc6675"), ["limited_transmit"]);
+        assert_eq!(left("rack"), ["tail_loss_probe"]);
+        assert_eq!(left("tahoe"), ["limited_transmit", "guard_fast_retransmit"]);
+        // Others are read with another knob, or by some congestion controls.
+        let cases = [
+            (r#""cwr_on_retransmissions": true"#, r#""ecn": true"#, "cwr_on_retransmissions"),
+            (r#""echo_latest": true"#, r#""timestamps": true"#, "echo_latest"),
+            (r#""send_autotuning": true"#, r#""tso_deferral": true"#, "send_autotuning"),
+            (r#""idle_halving": true, "slow_start_restart": false"#, "", "idle_halving"),
+            (r#""restart_window": "4 pkt", "variant": "bbr""#, "", "restart_window"),
+            (r#""slow_start_restart": true, "variant": "bbr3""#, "", "slow_start_restart"),
+            (r#""pacing": false, "variant": "bbr""#, "", "pacing"),
+            (r#""pacing": false, "variant": "cubic""#, "", ""),
+            (r#""restart_window": "4 pkt""#, "", ""),
+            (r#""sack_blocks": 3"#, r#""variant": "sack""#, "sack_blocks"),
+            (r#""halving": "whole", "variant": "cubic""#, "", "halving"),
+            (r#""initial_rto": "500 ms""#, r#""min_rto": "200 ms""#, "initial_rto"),
+            (r#""max_cwnd": "70000 pkt""#, r#""window": "80000 pkt""#, "max_cwnd"),
+        ];
+        for (written, reader, knob) in cases {
+            let expected: &[&str] = if knob.is_empty() { &[] } else { &[knob] };
+            assert_eq!(unread(&format!("{{{written}}}"), Profile::Rfc), expected, "{written}");
+            if !reader.is_empty() {
+                assert_eq!(unread(&format!("{{{written}, {reader}}}"), Profile::Rfc), [""; 0], "{written}");
+            }
+        }
+        assert_eq!(unread(r#"{"delayed_ack": "40 ms"}"#, Profile::Linux6), ["delayed_ack"]);
+        assert_eq!(unread(r#"{"delayed_ack": "40 ms"}"#, Profile::Rfc), [""; 0]);
+    }
+
+    #[test]
+    fn a_recovery_by_sack_brings_its_blocks() {
+        let blocks = |recovery, profile| {
+            let spec =
+                TcpSpec { recovery: Some(recovery), variant: Some(Variant::Reno), ..TcpSpec::default() };
+            spec.resolve(profile).map(|params| (params.sack_blocks, params.dsack))
+        };
+        assert_eq!(blocks(RecoveryKind::Rfc6675, Profile::Rfc), Ok((4, true)));
+        assert_eq!(blocks(RecoveryKind::Pipe, Profile::Ns2_2009), Ok((3, false)));
+        assert_eq!(blocks(RecoveryKind::NewReno, Profile::Rfc), Ok((0, false)));
+    }
+
+    #[test]
+    fn vegas_in_linux_has_the_recovery_of_every_congestion_control_there() {
+        let parts = |profile| {
+            let spec = TcpSpec { variant: Some(Variant::Vegas), ..TcpSpec::default() };
+            let params = spec.resolve(profile).unwrap();
+            (params.recovery, params.handshake)
+        };
+        assert_eq!(parts(Profile::Linux6), (RecoveryKind::Rack, Handshake::ThreeWay));
+        assert_eq!(parts(Profile::Rfc), (RecoveryKind::Vegas, Handshake::ThreeWay));
+        assert_eq!(parts(Profile::Ns2_2009), (RecoveryKind::Vegas, Handshake::SlowData));
+    }
+
+    #[test]
+    fn a_knob_that_cannot_be_right_is_refused_by_name() {
+        let field = |spec: TcpSpec| spec.resolve(Profile::Ns2_2009).unwrap_err().0;
+        assert_eq!(field(TcpSpec { window: Some(Packets(0)), ..TcpSpec::default() }), "window");
+        assert_eq!(field(TcpSpec { segment: Some(Bytes(0)), ..TcpSpec::default() }), "segment");
+        assert_eq!(field(TcpSpec { tick: Some(Duration::ZERO), ..TcpSpec::default() }), "tick");
+        assert_eq!(field(TcpSpec { pacing: Some(true), ..TcpSpec::default() }), "pacing");
+        assert_eq!(field(TcpSpec { abe: Some(true), ..TcpSpec::default() }), "abe");
+        assert_eq!(
+            field(TcpSpec { max_rto: Some(Duration::from_millis(100)), ..TcpSpec::default() }),
+            "max_rto"
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! The table of profiles in `docs/models/tcp.md` is the one that the code makes.
+
+use roamlab_tcp::{Profile, TcpSpec, VARIANTS};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+const PROFILES: [(&str, Profile); 6] = [
+    ("rfc", Profile::Rfc),
+    ("linux-6", Profile::Linux6),
+    ("linux-6-bbr", Profile::Linux6Bbr),
+    ("ns2-2009", Profile::Ns2_2009),
+    ("ns2-2003", Profile::Ns2_2003),
+    ("ns2-2001", Profile::Ns2_2001),
+];
+
+fn knobs(profile: Profile, variant: &str) -> Map<String, Value> {
+    let spec = TcpSpec { variant: serde_json::from_value(variant.into()).unwrap(), ..TcpSpec::default() };
+    let Value::Object(mut knobs) = serde_json::to_value(spec.resolve(profile).unwrap()).unwrap() else {
+        panic!("parameters are a table");
+    };
+    knobs.remove("profile");
+    knobs.remove("variant");
+    knobs
+}
+
+fn cell(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A row for every knob, with a mark where the profiles differ, and below it what variants change.
+fn table() -> String {
+    let columns = PROFILES.map(|(_, profile)| knobs(profile, "reno"));
+    let mut text = String::from(
+        "| knob | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for knob in columns[0].keys() {
+        let cells = columns.each_ref().map(|column| cell(&column[knob]));
+        let mark = if cells.iter().all(|other| *other == cells[0]) { "" } else { "differs" };
+        writeln!(text, "| `{knob}` | {} | {mark} |", cells.join(" | ")).unwrap();
+    }
+    text += "\n| variant | profile | knobs that differ from Reno's |\n|---|---|---|\n";
+    for (variant, _) in VARIANTS.iter().filter(|(variant, _)| *variant != "reno") {
+        for (index, (name, profile)) in PROFILES.iter().enumerate() {
+            let own = knobs(*profile, variant);
+            let changed = own.iter().filter(|(knob, value)| columns[index][*knob] != **value);
+            let changed: Vec<String> =
+                changed.map(|(knob, value)| format!("`{knob}` {}", cell(value))).collect();
+            writeln!(text, "| {variant} | {name} | {} |", changed.join(", ")).unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test may read the documentation")]
+fn the_documented_table_is_current() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/tcp.md");
+    let document = std::fs::read_to_string(path).unwrap_or_default();
+    let table = table();
+    assert!(document.contains(&table), "docs/models/tcp.md needs this table:\n\n{table}");
+}
