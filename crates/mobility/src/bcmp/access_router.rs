@@ -141,7 +141,7 @@ impl AccessRouter {
         if !known {
             visitor.path = None;
         } else if idle {
-            // What is on its way still comes to it.
+            // What is on its way still arrives at it.
             visitor.state = State::Left { until: now + self.params.tunnel_lifetime };
         } else if self.params.anchor_change && from != self.anchor {
             send(host, (host, id, Kind::AnchorChange { anchor: self.anchor }), out);
@@ -354,7 +354,7 @@ impl AccessRouter {
     }
 }
 
-/// What an attach says.
+/// Content of an attach.
 struct Attach {
     id: Identification,
     session: Session,

@@ -19,7 +19,7 @@ crate::messages! {
     RtSolPr "rtsolpr" size rtsolpr = 72;
     /// The answer, or without a question: you will come there.
     PrRtAdv {
-        /// The access router that the host will come to; `None`: it was solicited.
+        /// The access router that the host will move to; `None`: it was solicited.
         expected: Option<Addr>,
     } "prrtadv" size prrtadv = 128;
     /// Host → PAR: tunnel my packets.

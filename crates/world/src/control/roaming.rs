@@ -14,7 +14,7 @@ use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Agents {
-    /// The plan takes a host into the coverage of a cell, or out of it: nobody is told.
+    /// The plan takes a host into the coverage of a cell, or out of it: no component is notified.
     pub(super) fn change_coverage(
         &mut self,
         host: NodeId,
@@ -67,7 +67,7 @@ impl Agents {
         }
     }
 
-    /// A management frame has come to a base station, or to a host.
+    /// A management frame has arrived at a base station, or to a host.
     pub(super) fn take_frame(
         &mut self,
         node: NodeId,
@@ -112,7 +112,7 @@ impl Agents {
         }
     }
 
-    /// A base station does not take data from a host that it has not associated, and says so (§11.3).
+    /// A base station does not take data from a host that it has not associated, and reports this (§11.3).
     #[inline(never)]
     pub fn refuse(&mut self, uplink: LinkId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((cell, host, cause)) = net.refuse(uplink, packet, cx) else { return };
@@ -202,7 +202,7 @@ impl Agents {
         Some(row)
     }
 
-    /// A base station has associated a host, perhaps once more.
+    /// A base station has associated a host, perhaps again.
     fn admit(&mut self, cell: CellId, host: Addr, net: &mut Network, cx: &mut Context) {
         net.admit(cell, host, cx);
         let (station, _) = net.base_station(cell);
@@ -243,7 +243,8 @@ impl Agents {
         }
     }
 
-    /// A host asks on its channel who is there. Where nobody could hear it, its request takes no air.
+    /// A host asks on its channel who is there. Where no base station could receive it, its request takes no
+    /// air.
     fn probe(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         let cells = net.cells().on_channel(host);
         if cells.is_empty() {

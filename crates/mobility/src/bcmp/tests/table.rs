@@ -231,7 +231,7 @@ fn mobile_host_with_paging() -> String {
     let unsure = and(&quiet, &[(615, down(HERE))]);
     let states: [Setup<'_, Message>; 5] = [
         ("active", &active),
-        ("says that it is idle", &quiet),
+        ("reports that it is idle", &quiet),
         ("idle", &idle),
         ("idle, link down", &away),
         ("link down before the acknowledge", &unsure),

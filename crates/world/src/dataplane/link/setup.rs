@@ -90,7 +90,7 @@ impl Links {
         self[id].loss = Some(Box::new(loss));
     }
 
-    /// Whether a link that loses packets at random loses the one that arrives.
+    /// True if a link that loses packets at random loses the one that arrives.
     #[inline(never)]
     pub fn loses(&mut self, id: LinkId) -> bool {
         self[id].loss.as_mut().is_some_and(|loss| loss.loses())
@@ -120,7 +120,7 @@ impl Links {
         self.cold.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.cold.is_empty()
     }

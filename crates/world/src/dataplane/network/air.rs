@@ -11,12 +11,12 @@ use roamlab_radio::Loss;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
-/// What a medium has decided.
+/// Decisions of a medium.
 #[derive(Copy, Clone, Debug)]
 pub struct Decided {
     /// Of a packet that is lost by it: where its link begins, and who it is for.
     pub lost: Option<(NodeId, Addr)>,
-    /// What layer 2 of roaming hosts learns.
+    /// Reports for the layer 2 of roaming hosts.
     pub air: Option<Air>,
 }
 
@@ -73,7 +73,8 @@ impl Network {
     }
 }
 
-/// Whether a frame whose transmission began at `started` is received: on a downlink by its host, on an uplink from it.
+/// True if a frame whose transmission began at `started` is received: on a downlink by its host, on an uplink
+/// from it.
 fn gets_across(nodes: &Nodes, cells: &Cells, link: &Link, packet: &Packet, started: Time) -> bool {
     let dst = packet.header.dst;
     if cells.roam() {

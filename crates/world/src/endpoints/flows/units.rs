@@ -112,7 +112,7 @@ impl Flows {
         Some(row)
     }
 
-    /// So many bytes of a stream are offered, of which somebody awaits the last.
+    /// This number of bytes of a stream is offered; the application awaits the last one.
     fn expect_stream(&mut self, flow: u32, size: Bytes, row: Option<usize>) {
         let state = &mut self.flows[flow as usize];
         let Some(segment) = state.transport.segment() else { return };
@@ -139,7 +139,7 @@ impl Flows {
         self.pump(flow, Side::Sender, net);
     }
 
-    /// Both ends begin anew; what is still on the way for the old ones is for nobody.
+    /// Both ends begin again; packets on the way for the old ones have no receiver.
     fn connect_anew(&mut self, flow: u32, net: &mut impl Carrier) {
         let Flow { transport, units, .. } = &mut self.flows[flow as usize];
         if let Some(units) = units {

@@ -80,7 +80,7 @@ impl Cells {
         Some((stays, waiting))
     }
 
-    /// Notes that a host has entered a cell or left one (`left`); the row of the causes that says so.
+    /// Notes that a host has entered a cell or left one (`left`); the row of the causes of that.
     pub fn note_change(
         &mut self,
         host: NodeId,
@@ -113,7 +113,7 @@ impl Cells {
         cause
     }
 
-    /// Whether a node is a host that measures its cells.
+    /// True if a node is a host that measures its cells.
     pub fn measures(&self, node: NodeId) -> bool {
         self.host(node).is_some_and(|mobile| mobile.measuring.is_some())
     }
