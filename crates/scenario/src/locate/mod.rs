@@ -12,7 +12,7 @@ mod hint;
 mod place;
 mod wording;
 
-/// Characters of what a report says; a help may list 40 names.
+/// Longest text of a report in characters; a help may list 40 names.
 const LONGEST_FIELD: usize = 400;
 const LONGEST_MESSAGE: usize = 600;
 const LONGEST_HELP: usize = 6000;
@@ -24,7 +24,7 @@ fn around(field: &str, name: &str) -> String {
     rest.trim_end_matches('.').to_owned()
 }
 
-/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+/// The line, from 1, of a field in a TOML text, or the closest table around it; `None` if neither does.
 pub fn line_of(text: &str, field: &str) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;
     let found = place::find(root.get_ref(), field)?;
@@ -32,8 +32,8 @@ pub fn line_of(text: &str, field: &str) -> Option<usize> {
     Some(text[..at].matches('\n').count() + 1)
 }
 
-/// Whether a field is written in a TOML text, by its path. The text is read only if it has the field's name somewhere, and
-/// it is looked through once for each name: a large scenario has many fields and few names.
+/// Presence of a field in a TOML text, by its path. The text is read only if it contains the field's
+/// name, and it is looked through once for each name: a large scenario has many fields and few names.
 pub fn written(text: &str) -> impl Fn(&str) -> bool + use<'_> {
     let root = LazyCell::new(|| DeTable::parse(text).ok());
     let names = RefCell::new(HashMap::<String, bool>::new());
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
             _ => place::field_at(root, span.start),
         };
         let mut span = span;
-        // An error in a field that stood before `kind` covers the whole table, but says which field it is.
+        // An error in a field that is before `kind` covers the whole table, but names the field.
         for name in &told.within {
             field::push_key(&mut field, name);
             span = place::find(root, &field).map_or(span, |found| found.value);

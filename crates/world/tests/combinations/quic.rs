@@ -94,7 +94,7 @@ fn seconds(word: &str) -> f64 {
     word.parse::<f64>().unwrap() / 1e9
 }
 
-/// What a run breaks.
+/// Laws that a run breaks.
 fn broken(draw: &Moving) -> Vec<String> {
     let tables = results(&draw.text(), DRAW);
     let packets = rows(&tables, "packets", ["time_ns", "event", "place"]);
@@ -113,7 +113,7 @@ fn broken(draw: &Moving) -> Vec<String> {
         let timer = (pair[0] - known + most).max(least);
         if pair[1] - pair[0] > timer {
             broken
-                .push(format!("silent from {:.3} to {:.3} s, the timer says {timer:.3} s", pair[0], pair[1]));
+                .push(format!("silent from {:.3} to {:.3} s, the timer is {timer:.3} s", pair[0], pair[1]));
         }
     }
     let arrivals: Vec<f64> =

@@ -1,4 +1,4 @@
-//! What the phases of a handover take: against sums by hand, and detection against its bounds.
+//! Durations of the phases of a handover: against sums by hand, and detection against its bounds.
 
 use super::lab::{DOWN, LEAVES, Lab, MS, Record, UP};
 use std::fmt::Write;
@@ -123,7 +123,7 @@ fn a_host_that_returns_before_it_noticed_keeps_its_cell() {
     let record = Lab { visits, ..Lab::default() }.run();
     assert_eq!(record.phases.iter().filter(|noted| &*noted.phase == "link-up").count(), 1);
     assert_eq!(record.phase("link-down", 0), None);
-    // What was sent within 150 ms is lost, at 20 ms a datagram, or held up by its attempts.
+    // Datagrams sent within 150 ms are lost, at 20 ms a datagram, or held up by its attempts.
     let lost = record.total("down", "sent_pkts") - record.total("down", "delivered_pkts");
     assert!((4..=12).contains(&lost), "{lost}");
     record.reached_again("down", 8_000 * MS).unwrap();
@@ -150,7 +150,7 @@ fn in_an_overlap_the_host_stays_until_it_loses_its_cell_and_then_takes_the_newes
     assert_eq!(record.phase("coverage-entered", 1), Some(LEAVES));
     assert_eq!(record.phase("coverage-left", 0), Some(LEAVES + 1_000 * MS));
     assert!(record.phase("link-down", 0).unwrap() > LEAVES + 1_200 * MS);
-    // Three cells at once, and then the first two go: it takes the third, into which it came last.
+    // Three cells at the same time, and then the first two go: it takes the third, into which it came last.
     let visits = vec![("bs1", 0, None), ("bs3", 2_000, None), ("bs2", 2_100, None)];
     let record = Lab { visits, radio: "overlap = \"500 ms\"".into(), ..Lab::default() }.run();
     let joined = record.signals.iter().rfind(|signal| &*signal.message == "reassociation-request").unwrap();
@@ -199,7 +199,7 @@ fn retries_for_the_host_that_is_gone_delay_others_in_its_old_cell() {
 }
 
 /// Hosts in a cell of 11 Mbit/s that all want to send 12 Mbit/s: an attempt collides with a probability of some 0.4, and so do
-/// beacons. Nobody leaves the cell.
+/// beacons. No host leaves the cell.
 #[test]
 fn a_host_keeps_its_cell_however_many_frames_and_beacons_collide() {
     let crowd = |hosts: u32, direction: &str, radio: &str| {
@@ -227,7 +227,7 @@ fn a_host_keeps_its_cell_however_many_frames_and_beacons_collide() {
         let shares = (0..hosts).map(|host| record.total(&format!("f{host}"), "delivered_pkts"));
         assert!(shares.min() > Some(50), "{hosts} hosts, {direction}");
     }
-    // ns-2.35 has such a rule, and beacons alone say the same.
+    // ns-2.35 has such a rule, and beacons alone give the same.
     // The rule of ns-2.35 takes collisions for the loss of the cell, and so do beacons without a question.
     assert!(given_up(&crowd(15, "up", "failed_attempts = 3")) > 20);
     assert!(given_up(&crowd(15, "up", "null_data_tries = 0")) > 0);
