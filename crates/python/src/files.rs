@@ -19,7 +19,7 @@ impl Beside {
         Beside { folder, has_read: Cell::new(false) }
     }
 
-    /// Whether any file was asked for.
+    /// True if any file was asked for.
     pub fn has_read(&self) -> bool {
         self.has_read.get()
     }

@@ -39,7 +39,7 @@ struct Job {
 }
 
 impl Job {
-    /// Whether this job's run may share its beginning with another's.
+    /// True if this job's run may share its beginning with another's.
     fn may_share(&self, other: &Job) -> bool {
         self.draw == other.draw
             && self.draw.trace.is_none()

@@ -11,7 +11,7 @@ use roamlab_traffic::UnitKind;
 use roamlab_transport::{PathPolicy, SenderEventKind};
 
 vocabulary! {
-    /// What a timeout was.
+    /// Kind of a timeout.
     Verdict {
         /// Every earlier transmission of the segment was lost.
         Genuine => "genuine";
@@ -206,7 +206,7 @@ long_table! {
 }
 
 long_table! {
-    /// What Linux kernels report of their senders (`TCP_INFO`), a row for each time that they are asked.
+    /// Reports of Linux kernels on their senders (`TCP_INFO`), a row for each time that they are asked.
     TcpInfos, TcpInfoRow, TcpInfoColumns: "tcp_info",
         recorded "if `record.variables` is on",
         limit "write `record.variables = false`" {

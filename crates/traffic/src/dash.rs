@@ -27,7 +27,7 @@ pub struct Params {
     pub segments: Option<u32>,
     /// The qualities, from the lowest rate to the highest.
     pub rates: Vec<Rate>,
-    /// Play-out begins, and goes on after a stall, with so much in the buffer.
+    /// Play-out begins, and continues after a stall, with this amount in the buffer.
     pub startup: Duration,
     /// Below so much in the buffer the lowest quality is asked for.
     pub reservoir: Duration,
@@ -99,7 +99,7 @@ pub struct Dash {
     asks: bool,
     quality: usize,
     number: u32,
-    /// What the buffer held at the time `at`, and whether it is played out.
+    /// Content of the buffer at the time `at`; true if it is played out.
     level: Duration,
     at: Time,
     plays: bool,
@@ -195,7 +195,8 @@ impl Application for Dash {
         self.level += segment;
         self.plays |= self.level >= startup;
         let too_much = (self.level + segment).saturating_sub(buffer);
-        // While nothing is played the buffer does not empty: what play-out waits for is asked for at once.
+        // While nothing is played the buffer does not empty: what play-out waits for is asked for
+        // immediately.
         let wait = if self.plays { too_much } else { Duration::ZERO };
         self.next = segments.is_none_or(|segments| self.number < segments).then(|| now + wait);
     }

@@ -30,7 +30,7 @@ fn entry(code: u16) -> Entry {
 }
 
 impl Heap {
-    /// Whether changes have to be passed on.
+    /// True if changes have to be passed on.
     pub(super) fn is_kept(&self) -> bool {
         self.life > 0
     }

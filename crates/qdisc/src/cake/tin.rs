@@ -114,7 +114,7 @@ impl Tin {
         }
     }
 
-    /// Whether it has flows that may have packets.
+    /// True if it has flows that may have packets.
     pub(super) fn is_active(&self) -> bool {
         self.sparse + self.bulk > 0
     }
@@ -253,7 +253,7 @@ impl Tin {
         order.iter().find_map(|list| Some((*self.lists[*list].front()?, *list)))
     }
 
-    /// Whether a flow has a packet and may send it.
+    /// True if a flow has a packet and may send it.
     pub(super) fn may_send(&self, number: u16) -> bool {
         self.get(number).is_some_and(|flow| flow.deficit > 0 && flow.waiting > 0)
     }
