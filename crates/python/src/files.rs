@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// A larger file is refused before it is read.
 const MOST_BYTES: u64 = 200_000_000;
 
-/// Files beside a scenario's own, or in the folder that `ROAMLAB_DATA` names.
+/// Files next to a scenario, or in the folder that `ROAMLAB_DATA` names.
 pub struct Beside {
     folder: PathBuf,
     has_read: Cell<bool>,
@@ -31,12 +31,12 @@ impl Beside {
         let beside = self.folder.join(path);
         let data = std::env::var_os("ROAMLAB_DATA").map(|folder| Path::new(&folder).join(path));
         let found = [Some(beside), data].into_iter().flatten().find(|path| path.exists());
-        let found = found.ok_or("there is none beside the scenario, nor in the folder ROAMLAB_DATA")?;
+        let found = found.ok_or("there is none in the scenario's folder, nor in the folder ROAMLAB_DATA")?;
         let about = found.metadata().map_err(|error| error.to_string())?;
         if !about.is_file() {
             return Err("it is no regular file".into());
         }
-        // Files of `/proc` say that they have none.
+        // Files of `/proc` report none.
         if about.len() == 0 {
             return Err("it is empty".into());
         }

@@ -21,7 +21,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// What Python sees of it.
+    /// Its part for Python.
     pub fn exception(&self, report: String) -> PyErr {
         match self {
             Stop::Failure(Failure::Memory(_)) => MemoryLimitError::new_err(report),

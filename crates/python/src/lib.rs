@@ -29,7 +29,7 @@ fn expand(text: &str, name: &str, seed: u64, run: u64) -> PyResult<String> {
     Ok(parsed(text, name)?.expanded_json(seed, run))
 }
 
-/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+/// The line, from 1, of a field in a TOML text, or the closest table around it; `None` if neither does.
 #[pyfunction]
 fn line_of(text: &str, field: &str) -> Option<usize> {
     roamlab_scenario::line_of(text, field)
@@ -68,7 +68,7 @@ fn catalogue() -> String {
     roamlab_scenario::catalogue()
 }
 
-/// The knobs of a TCP profile for one variant, as JSON; `None` if there is no such profile or variant.
+/// The parameters of a TCP profile for one variant, as JSON; `None` if there is no such profile or variant.
 #[pyfunction]
 fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     roamlab_scenario::tcp_profile(profile, variant)
@@ -93,9 +93,9 @@ fn build_hash() -> &'static str {
     env!("ROAMLAB_BUILD_HASH")
 }
 
-/// What becomes of arrivals (arrays of times in ns, sizes in bytes, flows, ToS octets) in a queue, given as JSON, before a link
-/// whose rates are given by times in ns and bit/s: arrays of the times at which packets left the queue, and of 0 (served), 1
-/// (marked) or 2 (dropped).
+/// Fate of arrivals (arrays of times in ns, sizes in bytes, flows, ToS octets) in a queue, given as JSON,
+/// before a link whose rates are given by times in ns and bit/s: arrays of the times at which packets left
+/// the queue, and of 0 (served), 1 (marked) or 2 (dropped).
 #[pyfunction]
 fn replay_queue<'py>(
     py: Python<'py>,
@@ -134,8 +134,9 @@ fn run<'py>(
 
 /// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. `wanted(index)`
 /// lists what of its record is wanted: tables, and columns as `table.column`; all without it. `memory`: bytes that the record of one run may take.
-/// `tell(now_ns, events)` is called now and then, with the progress of a run under way. `pieces(index, tables)` gets one piece
-/// of a long table at a time while its run goes on; such a table does not come to `sink`.
+/// `tell(now_ns, events)` is called now and then, with the progress of a run under way. `pieces(index,
+/// tables)` gets one piece of a long table at a time while its run goes on; such a table does not go to
+/// `sink`.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None, pieces=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's, which names them")]
@@ -156,7 +157,7 @@ fn run_many<'py>(
     each_result(py, source, threads, Takers { pieces, tables }, teller(tell))
 }
 
-/// Passes progress on, if somebody wants it.
+/// Passes progress on, if the caller wants it.
 fn teller(tell: Option<Bound<'_, PyAny>>) -> impl Fn(u64, u64) -> PyResult<()> {
     move |now, events| tell.as_ref().map_or(Ok(()), |tell| tell.call1((now, events)).map(|_| ()))
 }

@@ -32,7 +32,7 @@ struct Job {
     scenario: Arc<Scenario>,
     name: String,
     draw: Replication,
-    /// What of its record is wanted, or all.
+    /// Requested part of its record, or all.
     wanted: Option<Vec<String>>,
     /// Where packets are captured.
     capture: Option<Vec<String>>,
@@ -52,7 +52,7 @@ impl Job {
 /// Rows of a piece of a long table: few enough for memory, enough for a column to be compressed well.
 const PIECE_ROWS: usize = 1 << 14;
 
-/// What comes of a job, by its number.
+/// Result of a job, by its number.
 enum Came {
     /// A piece of a long table, from a run under way.
     Piece(usize, Table),
@@ -60,7 +60,7 @@ enum Came {
     End(usize, Result<Vec<Table>, PyErr>),
 }
 
-/// What takes what comes of jobs, by their numbers.
+/// Receivers of the results of jobs, by their numbers.
 pub struct Takers<P, T> {
     /// Pieces of long tables; `None`: long tables stay in memory and come with the others.
     pub pieces: Option<P>,
@@ -222,7 +222,7 @@ fn perform(
             RunOptions { keep_going: &keep_going, memory: memory.map(Bytes), ..RunOptions::default() };
         if !streams && jobs.len() > 1 {
             let scenarios: Vec<&Scenario> = jobs.iter().map(|job| &*job.scenario).collect();
-            // What is wanted of all is the same.
+            // Requested tables and columns of all, which are the same.
             let options = RunOptions { tables: jobs[0].wanted.as_deref(), ..common };
             run_alternatives(&scenarios, jobs[0].draw, &options, |place, outcome| {
                 end(&jobs[place], outcome.map_err(Stop::from));
@@ -230,7 +230,7 @@ fn perform(
             return;
         }
         for job in jobs.iter().take_while(|_| !stopped()) {
-            // A piece that nobody takes any more is of a run that is about to be stopped.
+            // A piece without a receiver is of a run that is about to be stopped.
             let take = |piece: Piece<'_>| drop(results.send(Came::Piece(job.index, piece.into())));
             let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
             let (tables, capture) = (job.wanted.as_deref(), job.capture.as_deref());
@@ -240,7 +240,7 @@ fn perform(
     });
 }
 
-/// What Python gets to see of a run without a result.
+/// Data for Python of a run without a result.
 fn error(job: &Job, stop: &Stop) -> PyErr {
     let Replication { seed, run, .. } = job.draw;
     stop.exception(format!("{}, seed {seed}, run {run}: {stop}", job.name))

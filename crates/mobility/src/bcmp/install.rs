@@ -179,8 +179,8 @@ impl Params {
                     Refusal::at(format!("hours.{pattern}"), format!("there is no host \"{pattern}\""));
                 return Err(refusal.known(pattern, names()));
             }
-            if logout.is_some_and(|logout| logout <= *login) {
-                let refusal = Refusal::at(format!("hours.{pattern}.logout"), "it logs in later");
+            if let Some(logout) = logout.filter(|logout| logout <= login) {
+                let refusal = Refusal::at(format!("hours.{pattern}.logout"), format!("expected a time after the login at {login}, got {logout}"));
                 return Err(refusal.help(format!("write more than \"{login}\"")));
             }
         }

@@ -29,7 +29,7 @@ const ROOTS: [u32; 16] = [
     1_108_955_788,
 ];
 
-/// What COBALT goes by, in ns.
+/// Parameters of COBALT, in ns.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Law {
     pub interval: u64,

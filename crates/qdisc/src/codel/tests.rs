@@ -132,7 +132,8 @@ fn a_new_period_soon_after_the_last_goes_on_with_its_rate() {
 
 #[test]
 fn a_queue_elsewhere_continues_with_the_rate_of_a_carried_schedule() {
-    // As before, but the period goes on in a queue that has seen nothing: without the schedule its second drop is at 605 ms.
+    // As before, but the period continues in a queue that has seen nothing: without the schedule its second
+    // drop is at 605 ms.
     let mut old = burst(&Params::default());
     assert_eq!(drops_until(&mut old, 400).len(), 5);
     let state = old.queue.marking_state().expect("a schedule");
