@@ -454,7 +454,7 @@ function stepOf({ messages, cells }, row) {
   return `${said} at ${seconds(time, 3)} s${kind === "loss" ? `: ${REASONS[name]}` : ""}`;
 }
 
-/** Part of a stall that was due to the timer: the path was back, and the sender sent nothing before its timer went off; null: nothing. */
+/** Part of a stall that was due to the timer: the path was back, and the sender sent nothing before its timer expired; null: nothing. */
 function waitOf(record, stall, { hosts, moves }) {
   const { tcp, drops, packets } = record.tables;
   const last = Array.from(timeoutsOf(record, stall), (row) => tcp.column("time_ns")[row]).findLast((time) => time > stall.start);

@@ -25,7 +25,7 @@ MOST_FLOWS = 1000
 """Flows of runs with more are not looked at for ones that nothing reaches: the scenario would be read whole."""
 
 _LEAST = 50
-"""A flow with fewer deliveries says too little."""
+"""A flow with fewer deliveries shows too little."""
 _NAMED = 3
 _ASKED = ("requests", "program", "web", "dash")
 _WAITING, _BUSY, _MOST = 0.25, 0.9, 0.5
@@ -73,7 +73,7 @@ def _limited(
     window: float,
     least_ns: int,
 ) -> float:
-    """The share of a flow's data that its window limited; 0 if the path was busy all the same.
+    """The share of a flow's data that its window limited; 0 if the path was busy anyway.
 
     `least_ns` is the one-way delay of the path without queues.
     """
@@ -104,7 +104,7 @@ def _by_flow(table: Columns) -> Iterator[tuple[str, NDArray[np.integer]]]:
 def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[str, float]:
     """The largest windows, in segments, of the flows that send a file over TCP.
 
-    `parameters` is the scenario with every default; the name of a group stands for its members.
+    `parameters` is the scenario with every default; the name of a group represents its members.
     """
     profile = parameters.get("run", {}).get("profile", "rfc")
     written = {}

@@ -45,7 +45,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True, repr=False)
 class Threshold:
-    """What a search found. With 95 % confidence the threshold lies above `above` and is at most `at_most`.
+    """Result of a search. With 95 % confidence the threshold lies above `above` and is at most `at_most`.
 
     `above` is the largest value that certainly fails (None: not even the smallest does), `at_most` the smallest that
     certainly meets the condition (None: not even the largest does). `tried` has a row for each value: its runs, how
@@ -191,7 +191,7 @@ class _Search:
         self._most_tried, self._steps = most_tried, Steps()
 
     def check_budget(self) -> None:
-        """Raise `BadInput` if no result of so many runs could be a verdict, whatever the values."""
+        """Raise `BadInput` if no result of this number of runs could be a verdict, whatever the values."""
         budget, needed = self._sizes[-1], self._sizes[-1]
         while not self._decides(needed):
             needed += 1
@@ -200,7 +200,7 @@ class _Search:
                 "budget",
                 budget,
                 f"{needed} runs a value or more: with fewer even runs that all meet the condition, or all fail, do not "
-                f"say whether {self._share:.0%} do",
+                f"show whether {self._share:.0%} do",
                 f"write {needed}, or a `share` that is less extreme",
             )
 
@@ -225,7 +225,7 @@ class _Search:
             )
 
     def verdict(self, at: int) -> Verdict:
-        """What the runs of a value say."""
+        """Verdict of the runs of a value."""
         for size in self._sizes:
             if at in self._rows:
                 break
@@ -318,7 +318,7 @@ _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"
 
 
 def _rewritten(where: Any) -> str:
-    """What to write in the place of a condition that cannot be read."""
+    """Text to write in the place of a condition that cannot be read."""
     text = where if isinstance(where, str) else ""
     if re.search(r"\b(and|or)\b|&|\|", text):
         return "write one condition, and search once for each: the larger of the two values meets both"

@@ -29,7 +29,8 @@ QUEUE_WEIGHT = 0.002
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
+    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` the statements of the
+    text about them."""
 
     residents: int = 7
     residents_fig9: int = 9
@@ -103,7 +104,7 @@ class Mover:
     """A host that moves, and the round trip of its connection."""
 
     visits: tuple[tuple[float, float], ...]
-    """When it comes to the new cell, and when it leaves."""
+    """When it arrives in the new cell, and when it leaves."""
     rtt_ms: int = 88
     start: str | None = None
     """When its connection begins; None: with the others, uniform in 0.5 to 1.5 s (interpretation A12)."""
