@@ -235,7 +235,8 @@ KINDS = tuple(_MAKERS)
 
 
 def missed(plant: Planted) -> str:
-    """What `why` says wrongly of a run; empty: nothing. What it says of the trouble around the move is judged."""
+    """Wrong statements of `why` about a run; empty: none. What it says of the trouble around the move is
+    judged."""
     told = explain(plant.results(), "download")
     near = [
         each for each in told if each.stall.end_ns > 1e9 * MOVE_S and each.stall.start_ns < 1e9 * (MOVE_S + 2)
@@ -243,11 +244,11 @@ def missed(plant: Planted) -> str:
     if not near:
         return "no stall and no slow period"
     kinds = [part.kind for part in near[0].sender]
-    return "" if plant.kind in kinds else f"says {kinds}"
+    return "" if plant.kind in kinds else f"names {kinds}"
 
 
 def measure(number: int) -> tuple[list[str], int]:
-    """What was missed of so many runs in equal shares, and how many parts of senders were named."""
+    """Missed parts of the runs in equal shares, and how many parts of senders were named."""
     told = []
     for each in range(number):
         plant = planted(KINDS[each % len(KINDS)], each // len(KINDS))

@@ -58,7 +58,7 @@ EXEMPT = {
 _AFTER_OWN = "a|and|as|at|by|for|from|has|have|in|is|of|on|or|so|that|the|to|which|while|with"
 FORBIDDEN = {
     r"stands?|stood|standing": "is, is in, is listed, is written",
-    r"besides?": "next to, in addition to, with",
+    r"besides?(?!-ns2)": "next to, in addition to, with",
     r"bears?|bore|borne": "has, carries",
     r"says?|said|saying": "states, gives, shows, reports, specifies",
     r"told|tells? of": "notified, reported, distinguished",
@@ -234,14 +234,20 @@ def _texts_of_python(text: str) -> Iterator[tuple[str, Lines]]:
                 yield "comment", list(enumerate(content.split("\n"), start=line))
             else:
                 if string and before not in _STRINGS:
-                    yield "string", string
+                    yield from _with_space(string)
                     string = []
                 string.extend(_lines_of_string(line, content))
         if token.type not in {tokenize.NL, tokenize.COMMENT}:
             before = token.type
-    for kind, lines in (("comment", comment), ("string", string)):
-        if lines:
-            yield kind, lines
+    if comment:
+        yield "comment", comment
+    yield from _with_space(string)
+
+
+def _with_space(string: Lines) -> Iterator[tuple[str, Lines]]:
+    """A string, unless it is empty or a single word, such as the name of a field."""
+    if any(" " in line.strip() for _, line in string):
+        yield "string", string
 
 
 def _lines_of_string(line: int, content: str) -> Lines:

@@ -277,7 +277,7 @@ def test_reproduce_writes_report_and_claims(roamlab: Roamlab, engine: pytest.Mon
 
     paper = ModuleType("roamlab.papers.moby")
     paper.__dict__.update(RUNS=30, reproduce=reproduce)
-    engine.setattr(reproducing, "explorer_page", lambda *_: None)  # the stand-in's tables are no run
+    engine.setattr(reproducing, "explorer_page", lambda *_: None)  # the fake's tables are no run
     engine.setitem(sys.modules, "roamlab.papers.moby", paper)
     engine.setattr(papers, "names", lambda: ["moby"])
     found = roamlab("reproduce", "moby", "--threads", "3")

@@ -1,4 +1,5 @@
-"""What is set is what runs, whatever the scenario: those that are shipped, and such as `generated.py` makes of them."""
+"""A set value is the one that runs, in any scenario: those that are shipped, and such as `generated.py` makes
+of them."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def test_copies_are_no_reordering() -> None:
     }
     found = _record(deliveries=deliveries)
     assert (metrics.reordering_extent(found, "a"), metrics.reordered_ratio(found, "a")) == (0, 0.0)
-    # A retransmission of 3 behind 4 is a packet of its own, and in order; the first 3 then comes late.
+    # A retransmission of 3 behind 4 is a separate packet, and in order; the first 3 then comes late.
     late = deliveries | {"flow": ["a"] * 3, "seq": [4, 3, 3], "sent_ns": [6, 9, 5], "serial": [7, 20, 3]}
     assert metrics.reordering_extent(_record(deliveries=late), "a") == 2
 

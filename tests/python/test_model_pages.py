@@ -1,6 +1,6 @@
-"""The pages about models and scenarios say what the code says.
+"""The pages about models and scenarios agree with the code.
 
-`python tests/python/test_model_pages.py` writes docs/models/assumptions.md anew from the sources.
+`python tests/python/test_model_pages.py` writes docs/models/assumptions.md again from the sources.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ bearers = { hosts = { NAME = {} } }
 
 
 def _moving(protocol: str) -> dict[str, Any]:
-    """What the engine fills in under a mobility protocol; some need hosts that measure."""
+    """Fields that the engine fills in under a mobility protocol; some need hosts that measure."""
     text = f'{_SMALLEST}[mobility]\nkind = "{protocol}"\n'
     try:
         return Scenario(text).parameters
@@ -186,7 +186,7 @@ def _parameters(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def defaults() -> dict[str, dict[str, Any]]:
-    """What the engine fills in, by page and column."""
+    """Fields that the engine fills in, by page and column."""
     filled = _moving("mobile-ip")
     queues = dict(zip([*_DISCIPLINES, "ns2"], (link["queue"] for link in filled["links"]), strict=True))
     ftp, cbr = (flow["app"] for flow in filled["flows"])
@@ -240,7 +240,7 @@ def defaults() -> dict[str, dict[str, Any]]:
 
 
 def _column(page: str, column: str) -> dict[str, str]:
-    """What stands in a column of the page's tables of parameters, by parameter."""
+    """Values in a column of the page's tables of parameters, by parameter."""
     cells: dict[str, str] = {}
     index = 0
     for line in (MODELS / page).read_text(encoding="utf-8").splitlines():
