@@ -26,7 +26,8 @@ LONGEST = 35
 """Words in a sentence. Some 25 are a good upper limit."""
 
 _PATTERNS = (
-    "*.md",
+    "README.md",
+    "CONTRIBUTING.md",
     "*.toml",
     "docs/**/*.md",
     "examples/**/*.toml",

@@ -112,12 +112,12 @@ def test_marks_are_found(tmp_path: Path) -> None:
     source = tmp_path / "model.rs"
     source.write_text(
         "//! Says `ASSUMPTION:` and means none.\n//!\n//! A point.\n//! DEVIATION: none of ours.\n"
-        "struct S {\n    /// First. ASSUMPTION (A1): this,\n    /// and that.\n    pub knob: u8,\n}\n"
+        "struct S {\n    /// First. ASSUMPTION (A1): this,\n    /// and that.\n    pub field: u8,\n}\n"
         "// ASSUMPTION: inside.\nlet x = 1;\n"
     )
     assert list(_paragraphs(source)) == [
         ("", "A point. DEVIATION: none of ours."),
-        ("knob", "First. ASSUMPTION (A1): this, and that."),
+        ("field", "First. ASSUMPTION (A1): this, and that."),
         ("", "ASSUMPTION: inside."),
     ]
 
@@ -330,17 +330,17 @@ def _engine(name: str, variant: str = "reno") -> dict[str, str]:
 
 def test_every_difference_between_tcp_profiles_is_a_row_of_the_page() -> None:
     engine = {name: _engine(name) for name in names()}
-    written = {row["knob"].strip("`"): row for row in _rows("knob")}
-    differing = {knob for knob in engine["rfc"] if len({own[knob] for own in engine.values()}) > 1}
+    written = {row["TCP parameter"].strip("`"): row for row in _rows("TCP parameter")}
+    differing = {parameter for parameter in engine["rfc"] if len({own[parameter] for own in engine.values()}) > 1}
     assert len(differing) > 20
-    assert differing == {knob for knob, row in written.items() if row[""] == "differs"}
+    assert differing == {parameter for parameter, row in written.items() if row[""] == "differs"}
     for name, own in engine.items():
-        assert own == {knob: row[name] for knob, row in written.items()}
+        assert own == {parameter: row[name] for parameter, row in written.items()}
 
 
 def test_every_difference_between_tcp_variants_is_a_row_of_the_page() -> None:
     written = {
-        (row["variant"], row["profile"]): row["knobs that differ from Reno's"]
+        (row["variant"], row["profile"]): row["parameters that differ from Reno's"]
         for row in _rows("variant")
         if "profile" in row
     }
@@ -349,7 +349,7 @@ def test_every_difference_between_tcp_variants_is_a_row_of_the_page() -> None:
     }
     for (variant, name), cell in written.items():
         reno, own = _engine(name), _engine(name, variant)
-        changed = [f"`{knob}` {own[knob]}" for knob in sorted(own) if own[knob] != reno[knob]]
+        changed = [f"`{parameter}` {own[parameter]}" for parameter in sorted(own) if own[parameter] != reno[parameter]]
         assert changed
         assert cell == ", ".join(changed)
 

@@ -196,8 +196,8 @@ def _window(results: Results, flow: str) -> int | None:
     window = transport.get("window")
     if window is None:
         of_run = results.manifest.parameters["run"].get("profile", "rfc")
-        knobs = profile(transport.get("profile", of_run), transport.get("variant", "reno"))
-        window = next(f"{knob['value']} {knob['unit']}" for knob in knobs if knob["parameter"] == "window")
+        parameters = profile(transport.get("profile", of_run), transport.get("variant", "reno"))
+        window = next(f"{parameter['value']} {parameter['unit']}" for parameter in parameters if parameter["parameter"] == "window")
     number, _, unit = str(window).partition(" ")
     return int(number) if unit == "pkt" and number.isdecimal() else None
 

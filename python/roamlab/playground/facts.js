@@ -130,9 +130,9 @@ function shownFlows(record, told, names) {
 function windowOf(record, flow, tcpProfile) {
   const { kind, window, variant, profile } = flowTable(record, flow).transport ?? {};
   if (kind !== "tcp") return null;
-  const knobs = () => JSON.parse(tcpProfile(profile ?? record.echo.run.profile ?? "rfc", variant ?? "reno") ?? "[]");
-  const knob = () => knobs().find((each) => each.parameter === "window");
-  const told = window ?? `${knob()?.value} ${knob()?.unit}`;
+  const parameters = () => JSON.parse(tcpProfile(profile ?? record.echo.run.profile ?? "rfc", variant ?? "reno") ?? "[]");
+  const largest = () => parameters().find((each) => each.parameter === "window");
+  const told = window ?? `${largest()?.value} ${largest()?.unit}`;
   const [, segments] = /^(\d+) pkt$/.exec(told) ?? [];
   return segments ? Number(segments) : null;
 }

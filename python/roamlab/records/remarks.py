@@ -149,8 +149,8 @@ def unreached(
 @cache
 def _default_window(profile: str, variant: str) -> str:
     """The largest window of a flow that leaves it to the profile; "inf" if the profile has none."""
-    knobs = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
-    return str(knobs.get("window", "inf"))
+    parameters = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
+    return str(parameters.get("window", "inf"))
 
 
 def unmet(

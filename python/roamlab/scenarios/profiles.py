@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-class Knob(TypedDict):
+class ProfileParameter(TypedDict):
     """A row of a profile."""
 
     parameter: str
@@ -34,7 +34,7 @@ def names(family: str = "tcp profiles") -> list[str]:
     return [row["name"] for row in json.loads(_roamlab.catalogue())[family]]
 
 
-def profile(name: str, variant: str = "reno") -> list[Knob]:
+def profile(name: str, variant: str = "reno") -> list[ProfileParameter]:
     """The parameters of a TCP profile for one variant. Raises `BadInput` where there is no such name."""
     for option, value, known in (
         ("profile", name, names()),
@@ -50,8 +50,8 @@ def profile(name: str, variant: str = "reno") -> list[Knob]:
     found = _roamlab.tcp_profile(name, variant)
     if found is None:
         raise AssertionError(f"the catalogue lists {name} and {variant}, which the engine does not know")
-    knobs: list[Knob] = json.loads(found)
-    return knobs
+    parameters: list[ProfileParameter] = json.loads(found)
+    return parameters
 
 
 def terminal_table(name: str, variant: str) -> Table:

@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The parameters of a flow that runs over TCP.
-type TcpKnobs = Option<Arc<TcpParams>>;
+type SharedTcpParams = Option<Arc<TcpParams>>;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> World {
@@ -376,7 +376,7 @@ impl<'a> Builder<'a> {
             }
             Some(params)
         };
-        let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
+        let mut tcps: Vec<SharedTcpParams> = Vec::with_capacity(specs.len());
         for spec in specs {
             let params = tcp(spec).map(Arc::new);
             // Neighbouring flows mostly have the same parameters.
@@ -386,7 +386,7 @@ impl<'a> Builder<'a> {
         let phases = self.clock_phases(&tcps);
         let partners = partners(specs);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
-        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
+        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &SharedTcpParams), Duration)| {
             let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
@@ -398,8 +398,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Phase of the clock of each flow's sender within its tick; none without TCP.
-    fn clock_phases(&self, tcps: &[TcpKnobs]) -> Vec<Duration> {
-        let tick = |tcp: &TcpKnobs| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
+    fn clock_phases(&self, tcps: &[SharedTcpParams]) -> Vec<Duration> {
+        let tick = |tcp: &SharedTcpParams| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
         let flows = self.scenario.flows.iter().zip(tcps);
         let Some(mut shared) = self.streams.shared() else {
             let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
@@ -416,7 +416,7 @@ impl<'a> Builder<'a> {
         });
         let agents: Vec<ns2::Agent> = agents.collect();
         let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
-        let part = |(phase, tcp): (f64, &TcpKnobs)| {
+        let part = |(phase, tcp): (f64, &SharedTcpParams)| {
             Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
         };
         phases.into_iter().zip(tcps).map(part).collect()

@@ -48,7 +48,7 @@ pub fn twin(run: &Run) -> Twin {
                 path
             }
         };
-        let mut transport = serde_json::to_value(run.spec()).expect("knobs");
+        let mut transport = serde_json::to_value(run.spec()).expect("parameters");
         transport["kind"] = json!("tcp");
         let start = format!("{} ms", 100 * (number + 1));
         flows.push(json!({
