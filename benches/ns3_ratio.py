@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """CPU time of Roamlab and ns-3 on the same networks, for each data packet sent.
 
-Each network runs in both simulators in turn, several times, without traces. The time is the user CPU time of the
-process, start-up included, divided by the data packets that were sent: ns-3's Reno is Linux's, so that the two send
-different numbers of packets, which are printed.
+Each network runs in both simulators in turn, several times, without traces. The time is the user CPU time of
+the process, start-up included, divided by the data packets that were sent. ns-3's Reno is Linux's, so the two
+send different numbers of packets, which are printed.
 
 Where ns-3 (Debian packages `libns3-dev` and `g++`) is not installed, nothing is measured. Standard library only.
 """

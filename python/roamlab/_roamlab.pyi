@@ -58,9 +58,9 @@ def usual_variant(profile: str) -> str | None:
 def tables() -> list[tuple[str, str, str, list[tuple[str, str, str, str, list[tuple[str, str]]]]]]:
     """The schemas of the tables of a run.
 
-    For each its name, what its rows are, when it is recorded (empty: always) and its columns; of a column its
-    name, type, unit (empty: none), meaning, and the words that it can hold with their meaning, if these are
-    few. """
+    For each its name, what its rows are, when it is recorded (empty: always) and its columns. For a column
+    its name, type, unit (empty: none), meaning, and the words that it can hold with their meaning, if these
+    are few. """
 
 def replay_queue(
     queue: str, seed: int, arrivals: tuple[Any, Any, Any, Any], rates: list[tuple[int, int]]
@@ -126,8 +126,8 @@ def live(
     """One run in real time of a scenario with two flows of programs, one each way. Builds for Linux alone have it.
 
     `hand(socket, addresses)` is called once it can begin, with the addresses of the first flow's sender and receiver.
-    It sends three files in one message by the socket of this number, which it closes: the cards of both nodes, whose
-    reads do not block, and a file that can be read once the program has ended.
+    It sends three files in one message by the socket of this number, which it closes. These are the cards of
+    both nodes, whose reads do not block, and a file that can be read once the program has ended.
 
     Returns the tables; of each packet that a card was handed how late it was, in ns; the end, in ns; how many packets
     were for neither node; how many a card did not take. Raises as `run` does;

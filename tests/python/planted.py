@@ -1,10 +1,10 @@
 """Runs with a planted cause of a stall, and runs without a stall: what `roamlab why` is measured by.
 
 Each plants one thing into the network of the study of schemes. Kind and number of a run choose scheme,
-application and the size of the trouble, by separate random numbers. Which runs stall is measured without the
-code of `why`, as the largest gap between two fresh deliveries: a draw counts as planted if that is above 200
-ms with the trouble and not without it, and as quiet if it is not above; otherwise the next is taken. As a
-program this makes all runs and prints what was missed. """
+application and the size of the trouble, by separate random numbers. Stalls are measured without the code of
+`why`, as the largest gap between two fresh deliveries. A draw counts as planted if that is above 200 ms with
+the trouble and not without it, and as quiet if it is not above; otherwise the next is taken. As a program
+this makes all runs and prints what was missed. """
 
 from __future__ import annotations
 

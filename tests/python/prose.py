@@ -98,7 +98,7 @@ FORBIDDEN = {
     r"(?:sees?|seen) to (?:it|that)": "ensures",
     r"(?:goes?|going|went) by": "uses, follows",
     r"for good|for ever": "permanently, forever",
-    r"of today": "current, today's",
+    r"of today(?!')": "current, today's",
     r"let go|lets go": "releases, permits, leaves out",
     r"becomes? of": "happens to",
     r"dear": "expensive",
@@ -253,7 +253,9 @@ def _with_space(string: Lines) -> Iterator[tuple[str, Lines]]:
 
 def _lines_of_string(line: int, content: str) -> Lines:
     content = content.replace("\\n", " ").replace("\\\n", "\n").replace('\\"', '"')
-    return list(enumerate(_VALUE.sub("X", content).split("\n"), start=line))
+    while _VALUE.search(content):
+        content = _VALUE.sub(lambda value: _in_lines_of(value[0], "X"), content)
+    return list(enumerate(content.split("\n"), start=line))
 
 
 def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -245,7 +245,7 @@ def test_the_first_visit_and_another_host_can_be_asked_for() -> None:
     assert chart(crowd).host == "mh"
     assert chart(crowd, host="mh2").title == "mh2: first visit, bs2"
     for arguments, said in (
-        ({"host": "nobody"}, "--host nobody: no such host was in a cell\n  expected: one of mh"),
+        ({"host": "nohost"}, "--host nohost: no such host was in a cell\n  expected: one of mh"),
         (
             {"handover": 2},
             "--handover 2: host mh has no such handover in this run\n  expected: a number from 0",

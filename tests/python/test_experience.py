@@ -202,7 +202,7 @@ def test_frames_of_a_run() -> None:
 
 
 def test_a_player_stalls_by_hand() -> None:
-    # Segments of 4 s, begins with one. First at 2 s: plays to 6 s, the second at 5 s: to 10 s, the third at
+    # Segments of 4 s, begins with one. First at 2 s: plays to 6 s, the second at 5 s: to 10 s. The third at
     # 13 s: a stall of 3 s, plays to 17 s, the fourth never: a stall to the end at 20 s.
     begin, stalls, end = experience.play_out(np.array([2.0, 5.0, 13.0]), 4.0, 4.0, 20.0)
     assert (begin, end) == (2.0, 20.0)

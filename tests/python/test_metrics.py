@@ -60,8 +60,8 @@ def test_goodput_counts_first_deliveries_in_the_span() -> None:
 
 
 def test_loss_is_of_data_of_which_no_copy_arrived() -> None:
-    # Of a: segment 3 lost in two copies, and later again; an acknowledgement lost; of 4 a copy let go; of 5, 6 a copy
-    # lost or a duplicate, and the other arrived. 2 of 8 sent.
+    # Of a: segment 3 lost in two copies, and later again; an acknowledgement lost; of 4 a copy released; of
+    # 5, 6 a copy lost or a duplicate, and the other arrived. 2 of 8 sent.
     drops = {
         "flow": ["a"] * 7 + ["b"],
         "seq": [3, 3, 3, 0, 4, 5, 6, 1],

@@ -111,12 +111,12 @@ def test_assumptions_and_deviations_are_all_on_their_page() -> None:
 def test_marks_are_found(tmp_path: Path) -> None:
     source = tmp_path / "model.rs"
     source.write_text(
-        "//! Says `ASSUMPTION:` and means none.\n//!\n//! A point.\n//! DEVIATION: none of ours.\n"
+        "//! Names `ASSUMPTION:` and has none.\n//!\n//! A point.\n//! DEVIATION: not listed.\n"
         "struct S {\n    /// First. ASSUMPTION (A1): this,\n    /// and that.\n    pub field: u8,\n}\n"
         "// ASSUMPTION: inside.\nlet x = 1;\n"
     )
     assert list(_paragraphs(source)) == [
-        ("", "A point. DEVIATION: none of ours."),
+        ("", "A point. DEVIATION: not listed."),
         ("field", "First. ASSUMPTION (A1): this, and that."),
         ("", "ASSUMPTION: inside."),
     ]

@@ -162,7 +162,7 @@ def test_a_run_takes_no_more_memory_than_it_may(ask: Ask) -> None:
 def test_where_nothing_can_compile_it_the_build_says_what_is_missing(tmp_path: Path) -> None:
     """Neither rustup's library nor Debian's packages: `make test` continues without the page."""
     rustc = tmp_path / "rustc"
-    rustc.write_text("#!/bin/sh\necho nowhere\n")
+    rustc.write_text("#!/bin/sh\necho none\n")
     rustc.chmod(0o755)
     call = ["/bin/bash", ROOT / "crates/wasm/build.sh", "out", "playground"]
     done = subprocess.run(

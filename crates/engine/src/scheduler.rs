@@ -24,8 +24,8 @@ const MAX_LANES: usize = 1 << LANE_BITS;
 const LANE_MASK: u64 = MAX_LANES as u64 - 1;
 /// Lanes from which on a distance may be a guest.
 const FEW_LANES: usize = 8;
-/// Lanes up to which a distance gets one on request; more only while [`CROWDED`] events wait in the heap,
-/// since one more round of matches costs each event more than a heap of a few costs those that go there.
+/// Lanes up to which a distance gets one on request. It gets more only while [`CROWDED`] events wait in the
+/// heap: one more round of matches costs each event more than a heap of a few costs those that go there.
 const SOME_LANES: usize = 16;
 const CROWDED: usize = 64;
 /// The time of [`EventScheduler::END`].

@@ -56,7 +56,7 @@ struct Flow<'a> {
     sender: Sender,
     is_open: bool,
     next_sample: Option<Time>,
-    /// The flow with the requests of this one or with the answers to it: the readings of both are reported.
+    /// The flow with the requests of this one or with the answers to it: the counters of both are reported.
     partner: Option<usize>,
     /// The sender's port, and the number behind the last byte sent, to see what is sent again.
     port: u16,

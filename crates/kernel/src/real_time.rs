@@ -75,9 +75,9 @@ struct Files {
 }
 
 impl Live {
-    /// A checked scenario with two flows of programs, one each way, and the socket that takes its files in one message:
-    /// the card of the first flow's sender, that of its receiver, and a file that can be read once the program has
-    /// ended. Reads of the cards do not block.
+    /// A checked scenario with two flows of programs, one each way, and the socket that takes its files in
+    /// one message. These are the card of the first flow's sender, that of its receiver, and a file that can
+    /// be read once the program has ended. Reads of the cards do not block.
     ///
     /// # Errors
     /// There are no two such flows, or no socket.

@@ -18,7 +18,7 @@ const MOST_FILES: usize = 8;
 /// A kernel without a message for this time is broken: no instant of it takes seconds.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// After this wait it is asked whether to go on.
+/// After this wait it is asked whether to continue.
 const STEP: Duration = Duration::from_millis(100);
 
 /// Sends bytes, in one message, with files.

@@ -285,8 +285,8 @@ fn a_thousand_flows_have_memory_and_their_tcp_is_under_no_pressure() {
     assert_eq!(counters[0].1.last(), Some(&("TCPMemoryPressures".to_owned(), 0)));
 }
 
-/// Two things happen within one reading of the kernel's clock, while it takes no interrupts: it asks to be
-/// run later, and would panic if it were run immediately.
+/// Two things happen within one tick of the kernel's clock, while it takes no interrupts: it asks to be run
+/// later, and would panic if it were run immediately.
 #[test]
 fn a_kernel_that_takes_no_interrupt_now_is_run_when_it_asks() {
     let Some(kernel) = kernel() else { return };

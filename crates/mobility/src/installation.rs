@@ -18,9 +18,9 @@ pub struct Installation<R> {
     pub drops_duplicates: bool,
     /// Base stations are notified of these handovers in advance, right or wrong.
     pub predictions: Vec<Prediction>,
-    /// At a node with a role, a packet that leaves a tunnel, arrives at the host's home, or comes from the
-    /// router that it would go back to, without a route is discarded and not routed home, from where it would
-    /// come back again and again (RFC 5944 §3.7.2.2).
+    /// At a node with a role, some packets without a route are discarded: those that leave a tunnel, arrive
+    /// at the host's home, or come from their next router. They are discarded and not routed home, because it
+    /// would come back (RFC 5944 §3.7.2.2).
     pub discards_unknown: bool,
     /// A message from a node to itself is delivered immediately.
     pub delivers_to_self: bool,

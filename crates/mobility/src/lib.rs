@@ -255,8 +255,8 @@ pub enum Action<M = Message, P = &'static str> {
         /// Mark what passes with this code point.
         mark: Option<Dscp>,
     },
-    /// (At a base station) hold unmarked packets for the host in its buffer until `wait` after the first of them,
-    /// while marked ones go over the air; then send what is held and set its route to [`Via::Air`].
+    /// (At a base station) hold unmarked packets for the host in its buffer until `wait` after the first of
+    /// them. Marked ones go over the air. Then send the held packets and set its route to [`Via::Air`].
     AwaitForwarded {
         /// The host's home address.
         host: Addr,

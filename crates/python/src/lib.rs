@@ -94,8 +94,8 @@ fn build_hash() -> &'static str {
 }
 
 /// Fate of arrivals (arrays of times in ns, sizes in bytes, flows, ToS octets) in a queue, given as JSON,
-/// before a link whose rates are given by times in ns and bit/s: arrays of the times at which packets left
-/// the queue, and of 0 (served), 1 (marked) or 2 (dropped).
+/// before a link whose rates are given by times in ns and bit/s. Returns arrays of the times at which packets
+/// left the queue, and of 0 (served), 1 (marked) or 2 (dropped).
 #[pyfunction]
 fn replay_queue<'py>(
     py: Python<'py>,
@@ -135,8 +135,7 @@ fn run<'py>(
 /// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. `wanted(index)`
 /// lists what of its record is wanted: tables, and columns as `table.column`; all without it. `memory`: bytes that the record of one run may take.
 /// `tell(now_ns, events)` is called now and then, with the progress of a run under way. `pieces(index,
-/// tables)` gets one piece of a long table at a time while its run goes on; such a table does not go to
-/// `sink`.
+/// tables)` gets one piece of a long table at a time during its run; such a table does not go to `sink`.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None, pieces=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's, which names them")]

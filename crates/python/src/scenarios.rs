@@ -8,7 +8,7 @@ use roamlab_scenario::{Located, Scenario};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The scenarios read last, and their texts, the newest last: one that is checked is mostly run next, and
-/// reading a long one takes seconds; runs of alternatives come by turns.
+/// reading a long one takes seconds; runs of alternatives alternate.
 static LAST: Mutex<Vec<(String, Arc<Scenario>)>> = Mutex::new(Vec::new());
 
 /// Bytes of text that are cached, without the newest text.

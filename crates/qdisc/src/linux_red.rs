@@ -111,7 +111,7 @@ impl Params {
     /// Microseconds of an entry of the table of decays, as a power of two, and the table: by which power of two an average
     /// falls (`tc_red_eval_idle_damping`).
     ///
-    /// `tc` counts the time of a packet in units of 64 ns, and the kernel looks up microseconds: an idle
+    /// `tc` counts the time of a packet in units of 64 ns, and the kernel looks up microseconds. So an idle
     /// queue decays 15.6 times as slowly as the average of a queue at which packets arrive.
     fn decays(&self, weight_log: u32) -> (u32, [u8; DECAYS]) {
         let seconds = self.mean_packet.0 as f64 / (self.bandwidth.as_bps() / 8) as f64;

@@ -126,8 +126,8 @@ pub enum StationEvent {
         /// It is a beacon.
         beacon: bool,
     },
-    /// A management frame of its own has been on the air, or there is no station that could hear one; whether
-    /// it was acknowledged.
+    /// Its management frame has been on the air, or there is no station that could hear one; whether it was
+    /// acknowledged.
     FrameSent {
         /// It was, or none had to be.
         acknowledged: bool,

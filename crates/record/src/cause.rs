@@ -76,8 +76,8 @@ vocabulary! {
         Message => "message";
         /// a host receives a broadcast of its cell; its cause is the host's entry of the cell
         Heard => "heard";
-        /// a timer of an agent expires; its cause is the input that set it (the first one, if it restarts itself), or
-        /// the loss or delay of a message that was sent then, or of a consequence of it
+        /// a timer of an agent expires. Its cause is the input that set it (the first one, if it restarts
+        /// itself), or the loss or delay of a message that was sent then, or of a consequence of it
         Timer => "timer";
         /// a data packet makes an agent act; its cause is the change of the packet's route
         Data => "data";
@@ -200,8 +200,8 @@ pub const fn is_root(reason: DropReason) -> bool {
     }
 }
 
-/// Whether a loss for this reason has a handover as its cause, if that held up or redirected the packet, or others in the
-/// same queue: without the handover there would have been room, or a way.
+/// True if a loss for this reason has a handover as its cause, if that held up or redirected the packet, or
+/// others in the same queue. Without the handover there would have been room, or a way.
 pub const fn follows_from_move(reason: DropReason) -> bool {
     matches!(
         reason,
@@ -335,8 +335,8 @@ impl Chains {
         }
     }
 
-    /// What leads to what a host does that entered a cell at the row `moved` and hears a broadcast there: the
-    /// message, if it is an answer to what the host has done there; else that it is there.
+    /// Cause of the actions of a host that entered a cell at the row `moved` and hears a broadcast there. It
+    /// is the message, if that answers an action of the host there; otherwise the arrival.
     pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> CurrentCause {
         let message = self.message_row(id);
         let mut row = message;

@@ -163,9 +163,9 @@ long_table! {
         seq: u32,
         /// serial number of the lost packet that caused it; 0: none was lost
         cause_serial: u64,
-        /// of a timeout, decided by the packets and not by the sender: `genuine` if every earlier transmission of the
-        /// segment was lost, `spurious` if one arrived, then or later, `undecided` if one was still in flight at the
-        /// end; otherwise empty
+        /// of a timeout, decided by the packets and not by the sender. It is `genuine` if every earlier
+        /// transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if one
+        /// was still in flight at the end; otherwise empty
         timeout: Option<Verdict>,
         /// row of [causes](#causes) at which its chain begins: a timeout, a fast retransmit or another cut of the
         /// window has its own, a consequence has that of its cause; -1: the window opens

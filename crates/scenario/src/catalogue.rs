@@ -37,9 +37,9 @@ pub fn catalogue() -> String {
     catalogue.to_string()
 }
 
-/// Every parameter of a TCP profile for one variant, as a JSON list: `parameter`, `value`, `unit` (empty if
-/// it has none), `meaning` with its source, `rfc` (what the profile "rfc" has, unit included) and `differs`
-/// from it.
+/// Every parameter of a TCP profile for one variant, as a JSON list. A row has `parameter`, `value`, `unit`
+/// (empty if it has none), `meaning` with its source, `rfc` (what the profile "rfc" has, unit included) and
+/// `differs` from it.
 ///
 /// `None` if there is no such profile or variant. Parameters that follow from others are shown for the
 /// default window and segment, which are rows themselves.

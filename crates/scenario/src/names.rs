@@ -33,7 +33,7 @@ impl<'a> Patterns<'a> {
         Patterns { names: names.collect(), what, found: BTreeMap::new() }
     }
 
-    /// Finds the names that match `pattern`, in their natural order. A name without `*` stands for itself.
+    /// Finds the names that match `pattern`, in their natural order. A name without `*` matches itself.
     ///
     /// # Errors
     /// It matches no name; `field` is where it is written.

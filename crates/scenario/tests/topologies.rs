@@ -138,7 +138,7 @@ fn problems_name_the_table_that_generates() {
         ("no such family", topology("ring", LINK)),
         ("an unknown field", tree(&format!("depth = 1\nfanout = 2\n{LINK}"))),
         ("no depth", tree(&format!("fan_out = 2\n{LINK}"))),
-        ("a depth besides a list", tree(&format!("depth = 3\nfan_out = [2, 2]\n{LINK}"))),
+        ("a depth with a list", tree(&format!("depth = 3\nfan_out = [2, 2]\n{LINK}"))),
         ("a level without nodes", tree(&format!("fan_out = [2, 0]\n{LINK}"))),
         ("a list for other nodes", tree(&format!("fan_out = [3, [1, 2]]\n{LINK}"))),
         ("a text for a number", tree(&format!("depth = 1\nfan_out = \"2\"\n{LINK}"))),

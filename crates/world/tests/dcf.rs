@@ -132,7 +132,7 @@ fn a_host_at_a_low_rate_slows_all() {
     assert!((slow + fast) * 0.012 / SECONDS as f64 <= 1.8, "{slow} {fast}");
 }
 
-/// A host leaves, and packets for it keep coming to its old cell with those for one that stays.
+/// A host leaves, and packets for it still arrive at its old cell with those for one that stays.
 fn departure(medium: &str) -> (Vec<Table>, f64) {
     let mut lan = Lan::new(medium);
     lan.more = MOBILE_IP;

@@ -1,5 +1,5 @@
-//! A run is a function of its scenario, seed and number: twins are equal bit by bit, on any thread, traced or not,
-//! and what has nothing to do with a host changes nothing for it.
+//! A run is a function of its scenario, seed and number: twins are equal bit by bit, on any thread, traced or
+//! not. Changes that do not concern a host change nothing for it.
 
 use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};

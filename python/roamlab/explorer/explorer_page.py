@@ -92,7 +92,7 @@ _KEYS = {"←": "ArrowLeft", "→": "ArrowRight"}
 
 
 def body(*, two: bool = False) -> str:
-    """What the explorer's script draws on: stops, buttons, lanes of one run or of two, and their
+    """Elements for the explorer's script: stops, buttons, lanes of one run or of two, and their
     description."""
     buttons = "".join(
         f'<button type="button" id="{name}" aria-keyshortcuts="{escape(_KEYS.get(key, key))}">{words}</button>'

@@ -3,8 +3,8 @@
 A paper's package has them as data, `printed.toml`: a list `number`, each with
 
 * `what`, `where` (in the paper), `unit`, and `value`, a number or the two ends of a range;
-* the place of ours in the report: `claim` and `measure`, or `table`, the `row`'s first cells and the
-`column`; `factor` (default 1) converts it to the unit;
+* the place of our number in the report: `claim` and `measure`, or `table`, the `row`'s first cells and the
+`column`. `factor` (default 1) converts it to the unit;
 * `of`: the claim that it belongs to, where it is no claim's measure;
 * `near`: a change that would bring ours near, reported where they are apart by more than `APART`; with
 `under`, the place of the number then, given as ours is. """
@@ -41,11 +41,11 @@ class Printed:
     high: float
     unit: str
     ours: Mapping[str, Any]
-    """Place of ours."""
+    """Place of our number."""
     factor: float
     near: str
     under: Mapping[str, Any] | None
-    """Place of ours then."""
+    """Place of our number then."""
     claim: str
     """Whose card shows it."""
 

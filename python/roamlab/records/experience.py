@@ -127,9 +127,9 @@ def freeze_spans_s(
     """Begin and end of each time in which the picture is frozen: a row from a missing frame to the next shown
     one.
 
-    A frame is shown if it is whole (`completed_s`; NaN: never) at its time plus `offset_s`, and what it is coded from
-    was shown: a P- or B-frame needs the last I- or P-frame before it. Frames that are due after `end_s` are left out.
-    """
+    A frame is shown if it is whole (`completed_s`; NaN: never) at its time plus `offset_s`, and its
+    references were shown. A P- or B-frame needs the last I- or P-frame before it. Frames that are due after
+    `end_s` are left out. """
     due = offered_s + offset_s
     in_time = completed_s <= due + 0.5e-9
     shown = np.zeros(due.size, dtype=bool)
@@ -378,7 +378,7 @@ def mean_page_load_s(results: Results, flow: str) -> float:
     """The mean load time of a flow's pages, in s.
 
     A page that is not whole at the end of the run counts with its time until then, if it is longer than the
-    mean of the whole ones: the mean includes pages that never arrive. NaN if no page was asked for. """
+    mean of the whole ones. So the mean includes pages that never arrive. NaN if no page was asked for. """
     loads, open_s = _page_times_s(results, flow)
     mean = float(loads.mean()) if loads.size else -math.inf
     counted = np.concatenate([loads, open_s[open_s > mean]])

@@ -215,12 +215,12 @@ def disruption_s(
 ) -> float:
     """The longest silence that a handover at `handover` explains, in s.
 
-    The largest a(k+1) - a(k) over successive arrivals `times` with a(k) < handover + settle and a(k+1) > handover:
-    from the last packet before to the first after, and not hidden by a packet that was in the air at the
-    break. The end of the run replaces an arrival that never came: data that ends within `settle` of a
-    handover is taken for cut off by it. NaN if nothing arrived before. With `waits`, a silence begins when
-    data waits between two arrivals, which that function gives (infinity: none does); NaN if none does in any
-    of them. """
+    The largest a(k+1) - a(k) over successive arrivals `times` with a(k) < handover + settle and a(k+1) >
+    handover. It is the time from the last packet before to the first after, and not hidden by a packet that
+    was in the air at the break. The end of the run replaces an arrival that never came: data that ends within
+    `settle` of a handover is taken for cut off by it. NaN if nothing arrived before. With `waits`, a silence
+    begins when data waits between two arrivals, which that function gives (infinity: none does); NaN if none
+    does in any of them. """
     found = silence_s(times, handover, end, settle, waits)
     return math.nan if found is None else found[1] - found[0]
 

@@ -112,14 +112,15 @@ def smallest(
     smallest and the largest value to try, numbers or quantities of one unit ("4 pkt", "256 pkt"), `step` apart in that
     unit. A larger value is taken to be no worse: the share that meets may only grow with it.
 
-    The search bisects. A value has 16, 32, 64, … runs, `budget` at most, until the bounds of Clopper and Pearson on the
-    share that meets lie on one side of `share`; one that is still open then is passed on both sides, and the interval
-    grows by it. The bounds are so wide that all verdicts of a search are right together with 95 %: the chance of error
-    is divided by the number of values that it can try and of looks at each. `docs/sweeps.md` has the details.
+    The search bisects. A value has 16, 32, 64, … runs, `budget` at most, until the bounds of Clopper and
+    Pearson on the share that meets lie on one side of `share`. A value that is still open then is passed on
+    both sides, and the interval grows by it. The bounds are so wide that all verdicts of a search are right
+    together with 95 %. The chance of error is divided by the number of values that it can try and of looks at
+    each. `docs/sweeps.md` has the details.
 
-    Raises `BadInput` if an argument cannot be used, if the budget is too small for any verdict, if the condition holds
-    at the smallest value and fails at the largest, or if a run does not define the metric.
-    """
+    Raises `BadInput` if an argument cannot be used, or if the budget is too small for any verdict. It also
+    does if the condition holds at the smallest value and fails at the largest, or if a run does not define
+    the metric. """
     base = of(scenario)
     check_number("seed", seed)
     values = _values(between, step)

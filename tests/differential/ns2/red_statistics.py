@@ -51,7 +51,7 @@ class Sample(NamedTuple):
 
 
 def difference(ours: Sample, theirs: Sample) -> tuple[float, float]:
-    """Ours minus theirs and the half width of its 95 % interval, both as parts of theirs."""
+    """Our value minus that of ns-2 and the half width of its 95 % interval, both relative to ns-2's."""
     width = NORMAL_95 * math.hypot(ours.error(), theirs.error())
     return (ours.mean - theirs.mean) / theirs.mean, width / theirs.mean
 

@@ -48,8 +48,8 @@ crate::transitions! {
     "any" | "handover-request" | "newer, not admitted" | "handover-preparation-failure" | "same";
     "prepared" | "random-access-preamble" | "of the handover" | "random-access-response" | "same";
     "prepared" | "handover-confirm" | "of the handover; success if it is conditional" | "adopt marking, release, route, route to reorder queue, path-switch-request, handover-success" | "serving";
-    "prepared" | "handover-cancel" | "random access not begun: returns what it holds" | "release into tunnel, route to buffer, route to reorder queue, end-marker" | "leaving";
-    "prepared" | "handover-cancel" | "random access not begun: drops what it holds" | "no route, end bearer" | "none";
+    "prepared" | "handover-cancel" | "random access not begun: returns its packets" | "release into tunnel, route to buffer, route to reorder queue, end-marker" | "leaving";
+    "prepared" | "handover-cancel" | "random access not begun: drops its packets" | "no route, end bearer" | "none";
     "any" | "end-marker" | "continues to the target behind what was forwarded; of the source: direct packets follow" | "end-marker, no route, release reorder queue, route, route to buffer, await drained" | "same";
     "ready" | "drained" | "and again behind the command" | "end-marker" | "same";
     "executing" | "marking reported" | "the marking state is carried" | "sn-status-transfer" | "same";

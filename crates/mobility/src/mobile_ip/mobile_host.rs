@@ -216,7 +216,7 @@ impl MobileHost {
                 let retransmit = retransmit.again(now);
                 self.state = State::Registering { base_station, agent, retransmit, handover };
                 // The advertisement may belong to an earlier stay in this cell, and the request of this one
-                // be lost: then the base station does not know that the host is back, and the reply ends
+                // be lost. Then the base station does not know that the host is back, and the reply ends
                 // there.
                 if self.params.local_handoff {
                     out.push(self.handoff_request(base_station));

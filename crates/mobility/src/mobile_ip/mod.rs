@@ -308,9 +308,8 @@ pub struct BufferParams {
     /// section II.A). Default true.
     pub layer2_ack: bool,
     /// After a host's arrival the new base station holds unmarked packets for this long from the first of
-    /// them on, while marked ones pass, so that packets that the correspondent sends directly stay behind
-    /// those on the old path. ASSUMPTION (A6): neither paper treats the end of forwarding. Default 0, which
-    /// holds nothing.
+    /// them on. Marked ones pass. So packets that the correspondent sends directly stay behind those on the
+    /// old path. ASSUMPTION (A6): neither paper treats the end of forwarding. Default 0, which holds nothing.
     pub in_order_wait: Duration,
     /// Packets that reach the old agent during forwarding pass through the old base station's buffer (mblue
     /// fig. 4). Off: they are tunnelled to the new agent immediately. Default true.

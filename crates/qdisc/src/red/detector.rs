@@ -43,7 +43,7 @@ pub(crate) struct Detector {
     pub(crate) idle_since: Option<Time>,
     /// The link's rate at the beginning.
     initial_rate: Option<Rate>,
-    /// `(1 − w_q)^m` of the first whole numbers `m`, as far as they have been asked for: a power costs as much as the
+    /// `(1 − w_q)^m` of the first whole numbers `m`, as far as they were needed. A power costs as much as the
     /// rest of an arrival, and behind a queue that is mostly empty each arrival takes one.
     decays: Vec<f64>,
 }

@@ -261,10 +261,11 @@ const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
 const TARGET_DELAY: f64 = 0.005;
 
 impl Params {
-    /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a minimum of 0 is
-    /// half of what the link sends in `targetdelay_`, 5 ms, but 5 packets at least; a maximum of 0 three times the
-    /// minimum; a weight of 0, -1 or -2 that of an average with a time constant of 1 s, ten round trips or 0.1 s, a
-    /// round trip being thrice the delay and the time of a packet, but 0.1 s at least.
+    /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a
+    /// minimum of 0 is half of what the link sends in `targetdelay_`, 5 ms, but 5 packets at least. A maximum
+    /// of 0 is three times the minimum. A weight of 0, -1 or -2 is that of an average with a time constant of
+    /// 1 s, ten round trips or 0.1 s. A round trip is thrice the delay and the time of a packet, but 0.1 s at
+    /// least.
     pub(super) fn sized(&self, rate: Rate, delay: Duration) -> (f64, f64, f64) {
         let (min, max) = (f64::from(self.min_threshold.0), f64::from(self.max_threshold.0));
         if self.rules != Rules::Ns2 {

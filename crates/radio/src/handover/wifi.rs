@@ -104,11 +104,12 @@ impl Default for ManagementSizes {
     }
 }
 
-/// ASSUMPTION: three lost beacons. Timeouts and tries are those of Linux (mac80211): 200 ms and three times for requests, two
-/// frames without data to ask for the base station, and 50 lost frames until a base station gives a host up. Data that is
-/// not acknowledged does not end an association there. hostapd gives a host up after 300 s of silence; many drivers send a
-/// sign of life every 30 s. ns-2.35 gives a probe delay of 0.1 ms and channel times of 5, 11 and 120 ms; it also turns to
-/// another cell after three failed attempts.
+/// ASSUMPTION: three lost beacons. Timeouts and tries are those of Linux (mac80211): 200 ms and three times
+/// for requests. Two frames without data ask for the base station, and it takes 50 lost frames until a base
+/// station gives a host up. Data that is not acknowledged does not end an association there. The program
+/// hostapd gives a host up after 300 s of silence; many drivers send a sign of life every 30 s. The simulator
+/// ns-2.35 gives a probe delay of 0.1 ms and channel times of 5, 11 and 120 ms; it also turns to another cell
+/// after three failed attempts.
 impl Default for Wifi {
     fn default() -> Wifi {
         Wifi {

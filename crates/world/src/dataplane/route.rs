@@ -120,9 +120,9 @@ impl HostRouteTable {
     /// `from`, who is asked for only if origins matter.
     ///
     /// Routes of the innermost domain that has any win. In a domain a route for where the packet comes from
-    /// wins over one for packets from anywhere; among those the first agent's, or, for a packet that left a
-    /// tunnel here, the last agent's: the entry of a tunnel (a home agent) precedes its exit (a foreign
-    /// agent). Agents in `passed` have had their turn.
+    /// wins over one for packets from anywhere. Among those it is the first agent's, or, for a packet that
+    /// left a tunnel here, the last agent's, because the entry of a tunnel (a home agent) precedes its exit
+    /// (a foreign agent). Agents in `passed` have had their turn.
     #[inline]
     pub fn host(
         &self,

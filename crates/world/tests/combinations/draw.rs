@@ -296,9 +296,9 @@ impl Draw {
     ///
     /// Reno's window grows by a segment in a round trip (RFC 5681 §3.1). A gap costs one cut, to half of what was in flight, a product
     /// at least (eq. 4; a timer that expires again leaves ssthresh): half a product is left to grow. Reno's
-    /// own recovery cuts the window for each of several losses (Fall & Floyd 1996 §3), and in ns-2 each
-    /// timeout of a series halves ssthresh, down to two segments: a whole product is left at most. CUBIC's
-    /// takes its K (RFC 9438 §4.2).
+    /// own recovery cuts the window for each of several losses (Fall & Floyd 1996 §3). In ns-2 each timeout
+    /// of a series halves ssthresh, down to two segments: a whole product is left at most. CUBIC's takes its
+    /// K (RFC 9438 §4.2).
     pub fn grows(&self) -> f64 {
         let (product, rtt) = (self.product(), self.longest_rtt());
         // An ACK of two segments adds as much as one of one (RFC 5681 §3.1, equation 3).

@@ -356,8 +356,8 @@ stays! {
     second_handoff_after_200_ms: 200;
 }
 
-/// The home agent's first reply comes so late that the answer to a later request is there first: the request that the
-/// host repeats (late by more than a second), or that of its next handoff.
+/// The home agent's first reply comes so late that the answer to a later request is there first. That is the
+/// request that the host repeats (late by more than a second), or that of its next handoff.
 #[test]
 fn registration_replies_come_out_of_order() {
     let mut problems = Vec::new();
@@ -379,9 +379,9 @@ fn registration_replies_come_out_of_order() {
     nothing_wrong(&problems);
 }
 
-/// Walks that once ended badly: a handoff request that came after its host had left emptied the buffer onto the air; an
-/// advertisement left from an earlier stay let the host register past its base station; a host that came back for less
-/// than a registration left its packets behind.
+/// Walks that once ended badly: a handoff request that came after its host had left emptied the buffer onto
+/// the air. An advertisement left from an earlier stay let the host register past its base station. A host
+/// that came back for less than a registration left its packets behind.
 #[test]
 fn walks_that_once_ended_badly() {
     let lost = "kind = \"hard\"\nin_flight_at_break = \"lost\"";

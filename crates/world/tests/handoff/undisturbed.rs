@@ -32,7 +32,7 @@ fn assert_closed_form(what: &str, measured: u64, expected: u64, serialisation: u
 }
 
 /// Time when the last probe that is lost passes the old agent: 40 ms of propagation, and 70 B at 10 Mbit/s,
-/// after it was sent; through the home agent 120 ms and 50 B and 70 B.
+/// after it was sent. Through the home agent 120 ms and 50 B and 70 B.
 fn last_loss(record: &Record, way: u64) -> u64 {
     let last = record.lost("probe").map(|loss| loss.seq).max().expect("losses");
     1_600 * MS + last * MS + way - LEAVES

@@ -1,9 +1,9 @@
 //! Racing messages: each two that can be under way or awaited at one time come in both orders.
 //!
-//! The pairs are found in the record of a run. The earlier message is then held back until the later one has come,
-//! and the record of that run says whether it did come first. If it did not, the record must have the reason:
-//! the later message is an effect of the earlier one and sets out behind its arrival or never, or the earlier
-//! one comes too late to be received.
+//! The pairs are found in the record of a run. The earlier message is then held back until the later one has
+//! come, and the record of that run shows whether it did come first. If it did not, the record must have the
+//! reason. The later message is an effect of the earlier one and sets out behind its arrival or never, or the
+//! earlier one comes too late to be received.
 
 use super::lab::{Lab, MS, Record, Signal, TURNS, Trouble};
 use super::trouble::{OTHERS, SCHEMES, Variant, judge, nothing_wrong};

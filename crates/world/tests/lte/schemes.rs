@@ -55,7 +55,7 @@ fn the_earlier_the_path_is_switched_the_less_is_forwarded() {
     assert!((80..120).contains(&held), "{held}");
 }
 
-/// The packets before the direct ones are known as soon as the source's queue is empty: the end marker need
+/// The packets before the direct ones are known as soon as the source's queue is empty. The end marker need
 /// not wait for the command, nor the host behind the target's queue for the end marker.
 #[test]
 fn a_predicted_handover_has_its_end_marker_before_the_command() {

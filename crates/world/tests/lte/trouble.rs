@@ -89,8 +89,8 @@ pub fn judge(lab: &Lab, record: &Record, name: &str) -> Vec<String> {
     problems.iter().map(|problem| format!("{name}: {problem}")).collect()
 }
 
-/// True if neither the host nor, by a handover that was called off and begun again, its path comes back to a
-/// cell, which keeps the packets that it had held (and those may be the younger part).
+/// True if neither the host nor, by a handover that was cancelled and begun again, its path comes back to a
+/// cell. Such a cell keeps the packets that it had held (and those may be the younger part).
 fn onward(lab: &Lab, record: &Record) -> bool {
     let cells: BTreeSet<&str> = lab.visits.iter().map(|visit| visit.0).collect();
     let switches = record.phases.iter().filter(|noted| &*noted.phase == "path-switched").count();
@@ -349,7 +349,7 @@ fn a_radio_link_failure_ends_in_a_new_connection_or_the_old_one() {
     assert!(ended > 0, "the source drops what it kept, and the record has it");
 }
 
-/// What a base station has granted it repeats until the host completes it.
+/// A base station repeats a grant until the host completes it.
 #[test]
 fn a_lost_re_establishment_or_completion_is_repeated() {
     let mut lab = Lab { timers: "reloc_overall = \"5 s\", joining = \"5 s\"".into(), ..Lab::default() };

@@ -75,8 +75,8 @@ fn unplanned_loses_what_comes_to_the_old_router_until_the_notify() {
 
 #[test]
 fn unplanned_without_forwarding_loses_what_left_the_anchor_for_the_old_router() {
-    // The gap, the attach on the air (3 ms), the path update to the anchor (11); the packets that the anchor sent in the 11 ms
-    // before the break are lost too, those it sent before them have come.
+    // The gap, the attach on the air (3 ms), the path update to the anchor (11). The packets that the anchor
+    // sent in the 11 ms before the break are lost too, those it sent before them have come.
     loses(&run(UNFORWARDED, HARD), GAP + 3 + 11 + 11 - 2, GAP + 3 + 11 + 11 + 4);
 }
 

@@ -162,8 +162,8 @@ pub const BCMP_PAGING: [Variant; 2] = [
     ),
 ];
 
-/// Time of the repetitions after two losses: at M&M and FMIPv6 0.1 and 0.2 s for an attach or a join, and the
-/// prune timer; at HAWAII the same for a registration; at Cellular IP twice the route-update time.
+/// Time of the repetitions after two losses. At M&M and FMIPv6 0.1 and 0.2 s for an attach or a join, and the
+/// prune timer. At HAWAII the same for a registration. At Cellular IP twice the route-update time.
 pub fn bound(variant: &Variant) -> u64 {
     if variant.1.contains("cellular-ip") { 7_000 * MS } else { 2_000 * MS }
 }

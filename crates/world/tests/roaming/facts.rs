@@ -132,8 +132,8 @@ fn a_base_station_that_gave_a_host_up_says_so_when_the_host_sends() {
     let sends = Lab { visits, radio, flows: format!("{DOWN}{UP}"), ..Lab::default() };
     let record = sends.run();
     assert!(record.phase("gone-by-retries", LEAVES).unwrap() < LEAVES + 200 * MS);
-    let told = record.phase("deauthenticated", LEAVES).expect("it is told");
-    assert!((LEAVES + 200 * MS..LEAVES + 230 * MS).contains(&told), "{told}");
+    let notified = record.phase("deauthenticated", LEAVES).expect("it is notified");
+    assert!((LEAVES + 200 * MS..LEAVES + 230 * MS).contains(&notified), "{notified}");
     // Packets that had waited at the host while no base station answered came before the notice.
     let refused = record.lost("up").filter(|loss| &*loss.place == "bs1").count();
     assert!((1..=10).contains(&refused), "{refused}");
@@ -141,8 +141,8 @@ fn a_base_station_that_gave_a_host_up_says_so_when_the_host_sends() {
     // One without own data is notified when it reports its presence.
     let silent = Lab { flows: DOWN.into(), ..sends };
     let record = silent.run();
-    let told = record.phase("deauthenticated", LEAVES).expect("it is told");
-    assert!(told < LEAVES + 1_250 * MS, "{told}");
+    let notified = record.phase("deauthenticated", LEAVES).expect("it is notified");
+    assert!(notified < LEAVES + 1_250 * MS, "{notified}");
     record.reached_again("down", 500 * MS).unwrap();
 }
 

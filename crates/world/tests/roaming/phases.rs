@@ -29,8 +29,9 @@ fn the_whole_handover_is_the_sum_of_its_phases() {
         let [detection, scan, authentication, association] = phases(&record, "beacon-loss");
         let total = record.phase("link-up", LEAVES).unwrap() - LEAVES;
         assert_eq!(total, detection + scan + authentication + association);
-        // Eleven delays of 0.1 ms, ten channels of 5 ms, one of 11 ms behind a DIFS, up to 31 slots of 20 µs and a probe request
-        // of 48 B at 2 Mbit/s, 192 + 192 µs. A beacon of 552 µs may come before it, with a DIFS.
+        // Eleven delays of 0.1 ms, ten channels of 5 ms, one of 11 ms behind a DIFS. Then up to 31 slots of
+        // 20 µs and a probe request of 48 B at 2 Mbit/s, 192 + 192 µs. A beacon of 552 µs may come before it,
+        // with a DIFS.
         assert!((62_534_000..62_534_000 + 1_222_000).contains(&scan), "{draw}: {scan}");
         // Request of 34 B, 328 µs; SIFS, acknowledgement and DIFS before the answer, at most 31 slots and 328 µs. A backoff
         // behind the last frame, DIFS and a beacon may come before either.
@@ -82,8 +83,8 @@ fn the_loss_of_a_cell_is_noticed_within_its_bounds_by_beacons() {
     }
 }
 
-/// The host asks twice before it gives its cell up: two frames of 28 B (304 µs), each sent seven times with six timeouts
-/// of 222 µs and backoffs of up to 31, 63, 127, 255, 511, 1023 and 1023 slots of 20 µs.
+/// The host asks twice before it gives its cell up: two frames of 28 B (304 µs), each sent seven times. There
+/// are six timeouts of 222 µs and backoffs of up to 31, 63, 127, 255, 511, 1023 and 1023 slots of 20 µs.
 #[test]
 fn the_frames_by_which_a_host_asks_for_its_cell_take_their_time() {
     let (mut all, attempts) = (0.0, 7 * 304_000 + 6 * 222_000);

@@ -91,7 +91,7 @@ class Interpretation:
             f"unplanned {forwarding} forwarding; anchors {anchors}; a handover of each host each {self.dwell_ms} ms, "
             f"{self.walkers}; planned: {moved}; overlap {self.overlap_ms} ms; in flight at the break: "
             f"{self.in_flight}; wired queues {self.queue_pkts} pkt; film {self.film}, frames {self.spacing}; "
-            f"air {self.air}; beside the download {self.beside}; streams {self.load} beside; window of the verdict "
+            f"air {self.air}; with the download {self.beside}; streams {self.load} in addition; window of the verdict "
             f"{self.window}"
         )
 

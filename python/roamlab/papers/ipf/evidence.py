@@ -156,7 +156,7 @@ def swept(
 ) -> Sweep:
     """Asks for the runs of figs. 12, 13, 16 and 17, at these points; of the plan the first `plan_span_s`.
 
-    The first `POINT_RUNS` or `PLAN_RUNS` of so many, or of those with these numbers.
+    The first `POINT_RUNS` or `PLAN_RUNS` of all, or of those with these numbers.
     """
     numbers = range(runs) if isinstance(runs, int) else runs
     cases = [(count, HOSTS) for count in visits if count != VISITS]

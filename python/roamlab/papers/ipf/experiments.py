@@ -87,8 +87,8 @@ BURST_S = 10.0
 """Fig. 9: what is new begins to arrive at the new base station."""
 
 _ON_THE_WAY_S = 0.042
-"""From leaving the old cell to the first forwarded packet at the new base station: half a beacon interval on average,
-T_N + T_O = 13 ms, 1 ms to the old base station and three wires of 1 ms back."""
+"""From leaving the old cell to the first forwarded packet at the new base station. It is half a beacon
+interval on average, T_N + T_O = 13 ms, 1 ms to the old base station and three wires of 1 ms back."""
 
 PLAN_S = (42.9, 128.6, 214.0)
 """Fig. 15: visits of the first host, as the paper prints them."""

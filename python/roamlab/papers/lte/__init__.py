@@ -1,7 +1,7 @@
 """Improving TCP performance during the intra LTE handover.
 
 `experiments` fills the paper's model with the mobiles, queues and schemes of its figures, `evidence` runs
-them, `measures` measures a run, `model` is section IV and `modelfit` lays it over the runs, `claims` decides,
+them, `measures` measures a run. `model` is section IV and `modelfit` lays it over the runs, `claims` decides,
 `figures` draws. """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RUNS = 100
 
 _NEAREST = Interpretation(idle_mode="continuous", min_rto="1 s")
-"""What brings fig. 12 nearest to the printed numbers."""
+"""Setting that brings fig. 12 nearest to the printed numbers."""
 
 
 def example() -> Scenario:

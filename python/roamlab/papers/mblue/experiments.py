@@ -16,7 +16,7 @@ from roamlab.scenarios.scenario import Scenario, load
 RESIDENTS = ("resident1", "resident2", "resident3")
 FLOWS = ("moving", *RESIDENTS)
 
-# Tables II and III. RED: of the open points, `wait` as in ns-2; packets, and not gentle, as its text says.
+# Tables II and III. RED: of the open points, `wait` as in ns-2; packets, and not gentle, as in its text.
 QUEUES: dict[str, dict[str, Any]] = {
     "droptail": {"kind": "droptail", "limit": "120 pkt"},
     "red": {

@@ -145,7 +145,7 @@ fn mobile_host() -> String {
     let attaching = and(&between, &[(960, up(THERE))]);
     let attached = and(&attaching, &[(970, acknowledge(THERE, 960, true))]);
     let states: [Setup<'_, Message>; 8] = [
-        ("nowhere", &[]),
+        ("no cell", &[]),
         ("link up", &logging_in),
         ("logged in", &active),
         ("predicted", &preparing),

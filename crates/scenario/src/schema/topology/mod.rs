@@ -51,7 +51,7 @@ pub enum At {
     All,
 }
 
-/// The cells of a topology: all the same.
+/// The cells of a topology: all equal.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CellsSpec {

@@ -112,8 +112,9 @@ fn waits(before: Before) -> Vec<u64> {
     waits
 }
 
-/// §9.1.1, §9.2.3, §9.2.5.4: a station that finds the medium busy draws a backoff even for its first frame, and counts it
-/// from a DIFS behind an exchange, an EIFS behind a collision, and from when a reservation ends or lapses.
+/// §9.1.1, §9.2.3, §9.2.5.4: a station that finds the medium busy draws a backoff even for its first frame.
+/// It counts it from a DIFS behind an exchange, an EIFS behind a collision, and from when a reservation ends
+/// or lapses.
 #[test]
 fn a_first_frame_that_finds_the_medium_busy_waits_for_its_pause_and_a_backoff() {
     let ack = 10_000 + 248_000;
