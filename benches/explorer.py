@@ -2,7 +2,8 @@
 """The run explorer with a million points, in headless Chromium: its file, the first paint, frames a second in a zoom.
 
 Frames are those that Chromium's own trace reports as drawn. Needs the packages of `requirements-dev.lock` and
-Chromium. """
+Chromium.
+"""
 
 import json
 import sys

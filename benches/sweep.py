@@ -8,7 +8,8 @@
 * Memory: resident memory at the tenth and at the last part of that sweep.
 * Efficiency: T(1 thread) / (2 T(2 threads)) by the clock on runs of some tenths of a second, medians of alternating
   measurements. In addition the same for independent processes, which is what the machine has to give at that
-  time, and the share of the CPU time that only one thread can spend, the interpreter's. """
+  time, and the share of the CPU time that only one thread can spend, the interpreter's.
+"""
 
 import argparse
 import os

@@ -49,8 +49,7 @@ def catalogue() -> str:
     """Names that a scenario can use, as JSON: family → rows of name and summary."""
 
 def tcp_profile(profile: str, variant: str) -> str | None:
-    """The parameters of a TCP profile for one variant, as JSON; None if there is no such profile or
-    variant."""
+    """The parameters of a TCP profile for one variant, as JSON; None if there is no such profile or variant."""
 
 def usual_variant(profile: str) -> str | None:
     """The variant of a TCP connection that names none, under a profile; None if there is no such profile."""
@@ -60,7 +59,8 @@ def tables() -> list[tuple[str, str, str, list[tuple[str, str, str, str, list[tu
 
     For each its name, what its rows are, when it is recorded (empty: always) and its columns. For a column
     its name, type, unit (empty: none), meaning, and the words that it can hold with their meaning, if these
-    are few. """
+    are few.
+    """
 
 def replay_queue(
     queue: str, seed: int, arrivals: tuple[Any, Any, Any, Any], rates: list[tuple[int, int]]
@@ -106,14 +106,15 @@ def run_many(
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
     `jobs` is asked for the next as threads fall idle, so it may be as long as one likes. `sink(index, tables)` is
-    called as each run ends, in any order. `wanted(index)`, asked when a job is handed out, lists what of its record is
-    wanted, tables by their names and columns as "table.column", or is None for all of it; other tables are not
+    called as each run ends, in any order. `wanted(index)` is called when a job is handed out. It lists the requested
+    tables by their names and columns as "table.column", or is None for all of the record. Other tables are not
     recorded, other columns left out. Stops promptly when any of these raises. `memory` and `tell` are those of
     `run`, for each run and for one under way.
 
     With `pieces` a long table is delivered during its run: `pieces(index, {table: columns, "names": ...})`
     gets its rows from the first to the last, 2^16 or more at a time, and `sink` does not get that table. Only
-    the first piece of a table has names, all of them. """
+    the first piece of a table has names, all of them.
+    """
 
 def live(
     text: str,

@@ -83,8 +83,7 @@ _OTHER_OPTIONS = [
 
 
 class _Commands(click.Group):
-    """Commands that are found by other words too: one that is not there is searched in the texts of the
-    others."""
+    """Commands that are found by other words too: one that is not there is searched in the texts of the others."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -194,8 +193,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _fail(text: str, code: int) -> NoReturn:
-    """Print the fault, and exit. A standard stream that takes nothing more is closed without another
-    error."""
+    """Print the fault, and exit. A standard stream that takes nothing more is closed without another error."""
     with suppress(OSError):
         if text:
             say(text, err=True)

@@ -5,7 +5,8 @@
 Each command is killed at N of the calls that change a file (0: at every one), and at N random moments. After
 each kill the old or the new result is in its folder, whole. The same command then ends well, with the same
 files as one that was left alone, no shard of the store is lost, and nothing half-made is left. Prints a line
-for each command; the exit code is 1 if anything was otherwise. """
+for each command; the exit code is 1 if anything was otherwise.
+"""
 
 from __future__ import annotations
 
@@ -234,8 +235,7 @@ class Trial:
         return kills
 
     def at_moments(self, number: int) -> int:
-        """Kill at this number of random moments, one attempt after the other in the same folder until one
-        ends."""
+        """Kill at this number of random moments, one attempt after the other in the same folder until one ends."""
         dice = random.Random(6)
         kills = 0
         self._renew()

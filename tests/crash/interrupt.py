@@ -4,7 +4,8 @@
 
 Each command ends alone or with exit code 130, without a traceback or a panic, and leaves no draft. The moment
 is drawn from the beginning of the program, imports included, to a little behind its end. Prints the counts;
-exit code 1 if anything was otherwise. """
+exit code 1 if anything was otherwise.
+"""
 
 from __future__ import annotations
 

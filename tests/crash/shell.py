@@ -5,7 +5,8 @@
 After each kill, within two seconds, no process of it is left, and none of its namespaces is in use. The
 interfaces and mounts of this machine and the folder of temporary files are as they were. Prints the number of
 kills and of those after which something was left; the exit code is 1 if there was one. Needs user namespaces
-and /dev/net/tun. """
+and /dev/net/tun.
+"""
 
 from __future__ import annotations
 

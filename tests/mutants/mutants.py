@@ -11,7 +11,8 @@ change nothing by the list are planted together, and each alone if they are foun
 mutant, then the counts. A mutant that survives must have `lives`, the reason why no test can or need find it,
 and no other may have it; exit code 1 if that is not so. With `--fast` whole runs are left out; with
 `--python` all but the bugs in Python, which take some minutes, and with `--world` all but those of
-`world.toml`. """
+`world.toml`.
+"""
 
 from __future__ import annotations
 
@@ -179,8 +180,7 @@ def _killer(mutants: list[Mutant], steps: list[str]) -> str | None:
 
 
 def _killers(mutants: list[Mutant], *, fast: bool) -> dict[str, str | None]:
-    """The tests that kill each mutant; prints them. A bug that does not compile counts as one that
-    survives."""
+    """The tests that kill each mutant; prints them. A bug that does not compile counts as one that survives."""
     killers: dict[str, str | None] = {}
     for mutant in mutants:
         try:

@@ -139,8 +139,7 @@ class Counted:
         return sum(not self.has_data(flow, row) for row in self._dropped(flow))
 
     def has_data(self, flow: str, row: Row) -> bool:
-        """True if a lost packet was data: by the sent packets, of a copy by its number and its time of
-        sending."""
+        """True if a lost packet was data: by the sent packets, of a copy by its number and its time of sending."""
         if row["serial"] in self.others:
             return False
         return row["serial"] in self.data[flow] or (row["seq"], row["sent_ns"]) in self.numbers[flow]

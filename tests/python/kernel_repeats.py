@@ -53,7 +53,7 @@ def scenario() -> rl.Scenario:
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """This number of processes that only take time."""
+    """The given number of processes that only take time."""
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
     try:
         yield
@@ -88,8 +88,7 @@ def all_marks(runs: int) -> list[dict[str, str]]:
 
 
 def marks_with(extension: Path, runs: int) -> list[dict[str, str]]:
-    """The marks of each run with another build of the extension: another process has it in place of our
-    build."""
+    """The marks of each run with another build of the extension: another process has it in place of our build."""
     package = Path(rl.__file__).parent
     with TemporaryDirectory() as folder:
         other = Path(folder) / "roamlab"

@@ -1,5 +1,4 @@
-"""Requirements for every page: complete, self-contained, and with a name for everything that is shown or can
-be reached."""
+"""Requirements for every page: complete, self-contained, and with a name for everything shown or reachable."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Each plants one thing into the network of the study of schemes. Kind and number 
 application and the size of the trouble, by separate random numbers. Stalls are measured without the code of
 `why`, as the largest gap between two fresh deliveries. A draw counts as planted if that is above 200 ms with
 the trouble and not without it, and as quiet if it is not above; otherwise the next is taken. As a program
-this makes all runs and prints what was missed. """
+this makes all runs and prints what was missed.
+"""
 
 from __future__ import annotations
 
@@ -194,8 +195,7 @@ def _early(draws: random.Random) -> Plant:
 
 
 def _spurious(draws: random.Random) -> Plant:
-    """The way to the new cell is long. A timer too short for it makes the sender begin again with one
-    segment."""
+    """The way to the new cell is long. A timer too short for it makes the sender begin again with one segment."""
     scheme = draws.choice([*_X2, "HAWAII MSF", "HAWAII SSF"])
     setting = {
         "flows.download.transport.window": f"{draws.randint(7, 20)} pkt",
@@ -278,8 +278,7 @@ def plants(number: int, without: int) -> list[Plant]:
 
 
 def measure(number: int, without: int) -> tuple[list[str], int, int]:
-    """Missed causes, how many planted causes were named and confirmed, and how many runs were reported
-    without a stall."""
+    """Missed causes, the number of planted causes named and confirmed, and that of runs reported without a stall."""
     told: list[str] = []
     wrong = {True: 0, False: 0}
     for plant in plants(number, without):
@@ -292,8 +291,7 @@ def measure(number: int, without: int) -> tuple[list[str], int, int]:
 
 
 def main() -> None:
-    """Make all runs, or as many as the three arguments; exit code 1 below 95 %, or where a stall is made
-    up."""
+    """Make all runs, or as many as the three arguments; exit code 1 below 95 %, or where a stall is made up."""
     import planted_today
 
     number, without, today = (int(word) for word in sys.argv[1:4]) if len(sys.argv) > 3 else (200, 50, 60)

@@ -3,7 +3,8 @@
 Each is a download by CUBIC, BBR or QUIC across the one LTE handover of `examples/today/congestion-controls.toml`. The
 draws are those of its network: how long the host is detached, how long the path is, how large the window.
 Whether the sender's part is the planted one is measured without the code of `why`. The run is repeated with a
-sender that lacks it, or has it later, and the silence is longer then, or the rate after it another. """
+sender that lacks it, or has it later, and the silence is longer then, or the rate after it another.
+"""
 
 from __future__ import annotations
 
@@ -234,8 +235,10 @@ KINDS = tuple(_MAKERS)
 
 
 def missed(plant: Planted) -> str:
-    """Wrong statements of `why` about a run; empty: none. Only its statements about the trouble around the
-    move count."""
+    """Wrong statements of `why` about a run; empty: none.
+
+    Only its statements about the trouble around the move count.
+    """
     told = explain(plant.results(), "download")
     near = [
         each for each in told if each.stall.end_ns > 1e9 * MOVE_S and each.stall.start_ns < 1e9 * (MOVE_S + 2)

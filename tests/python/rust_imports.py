@@ -119,8 +119,7 @@ class Crate:
         return home is None or home[: len(at)] != at
 
     def _uses(self, at: Name, brought: str) -> bool:
-        """True if a name that a `use` item brings in is from elsewhere, or from a descendant and used in the
-        code."""
+        """True if a name that a `use` item brings in is from elsewhere, or from a descendant and used in the code."""
         module = self._modules[at]
         if self._outside(at, module.brings[brought]):
             return True

@@ -1,5 +1,4 @@
-"""Requests of papers to their runs, and their measures: a run records what is read of it, and no table is
-queried."""
+"""Requests of papers to their runs, and their measures: a run records what is read of it, and no table is queried."""
 
 from __future__ import annotations
 

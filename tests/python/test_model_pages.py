@@ -331,7 +331,9 @@ def _engine(name: str, variant: str = "reno") -> dict[str, str]:
 def test_every_difference_between_tcp_profiles_is_a_row_of_the_page() -> None:
     engine = {name: _engine(name) for name in names()}
     written = {row["TCP parameter"].strip("`"): row for row in _rows("TCP parameter")}
-    differing = {parameter for parameter in engine["rfc"] if len({own[parameter] for own in engine.values()}) > 1}
+    differing = {
+        parameter for parameter in engine["rfc"] if len({own[parameter] for own in engine.values()}) > 1
+    }
     assert len(differing) > 20
     assert differing == {parameter for parameter, row in written.items() if row[""] == "differs"}
     for name, own in engine.items():
@@ -349,7 +351,11 @@ def test_every_difference_between_tcp_variants_is_a_row_of_the_page() -> None:
     }
     for (variant, name), cell in written.items():
         reno, own = _engine(name), _engine(name, variant)
-        changed = [f"`{parameter}` {own[parameter]}" for parameter in sorted(own) if own[parameter] != reno[parameter]]
+        changed = [
+            f"`{parameter}` {own[parameter]}"
+            for parameter in sorted(own)
+            if own[parameter] != reno[parameter]
+        ]
         assert changed
         assert cell == ", ".join(changed)
 

@@ -530,8 +530,7 @@ def test_a_lock_that_another_process_keeps_ends_in_an_error_with_what_to_do(
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 def test_nothing_is_written_through_what_stands_in_a_file_s_place(tmp_path: Path, kind: str) -> None:
-    """Another user who may write into the folder could plant it between the draft's creation and its
-    content."""
+    """Another user who may write into the folder could plant it between the draft's creation and its content."""
     other, place = tmp_path / "other", tmp_path / "place"
     if kind == "pipe":
         os.mkfifo(place)

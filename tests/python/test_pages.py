@@ -81,9 +81,7 @@ def test_a_page_says_whether_a_picture_stood_still_and_how_a_call_sounded(tmp_pa
     assert re.search(
         r"tv dash the film began [\d.]+ s after it was asked for; the picture froze once", found.text
     )
-    assert re.search(
-        r"film video the picture froze once, for [\d.]+ s in all: 8\.\d+ to 14", found.text
-    )
+    assert re.search(r"film video the picture froze once, for [\d.]+ s in all: 8\.\d+ to 14", found.text)
     assert re.search(r"call voip MOS \d\.\d\d \(R \d+\); [\d.]+% lost, [\d.]+% late", found.text)
 
 

@@ -1,5 +1,4 @@
-"""The parts of the world: none imports more of another than `docs/architecture.md` permits, and none shows
-its data."""
+"""The parts of the world: none imports more of another than `docs/architecture.md` permits, and none shows its data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The playground in a browser: its content is that of the engine, a link runs no script, and nothing
-hangs."""
+"""The playground in a browser: its content is that of the engine, a link runs no script, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -249,8 +248,7 @@ def test_the_editor_offers_what_may_be_written(browser: Browser) -> None:
 
 
 def test_the_film_shows_what_the_tables_say(browser: Browser) -> None:
-    """Packets in queues at an instant are as many as the queue's samples show; a loss is a cross at its
-    time."""
+    """Packets in queues at an instant are as many as the queue's samples show; a loss is a cross at its time."""
     text = SHORT.replace('limit = "64 pkt"', 'limit = "8 pkt"')
     results = run(recorded(Scenario(text)), 1)
     drops = results.columns("drops")["time_ns"]

@@ -109,7 +109,9 @@ def test_a_report_names_no_claim_and_no_figure_that_it_has_not(tmp_path: Path) -
 
 def test_a_card_has_the_printed_numbers_and_its_figure_once(tmp_path: Path) -> None:
     numbers = Table(
-        "The paper's and ours", ("number", "the paper's", "ours", "near"), [("received [pkt]", "256", "449", "")]
+        "The paper's and ours",
+        ("number", "the paper's", "ours", "near"),
+        [("received [pkt]", "256", "449", "")],
     )
     made = replace(
         _report(tmp_path), numbers={"mblue.fig12": numbers}, robustness={"mblue.fig12": "turns under X"}

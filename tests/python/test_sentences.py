@@ -1,5 +1,4 @@
-"""Statements of the papers' texts about each choice: the data is complete, agrees with the code, and is on
-the pages."""
+"""Statements of the papers' texts about each choice: the data is complete, equals the code, and is on the pages."""
 
 from __future__ import annotations
 

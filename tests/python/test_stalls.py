@@ -98,8 +98,7 @@ def test_a_silence_below_the_limit_is_no_stall() -> None:
 
 @pytest.mark.parametrize("connections", ["per-object", "persistent"])
 def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: str) -> None:
-    """Web pages over connections that each number their segments from the beginning; then with a link down in
-    the midst of them."""
+    """Web pages over connections that each number their segments from the beginning; then with a link down."""
     scenario = recorded(load(ROOT / "examples/applications.toml")).set("flows.3.app.connections", connections)
     # Small windows: with larger ones pages fill the queue of the air, and a lost SYN is a stall of 1 s.
     small = {"window": "20 pkt", "initial_window": "3 pkt"}
@@ -207,8 +206,7 @@ def test_datagrams_are_slow_against_what_is_sent() -> None:
 
 
 def test_other_applications_have_no_slow_periods() -> None:
-    """Of web pages and adaptive video the sender is idle at times: their own metrics are the noticeable
-    ones."""
+    """Of web pages and adaptive video the sender is idle at times: their own metrics are the noticeable ones."""
     results = run(recorded(load(ROOT / "examples/applications.toml")).set("run.duration", "6 s"), 1)
     assert all(math.isnan(slow_s(results, flow)) for flow in ("pages", "tv"))
     assert slow_s(results, "call") == 0.0
@@ -244,8 +242,7 @@ def test_a_rerun_says_what_it_gains_and_what_a_user_can_change() -> None:
 
 @pytest.fixture(scope="module")
 def drive(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """A file over a recorded link that sends nothing from 4 to 6 s, and a schedule with a gap of 0.4 s at 8
-    s."""
+    """A file over a recorded link that sends nothing from 4 to 6 s, and a schedule with a gap of 0.4 s at 8 s."""
     folder = tmp_path_factory.mktemp("drive")
     steady = "".join(f"{time}\n" for time in (*range(1, 4000), *range(6000, 20_000)))
     for name in ("cell.down", "cell.up"):

@@ -162,8 +162,7 @@ comparison."""
 
 @pytest.mark.parametrize("folder", _PROTOCOLS)
 def test_a_mobility_protocol_is_named_in_its_folder_and_in_one_row(root: Path, folder: str) -> None:
-    """The folder, the name in scenarios ("mobile-ip") and the variant (`MobileIp`); next to the row its `mod`
-    line.
+    """The folder, the name in scenarios ("mobile-ip") and the variant (`MobileIp`); next to the row its `mod` line.
 
     A protocol that is composed of another's roles may name it.
     """

@@ -1,5 +1,4 @@
-"""The text that an error suggests is accepted at its place, or leads to another error with its place
-(mistakes.toml)."""
+"""The text that an error suggests is accepted in its place, or leads to another error with a place (mistakes.toml)."""
 
 from __future__ import annotations
 

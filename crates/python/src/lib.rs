@@ -10,7 +10,7 @@ mod queues;
 mod scenarios;
 
 use errors::{MemoryLimitError, ScenarioError, SimulationError, scenario_error};
-use pool::{Source, Takers, each_result};
+use pool::{Sinks, Source, each_result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -128,7 +128,7 @@ fn run<'py>(
     let source = Source::new(&jobs, (trace, capture), None, memory)?;
     let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
     let nobody = None::<fn(usize, &Bound<'py, PyDict>) -> PyResult<()>>;
-    each_result(py, source, 1, Takers { pieces: nobody, tables: take }, teller(tell))?;
+    each_result(py, source, 1, Sinks { pieces: nobody, tables: take }, teller(tell))?;
     Ok(result)
 }
 
@@ -153,7 +153,7 @@ fn run_many<'py>(
     let pieces = pieces
         .map(|taker| move |index, tables: &Bound<'py, PyDict>| taker.call1((index, tables)).map(|_| ()));
     let tables = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
-    each_result(py, source, threads, Takers { pieces, tables }, teller(tell))
+    each_result(py, source, threads, Sinks { pieces, tables }, teller(tell))
 }
 
 /// Passes progress on, if the caller wants it.

@@ -92,8 +92,7 @@ impl Trajectory {
     /// The field at fault, and what to write.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         if self.waypoints_m.is_empty() || !self.waypoints_m.iter().flatten().all(|part| part.is_finite()) {
-            let message =
-                "expected at least one point of finite numbers: write for example `waypoints_m = [[0.0, 0.0], [1000.0, 0.0]]`";
+            let message = "expected at least one point of finite numbers: write for example `waypoints_m = [[0.0, 0.0], [1000.0, 0.0]]`";
             return Err(("waypoints_m", message.into()));
         }
         if !(self.speed_m_per_s >= 0.0 && self.speed_m_per_s.is_finite()) {

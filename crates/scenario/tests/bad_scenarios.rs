@@ -526,10 +526,7 @@ fn reports_on(valid: &str, edits: &[Edit]) -> String {
         };
         let _ = writeln!(reports, "--- {title}\n{error}\n");
         let problem = &error.problem;
-        assert!(
-            !problem.message.is_empty() && !problem.help.is_empty(),
-            "{title}: the report is too short"
-        );
+        assert!(!problem.message.is_empty() && !problem.help.is_empty(), "{title}: the report is too short");
     }
     // Another row in a family's table changes no snapshot.
     let protocols: Vec<_> = roamlab_mobility::PROTOCOLS.iter().map(|(name, _)| *name).collect();

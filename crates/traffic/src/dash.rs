@@ -3,7 +3,7 @@
 //! Rate choice: BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, "A Buffer-Based Approach to Rate Adaptation"
 //! (SIGCOMM 2014, §4, Algorithm 1). The scheme (segments over HTTP): ISO/IEC 23009-1.
 
-use crate::{Application, Came, Checked, Offer, Unit, UnitKind, draw_start};
+use crate::{Application, Arrived, Checked, Offer, Unit, UnitKind, draw_start};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -184,10 +184,10 @@ impl Application for Dash {
         self.begun.take()
     }
 
-    fn came(&mut self, what: Came, now: Time) {
-        self.asks = what == Came::Response;
+    fn arrived(&mut self, what: Arrived, now: Time) {
+        self.asks = what == Arrived::Response;
         self.next = Some(now);
-        if what == Came::Request {
+        if what == Arrived::Request {
             return;
         }
         self.play(now);
@@ -237,13 +237,13 @@ mod tests {
             {
                 assert_eq!(dash.wake(now), Some(Offer::Request { size: Bytes(350), connect: false }));
                 asked.push((now.as_secs_f64(), dash.quality));
-                dash.came(Came::Request, now);
+                dash.arrived(Arrived::Request, now);
                 assert!(matches!(dash.wake(now), Some(Offer::Bytes(_))));
                 let played = dash.plays;
                 let mut at_end = dash.clone();
                 at_end.play(now + takes);
                 stalls += u32::from(played && !at_end.plays);
-                dash.came(Came::Response, now + takes);
+                dash.arrived(Arrived::Response, now + takes);
             }
             (asked, stalls)
         };

@@ -70,7 +70,7 @@ pub struct Unit {
 
 /// Units that have arrived at the other end as a whole.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Came {
+pub enum Arrived {
     /// A request, to the server.
     Request,
     /// The requested data, to the client.
@@ -102,7 +102,7 @@ pub trait Application: Sized {
 
     /// It has arrived as a whole. Only the requesting side is notified, while it waits for nothing
     /// else.
-    fn came(&mut self, _: Came, _: Time) {}
+    fn arrived(&mut self, _: Arrived, _: Time) {}
 }
 
 /// Parameters of an application. All have `start`, the earliest one, and `stop`.
@@ -198,9 +198,9 @@ macro_rules! applications {
             }
 
             /// It has arrived as a whole.
-            pub fn came(&mut self, what: Came, now: Time) {
+            pub fn arrived(&mut self, what: Arrived, now: Time) {
                 match self {
-                    $(App::$type(app) => app.came(what, now),)+
+                    $(App::$type(app) => app.arrived(what, now),)+
                 }
             }
         }

@@ -13,14 +13,14 @@ use roamlab_record::{PacketStep, Stop};
 
 /// Events of a host of which its flows are notified.
 #[derive(Copy, Clone, Debug)]
-pub enum News {
+pub enum PendingNotice {
     /// It has entered a cell. The cause that a row of the causes has.
     Entered(NodeId, CauseId),
     /// Its handover has reached a phase that flows wait for.
     Phase(PathPhase),
     /// The message with this notice of a new path has reached the sender of its flow, with the row of the
     /// causes.
-    Told(u32, CauseId),
+    PathNotice(u32, CauseId),
 }
 
 /// A phase with which the path of a host's flows has changed.
@@ -71,7 +71,7 @@ pub struct Context {
     /// Losses of a queue discipline that are not yet recorded.
     pub dropped: Vec<(PacketId, DropReason)>,
     /// Events of which the flows are not yet notified.
-    pub news: Vec<News>,
+    pub pending_notices: Vec<PendingNotice>,
     /// The phases of handovers that flows wait for.
     pub awaited: Vec<String>,
 }
@@ -79,7 +79,18 @@ pub struct Context {
 /// Between two events, when no loss is unrecorded.
 impl Clone for Context {
     fn clone(&self) -> Context {
-        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped, news, awaited } = self;
+        let Context {
+            now,
+            scheduler,
+            pool,
+            messages,
+            mark,
+            probes,
+            capture,
+            dropped,
+            pending_notices,
+            awaited,
+        } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Context {
             now: *now,
@@ -90,7 +101,7 @@ impl Clone for Context {
             probes: probes.clone(),
             capture: capture.clone(),
             dropped: Vec::new(),
-            news: news.clone(),
+            pending_notices: pending_notices.clone(),
             awaited: awaited.clone(),
         }
     }

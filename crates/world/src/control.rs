@@ -3,7 +3,7 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::context::{Announcement, Context, News};
+use crate::context::{Announcement, Context, PendingNotice};
 use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::{Fault, FaultAction};
 use crate::control::messages::Content;
@@ -213,7 +213,7 @@ impl Agents {
             Content::Frame(frame) => self.take_frame(node, frame, net, cx),
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
-                cx.news.push(News::Told(notice, row));
+                cx.pending_notices.push(PendingNotice::PathNotice(notice, row));
             }
         });
     }
@@ -392,8 +392,14 @@ impl Agents {
     }
 
     /// A node tells the sender of a flow of a new path.
-    pub fn announce(&mut self, from: NodeId, news: Announcement, net: &mut Network, cx: &mut Context) {
-        let Announcement { to, host, size, notice, cause } = news;
+    pub fn announce(
+        &mut self,
+        from: NodeId,
+        announcement: Announcement,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let Announcement { to, host, size, notice, cause } = announcement;
         let content = Content::PathChange(notice);
         let addresses = (net.address(from), to);
         let signal = Outgoing { from, addresses, host: Some(host), size, content };

@@ -42,7 +42,7 @@ fn step(links: &mut Links, event: Event, cx: &mut Context) -> Option<PacketId> {
             None
         }
         Event::Arrival { packet, .. } => {
-            links.landed(ID);
+            links.complete_arrival(ID);
             Some(packet.retrieve())
         }
         _ => links.arrived(ID, cx).map(|arrived| arrived.packet.take()),

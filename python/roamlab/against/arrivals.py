@@ -46,7 +46,7 @@ class Pattern:
     make: Callable[[Draws], Arrivals]
 
     def arrivals(self, packets: int = PACKETS, seed: int = 1) -> Arrivals:
-        """This number of packets. They depend on the seed and the pattern's place among `PATTERNS` alone."""
+        """The given number of packets. They depend on the seed and the pattern's place among `PATTERNS` alone."""
         return self.make(Draws(packets, seed * 1000 + PATTERNS.index(self)))
 
 
@@ -112,7 +112,7 @@ def _phases(loads: list[float], packets: int) -> Callable[[Draws], Arrivals]:
 
 
 def _bursts(packets: int, gap: float, pause: float) -> Callable[[Draws], Arrivals]:
-    """This number of packets with short gaps, then a pause."""
+    """The given number of packets with short gaps, then a pause."""
 
     def make(draws: Draws) -> Arrivals:
         is_first = np.arange(draws.packets) % packets == 0

@@ -167,7 +167,7 @@ _VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "
 
 
 def cases(count: int, control: str, seed: int = 1) -> list[OneLink]:
-    """This number of cases for a congestion control. Each depends on its number and the seed alone."""
+    """The given number of cases for a congestion control. Each depends on its number and the seed alone."""
     return [_case(number, control, seed) for number in range(count)]
 
 

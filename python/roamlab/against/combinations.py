@@ -52,8 +52,7 @@ class Combination(OneLink):
 
 
 def combinations(count: int, control: str, seed: int = 1) -> list[Combination]:
-    """This number of combinations with a congestion control. Each depends on its number and the seed
-    alone."""
+    """The given number of combinations with a congestion control. Each depends on its number and the seed alone."""
     return [_combination(number, control, seed) for number in range(count)]
 
 

@@ -80,8 +80,7 @@ class Queue:
 
 
 def _linux_gain(scaled: int) -> float:
-    """Value that the kernel's DualPI2 makes of a gain in 1/256 Hz, in units of 1/s: it rounds to 2^-32 in 64
-    ns."""
+    """Value that the kernel's DualPI2 makes of a gain in 1/256 Hz, in units of 1/s: it rounds to 2^-32 in 64 ns."""
     most = 2**32 - 1
     return (scaled * most // 4 // 10**9) * 1e9 / 64 / most
 

@@ -63,8 +63,7 @@ def made(case: Case, phases: Sequence[Phases] = (), later_us: int = 0) -> Measur
 
 
 def record(family: str, count: int | None, seed: int, tell: Callable[[int, int], None]) -> Recordings:
-    """Run the kernel in this number of cases of a family for each congestion control; `None`: in as many as
-    the package has.
+    """Run the kernel in cases of a family: this number for each congestion control; `None`: the number in the package.
 
     `tell` gets how many are done, and of how many.
     """
@@ -122,8 +121,9 @@ def read(path: Path) -> Recordings:
 
 
 def _origin(head: Any, lines: int) -> tuple[str, str, int, dict[str, int]]:
-    """Content of the first line of a file: kernel, family, seed and cases. Raises `ValueError` if it is not
-    one of our files.
+    """Content of the first line of a file: kernel, family, seed and cases.
+
+    Raises `ValueError` if it is not one of our files.
 
     Number of drawn cases: it is that of the lines that follow, at most.
     """

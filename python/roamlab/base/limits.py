@@ -15,8 +15,7 @@ LEAST = 64_000_000
 
 
 def memory_per_run(at_a_time: int = 1, given: int | None = None) -> int:
-    """Bytes that the record of one run may take, with this number of runs at a time; `given` instead, if it
-    is given.
+    """Bytes that the record of one run may take, with this number of runs at a time; `given` instead, if it is given.
 
     Raises `BadInput` if `given` is no number of bytes.
     """

@@ -141,8 +141,7 @@ def write_chart(path: Path, text: str) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all. Files that killed processes left next to it are
-    deleted."""
+    """Write a file so that it is there whole or not at all. Files that killed processes left next to it are deleted."""
     sweep_drafts(path.parent)
     with _draft(path.parent, Path.touch) as draft:
         write_durably(draft, [content])

@@ -309,8 +309,7 @@ def _over(gain: Gain) -> str:
 
 
 def _says(trial: Trial, told: Explanation) -> str:
-    """Stall that a rerun left at this time, whether the removed event was a cause, and the gain in the whole
-    run."""
+    """Stall that a rerun left at this time, whether the removed event was a cause, and the gain in the whole run."""
     left = trial.left.slow_s if told.stall.is_slow else trial.left.longest_s
     word = told.word
     says = f"the {word} is gone" if trial.gone else f"a {word} of {left:.3f} s is left"

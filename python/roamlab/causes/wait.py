@@ -1,5 +1,4 @@
-"""Part of a stall that was due to the timer: the path was back, and the sender still waited for its
-retransmission timer."""
+"""Part of a stall due to the timer: the path was back, and the sender still waited for its retransmission timer."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ def command() -> None:
     """Build Linux as an end of flows, or show which kernels are built.
 
     A flow with `transport = { kind = "linux" }` has ends of a real Linux kernel in simulated time. The kernel
-    is a separate program, built from the distribution's source package. It is never a part of Roamlab. """
+    is a separate program, built from the distribution's source package. It is never a part of Roamlab.
+    """
 
 
 @command.command("build")

@@ -76,8 +76,7 @@ def read_with(option: str, *others: str) -> Decorator:
 
 
 def unread_with(option: str, *others: str) -> Decorator:
-    """Refuse `option` together with one of `others`: what they ask for does not read it. Placed below the
-    options."""
+    """Refuse `option` together with one of `others`: what they ask for does not read it. Placed below the options."""
     names = " or ".join(others)
     told = f"{option} changes nothing with {names}: leave one of the two out"
     return _refusing(option, lambda given: not given.isdisjoint(others), told)

@@ -61,8 +61,7 @@ def command(
     fit: bool,
     as_json: bool,
 ) -> None:
-    """Measure a paper's claims and write the report. Interrupted, it continues where it stopped when called
-    again.
+    """Measure a paper's claims and write the report. Interrupted, it continues where it stopped when called again.
 
     PAPER is one of those that `roamlab list` shows, or `all`: every paper, with an index of all claims.
     """
@@ -134,8 +133,7 @@ def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int 
 def _mode(
     paper: str, given: tuple[bool, bool, int | None], settings: int | None, *, apart: bool
 ) -> Literal["claims", "explored", "fit", "blocks"]:
-    """Requested data. Raises `BadInput` for options that do not go together; `apart`: one of the claims'
-    own."""
+    """Requested data. Raises `BadInput` for options that do not go together; `apart`: one of the claims' own."""
     from roamlab.base.errors import BadInput
 
     explore, fit, _ = given

@@ -92,8 +92,7 @@ _KEYS = {"←": "ArrowLeft", "→": "ArrowRight"}
 
 
 def body(*, two: bool = False) -> str:
-    """Elements for the explorer's script: stops, buttons, lanes of one run or of two, and their
-    description."""
+    """Elements for the explorer's script: stops, buttons, lanes of one run or of two, and their description."""
     buttons = "".join(
         f'<button type="button" id="{name}" aria-keyshortcuts="{escape(_KEYS.get(key, key))}">{words}</button>'
         for name, words, key in _BUTTONS
@@ -197,7 +196,11 @@ def _window(results: Results, flow: str) -> int | None:
     if window is None:
         of_run = results.manifest.parameters["run"].get("profile", "rfc")
         parameters = profile(transport.get("profile", of_run), transport.get("variant", "reno"))
-        window = next(f"{parameter['value']} {parameter['unit']}" for parameter in parameters if parameter["parameter"] == "window")
+        window = next(
+            f"{parameter['value']} {parameter['unit']}"
+            for parameter in parameters
+            if parameter["parameter"] == "window"
+        )
     number, _, unit = str(window).partition(" ")
     return int(number) if unit == "pkt" and number.isdecimal() else None
 

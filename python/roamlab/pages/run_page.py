@@ -55,7 +55,9 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
             [
                 "One run. What differs between two scenarios is asked of many: `roamlab compare`.",
                 *(
-                    [f"The first {CHARTS} of {len(moves)} handovers are shown here message by message; {_ANY}."]
+                    [
+                        f"The first {CHARTS} of {len(moves)} handovers are shown here message by message; {_ANY}."
+                    ]
                     if left
                     else []
                 ),
@@ -151,8 +153,7 @@ def _named(hosts: set[str]) -> str:
 def _received(
     results: Results, stalls: list[Explanation], moves: list[tuple[str, int, float]], folder: Path
 ) -> SavedFigure:
-    """Data received by flows over time: those that stalled longest, then those of hosts that move, then
-    others."""
+    """Data received by flows over time: those that stalled longest, then those of hosts that move, then others."""
     shown = chosen(results, stalls)[:DRAWN]
     rows = results.columns("deliveries")
     totals = {}

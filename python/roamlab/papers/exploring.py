@@ -153,8 +153,7 @@ ROUNDS = 3
 
 
 def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, dict[str, Confirmed]]:
-    """Explore a paper's space; runs that the store has are not made again. Then examine each turning point
-    again."""
+    """Explore a paper's space; runs that the store has are not made again. Then examine each turning point again."""
     decider = Decider(space, session)
     runs, closer, fresh = decider.blocks
 
@@ -210,8 +209,7 @@ def everywhere(decider: Decider, found: Explored) -> Explored:
 def _anew(
     decider: Decider, found: Explored, turning: Mapping[str, Setting], fresh: range, ask: Ask
 ) -> dict[str, Confirmed]:
-    """Results of fresh runs where claims turned. Where they do not confirm it, theirs is what the setting
-    gave."""
+    """Results of fresh runs where claims turned. Where they do not confirm it, theirs is what the setting gave."""
     turns = sorted(set(turning.values()))
     decided = {
         (turn, claim.id): claim

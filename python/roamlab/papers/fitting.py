@@ -61,8 +61,7 @@ class Fit:
 
 
 def fit(space: Space[Any], session: Session, budget: int) -> Fit:
-    """Explore the space, continue where most results hold together, and examine the best setting with fresh
-    runs.
+    """Explore the space, continue where most results hold together, and examine the best setting with fresh runs.
 
     The exploration is that of `--explore`, and its runs are found again. The setting is chosen from the runs of the
     search and of the closer look. What is reported of it comes from runs that neither had.

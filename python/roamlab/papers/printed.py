@@ -7,7 +7,8 @@ A paper's package has them as data, `printed.toml`: a list `number`, each with
 `column`. `factor` (default 1) converts it to the unit;
 * `of`: the claim that it belongs to, where it is no claim's measure;
 * `near`: a change that would bring ours near, reported where they are apart by more than `APART`; with
-`under`, the place of the number then, given as ours is. """
+`under`, the place of the number then, given as ours is.
+"""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ _READ: dict[Callable[..., Any], list[str]] = {}
 
 
 def reads(**columns: str) -> Callable[[Take], Take]:
-    """Data that a measure reads of a run: the columns of each table. A run that is made for it records
-    nothing else."""
+    """Data that a measure reads of a run: the columns of each table. A run that is made for it records nothing else."""
 
     def note(take: Take) -> Take:
         _READ[take] = [f"{table}.{column}" for table, of in columns.items() for column in of.split()]
@@ -39,8 +38,10 @@ def reads(**columns: str) -> Callable[[Take], Take]:
 
 
 def read_by(take: Callable[..., Any]) -> list[str]:
-    """Data that a measure, or a partial of one, reads: columns as "table.column". Raises `TypeError` if it
-    does not declare them."""
+    """Data that a measure, or a partial of one, reads: columns as "table.column".
+
+    Raises `TypeError` if it does not declare them.
+    """
     while isinstance(take, partial):
         take = take.func
     if take not in _READ:

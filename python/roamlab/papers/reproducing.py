@@ -1,5 +1,4 @@
-"""A paper's reproduction as `roamlab reproduce` shows it: its package's report, and the common parts of all
-papers."""
+"""A paper's reproduction as `roamlab reproduce` shows it: its package's report, and the common parts of all papers."""
 
 from __future__ import annotations
 
@@ -31,7 +30,8 @@ def reproduce(name: str, session: Session) -> Report:
     """Reproduce a paper, one of `papers.names()`, and add what all papers have.
 
     These are its printed numbers and ours, all comparisons adjusted for their number, and where its claims
-    hold. """
+    hold.
+    """
     known = robustness.known(name, session.store)
     numbers = printed.numbers(name)
     found = papers.paper(name).reproduce(session)

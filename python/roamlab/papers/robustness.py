@@ -89,8 +89,7 @@ class Known:
         )
 
     def beside(self, claim: Claim) -> dict[str, str]:
-        """Text of a contradicted claim's card about the nearest setting, by its name; empty for other
-        claims."""
+        """Text of a contradicted claim's card about the nearest setting, by its name; empty for other claims."""
         if claim.verdict != "contradicted" or claim.id not in self.lines:
             return {}
         if claim.id not in self.nearest:
@@ -100,8 +99,7 @@ class Known:
         return {"nearest setting": near["line"]} | ({"the paper on it": said} if said else {})
 
     def line(self, claim: Claim) -> str | None:
-        """A claim's robustness with its verdict; another verdict from this number of runs is reported as
-        theirs."""
+        """A claim's robustness with its verdict; another verdict from this number of runs is reported as theirs."""
         line = self.lines.get(claim.id)
         if line is None or self.defaults[claim.id] == claim.verdict:
             return line

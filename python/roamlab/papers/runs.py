@@ -53,13 +53,13 @@ class Batch:
         scenarios: Mapping[K, tuple[Scenario | Callable[[int], Scenario], int | Sequence[int]]],
         take: Callable[[Results], T],
     ) -> dict[K, list[T]]:
-        """`take` of this number of runs of each scenario, or of those with these numbers, in lists that
-        `make` fills.
+        """`take` of this number of runs of each scenario, or of those with these numbers, in lists that `make` fills.
 
         Run n draws from the same streams in every scenario. What a run draws outside the engine, such as the times of
         moves, comes from a function that gives run n its scenario: see `draws`. `take` is a function of a
         module, or a partial of one, so that its result is found again; it declares with `reads` what it
-        reads, and returns what `stored.encode` takes. """
+        reads, and returns what `stored.encode` takes.
+        """
         name = name_of(take)
         read_by(take)
         found: dict[K, list[T]] = {case: [] for case in scenarios}

@@ -66,7 +66,8 @@ def axes(paper: str) -> tuple[Axis, ...]:
     """The axes of a paper, from `axes.toml` in its package: a list `axis`, each with the fields of an `Axis`.
 
     A value is `[label, value, weight]`, in which the label may replace the value, and 1 is the weight if
-    there is none; or a table of these, which without `value` is `None`. Lists are tuples. """
+    there is none; or a table of these, which without `value` is `None`. Lists are tuples.
+    """
     data = (files("roamlab.papers") / paper / AXES).read_text(encoding="utf-8")
     return tuple(
         Axis(axis["field"], axis["what"], tuple(map(_value, axis["values"])), axis["source"])

@@ -124,12 +124,12 @@ def mos(r: float) -> float:
 def freeze_spans_s(
     offered_s: Values, completed_s: Values, kinds: Sequence[str], offset_s: float, end_s: float
 ) -> Values:
-    """Begin and end of each time in which the picture is frozen: a row from a missing frame to the next shown
-    one.
+    """Begin and end of each time in which the picture is frozen: a row from a missing frame to the next shown one.
 
     A frame is shown if it is whole (`completed_s`; NaN: never) at its time plus `offset_s`, and its
     references were shown. A P- or B-frame needs the last I- or P-frame before it. Frames that are due after
-    `end_s` are left out. """
+    `end_s` are left out.
+    """
     due = offered_s + offset_s
     in_time = completed_s <= due + 0.5e-9
     shown = np.zeros(due.size, dtype=bool)
@@ -161,7 +161,8 @@ def play_out(
     The end is `end_s` at the latest.
     `came_s`: when segments were there, in order. Play-out begins, and continues after a stall, with
     `startup_s` in the buffer. A stall that has not ended lasts to `end_s`; behind the last segment of a film
-    (`whole`) there is none. """
+    (`whole`) there is none.
+    """
     needed = max(1, math.ceil(startup_s / segment_s - 1e-9))
     begin, played, clock, at = math.nan, 0, 0.0, 0
     stalls: list[tuple[float, float]] = []
@@ -378,7 +379,8 @@ def mean_page_load_s(results: Results, flow: str) -> float:
     """The mean load time of a flow's pages, in s.
 
     A page that is not whole at the end of the run counts with its time until then, if it is longer than the
-    mean of the whole ones. So the mean includes pages that never arrive. NaN if no page was asked for. """
+    mean of the whole ones. So the mean includes pages that never arrive. NaN if no page was asked for.
+    """
     loads, open_s = _page_times_s(results, flow)
     mean = float(loads.mean()) if loads.size else -math.inf
     counted = np.concatenate([loads, open_s[open_s > mean]])

@@ -1,5 +1,4 @@
-"""Description of a run in real time: its programs, how late its packets were, and the TCP counters of the
-machine."""
+"""Description of a run in real time: its programs, how late its packets were, and the TCP counters of the machine."""
 
 from __future__ import annotations
 

@@ -59,8 +59,7 @@ class Manifest:
 
     @classmethod
     def from_dict(cls, content: Any, parameters_text: str) -> Manifest:
-        """From the content of a manifest file, and the line of its parameters, empty if they have no separate
-        one.
+        """From the content of a manifest file, and the line of its parameters, empty if they have no separate one.
 
         Raises `ValueError`, which names the field, if it is not one of our manifests.
         """

@@ -110,8 +110,7 @@ def has_connection(results: RunTables, flow: str) -> bool:
 
 
 def elastic_flows(results: RunTables) -> list[str]:
-    """The flows that take what the network gives: those with a connection, except requests of other flows'
-    data."""
+    """The flows that take what the network gives: those with a connection, except requests of other flows' data."""
     flows = results.columns("flows")
     return _without_requests(flows, flows.words("flow", flows.where("kind", *_CONNECTIONS)))
 
@@ -134,7 +133,8 @@ def losses(results: RunTables, flow: str) -> Values:
     """When data packets of `flow` were lost, in s: for each packet of which no copy arrived, when the last was lost.
 
     All copies of a packet have the same number and the same time of sending. A retransmission is a separate
-    packet. """
+    packet.
+    """
     drops, deliveries = results.columns("drops"), results.columns("deliveries")
     is_data = _lost_data(results, drops, flow)
     arrived = deliveries.where("flow", flow)
@@ -151,8 +151,7 @@ def _lost_data(results: RunTables, drops: Columns, flow: str) -> NDArray[np.bool
 
 
 def loss_ratio(results: RunTables, flow: str) -> float:
-    """Data packets of which no copy arrived, over data packets sent; a retransmission is a separate
-    packet."""
+    """Data packets of which no copy arrived, over data packets sent; a retransmission is a separate packet."""
     sent = total(results, flow, "sent_pkts")
     return losses(results, flow).size / sent if sent else math.nan
 
@@ -220,7 +219,8 @@ def disruption_s(
     was in the air at the break. The end of the run replaces an arrival that never came: data that ends within
     `settle` of a handover is taken for cut off by it. NaN if nothing arrived before. With `waits`, a silence
     begins when data waits between two arrivals, which that function gives (infinity: none does); NaN if none
-    does in any of them. """
+    does in any of them.
+    """
     found = silence_s(times, handover, end, settle, waits)
     return math.nan if found is None else found[1] - found[0]
 
@@ -402,8 +402,7 @@ def utilisation(results: RunTables, rate_bps: float, start: float, end: float, f
 
 
 def jain(shares: Sequence[float]) -> float:
-    """Jain's fairness index (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all; NaN if none has
-    anything."""
+    """Jain's fairness index (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all; NaN if none has anything."""
     values = np.asarray(shares, dtype=np.float64)
     squares = values.size * float(np.square(values).sum())
     return float(values.sum()) ** 2 / squares if squares else math.nan

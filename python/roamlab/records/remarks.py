@@ -40,7 +40,8 @@ def window_limited(
     comes from and goes. A packet is limited by the window if cwnd was at least that large when it was sent,
     and the packet waited less than a quarter of the smallest round trip. That is twice the smallest one-way
     delay of all flows with the same ends. A flow is limited if more than half of its data is, and the
-    narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time. """
+    narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time.
+    """
     found = {}
     cwnds = dict(_by_flow(tcp))
     delays = deliveries["time_ns"].astype(np.int64) - deliveries["sent_ns"].astype(np.int64)

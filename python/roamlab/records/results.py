@@ -170,8 +170,10 @@ class Results(Frames):
 
     @property
     def packets(self) -> pl.DataFrame:
-        """Packets that endpoints send, queues are handed and the network loses. Raises `BadInput` if it was
-        not recorded."""
+        """Packets that endpoints send, queues are handed and the network loses.
+
+        Raises `BadInput` if it was not recorded.
+        """
         return self._recorded("packets")
 
     @property

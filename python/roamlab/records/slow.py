@@ -108,8 +108,7 @@ def slow_s(results: Results, flow: str) -> float:
 
 
 def is_defined(results: Results, flow: str) -> bool:
-    """True if slow periods of a flow can be found: it is a file or of datagrams, and its records are
-    there."""
+    """True if slow periods of a flow can be found: it is a file or of datagrams, and its records are there."""
     recorded = results.manifest.outline.recorded
     if has_connection(results, flow):
         return "deliveries" in recorded and application(results, flow).get("kind") == "ftp"

@@ -116,8 +116,7 @@ class Store:
             return self._complete(results, begun)
 
     def _complete(self, results: Results, begun: Begun) -> dict[str, str]:
-        """Put a run's other tables next to those that are written, and all of it in its place; the tables'
-        digests."""
+        """Put a run's other tables next to those that are written, and all of it in its place; the tables' digests."""
         final, draft = self.folder(results.manifest), begun.draft
         digests: dict[str, str] = {}
         for table in begun.pieces.finish():
@@ -265,8 +264,7 @@ def _begin(field: str) -> str:
 
 
 def _line(content: bytes, field: str) -> str:
-    """The JSON object of a field in a manifest's file; empty if it has no separate line, as in one that was
-    edited.
+    """The JSON object of a field in a manifest's file; empty if it has no separate line, as in one that was edited.
 
     Nor has it one in a file with an indent of one space, or with the field twice.
     """

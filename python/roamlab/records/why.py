@@ -25,7 +25,8 @@ def why(results: Results, table: str, row: int) -> pl.DataFrame:
     itself;
     `row` its number from 0. The frame has the columns of `causes` behind `id`, the number of each row there: first the
     row itself or what it leads to directly, last the root. It is empty if the row has no cause (`cause` is -1
-    there), for example when a window opens. A wrong table or row raises `BadInput`. """
+    there), for example when a window opens. A wrong table or row raises `BadInput`.
+    """
     if table not in WITH_CAUSES:
         raise BadInput(
             f"table {table!r}",

@@ -306,7 +306,8 @@ def metric(results: Results, name: str) -> float:
 
     It has the unit in `docs/metrics.md`, and is NaN if the run does not define it, such as a disruption without a
     handover. Raises `BadInput` if there is no such metric or flow, if the name matches several flows, or if
-    it is about another application than the flow's. """
+    it is about another application than the flow's.
+    """
     check(name, "metric")
     found = Measurement((name,)).of_results(results)
     if len(found) > 1:
@@ -332,7 +333,8 @@ def _aggregate(run: _Made, name: Name, values: Mapping[str, float]) -> float:
     """One number of several flows; those that do not define it are left out.
 
     A file that is not complete at the end of the run takes longer than any number shows: only the smallest
-    completion time is then known. """
+    completion time is then known.
+    """
     if name.what == "completion_s" and name.over != "min":
         late = [flow for flow, value in values.items() if math.isnan(value)]
         if any(experience.completed_ratio(run.results, flow) == 0.0 for flow in late):

@@ -1,5 +1,4 @@
-"""TCP profiles as tables. The engine declares every parameter, its value and its meaning; nothing is listed
-here."""
+"""TCP profiles as tables. The engine declares every parameter, its value and its meaning; nothing is listed here."""
 
 from __future__ import annotations
 

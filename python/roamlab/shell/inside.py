@@ -197,7 +197,8 @@ def _protect() -> None:
     """Make what belongs to the machine read-only. Only the superuser could write it.
 
     That is done in namespaces around those of the programs: there the kernel permits no process to undo it or
-    to mount another /proc. """
+    to mount another /proc.
+    """
     _unshare(0)
     net = b"/proc/sys/net"
     _mount(net, net, None, _BIND)

@@ -87,7 +87,8 @@ def card(
     """The card of a claim.
 
     `beside`: the paper's numbers with ours, and facts of the nearest setting. `stands`: true for each
-    comparison whose verdict is significant among all of the report. """
+    comparison whose verdict is significant among all of the report.
+    """
     numbers, nearest = beside
     told = {
         "decided by": f"{escape(claim.deciding.what)}{_strip(claim.deciding)}{escape(_compared(claim.deciding))}",
@@ -138,8 +139,7 @@ def _outcomes(claim: Claim) -> str:
 
 
 def standing(claims: Sequence[Claim]) -> dict[str, dict[str, bool]]:
-    """Of each claim's comparisons of random runs, true if the verdict is significant after Holm's
-    correction."""
+    """Of each claim's comparisons of random runs, true if the verdict is significant after Holm's correction."""
     found: dict[str, dict[str, bool]] = {claim.id: {} for claim in claims}
     for each in corrected(claims):
         found[each.claim][each.measure.what] = each.verdict == each.measure.verdict

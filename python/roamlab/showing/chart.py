@@ -290,7 +290,8 @@ def _data(
     """Events of the host's packets from the handover's first message on; then the host lost its link.
 
     A packet is direct if no base station sent it on. Nothing reaches a host through a cell before the host
-    has sent something there, so earlier arrivals were still in the air of the old cell. """
+    has sent something there, so earlier arrivals were still in the air of the old cell.
+    """
     first, zero, end = span
     flow = pl.col("flow").cast(pl.String)
     released = results.releases.filter(pl.col("host").cast(pl.String) == host).select(

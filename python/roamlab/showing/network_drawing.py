@@ -46,7 +46,8 @@ def drawing(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
     Random plans are those of the run with this seed and number.
 
     The distance of two nodes is about the number of links between them (stress majorization of the distances
-    in hops, from their classical scaling). """
+    in hops, from their classical scaling).
+    """
     network = scenario.expanded(seed, run)
     cells = network.get("cells", {})
     wires = [tuple(link["between"]) for link in network.get("links", [])]

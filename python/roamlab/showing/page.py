@@ -55,8 +55,7 @@ class Table:
 
 
 def policy(*scripts: str) -> str:
-    """Permissions of a page, as an element of its head: show itself, and run these scripts. It loads
-    nothing."""
+    """Permissions of a page, as an element of its head: show itself, and run these scripts. It loads nothing."""
     digests = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts
     )

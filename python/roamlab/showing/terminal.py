@@ -107,8 +107,10 @@ def live_table(results: Results) -> Table:
 
 
 def drops(results: Results) -> pl.DataFrame:
-    """Lost packets by place and reason. A copy that is released, or arrives twice, is not a loss, and no flow
-    counts it."""
+    """Lost packets by place and reason.
+
+    A copy that is released, or arrives twice, is not a loss, and no flow counts it.
+    """
     lost = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
         ~pl.col("reason").is_in(["copy-released", "duplicate"])
     )

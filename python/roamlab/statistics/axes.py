@@ -21,8 +21,7 @@ Setting: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Value:
-    """A value on an axis. `weight` is how plausible it is compared with the others, before anything was
-    run."""
+    """A value on an axis. `weight` is how plausible it is compared with the others, before anything was run."""
 
     label: str
     value: Any

@@ -120,7 +120,8 @@ def as_printed(low: str, high: str = "") -> Claimed:
     """A number that a paper prints as `low`, or a range that it prints from `low` to `high`, by their digits.
 
     A printed number represents all that are rounded to it: "15" is 14.5 to 15.5, ".95" is .945 to .955.
-    Counts are exact, and are no printed numbers in this sense. """
+    Counts are exact, and are no printed numbers in this sense.
+    """
     return within(_rounded_to(low)[0], _rounded_to(high or low)[1])
 
 
@@ -229,8 +230,7 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict of the measurements on the claim; undecided if all of them are ties that the set-up
-        forces."""
+        """Verdict of the measurements on the claim; undecided if all of them are ties that the set-up forces."""
         return self.deciding.verdict if self.counted else "undecided"
 
     @property
@@ -247,8 +247,7 @@ class Claim:
 
     @property
     def open(self) -> list[str]:
-        """Measures that give no separate verdict, with the reason: ties that the set-up forces, too few
-        runs."""
+        """Measures that give no separate verdict, with the reason: ties that the set-up forces, too few runs."""
         return [
             f"{measure.what}: {measure.outcome}"
             for measure in self.measures
@@ -394,8 +393,10 @@ def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
 
 
 def remarks(claims: Sequence[Claim]) -> str:
-    """Measures for which the table has no room: those that fail, and those that do not count. Empty if there
-    are none."""
+    """Measures for which the table has no room: those that fail, and those that do not count.
+
+    Empty if there are none.
+    """
     lines = []
     for claim in claims:
         told = [*([claim.failing] if claim.failing else []), *claim.open]

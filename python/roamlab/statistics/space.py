@@ -125,8 +125,7 @@ def explore(
     budget: int,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Explored:
-    """Search a space with this number of settings; `evaluate` gives each claim's outcome under each of a few
-    settings.
+    """Search a space with this number of settings; `evaluate` gives each claim's outcome under each of a few settings.
 
     Its second argument asks for a closer look, with more runs, at settings that lean to a verdict and do not reach it.
     Equal arguments give equal searches. `tell` hears how many settings were tried.
@@ -241,8 +240,7 @@ def _cover(
     rng: np.random.Generator,
     most: int | None = None,
 ) -> list[Setting]:
-    """Settings that, with those given, have every combination of values on this number of axes, or `most` of
-    these settings.
+    """Settings that, with those given, have every combination of values on `strength` axes, or `most` of them.
 
     Greedy: of some candidates around a missing combination, the one with most that are missing.
     """

@@ -140,8 +140,7 @@ def _student_bounds(freedom: int) -> tuple[float, float]:
 
 
 def bootstrap(values: Sequence[float]) -> Interval:
-    """The mean and its percentile bootstrap interval, for skewed measures. Resamples in the same way each
-    time."""
+    """The mean and its percentile bootstrap interval, for skewed measures. Resamples in the same way each time."""
     from scipy import stats as scipy_stats
 
     sample = _sample(values)
@@ -172,8 +171,7 @@ def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
 
 
 def differences(treatment: Sequence[float], baseline: Sequence[float]) -> list[float]:
-    """`treatment - baseline`, run by run; all equal if they differ by rounding only, and 0 if they are not
-    larger."""
+    """`treatment - baseline`, run by run; all equal if they differ by rounding only, and 0 if they are not larger."""
     found = [after - before for after, before in zip(treatment, baseline, strict=True)]
     rounding = _ROUNDING * max((abs(value) for value in (*treatment, *baseline)), default=0.0)
     if not found or max(found) - min(found) > rounding:
@@ -251,7 +249,8 @@ def clipped(found: Interval, least: float, most: float) -> Interval:
     """The part of an interval in which the truth can lie, for a quantity that is never below `least` or above `most`.
 
     A value that is impossible is never the truth, so the smaller interval covers it as often. An interval
-    without bounds, that of one run alone, is unchanged. """
+    without bounds, that of one run alone, is unchanged.
+    """
     if math.isinf(found.low) or math.isinf(found.high):
         return found
     return replace(

@@ -28,7 +28,8 @@ class Until:
     all ± t s / √n. The number does not look at the runs that it asks for, so the coverage is kept.
     * `rule = "sequential"`: runs are added, a fifth at a time, until the Student interval is narrow enough.
     It needs fewer runs, and stops more readily where the spread was underestimated by chance: the coverage is
-    lower than stated, the more so the smaller `minimum`. `docs/sweeps.md` has figures. """
+    lower than stated, the more so the smaller `minimum`. `docs/sweeps.md` has figures.
+    """
 
     metric: str
     half_width: float
@@ -82,8 +83,7 @@ class Until:
         return Interval(mean, mean - error, mean + error, len(values))
 
     def p_value(self, values: Sequence[float]) -> float | None:
-        """The two-sided test of a mean of 0 with the same result as the interval. `None` if all values are
-        equal."""
+        """The two-sided test of a mean of 0 with the same result as the interval. `None` if all values are equal."""
         from scipy import stats as scipy_stats
 
         pilot = values[: self.minimum]

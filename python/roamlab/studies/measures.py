@@ -121,8 +121,7 @@ def costs(results: Results, flow: str) -> dict[str, float]:
 
 
 def held_pkts(results: Results) -> int:
-    """The most packets that left one node's buffer for the host at one instant: buffers are emptied in one
-    burst."""
+    """The most packets that left one node's buffer for the host at one instant: buffers are emptied in one burst."""
     rows = results.columns("releases")
     chosen = rows.where("host", "mh")
     if not chosen.any():

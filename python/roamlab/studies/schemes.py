@@ -72,8 +72,8 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, di
     ]
     page = Report(
         title="All schemes on the same move",
-        paper="What a download, a call and a video feel when their host moves, and at which cost: means of "
-        f"{runs} runs with 95 % intervals. The page of studies in the documentation describes what is the same for all and "
+        paper="Effects of a move on a download, a call and a video, and their cost: means of "
+        f"{runs} runs with 95 % intervals. The page of studies in the documentation describes the common parts and "
         "what cannot be compared.",
         headline=_headline(names, found),
         claims=(),

@@ -94,8 +94,7 @@ def unpaired_note(first: Scenario, second: Scenario) -> str:
 
 
 def differences(runs: Runs, baseline: str) -> pl.DataFrame:
-    """Differences between the runs of `compare`. Raises `BadInput` if no pair of runs defines any of the
-    metrics."""
+    """Differences between the runs of `compare`. Raises `BadInput` if no pair of runs defines any of the metrics."""
     found = runs.compare(baseline=baseline)
     if found.is_empty():
         raise BadInput(

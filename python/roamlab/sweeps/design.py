@@ -115,7 +115,9 @@ class Grid(Design):
         )
         for path, values in self.choices.items():
             if len(set(labels_of(values))) < len(values):
-                raise BadDesign(("grid", path), "a value is listed twice", "different values", "leave one out")
+                raise BadDesign(
+                    ("grid", path), "a value is listed twice", "different values", "leave one out"
+                )
         if not self.choices:
             raise BadDesign(("grid",), "the grid is empty", "at least one axis", _FOR_EXAMPLE)
         _check_axes("grid", self.axes)

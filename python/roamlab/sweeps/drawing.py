@@ -134,8 +134,7 @@ def _by_factors(numbers: Sequence[float]) -> bool:
 
 
 def _from_zero(axes: Axes, which: str) -> None:
-    """Begin an axis of positive values at 0; if they are all above half of the largest, write where it
-    begins."""
+    """Begin an axis of positive values at 0; if they are all above half of the largest, write where it begins."""
     low, high = axes.get_ylim() if which == "y" else axes.get_xlim()
     low_value = axes.dataLim.y0 if which == "y" else axes.dataLim.x0
     if low_value < 0 or not math.isfinite(low_value):

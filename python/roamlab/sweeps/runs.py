@@ -275,8 +275,8 @@ class Runs:
         spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
         if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
             found.append(
-                f"all runs of a point are equal, and one shows as much as {max(self.counts)}: nothing that was measured "
-                "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
+                f"all runs of a point are equal, and one shows as much as {max(self.counts)}: nothing measured "
+                "here depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
             )
         return found + self._without_effect()
 

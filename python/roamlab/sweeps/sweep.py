@@ -185,8 +185,7 @@ class _Driver:
         under_way: Mapping[int, tuple[int, Job, str]],
         advance: Advance,
     ) -> Iterator[tuple[int, Job, str]]:
-        """Points, jobs and keys. Points may have the same scenario: a run under way is not requested
-        again."""
+        """Points, jobs and keys. Points may have the same scenario: a run under way is not requested again."""
         for point, run in self._ordered(spans):
             key = self._plan.key(point, run)
             kept = key in self._shards and (self._plan.keep == "summary" or self._kept(point, run))

@@ -103,8 +103,7 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
 
 
 def tells(row: Mapping[str, Any]) -> bool:
-    """True if a difference is significant after Holm's correction, or not 0 and the same in all of several
-    runs.
+    """True if a difference is significant after Holm's correction, or not 0 and the same in all of several runs.
 
     Fewer than `LEAST` runs do not show their spread, and tell nothing.
     """

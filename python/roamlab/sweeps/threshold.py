@@ -120,7 +120,8 @@ def smallest(
 
     Raises `BadInput` if an argument cannot be used, or if the budget is too small for any verdict. It also
     does if the condition holds at the smallest value and fails at the largest, or if a run does not define
-    the metric. """
+    the metric.
+    """
     base = of(scenario)
     check_number("seed", seed)
     values = _values(between, step)

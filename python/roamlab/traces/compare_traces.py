@@ -254,8 +254,7 @@ def _same(event: Event, other: Event, tolerance_ns: int) -> bool:
 
 
 def choose(ours: Trace, theirs: Trace, wanted: str | None) -> frozenset[str]:
-    """Compared events: those that `wanted` lists (letters and variables, by commas), or all that both traces
-    can show."""
+    """Compared events: those in `wanted` (letters and variables, by commas), or all that both traces can show."""
     common = ours.offers() & theirs.offers()
     if wanted is None:
         tokens = common

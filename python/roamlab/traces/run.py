@@ -39,8 +39,7 @@ def recognises(path: Path, _head: list[str]) -> bool:
 
 
 def offers(path: Path) -> frozenset[str]:
-    """Content of the tables. Q only if data pass one recorded queue: of several it would not be known
-    which."""
+    """Content of the tables. Q only if data pass one recorded queue: of several it would not be known which."""
     results = _results(path)
     tables = _tables(path, results)
     tokens = {token for table in tables for token in _OFFERED[table]}
@@ -63,8 +62,7 @@ def locate(path: Path, event: Event) -> str:
 
 
 def packets(results: Results) -> Iterator[Event]:
-    """Packets that endpoints send, recorded queues are handed and the network loses, if recorded: S, K, Q, D
-    and B."""
+    """Packets that endpoints send, recorded queues are handed and the network loses, if recorded: S, K, Q, D and B."""
     reasons = results.drops.select("serial", "reason")
     rows = (
         results.table("packets")

@@ -1,5 +1,4 @@
-"""ns-2's variables and the same parameters here: for scenarios that set them otherwise than the profiles
-do."""
+"""ns-2's variables and the same parameters here: for scenarios that set them otherwise than the profiles do."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class Knob:
     is_time: bool = False
 
     def suits(self, variants: set[str]) -> bool:
-        """True if it has a meaning for some of the variants, and the others have no such variable or
-        parameter."""
+        """True if it has a meaning for some of the variants, and the others have no such variable or parameter."""
         return bool(variants & set(self.variants)) and (
             variants <= set(self.variants) or self.of in _HARMLESS
         )

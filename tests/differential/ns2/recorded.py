@@ -1,7 +1,8 @@
 """Runs of ns-2 kept in `recorded.json.xz`, for where ns-2 is not installed.
 
 `python tests/differential/ns2/recorded.py` records them again: the classic cases and 92 random ones, of them
-31 that once differed. """
+31 that once differed.
+"""
 
 from __future__ import annotations
 

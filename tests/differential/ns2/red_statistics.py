@@ -57,8 +57,7 @@ def difference(ours: Sample, theirs: Sample) -> tuple[float, float]:
 
 
 def cases() -> dict[str, tuple[int, bool]]:
-    """Flows and `gentle` by the name of the case; with three flows the average never reaches the range in
-    which `gentle` acts."""
+    """Flows and `gentle` by the name of the case; with three flows the average never reaches the range of `gentle`."""
     return {"3 flows": (3, False), "9 flows": (9, False), "9 flows, gentle": (9, True)}
 
 

@@ -4,7 +4,8 @@ ACK-clocked packets arrive at a bottleneck at the spacing in which they left it,
 when another leaves. Our clock is an integer, and what was put first among simultaneous events happens first.
 The clock of ns-2 is a double, and its rounding errors decide. Here one of our nanoseconds is therefore 2^-30
 s to ns-2: every time, delay, transmission time and timer is a multiple of that, its double is exact, and
-insertion decides there too. """
+insertion decides there too.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The families of ns-2's own validation suite, as Roamlab scenarios, compared with fingerprints of ns-2's
-events.
+"""The families of ns-2's own validation suite, as Roamlab scenarios, compared with fingerprints of ns-2's events.
 
 `python tests/differential/ns2/validation.py` runs the installed ns-2 and writes `tests/golden/ns2/validation.json`: for
 each scenario the phases of the senders' clocks, and for each kind of event how many there were and the SHA-256 of them

@@ -180,7 +180,10 @@ impl Params {
                 return Err(refusal.known(pattern, names()));
             }
             if let Some(logout) = logout.filter(|logout| logout <= login) {
-                let refusal = Refusal::at(format!("hours.{pattern}.logout"), format!("expected a time after the login at {login}, got {logout}"));
+                let refusal = Refusal::at(
+                    format!("hours.{pattern}.logout"),
+                    format!("expected a time after the login at {login}, got {logout}"),
+                );
                 return Err(refusal.help(format!("write more than \"{login}\"")));
             }
         }

@@ -69,7 +69,8 @@ impl Trigger {
     /// The field, and what to write instead.
     pub fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         if self.candidates == 0 {
-            return Err(Refusal::at("trigger.candidates", "expected at least 1 candidate, got 0").help("write 1 or more"));
+            return Err(Refusal::at("trigger.candidates", "expected at least 1 candidate, got 0")
+                .help("write 1 or more"));
         }
         let shares = [("missing", self.missing), ("wrong", self.wrong), ("false_alarms", self.false_alarms)];
         if let Some((part, _)) = shares.iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {

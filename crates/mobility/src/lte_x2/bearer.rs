@@ -183,7 +183,7 @@ impl EnodebBearer {
         }
     }
 
-    /// True if it went on to the target and is the last one.
+    /// Takes an end marker. True if it has passed to the target, and no more packets will come.
     pub fn end_marker(&mut self, from: Addr, id: Identification, out: &mut Vec<Action>) -> bool {
         if self.inflow.is_some_and(|inflow| inflow.from == from) {
             self.close(out);

@@ -164,7 +164,11 @@ mod tests {
         lengths[9] = 1;
         heap.longest(bytes_by(&lengths));
         lengths[17] = 2;
-        assert_eq!(heap.longest(bytes_by(&lengths)), (0, 9), "the heap has no notice of the growth of flow 17");
+        assert_eq!(
+            heap.longest(bytes_by(&lengths)),
+            (0, 9),
+            "the heap has no notice of the growth of flow 17"
+        );
         (0..65_535).for_each(|_| heap.age());
         assert!(!heap.is_kept());
         assert_eq!(heap.longest(bytes_by(&lengths)), (0, 17));

@@ -5,7 +5,7 @@ use crate::suggest::words::{Meaning, meaning};
 use crate::suggest::{known, substitutes};
 
 /// Content of an error before its place is known.
-pub struct Told {
+pub struct ParsedError {
     /// The fields around it that its text names.
     pub within: Vec<String>,
     /// The field it is about, if its text names that.
@@ -73,7 +73,7 @@ pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
 }
 
 /// An error of a text that is TOML but no scenario.
-pub fn of_reader(message: &str) -> Told {
+pub fn from_serde(message: &str) -> ParsedError {
     let mut within = Vec::new();
     let mut rest = message.trim_end();
     while let Some((name, inner)) = rest.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
@@ -81,7 +81,7 @@ pub fn of_reader(message: &str) -> Told {
         rest = inner;
     }
     let (part, meant, problem) = reword(rest);
-    Told { within, part, meant, problem }
+    ParsedError { within, part, meant, problem }
 }
 
 fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
@@ -173,9 +173,7 @@ fn plain_list(wanted: &str) -> Vec<&str> {
 fn found_words(found: &str) -> String {
     match found.split_once(' ') {
         Some(("integer", number)) => number.trim_matches('`').to_owned(),
-        Some(("floating", rest)) => {
-            rest.trim_start_matches("point ").trim_matches('`').to_owned()
-        }
+        Some(("floating", rest)) => rest.trim_start_matches("point ").trim_matches('`').to_owned(),
         Some(("string", text)) => text.to_owned(),
         Some(("boolean", flag)) => flag.trim_matches('`').to_owned(),
         None if found == "sequence" => "a list".into(),

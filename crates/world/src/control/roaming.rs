@@ -4,7 +4,7 @@ use super::{Agents, HeldBack, Outgoing, send};
 use crate::context::Context;
 use crate::control::fault::FaultAction;
 use crate::control::messages::{Content, ManagementFrame};
-use crate::dataplane::network::{Air, Network};
+use crate::dataplane::network::{AirReport, Network};
 use crate::event::Event;
 use crate::ids::CellId;
 use roamlab_mobility::L2Trigger;
@@ -40,9 +40,9 @@ impl Agents {
     }
 
     /// Layer 2 learns what was on the air.
-    pub fn learn(&mut self, air: Air, net: &mut Network, cx: &mut Context) {
-        match air {
-            Air::Beacon(cell, started) => {
+    pub fn on_air_report(&mut self, report: AirReport, net: &mut Network, cx: &mut Context) {
+        match report {
+            AirReport::Beacon(cell, started) => {
                 for host in net.cells().listeners(cell, started) {
                     let offer = net.cells().offer(host, cell);
                     let led = CurrentCause::New(Cause::root(Kind::OnAir).about(Some(net.address(host))));
@@ -51,14 +51,14 @@ impl Agents {
                     });
                 }
             }
-            Air::Attempt(host, answered) => {
+            AirReport::Attempt(host, answered) => {
                 let heard = if answered { StationEvent::Answered } else { StationEvent::Unanswered };
                 let led = net.cells().why_silent(host, cx);
                 cx.with_cause(led, |cx| self.hear(host, heard, net, cx));
             }
-            Air::HostSent(host, acknowledged) => self.frame_sent(host, acknowledged, net, cx),
-            Air::Acknowledged(cell, host) => net.see(cell, host, cx),
-            Air::GivenUp(cell, host) => {
+            AirReport::HostSent(host, acknowledged) => self.frame_sent(host, acknowledged, net, cx),
+            AirReport::Acknowledged(cell, host) => net.see(cell, host, cx),
+            AirReport::GivenUp(cell, host) => {
                 let led = CurrentCause::Row(
                     net.node_at(host).map_or(CauseId::START, |node| net.cells().why_unheard(node, cell, cx)),
                 );

@@ -222,7 +222,11 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     send(&mut world, "ch", &[600]);
     run_until(&mut world, 650).unwrap();
     act(&mut world, fa1, Action::Release { host, via, mark: None });
-    assert_eq!((held(&mut world, "fa1"), times(&world).len()), (0, 3), "waiting packets are sent immediately");
+    assert_eq!(
+        (held(&mut world, "fa1"), times(&world).len()),
+        (0, 3),
+        "waiting packets are sent immediately"
+    );
     assert!(!world.planes.cx.drop_reasons().contains(&DropReason::BufferExpired));
 }
 

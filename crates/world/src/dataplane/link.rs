@@ -248,7 +248,7 @@ impl Links {
 
     /// The packet of a pending arrival has arrived: the node where it is.
     #[inline(always)]
-    pub fn landed(&mut self, id: LinkId) -> NodeId {
+    pub fn complete_arrival(&mut self, id: LinkId) -> NodeId {
         let link = &mut self.hot[id.0 as usize];
         link.pending -= 1;
         NodeId(link.to)

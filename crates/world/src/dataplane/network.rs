@@ -3,7 +3,7 @@
 //! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
-use crate::context::{Context, News};
+use crate::context::{Context, PendingNotice};
 use crate::control::agent::Agent;
 use crate::dataplane::buffer::HostBuffer;
 use crate::dataplane::link::{InFlight, Links};
@@ -77,7 +77,7 @@ pub enum LocalDelivery {
     /// Signalling for all who hear a cell.
     Broadcast(CellId, PacketId),
     /// A packet over this uplink, from a host that the base station has not associated.
-    Stranger(LinkId, PacketId),
+    Unassociated(LinkId, PacketId),
 }
 
 impl LocalDelivery {
@@ -93,7 +93,7 @@ impl LocalDelivery {
 
 /// Layer 2's report of a transmission.
 #[derive(Copy, Clone, Debug)]
-pub enum Air {
+pub enum AirReport {
     /// A cell has sent a beacon, which ends now and began at this time.
     Beacon(CellId, Time),
     /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
@@ -333,7 +333,7 @@ impl Network {
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         if !stays {
-            cx.news.push(News::Entered(host, row));
+            cx.pending_notices.push(PendingNotice::Entered(host, row));
         }
         Some((stays, row))
     }

@@ -192,7 +192,7 @@ impl<'a> Builder<'a> {
             for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
                 self.record_of(id, &link.rate, way);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
-                self.links.interfere(id, forced, changes(link, way));
+                self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
             }
         }

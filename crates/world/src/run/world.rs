@@ -3,7 +3,7 @@
 //! The parts are flows, the network and agents. Each has private data; the signatures here name the values that pass
 //! between them.
 
-use crate::context::{Announcement, Context, News};
+use crate::context::{Announcement, Context, PendingNotice};
 use crate::control::Agents;
 use crate::dataplane::network::{Decided, LocalDelivery, Network};
 use crate::endpoints::flows::{Carrier, Flows};
@@ -223,18 +223,18 @@ impl World {
     /// Tells the flows what has happened to their hosts: after most events nothing has.
     #[inline]
     fn tell_flows(&mut self) {
-        if !self.planes.cx.news.is_empty() {
+        if !self.planes.cx.pending_notices.is_empty() {
             self.tell_flows_all();
         }
     }
 
     #[cold]
     fn tell_flows_all(&mut self) {
-        while let Some(news) = self.planes.cx.news.pop() {
-            match news {
-                News::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
-                News::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),
-                News::Told(notice, row) => self.flows.tell(notice, row, &mut self.planes),
+        while let Some(notice) = self.planes.cx.pending_notices.pop() {
+            match notice {
+                PendingNotice::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
+                PendingNotice::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),
+                PendingNotice::PathNotice(number, row) => self.flows.tell(number, row, &mut self.planes),
             }
         }
     }
@@ -266,7 +266,7 @@ impl World {
                 agents.look_for_drained(from, dst, network, cx);
             }
             if let Some(air) = air {
-                agents.learn(air, network, cx);
+                agents.on_air_report(air, network, cx);
             }
         }
         network.rest(medium, cx);
@@ -281,7 +281,7 @@ impl World {
             LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
             LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
             LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
-            LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
+            LocalDelivery::Unassociated(uplink, packet) => agents.refuse(uplink, packet, network, cx),
         }
         self.tell_flows();
     }

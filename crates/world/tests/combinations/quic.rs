@@ -113,8 +113,7 @@ fn broken(draw: &Moving) -> Vec<String> {
         let known = came[..came.partition_point(|&time| time <= pair[0])].last().copied().unwrap_or(0.1);
         let timer = (pair[0] - known + most).max(least);
         if pair[1] - pair[0] > timer {
-            broken
-                .push(format!("silent from {:.3} to {:.3} s, the timer is {timer:.3} s", pair[0], pair[1]));
+            broken.push(format!("silent from {:.3} to {:.3} s, the timer is {timer:.3} s", pair[0], pair[1]));
         }
     }
     let arrivals: Vec<f64> =

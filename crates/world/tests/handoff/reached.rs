@@ -8,8 +8,8 @@ use crate::lab::record::{Dice, walks};
 use std::fmt::Write;
 
 /// From the last entry of a cell to the first datagram that comes through it. That is the time of six
-/// requests whose repetitions come after 1, 2, 4, 8, 8 and 8 s, the handoff itself with its beacon (or
-/// periodic advertisement), and a second that the home agent waits between two answers to warnings.
+/// requests whose repetitions come after 1, 2, 4, 8, 8 and 8 s, and of
+/// the handoff itself with its beacon (or periodic advertisement). Then comes a second that the home agent waits between two answers to warnings.
 const BOUND: u64 = 33_000 * MS;
 
 /// A datagram each 100 ms.

@@ -80,7 +80,10 @@ fn race(lab: &Lab, [earlier, later]: [&Name; 2], gap: u64) -> (Outcome, Lab, Rec
         // Behind data in a queue it may have been late already.
         delay_ms += (behind / MS + 1) << round;
     }
-    panic!("{earlier:?} and {later:?} come in one order only, and the record has no reason: {:?}", lab.troubles);
+    panic!(
+        "{earlier:?} and {later:?} come in one order only, and the record has no reason: {:?}",
+        lab.troubles
+    );
 }
 
 /// Pairs of kinds, and how their races ended.

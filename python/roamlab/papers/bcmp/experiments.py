@@ -53,8 +53,7 @@ The first one begins at 19."""
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` the statements of the
-    text about them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     profile: str = "ns2-2003"
     min_rto: str = "of the profile"

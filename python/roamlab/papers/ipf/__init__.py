@@ -1,7 +1,8 @@
 """TCP performance enhancement by implicit priority forwarding (IPF) in Mobile IP based networks.
 
 `experiments` fills the paper's model with the hosts of its figures, `evidence` runs them, `measures` measures
-a run, `claims` decides, `figures` draws. """
+a run, `claims` decides, `figures` draws.
+"""
 
 from __future__ import annotations
 

@@ -29,8 +29,7 @@ QUEUE_WEIGHT = 0.002
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` the statements of the
-    text about them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     residents: int = 7
     residents_fig9: int = 9

@@ -2,7 +2,8 @@
 
 `experiments` fills the paper's model with the mobiles, queues and schemes of its figures, `evidence` runs
 them, `measures` measures a run. `model` is section IV and `modelfit` lays it over the runs, `claims` decides,
-`figures` draws. """
+`figures` draws.
+"""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ OTHER_SCHEDULERS = ("round-robin", "proportional-fair")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Data from which the claims are decided that depend on an interpretation. Lists have one entry per
-    run."""
+    """Data from which the claims are decided that depend on an interpretation. Lists have one entry per run."""
 
     interpretation: Interpretation
     forwarding: dict[tuple[Scheme, int], list[Handover]]
@@ -183,8 +182,7 @@ def _timing(interpretation: Interpretation) -> dict[str, Any]:
 
 
 def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DEFAULT) -> Anatomy:
-    """The experiments of one interpretation: the first few of this number of runs, or of those with these
-    numbers."""
+    """The experiments of one interpretation: the first few of this number of runs, or of those with these numbers."""
     numbers = range(runs) if isinstance(runs, int) else runs
     few, with_each = (numbers[: of(len(numbers))] for of in (few_runs, scheduled_runs))
     kinds: tuple[tuple[str, Aqm, bool], ...] = (

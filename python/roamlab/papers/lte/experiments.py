@@ -52,8 +52,7 @@ paper's section V.B), RED that marks what the tunnel ingress has declared ECN-ca
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` the statements of the
-    text about them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     min_rto: str = "200 ms"
     source_mbps: int | None = 5
@@ -140,8 +139,7 @@ def queue(aqm: Aqm, interpretation: Interpretation = DEFAULT) -> dict[str, Any]:
 
 
 def cells(sources: int, targets: int, seconds: float, interpretation: Interpretation = DEFAULT) -> Scenario:
-    """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for this number of
-    seconds.
+    """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for this number of seconds.
 
     DEVIATION: the source cell's rate is that of one mobile times their number; a mobile alone may get more than its
     rate when others pause.

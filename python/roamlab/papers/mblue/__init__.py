@@ -1,7 +1,8 @@
 """Modified BLUE packet buffer for base stations in Mobile IP-based networks.
 
 `experiments` bends the paper's model into the scenarios of its figures, `evidence` runs them, `measures`
-measures a run, `claims` decides, `figures` draws. """
+measures a run, `claims` decides, `figures` draws.
+"""
 
 from __future__ import annotations
 

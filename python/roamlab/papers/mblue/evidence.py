@@ -26,8 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Data from which every claim is decided. Lists have one entry per run; run n of each queue has the same
-    seeds."""
+    """Data from which every claim is decided. Lists have one entry per run; run n of each queue has the same seeds."""
 
     interpretation: Interpretation
     one: dict[str, list[OneHandoff]]

@@ -46,8 +46,7 @@ WINDOW_PKTS = 64
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` the statements of the
-    text about them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     rtt: str = "86/88/90 ms"
     beacon: str = "worst"

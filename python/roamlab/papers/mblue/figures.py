@@ -1,7 +1,8 @@
 """The paper's figures 11 to 15, and a new one: how many flows back off.
 
 Trajectories are those of one run and are marked as such; what is compared between queues is a mean over all
-runs with its 95 % interval. """
+runs with its 95 % interval.
+"""
 
 from __future__ import annotations
 

@@ -107,8 +107,7 @@ def evidence(
     delays_ms: Sequence[int] = DELAYS_MS,
     handovers: int = HANDOVERS,
 ) -> Evidence:
-    """Asks for the runs of figs. 3 to 6: this number, or those with these numbers, with this number of
-    handovers each."""
+    """Asks for the runs of figs. 3 to 6: this number, or these runs, with this number of handovers each."""
     overlaps = [delay for delay in delays_ms if delay > 0]
     windows = list(product(WINDOW_TCPS, MECHANISMS, overlaps))
     cases = list(product(TCPS, MECHANISMS, delays_ms))

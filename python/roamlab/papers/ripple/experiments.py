@@ -48,8 +48,7 @@ RANDOM_TIMES = "to the next access router, at random times"
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` the statements of the
-    text about them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     trigger: str = "source"
     buffer_pkts: int = 50

@@ -1,5 +1,4 @@
-"""Open points of the paper, and how its claims are decided under a setting of it; the axes are in
-`axes.toml`."""
+"""Open points of the paper, and how its claims are decided under a setting of it; the axes are in `axes.toml`."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _told(of: Effect) -> str:
 
 
 def replacement(found: Found) -> dict[str, str]:
-    """Answer: does FQ-CoDel without exemption make MBLUE and M-RED with theirs unnecessary?"""
+    """Answer whether FQ-CoDel without exemption makes MBLUE and M-RED with theirs unnecessary."""
     return {older: _compared(found, NEWER, older) for older in ("MBLUE", "M-RED")}
 
 
@@ -165,7 +165,7 @@ def _conclusion(goodput: Verdict, silence: Verdict, newer: str, older: str) -> s
 
 
 def l4s(found: Found, queue: str) -> str:
-    """Answer: does the low delay of Prague behind this queue survive the handover?
+    """Answer whether the low delay of Prague behind this queue survives the handover.
 
     It does if it is back within `BURST_MS` of the silence.
     """

@@ -25,7 +25,8 @@ class Queue(NamedTuple):
     """A discipline: its table without the exemption, and what turns the exemption on; `None`: it has none.
 
     A full queue is head drop's usual state, so a spared packet takes a place there. The others are rarely
-    full, and lose it, as in the papers. """
+    full, and lose it, as in the papers.
+    """
 
     tables: dict[str, Any]
     exemption: dict[str, Any] | None

@@ -87,8 +87,7 @@ def _delay_ms(results: Results, flows: Sequence[str], start: float, end: float) 
 
 
 def _late_ms(results: Results) -> float:
-    """A packet represents the time since the one before it, so that a silence counts where it has made
-    packets late."""
+    """A packet represents the time since the one before it, so that a silence counts where it has made packets late."""
     rows = results.columns("deliveries")
     of_mover = rows.where("flow", MOVER)
     at = metrics.seconds(rows, chosen=of_mover)

@@ -164,7 +164,11 @@ _PARAMETERS = (
     Parameter("way", "50 ms to the server and back", "chosen"),
     Parameter("cells", f"30 Mbit/s, 4 ms, queues of at most {LIMIT.replace(' pkt', ' packets')}", "chosen"),
     Parameter("move", f"once, at {MOVE_S:g} s, by X2; 30 ms without a link, then random access", "LTE paper"),
-    Parameter("downloads", "the mover, one other in its old cell, three in the new one; all of the same kind", "chosen"),
+    Parameter(
+        "downloads",
+        "the mover, one other in its old cell, three in the new one; all of the same kind",
+        "chosen",
+    ),
     Parameter("senders", "as in Linux 6, 1448 B; they start in the first 0.2 to 1.2 s", "linux-6"),
     Parameter("thresholds of RED and M-RED", "a third and two thirds of the limit", "IPF paper's shares"),
     Parameter("threshold of MBLUE", "two thirds of the limit", "MBLUE paper's share"),

@@ -106,7 +106,11 @@ mod tests {
         timers.follow_queue([ns(10), ns(12)].into_iter(), &mut by(5));
         assert_eq!(first(&timers), by(4)().cause);
         timers.follow_queue([ns(12)].into_iter(), &mut by(5));
-        assert_eq!(first(&timers), by(4)().cause, "both new ones were set at the same time, and are in order");
+        assert_eq!(
+            first(&timers),
+            by(4)().cause,
+            "both new ones were set at the same time, and are in order"
+        );
         timers.follow_queue([].into_iter(), &mut by(5));
         assert_eq!(first(&timers), CauseId::START);
     }

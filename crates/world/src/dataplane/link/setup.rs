@@ -73,7 +73,7 @@ impl Links {
     }
 
     /// The scenario wants these packets lost or held back, and the link to change so.
-    pub fn interfere(&mut self, id: LinkId, forced: Vec<ForcedDrops>, changes: Vec<LinkChange>) {
+    pub fn set_impairments(&mut self, id: LinkId, forced: Vec<ForcedDrops>, changes: Vec<LinkChange>) {
         if !forced.is_empty() {
             self.set(id, flag::FORCED);
         }

@@ -1,6 +1,6 @@
 //! Frames on a medium: their receivers, and the reasons of losses.
 
-use super::{Air, Network};
+use super::{AirReport, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, Link, Settled};
 use crate::dataplane::node::Nodes;
@@ -17,7 +17,7 @@ pub struct Decided {
     /// Of a packet that is lost by it: where its link begins, and who it is for.
     pub lost: Option<(NodeId, Addr)>,
     /// Reports for the layer 2 of roaming hosts.
-    pub air: Option<Air>,
+    pub air: Option<AirReport>,
 }
 
 impl Network {
@@ -35,7 +35,7 @@ impl Network {
         let outcome = links.decide(medium, cx, &gets_across)?;
         let (link, started) = (LinkId(outcome.station), outcome.started);
         let settled = self.links.take_outcome(outcome, cx);
-        let air = if self.cells.roam() { self.learn(link, &settled, started, cx) } else { None };
+        let air = if self.cells.roam() { self.air_report(link, &settled, started, cx) } else { None };
         let lost = match settled {
             Settled::Lost(packet, loss) => Some(self.lose_on_air(link, packet, loss, cx)),
             _ => None,

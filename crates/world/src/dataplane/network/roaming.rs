@@ -1,6 +1,6 @@
 //! The network's part of roaming with 802.11: management frames, and base stations that have a list of their hosts.
 
-use super::{Air, Network};
+use super::{AirReport, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, Link, Settled};
 use crate::ids::CellId;
@@ -11,27 +11,27 @@ use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Network {
     /// Reports to layer 2 from an outcome at a station; `started`: when its transmission began.
-    pub(super) fn learn(
+    pub(super) fn air_report(
         &mut self,
         link: LinkId,
         settled: &Settled,
         started: Time,
         cx: &Context,
-    ) -> Option<Air> {
+    ) -> Option<AirReport> {
         let from = self.links[link].from;
         match (self.cell_of(from), settled) {
-            (Some(cell), Settled::Beacon) => Some(Air::Beacon(cell, started)),
-            (Some(cell), Settled::Received(host, _)) => Some(Air::Acknowledged(cell, *host)),
+            (Some(cell), Settled::Beacon) => Some(AirReport::Beacon(cell, started)),
+            (Some(cell), Settled::Received(host, _)) => Some(AirReport::Acknowledged(cell, *host)),
             (Some(cell), Settled::Lost(packet, _)) if !cx.pool[packet].is_management() => {
                 let host = cx.pool[packet].header.dst;
-                self.links.fail(link, host).then_some(Air::GivenUp(cell, host))
+                self.links.fail(link, host).then_some(AirReport::GivenUp(cell, host))
             }
-            (None, Settled::Received(_, true)) => Some(Air::HostSent(from, true)),
-            (None, Settled::Received(_, false)) => Some(Air::Attempt(from, true)),
+            (None, Settled::Received(_, true)) => Some(AirReport::HostSent(from, true)),
+            (None, Settled::Received(_, false)) => Some(AirReport::Attempt(from, true)),
             (None, Settled::Lost(packet, _)) if cx.pool[packet].is_management() => {
-                Some(Air::HostSent(from, false))
+                Some(AirReport::HostSent(from, false))
             }
-            (None, Settled::Unanswered(false) | Settled::Lost(..)) => Some(Air::Attempt(from, false)),
+            (None, Settled::Unanswered(false) | Settled::Lost(..)) => Some(AirReport::Attempt(from, false)),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@ use roamlab_engine::Bytes;
 use roamlab_packet::FlowId;
 use roamlab_record::UnitRow;
 use roamlab_record::ids::{NodeId, Side};
-use roamlab_traffic::{App, Came, Offer, Unit};
+use roamlab_traffic::{App, Arrived, Offer, Unit};
 
 impl Flows {
     /// The application has offered something: `begun` is the unit that begins with it. What is left for the transport.
@@ -76,11 +76,11 @@ impl Flows {
         }
         let Some(partner) = partner else { return };
         let (asking, what) = match state.app {
-            App::Requests(_) => (partner, Came::Request),
-            _ => (flow, Came::Response),
+            App::Requests(_) => (partner, Arrived::Request),
+            _ => (flow, Arrived::Response),
         };
         let app = &mut self.flows[asking as usize].app;
-        app.came(what, cx.now);
+        app.arrived(what, cx.now);
         if let Some(next) = app.next_wake() {
             cx.scheduler.push(next, Event::App { flow: asking });
         }

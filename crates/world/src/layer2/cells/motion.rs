@@ -1,7 +1,7 @@
 //! Moves and measurements of hosts: the changes of the hosts and their cells.
 
 use super::{Backlog, Cells, Measuring};
-use crate::context::{Context, News, PathPhase};
+use crate::context::{Context, PathPhase, PendingNotice};
 use crate::event::Event;
 use crate::ids::CellId;
 use roamlab_engine::Time;
@@ -108,7 +108,7 @@ impl Cells {
         let time_ns = cx.now;
         cx.probes.phase(HandoverPhase { time_ns, host, visit, phase, node, cause });
         if visit > 0 && cx.awaited.iter().any(|awaited| awaited == phase) {
-            cx.news.push(News::Phase(PathPhase { host, at: node, phase, row: cause }));
+            cx.pending_notices.push(PendingNotice::Phase(PathPhase { host, at: node, phase, row: cause }));
         }
         cause
     }

@@ -109,11 +109,7 @@ fn a_mark_from_the_core_is_policed_at_the_access_router() {
         reached("server", false),
         "an agent's own packet, in no tunnel"
     );
-    assert_eq!(
-        sent("drop", "ch", "ha"),
-        reached("ha", true),
-        "outside the access network it has no effect"
-    );
+    assert_eq!(sent("drop", "ch", "ha"), reached("ha", true), "outside the access network it has no effect");
 }
 
 #[test]
@@ -210,7 +206,11 @@ fn a_mark_in_a_tunnel_is_believed_only_from_a_foreign_agent() {
     assert_eq!(tunnelled("clear", "ch"), reached("server", false), "inside and outside of the tunnel");
     assert_eq!(tunnelled("drop", "ch"), policed("fa1"));
     let hidden = |marks| tunnelled_as(marks, "ch", Dscp::default());
-    assert_eq!(hidden("drop"), policed("fa1"), "the inner header's mark counts, whatever mark the outer one has");
+    assert_eq!(
+        hidden("drop"),
+        policed("fa1"),
+        "the inner header's mark counts, whatever mark the outer one has"
+    );
 }
 
 #[test]
