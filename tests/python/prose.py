@@ -237,7 +237,10 @@ def _texts_of_python(text: str) -> Iterator[tuple[str, Lines]]:
                 if string and before not in _STRINGS:
                     yield from _with_space(string)
                     string = []
-                string.extend(_lines_of_string(line, content))
+                lines = _lines_of_string(line, content)
+                if string and string[-1][0] == line:
+                    lines[0] = (line, string.pop()[1] + lines[0][1])
+                string.extend(lines)
         if token.type not in {tokenize.NL, tokenize.COMMENT}:
             before = token.type
     if comment:

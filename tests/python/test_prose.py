@@ -51,7 +51,7 @@ def test_a_phrase_is_found_with_advice(tmp_path: Path, phrase: str, advice: str)
 @pytest.mark.parametrize(
     "text",
     [
-        "A standard bearer of its own cell understands outstanding data, as far as it is known, in examples/beside-ns2.",
+        "A standard bearer of its own cell understands, as far as it is known, examples/beside-ns2.",
         "`stands` and ``it says `so` `` are code.",
         "```sh\nbeside so many\n```",
         "````text\n```\nbeside\n````",
@@ -97,7 +97,7 @@ fn says() { // beside
     let (raw, value) = (r#"a "so many" text"#, "found {says} here");
 }
 """
-    assert [line for line, _ in _found(tmp_path, source, "module.rs")] == [1, 8, 9, 11]
+    assert sorted(line for line, _ in _found(tmp_path, source, "module.rs")) == [1, 8, 9, 11]
 
 
 def test_comments_docstrings_and_texts_of_python_are_read(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def f(beside):  # noqa: beside
     # and told.
     return {"says": 1}, f"it {beside} is" " told"
 '''
-    assert [line for line, _ in _found(tmp_path, source, "module.py")] == [1, 4, 8, 10, 11]
+    assert sorted(line for line, _ in _found(tmp_path, source, "module.py")) == [1, 4, 8, 10, 11]
     assert _found(tmp_path, "import os\n", "module.py") == []
 
 
