@@ -29,7 +29,7 @@ _PAGES = {
     "crates/transport/src/path_policy": "path-change.md",
     "crates/transport/src/tcp/state/new_path": "path-change.md",
     "crates/quinn/src/": "quinn.md",
-    "crates/kernel/src/": "linux.md",
+    "crates/outside/src/": "linux.md",
     "crates/transport/src/tcp/linux/": "linux-tcp.md",
     "crates/transport/src/linux": "linux.md",
     "crates/transport/src/": "tcp.md",

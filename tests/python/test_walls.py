@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-world": {"roamlab-quinn", "roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"}
     | _MODELS,
     # rustix passes files and waits, and vm-memory maps files, without own `unsafe`.
-    "roamlab-kernel": {
+    "roamlab-outside": {
         "roamlab-engine",
         "roamlab-packet",
         "roamlab-transport",
@@ -55,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"rustix", "thiserror", "vm-memory"},
     # The binding passes arrivals through a queue, which it reads as JSON.
-    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-kernel", "roamlab-scenario"}
+    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-outside", "roamlab-scenario"}
     | {"roamlab-packet", "roamlab-qdisc", "roamlab-record", "roamlab-world", "serde_json", "thiserror"},
     # wasm-bindgen needs no own `unsafe`; with toml_edit a slider changes a field and keeps the rest of the
     # text.

@@ -447,7 +447,7 @@ mod tests {
         let long = "1,".repeat(MOST_AT_ONCE / 2);
         let flat = refusal(&format!("[run]\nduration = \"1 s\"\nx = [{long}]\n"));
         let report = "long.toml:3:1: field `run`: this section has 21 MB, too much to read as a whole\n";
-        assert!(flat.starts_with(said), "{flat}");
+        assert!(flat.starts_with(report), "{flat}");
         assert!(
             flat.contains("= help: a text of more than 20000000 bytes is read in pieces: write"),
             "{flat}"

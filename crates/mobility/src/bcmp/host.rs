@@ -8,7 +8,7 @@ use crate::{Identification, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
-/// States of the session of a host. Whether it has an access router, its detector knows.
+/// States of the session of a host. The detector knows its access router.
 #[derive(Clone, Debug)]
 pub enum State {
     /// Before its hour of login.

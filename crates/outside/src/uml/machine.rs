@@ -5,12 +5,12 @@
 //! the next thing outside. A frame that it sends is taken out of the ring in the middle of its run, at its time, and the
 //! kernel has the interrupt for it before its run continues. Each message is answered before the next is sent, so there is no race.
 
-use crate::agent::{Answer, answer};
-use crate::card::{Card, RX, TX};
-use crate::child::{Kernel, Load, Running, Sockets};
 use crate::error::Error;
 use crate::socket::wait;
-use crate::time_travel::TimeTravel;
+use crate::uml::agent::{Answer, answer};
+use crate::uml::card::{Card, RX, TX};
+use crate::uml::child::{Kernel, Load, Running, Sockets};
+use crate::uml::time_travel::TimeTravel;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn boot(program: &str, is_wanted: &dyn Fn() -> bool) -> Error {
-        let (_place, kernel) = crate::child::tests::fake(program);
+        let (_place, kernel) = crate::uml::child::tests::fake(program);
         let booted = Machine::boot(&kernel, Load { hosts: 2, flows: 1 }, 1, |_| [0; 6], is_wanted);
         booted.err().unwrap()
     }

@@ -4,9 +4,9 @@
 //! (network device).
 
 use crate::error::Error;
-use crate::memory::Memory;
 use crate::socket::{PATIENCE, receive_some, wait};
-use crate::time_travel::TimeTravel;
+use crate::uml::memory::Memory;
+use crate::uml::time_travel::TimeTravel;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;

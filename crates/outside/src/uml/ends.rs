@@ -1,10 +1,10 @@
 //! A run: the flows over the kernel, between its hosts and the simulation.
 
-use crate::agent::{Answer, Command, Said, UNLIMITED, command, datagram, ipv4, mac};
-use crate::child::{Kernel, Load};
 use crate::error::Error;
-use crate::machine::{Frames, LONGEST_START, Machine, Outside};
-use crate::sender::Sender;
+use crate::uml::agent::{Answer, Command, Said, UNLIMITED, command, datagram, ipv4, mac};
+use crate::uml::child::{Kernel, Load};
+use crate::uml::machine::{Frames, LONGEST_START, Machine, Outside};
+use crate::uml::sender::Sender;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::wire::{self, Segment};
 use roamlab_packet::{FlowId, TcpFlags, Tos};

@@ -3,8 +3,8 @@
 //! The protocol is that of `include/uapi/linux/um_timetravel.h`: messages of 16 bytes over a socket. From Linux 6.12 on
 //! a shared file replaces most of them.
 
-use crate::memory::Memory;
 use crate::socket::{PATIENCE, send_with_files};
+use crate::uml::memory::Memory;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};

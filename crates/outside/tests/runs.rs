@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use roamlab_engine::Time;
-use roamlab_kernel::{Counters, Kernel, Live, run, send_with_files};
+use roamlab_outside::{Counters, Kernel, Live, run, send_with_files};
 use roamlab_packet::FlowId;
 use roamlab_scenario::Scenario;
 use roamlab_world::{Column, Offer, Replication, RunOptions, Simulation, Table};
