@@ -321,7 +321,7 @@ mod tests {
             ("time_s,host,from,time_ms\n".into(), 1, "\"time_ms\" is there twice"),
             ("time_s,host,from\n".into(), 1, "\"to\" is missing"),
             ("time_s,host,from,to\n".into(), 1, "no rows"),
-            (row("2,mh,b,a"), 3, "4 fields; expected 5"),
+            (row("2,mh,b,a"), 3, "expected 5 fields as in the first line, got 4"),
             (row("x,mh,b,a,0"), 3, "the time is wrong; expected a number"),
             (row("-2,mh,b,a,0"), 3, "the time is wrong"),
             (row("2 s,mh,b,a,0"), 3, "the time is wrong"),
