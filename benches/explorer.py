@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The run explorer with a million points, in headless Chromium: its file, the first paint, frames a second in a zoom.
 
-Frames are those that Chromium's own trace says were drawn. Needs the packages of `requirements-dev.lock` and Chromium.
+Frames are those that Chromium's own trace reports as drawn. Needs the packages of `requirements-dev.lock` and
+Chromium.
 """
 
 import json

@@ -103,7 +103,7 @@ def main() -> int:
         print(
             f"more than {MOST_ABOVE:.0%} above the reference: {', '.join(above)}. Find what the change costs "
             f"(`callgrind_annotate`). If it is worth it, write the new counts with "
-            "`python3 benches/instructions.py --write` and say why in the commit."
+            "`python3 benches/instructions.py --write` and give the reason in the commit."
         )
     return 1 if above and arguments.check else 0
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""CPU time of Roamlab beside ns-2 on the same networks, and what a flow costs in memory.
+"""CPU time of Roamlab and ns-2 on the same networks, and the memory of a flow.
 
 Each network runs in both simulators in turn, several times, without traces. The time is the user CPU time of the
-process, start-up and reading the scenario included. The data packets sent have to agree, or the comparison is void:
-the script says so when they differ by more than two in a hundred, and ends with exit code 1.
+process, start-up and reading the scenario included. The data packets sent have to agree, or the comparison is
+void: the script reports this when they differ by more than two in a hundred, and ends with exit code 1.
 
 Where ns-2 (Debian package `ns2`) is not installed, only Roamlab's side is measured. Standard library only.
 """
@@ -52,7 +52,7 @@ class Case:
         self.theirs.append(seconds)
         found = re.search(r"datapkts_sent (\d+)", output)
         if found is None:
-            raise SystemExit(f"ns-2 said nothing of packets sent:\n{output}")
+            raise SystemExit(f"ns-2 printed no number of packets sent:\n{output}")
         self.their_sent = int(found.group(1))
 
     @property
@@ -90,7 +90,7 @@ def timed(command: list[str]) -> tuple[float, str, int]:
 
 
 def build() -> str:
-    """Builds the benchmark's binary and says where it is."""
+    """Builds the benchmark's binary and returns its path."""
     command = [
         "cargo",
         "build",
@@ -153,7 +153,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repetitions", type=int, default=9, help="runs of each side (default 9)")
-    parser.add_argument("--flows", type=int, nargs="*", help="only the networks with so many flows")
+    parser.add_argument("--flows", type=int, nargs="*", help="only the networks with this number of flows")
     arguments = parser.parse_args()
     cases = [Case(*case) for case in CASES if not arguments.flows or case[2] in arguments.flows]
     ns, binary = shutil.which("ns"), build()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""CPU time of Roamlab beside ns-3 on the same networks, for each data packet sent.
+"""CPU time of Roamlab and ns-3 on the same networks, for each data packet sent.
 
-Each network runs in both simulators in turn, several times, without traces. The time is the user CPU time of the
-process, start-up included, divided by the data packets that were sent: ns-3's Reno is Linux's, so that the two send
-different numbers of packets, which are printed.
+Each network runs in both simulators in turn, several times, without traces. The time is the user CPU time of
+the process, start-up included, divided by the data packets that were sent. ns-3's Reno is Linux's, so the two
+send different numbers of packets, which are printed.
 
 Where ns-3 (Debian packages `libns3-dev` and `g++`) is not installed, nothing is measured. Standard library only.
 """
@@ -27,7 +27,7 @@ CASES = [("red", 3, 60), ("gigabit", 10, 2), ("gigabit", 100, 1)]
 
 
 def compiled(folder: str) -> str:
-    """Compiles ns-3's side and says where it is."""
+    """Compiles ns-3's side and returns its path."""
     program = f"{folder}/dumbbell"
     libraries = [f"-lns3-{module}" for module in MODULES]
     subprocess.run(["g++", "-std=c++17", "-O2", str(SOURCE), "-o", program, *libraries], check=True)
@@ -46,7 +46,7 @@ def their_cost(program: str, arguments: list[str]) -> tuple[float, int]:
     seconds, output, _ = timed([program, *arguments])
     found = re.fullmatch(r"datapkts_sent (\d+)\s*", output)
     if found is None:
-        raise SystemExit(f"ns-3 said nothing of packets sent:\n{output}")
+        raise SystemExit(f"ns-3 printed no number of packets sent:\n{output}")
     sent = int(found.group(1))
     return seconds / sent * 1e6, sent
 

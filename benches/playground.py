@@ -47,7 +47,7 @@ def renderer_ms() -> float:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a process descends from this one."""
+    """True if a process descends from this one."""
     while folder.name not in ("0", "1"):
         parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
         if int(parent) == os.getpid():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What recording costs: CPU time of runs that record, beside the same runs that make totals alone.
+"""Cost of recording: CPU time of runs that record, and of the same runs with totals only.
 
 Runs in turn; the median of the ratios counts. User and system time together: part of the cost is memory that is
-touched for the first time. "in pieces": long tables leave while the run goes on, and nobody writes them. "whole": they
+touched for the first time. "in pieces": long tables leave during the run, and are not written. "whole": they
 stay in memory. Standard library only.
 """
 

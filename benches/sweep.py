@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sweep costs beside its runs: overhead per run, memory, and what a second core gives.
+"""Cost of a sweep in addition to its runs: overhead per run, memory, and the gain of a second core.
 
     python benches/sweep.py [--runs 10000] [--repetitions 5]
 
@@ -7,8 +7,8 @@
   once with a new scenario at every point, once with repetitions of one.
 * Memory: resident memory at the tenth and at the last part of that sweep.
 * Efficiency: T(1 thread) / (2 T(2 threads)) by the clock on runs of some tenths of a second, medians of alternating
-  measurements. Beside it the same of independent processes, which is what the machine has to give at that time, and
-  the share of the CPU time that only one thread can spend, the interpreter's.
+  measurements. In addition the same for independent processes, which is what the machine has to give at that
+  time, and the share of the CPU time that only one thread can spend, the interpreter's.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def tiny() -> rl.Scenario:
 
 
 def alone(base: rl.Scenario, runs: int) -> float:
-    """CPU seconds of runs whose results nobody takes."""
+    """CPU seconds of runs without a receiver of their results."""
     start = time.process_time()
     _roamlab.run_many(
         ((base.text, base.name, 1, run) for run in range(runs)),

@@ -60,7 +60,7 @@ def edit(text: bytes, dice: random.Random) -> bytes:
 
 
 def sweep_target(folder: Path) -> tuple[list[bytes], Callable[[bytes], object]]:
-    """Sweep files beside their scenario."""
+    """Sweep files with their scenario."""
     (folder / "handover.toml").write_bytes((EXAMPLES / "handover.toml").read_bytes())
     path = folder / "sweep.toml"
 
@@ -87,7 +87,7 @@ def manifest_target(folder: Path) -> tuple[list[bytes], Callable[[bytes], object
 
 
 def trace_target(folder: Path) -> tuple[list[bytes], Callable[[bytes], object]]:
-    """What other simulators write."""
+    """Files of other simulators."""
     path = folder / "trace"
 
     def take(text: bytes) -> object:

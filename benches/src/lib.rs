@@ -28,14 +28,14 @@ pub enum Network {
     Ipf,
 }
 
-/// What a dumbbell records beside totals.
+/// Tables of a dumbbell in addition to totals.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
     /// Nothing.
     Totals,
     /// Deliveries, senders' states and the bottleneck's queue.
     Flows,
-    /// What happens to each packet.
+    /// Events of each packet.
     Packets,
 }
 
@@ -81,8 +81,8 @@ impl Network {
         }
     }
 
-    /// What of a run is wanted: of `Ipf` the columns that figs. 12 and 13 are measured by (`point` of the paper's
-    /// `measures.py`), and the totals; `None`: everything.
+    /// Requested tables of a run: for `Ipf` the columns that figs. 12 and 13 are measured by (`point` of the
+    /// paper's `measures.py`), and the totals; `None`: everything.
     pub fn wanted(self) -> Option<Vec<String>> {
         let columns = ["drops.place", "drops.forwarded", "flows", "links", "census"];
         (self == Network::Ipf).then(|| columns.map(str::to_owned).to_vec())
@@ -209,7 +209,7 @@ fn write_host(text: &mut String, name: &str, peer: &str, stays: &str) {
     );
 }
 
-/// What a run amounts to.
+/// Totals of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Totals {
     /// Data packets sent, retransmissions included.
@@ -229,7 +229,7 @@ impl Totals {
         Totals::conducted(scenario, &RunOptions { tables: wanted, ..RunOptions::default() })
     }
 
-    /// The same, with the pieces of long tables let go as they come.
+    /// The same, with the pieces of long tables released as they come.
     ///
     /// # Errors
     /// As of [`Totals::of`].
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn both_networks_send_what_ns2_sends() {
-        // What ns-2.35 prints for `d_red.tcl n=3 stop=60` and `s_dumbbell.tcl n=10 stop=2`.
+        // Totals that ns-2.35 prints for `d_red.tcl n=3 stop=60` and `s_dumbbell.tcl n=10 stop=2`.
         for (network, flows, seconds, ns2_sent) in
             [(Network::Red, 3, 60, 27_031), (Network::Gigabit, 10, 2, 113_537)]
         {

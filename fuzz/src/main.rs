@@ -1,8 +1,8 @@
 //! `fuzz TARGET SECONDS [SEED]`: random inputs to one target for so long, on one thread.
 //!
 //! The stable toolchain has no coverage to steer by. So inputs are made from what is valid, by random edits and by
-//! numbers near the edges of what is accepted. Each case is a function of seed and number: a case that fails says both,
-//! and `fuzz TARGET SECONDS SEED` comes to it again.
+//! numbers near the edges of what is accepted. Each case is a function of seed and number: a case that fails
+//! prints both, and `fuzz TARGET SECONDS SEED` reaches it again.
 
 mod queues;
 #[path = "../../crates/tcp/tests/robustness.rs"]
@@ -18,7 +18,7 @@ type Target = fn(u64, u64) -> u32;
 const TARGETS: [(&str, Target); 3] =
     [("tcp", robustness::block), ("queues", queues::block), ("scenarios", scenarios::block)];
 
-#[expect(clippy::disallowed_methods, reason = "how long to go on is a matter of the machine's time")]
+#[expect(clippy::disallowed_methods, reason = "the time to continue is a matter of the machine's time")]
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |place: usize| words.get(place).map_or(Some(1), |word| word.parse::<u64>().ok());

@@ -12,7 +12,7 @@ use std::cell::Cell;
 
 const CASES: u32 = 20;
 
-/// What is edited.
+/// The edited text.
 const VALID: [&str; 4] = [
     include_str!("../../crates/scenario/tests/bad_scenarios/valid.toml"),
     include_str!("../../python/roamlab/papers/mblue/scenario.toml"),

@@ -10,14 +10,14 @@ Tables: TypeAlias = dict[str, dict[str, Column | list[str]]]
 """Table → column → values. A text column is uint32 codes into the list `tables["names"]["table.column"]`."""
 
 class ScenarioError(Exception):
-    """The scenario cannot be used: the report says where, what was expected and what to write."""
+    """The scenario cannot be used: the report has the place, the expected value and what to write."""
 
     field: str
     """The field: "flows[0].path[1]"; empty if the text is no TOML."""
     problem: str
-    """What is wrong with it."""
+    """The fault."""
     help: str
-    """What to write instead; may be empty."""
+    """Text to write instead; may be empty."""
 
 class SimulationError(Exception):
     """A run violated a law (conservation of packets, order of events): the report. There is no result."""
@@ -29,7 +29,7 @@ def check(text: str, name: str, memory: int | None = None) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
 
 def line_of(text: str, field: str) -> int | None:
-    """The line, from 1, in which a field stands in a TOML text, or the closest table around it."""
+    """The line, from 1, of a field in a TOML text, or the closest table around it."""
 
 def expand(text: str, name: str, seed: int, run: int) -> str: ...
 def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
@@ -46,10 +46,10 @@ def schema() -> str:
     """The scenario's JSON Schema."""
 
 def catalogue() -> str:
-    """What can be named in a scenario, as JSON: family → rows of name and summary."""
+    """Names that a scenario can use, as JSON: family → rows of name and summary."""
 
 def tcp_profile(profile: str, variant: str) -> str | None:
-    """The knobs of a TCP profile for one variant, as JSON; None if there is no such profile or variant."""
+    """The parameters of a TCP profile for one variant, as JSON; None if there is no such profile or variant."""
 
 def usual_variant(profile: str) -> str | None:
     """The variant of a TCP connection that names none, under a profile; None if there is no such profile."""
@@ -57,14 +57,15 @@ def usual_variant(profile: str) -> str | None:
 def tables() -> list[tuple[str, str, str, list[tuple[str, str, str, str, list[tuple[str, str]]]]]]:
     """The schemas of the tables of a run.
 
-    Of each its name, what its rows are, when it is recorded (empty: always) and its columns; of a column its name,
-    type, unit (empty: none), meaning, and the words that it can hold with their meaning, if these are few.
+    For each its name, what its rows are, when it is recorded (empty: always) and its columns. For a column
+    its name, type, unit (empty: none), meaning, and the words that it can hold with their meaning, if these
+    are few.
     """
 
 def replay_queue(
     queue: str, seed: int, arrivals: tuple[Any, Any, Any, Any], rates: list[tuple[int, int]]
 ) -> tuple[Any, Any]:
-    """What becomes of packets in a queue, given as JSON like `{"kind": "codel"}`, before a link.
+    """Fate of packets in a queue, given as JSON like `{"kind": "codel"}`, before a link.
 
     `arrivals` are arrays in order of time: times in ns (uint64), sizes in bytes and flows (uint32), ECN bits (uint8);
     `rates` when the link has which rate in bit/s, the first from 0. Gives when each packet left the queue, in ns, and
@@ -105,14 +106,14 @@ def run_many(
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
     `jobs` is asked for the next as threads fall idle, so it may be as long as one likes. `sink(index, tables)` is
-    called as each run ends, in any order. `wanted(index)`, asked when a job is handed out, lists what of its record is
-    wanted, tables by their names and columns as "table.column", or is None for all of it; other tables are not
+    called as each run ends, in any order. `wanted(index)` is called when a job is handed out. It lists the requested
+    tables by their names and columns as "table.column", or is None for all of the record. Other tables are not
     recorded, other columns left out. Stops promptly when any of these raises. `memory` and `tell` are those of
     `run`, for each run and for one under way.
 
-    With `pieces` a long table leaves while its run goes on: `pieces(index, {table: columns, "names": ...})` gets its
-    rows from the first to the last, 2^16 or more at a time, and `sink` does not get that table. Only the first piece of
-    a table has names, all of them.
+    With `pieces` a long table is delivered during its run: `pieces(index, {table: columns, "names": ...})`
+    gets its rows from the first to the last, 2^16 or more at a time, and `sink` does not get that table. Only
+    the first piece of a table has names, all of them.
     """
 
 def live(
@@ -126,8 +127,8 @@ def live(
     """One run in real time of a scenario with two flows of programs, one each way. Builds for Linux alone have it.
 
     `hand(socket, addresses)` is called once it can begin, with the addresses of the first flow's sender and receiver.
-    It sends three files in one message by the socket of this number, which it closes: the cards of both nodes, whose
-    reads do not block, and a file that can be read once the program has ended.
+    It sends three files in one message by the socket of this number, which it closes. These are the cards of
+    both nodes, whose reads do not block, and a file that can be read once the program has ended.
 
     Returns the tables; of each packet that a card was handed how late it was, in ns; the end, in ns; how many packets
     were for neither node; how many a card did not take. Raises as `run` does;

@@ -83,7 +83,7 @@ _OTHER_OPTIONS = [
 
 
 class _Commands(click.Group):
-    """Commands that are found by other words too: one that is not there is looked for in what the others say."""
+    """Commands that are found by other words too: one that is not there is searched in the texts of the others."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -144,7 +144,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="roamlab")
 def cli() -> None:
-    """What TCP and UDP feel when a host moves."""
+    """TCP and UDP under handovers of a host."""
 
 
 for _module in iter_modules(commands.__path__):
@@ -175,7 +175,7 @@ def main() -> None:
 
 
 def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Say what a library warns of: it may quote names of an input."""
+    """Print a library's warning: it may quote names of an input."""
     with suppress(OSError):
         say(f"warning: {message}", err=True)
 
@@ -186,14 +186,14 @@ def interrupted() -> NoReturn:
 
 
 def _usage(error: click.ClickException) -> str:
-    """What click says of a command line that is wrong."""
+    """Text of click for a command line that is wrong."""
     text = StringIO()
     error.show(text)
     return text.getvalue().rstrip("\n")
 
 
 def _fail(text: str, code: int) -> NoReturn:
-    """Say what is wrong, and exit. A standard stream that takes nothing more is closed without another error."""
+    """Print the fault, and exit. A standard stream that takes nothing more is closed without another error."""
     with suppress(OSError):
         if text:
             say(text, err=True)
@@ -206,7 +206,7 @@ def _fail(text: str, code: int) -> NoReturn:
 
 
 def _exit_code(error: Exception) -> int | None:
-    """The exit code of a failure that is foreseen; None for a mistake of ours."""
+    """The exit code of a failure that is foreseen; None for an internal error."""
     from roamlab import _roamlab
     from roamlab.base.errors import BadInput, RoamlabError, bad_path
 

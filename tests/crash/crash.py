@@ -2,10 +2,10 @@
 
     python tests/crash/crash.py [--commands run,sweep,compare,reproduce,...] [--calls N] [--moments N]
 
-Each command is killed at N of the calls that change a file (0: at every one), and at N random moments. After each kill
-the old or the new result stands in its folder, whole. The same command then ends well, with the same files as one that
-was left alone, no shard of the store is lost, and nothing half-made is left. Prints a line for each command; the exit
-code is 1 if anything was otherwise.
+Each command is killed at N of the calls that change a file (0: at every one), and at N random moments. After
+each kill the old or the new result is in its folder, whole. The same command then ends well, with the same
+files as one that was left alone, no shard of the store is lost, and nothing half-made is left. Prints a line
+for each command; the exit code is 1 if anything was otherwise.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class Trial:
             self._fault(f"{when}: {left} are left")
 
     def at_calls(self, number: int) -> int:
-        """Kill at so many of the calls that change a file; how many kills there were."""
+        """Kill at this number of the calls that change a file; how many kills there were."""
         chosen = range(1, self.calls + 1)
         if number and number < self.calls:
             chosen = sorted(random.Random(5).sample(chosen, number))  # type: ignore[assignment]
@@ -235,7 +235,7 @@ class Trial:
         return kills
 
     def at_moments(self, number: int) -> int:
-        """Kill at so many random moments, one attempt after the other in the same folder until one ends."""
+        """Kill at this number of random moments, one attempt after the other in the same folder until one ends."""
         dice = random.Random(6)
         kills = 0
         self._renew()
@@ -255,7 +255,7 @@ class Trial:
 
 
 def main() -> int:
-    """Try what the command line says."""
+    """Try the cases of the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--calls", type=int, default=12)

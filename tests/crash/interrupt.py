@@ -2,9 +2,9 @@
 
     python tests/crash/interrupt.py [--count 1000] [--seed N]
 
-Each command ends by itself or with exit code 130, without a traceback or a panic, and leaves no draft. The moment is
-drawn from the beginning of the program, imports included, to a little behind its end. Prints the counts; exit code 1 if
-anything was otherwise.
+Each command ends alone or with exit code 130, without a traceback or a panic, and leaves no draft. The moment
+is drawn from the beginning of the program, imports included, to a little behind its end. Prints the counts;
+exit code 1 if anything was otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEGIN = "import roamlab.__main__ as program, sys; print(flush=True); program.mai
 """Until `roamlab.__main__` is there, an interrupt is the interpreter's."""
 
 FAULTS = ("Traceback", "Exception ignored", "panicked")
-"""What is printed of an interrupt that was not foreseen."""
+"""Output after an interrupt that was not foreseen."""
 
 SWEEP = """
 scenario = "lab.toml"
@@ -63,7 +63,7 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
 
 
 def main() -> int:
-    """Try what the command line says."""
+    """Try the cases of the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

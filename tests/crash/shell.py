@@ -2,9 +2,10 @@
 
     python tests/crash/shell.py [KILLS]
 
-After each kill, within two seconds, no process of it is left, none of its namespaces is in use, and the interfaces and
-mounts of this machine and the folder of temporary files are as they were. Prints the number of kills and of those after
-which something was left; the exit code is 1 if there was one. Needs user namespaces and /dev/net/tun.
+After each kill, within two seconds, no process of it is left, and none of its namespaces is in use. The
+interfaces and mounts of this machine and the folder of temporary files are as they were. Prints the number of
+kills and of those after which something was left; the exit code is 1 if there was one. Needs user namespaces
+and /dev/net/tun.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ COMMAND = Path(sys.executable).parent / "roamlab"
 EXAMPLE = HERE.parents[1] / "examples/real-time.toml"
 MARK = "ROAMLAB_KILLED"
 SERVER = f"{sys.executable} -c \"import socket; s = socket.create_server(('', 80)); s.accept()[0].recv(9); input()\""
-# A process of it is stopped, and one has left its parent: neither could end by itself.
+# A process of it is stopped, and one has left its parent: neither could end alone.
 PROGRAM = """
 sleep 100 & kill -STOP $!
 (setsid sleep 100 &)
 exec python3 -c "import socket, time; socket.create_connection(('server', 80)); time.sleep(100)"
 """
 LONGEST_S = 1.6
-"""Kills are within so many seconds: the program runs after one, and ends at two."""
+"""Kills are within this number of seconds: the program runs after one, and ends at two."""
 PATIENCE_S = 2.0
 
 
@@ -53,7 +54,7 @@ def processes() -> list[int]:
 
 
 def namespaces(of: list[int]) -> set[str]:
-    """The namespaces of these processes. One that has ended, and that nobody has asked for its status, has none."""
+    """The namespaces of these processes. One that has ended, and that whose status was not read, has none."""
     found = set()
     for process in of:
         try:
@@ -70,7 +71,7 @@ def namespaces(of: list[int]) -> set[str]:
 
 
 def machine(temporary: Path) -> tuple[list[str], ...]:
-    """What a run could have left on the machine: interfaces, mounts, temporary files."""
+    """Traces that a run could have left on the machine: interfaces, mounts, temporary files."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     return (
         sorted(name for _, name in socket.if_nameindex()),
@@ -117,7 +118,7 @@ def kill_one(number: int, after_s: float) -> str:
 
 
 def main() -> int:
-    """Kill as often as the first argument says."""
+    """Kill as often as the first argument."""
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     draws = random.Random(1)
     faults = 0

@@ -2,15 +2,16 @@
 
     python tests/mutants/mutants.py [NAME ...] [--fast] [--python | --world]
 
-A mutant of `mutants.toml` (transports and queues), `world.toml` (the assembly and what it rests on) or `python.toml`
-(Python) is a file, a text in it that stands there once, and what stands there instead. The project is copied, and each
-mutant is planted in the copy. The tests run in steps, the cheap ones first; the first step that fails kills the mutant,
-and so does one that does not come to an end. A mutant may have `tests`, its own steps: what cargo is asked for, or
-pytest with its arguments. For those without, whole runs come last, where those that are said to change nothing are
-planted together, and each alone if they are found. Prints a line for each mutant, then the counts. A mutant that
-survives must have `lives`, the reason why no test can or need find it, and no other may have it; exit code 1 if that is
-not so. With `--fast` whole runs are left out; with `--python` all but the bugs in Python, which take some minutes, and
-with `--world` all but those of `world.toml`.
+A mutant of `mutants.toml` (transports and queues), `world.toml` (the assembly and what it rests on) or
+`python.toml` (Python) is a file, a text that occurs once in it, and its replacement. The project is copied,
+and each mutant is planted in the copy. The tests run in steps, the cheap ones first; the first step that
+fails kills the mutant, and so does one that does not end. A mutant may have `tests`, its own steps: what
+cargo is asked for, or pytest with its arguments. For those without, whole runs come last, where those that
+change nothing by the list are planted together, and each alone if they are found. Prints a line for each
+mutant, then the counts. A mutant that survives must have `lives`, the reason why no test can or need find it,
+and no other may have it; exit code 1 if that is not so. With `--fast` whole runs are left out; with
+`--python` all but the bugs in Python, which take some minutes, and with `--world` all but those of
+`world.toml`.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ STEPS = {
     "quic": ["test -p roamlab-quic --lib"],
     "qdisc": ["test -p roamlab-qdisc --lib"],
 }
-"""What cargo is asked for, by the crate that the mutant is in, if it has no `tests`: scripts and unit tests."""
+"""Arguments of cargo, by the crate that the mutant is in, if it has no `tests`: scripts and unit tests."""
 FAST = "pytest -q -x -n 0 tests/python/test_small_parts.py"
-"""What has to find a bug in Python that has no `tests`."""
+"""Tests that have to find a bug in Python that has no `tests`."""
 WHOLE = "test -p roamlab-world --test runs -- ns2::every ns2::recorded"
 """All recorded runs of ns-2."""
 
@@ -75,7 +76,7 @@ class Mutant:
 
     @property
     def meets_whole_runs(self) -> bool:
-        """Whether whole runs come after its steps."""
+        """True if whole runs come after its steps."""
         return self.folder != PYTHON and not self.tests
 
 
@@ -91,11 +92,11 @@ def read_list(name: str) -> list[Mutant]:
 
 
 def check(mutants: list[Mutant]) -> None:
-    """Ends the program unless each old text stands once in its file."""
+    """Ends the program unless each old text occurs once in its file."""
     for mutant in mutants:
         found = (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.old)
         if found != 1:
-            sys.exit(f"{mutant.name}: its old text stands {found} times in {mutant.path}")
+            sys.exit(f"{mutant.name}: its old text occurs {found} times in {mutant.path}")
 
 
 def read() -> list[Mutant]:
@@ -106,7 +107,7 @@ def read() -> list[Mutant]:
 
 
 def _copy_project() -> None:
-    """What git knows of the project, and nothing else."""
+    """Files of the project that git tracks, and nothing else."""
     shutil.rmtree(COPY, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -122,7 +123,7 @@ class DoesNotCompileError(Exception):
 
 
 def _passes(step: str, *, longest_s: float | None) -> bool:
-    """Whether the tests of this step pass."""
+    """True if the tests of this step pass."""
     environment = {
         **os.environ,
         "CARGO_TARGET_DIR": str(ROOT / "target/mutants/target"),
@@ -182,7 +183,7 @@ def _killer(mutants: list[Mutant], steps: list[str]) -> str | None:
 
 
 def _killers(mutants: list[Mutant], *, fast: bool) -> dict[str, str | None]:
-    """What kills each, and prints it. A bug that does not compile counts as one that survives."""
+    """The tests that kill each mutant; prints them. A bug that does not compile counts as one that survives."""
     killers: dict[str, str | None] = {}
     for mutant in mutants:
         try:
@@ -237,7 +238,7 @@ def main() -> int:
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{killed} of {len(mutants)} killed; {(spent.ru_utime + spent.ru_stime) / 60:.0f} minutes of CPU")
     if wrong:
-        print(f"not as the list says: {', '.join(wrong)}")
+        print(f"not as in the list: {', '.join(wrong)}")
     return 1 if wrong else 0
 
 

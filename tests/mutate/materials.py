@@ -1,4 +1,4 @@
-"""What is mutated, and how."""
+"""Mutated files, and the mutations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VALUES = (
     *('""', '"bs2"', '"mh"', '"nobody"', '"セル"', '"a\\u0000b"', '"../x"', '"*"', "'''x'''"),
     *("[]", "[1, 2]", "{}", '{ kind = "red" }', '["a", 1]', "[[]]"),
 )
-"""What is written in the place of a value."""
+"""Replacement of a value."""
 
 _ALIKE: dict[str, tuple[str, ...]] = {
     "s": (
@@ -152,7 +152,7 @@ def bases(folder: Path, call: Callable[..., tuple[int, str, str]]) -> Bases:
 
 
 def mutated_text(rng: random.Random, text: str) -> bytes:
-    """The text with one to four changes: of values, which leave most of it as it is, or of anything."""
+    """The text with one to four changes: of values, which leave most of it unchanged, or of anything."""
     raw = text.encode()
     weights = (1, 0, 0, 0, 0, 0) if rng.random() < 0.5 else (4, 3, 3, 2, 1, 3)
     for _ in range(rng.choice((1, 1, 2, 4))):
@@ -338,7 +338,7 @@ def _add_files(rng: random.Random, folder: Path, other: Path) -> None:
 
 
 def _mutate_json(rng: random.Random, content: Any) -> None:
-    """Another value, one more, or none, somewhere inside."""
+    """Another value, one more, or none, at any place inside."""
     while True:
         keys = list(content) if isinstance(content, dict) else list(range(len(content)))
         if not keys:

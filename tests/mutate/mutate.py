@@ -51,7 +51,7 @@ LONGEST_RUN_S, MOST_RUNS = 4.0, 40
 """Scenarios of more simulated time, and sweeps of more runs, are only checked."""
 
 KINDS = ("scenario", "scenario", "sweep", "run", "trace")
-"""What is mutated; scenarios twice as often."""
+"""Mutated kinds; scenarios twice as often."""
 
 _LOCATED = re.compile(
     r"^error: (?:\S*(?:mutant|case)\S*|--\S+|metric |table |sweep, |sweep file |RUN|.*field `)"
@@ -74,7 +74,7 @@ def call(*arguments: str) -> tuple[int, str, str]:
 
 
 def complaint(code: int, out: str, err: str, *, may_differ: bool) -> str:
-    """What is wrong with how a command ended; empty if nothing is."""
+    """Faults in the end of a command; empty if there are none."""
     if "\x1b" in out + err:
         return f"an escape sequence is printed: {out + err}"
     if code == 0 or (code == 1 and may_differ and "first difference" in out):
@@ -88,7 +88,7 @@ def complaint(code: int, out: str, err: str, *, may_differ: bool) -> str:
 
 
 class Case:
-    """One mutated input, in a folder of its own."""
+    """One mutated input, in a separate folder."""
 
     def __init__(self, rng: random.Random, bases: materials.Bases, kinds: Sequence[str] = KINDS) -> None:
         self.rng, self.bases = rng, bases
@@ -150,7 +150,7 @@ class Case:
 
 
 def _is_short(path: str) -> bool:
-    """Whether the scenario is none, or is simulated in a moment."""
+    """True if the scenario is invalid, or is simulated in a moment."""
     from roamlab import RoamlabError, ScenarioError, load
 
     with suppress(RoamlabError, ScenarioError):
@@ -159,7 +159,7 @@ def _is_short(path: str) -> bool:
 
 
 def _is_small(path: str) -> bool:
-    """Whether the sweep is none, or few short runs."""
+    """True if the sweep is invalid, or few short runs."""
     from roamlab import RoamlabError, ScenarioError
     from roamlab.sweeps.sweepfile import load_sweep
 
@@ -238,7 +238,7 @@ class Worker:
         return kind if ready else "cut off", ended, False
 
     def _wait(self, answers: IO[str]) -> bool:
-        """Whether an answer comes before the case has taken its time."""
+        """True if an answer comes before the case has taken its time."""
         used, begin = self._seconds(), time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(answers, selectors.EVENT_READ)
@@ -248,7 +248,7 @@ class Worker:
         return False
 
     def _seconds(self) -> float:
-        """What the process has had of the processor."""
+        """Processor time of the process."""
         stat = Path(f"/proc/{self._process.pid}/stat").read_text()
         user, system = stat.rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

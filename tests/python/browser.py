@@ -38,7 +38,7 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 def shown(
     browser: Browser, file: Path, size: tuple[int, int] = WIDE, *, dark: bool = False, **more: Any
 ) -> Iterator[Page]:
-    """A page, which loads nothing but what it holds, and at whose end the console has no error."""
+    """A page, which loads only its own content, and at whose end the console has no error."""
     width, height = size
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **more
@@ -57,7 +57,7 @@ def shown(
 
 
 def check_access(page: Page) -> None:
-    """What axe-core finds against WCAG and good practice: nothing. Nor is the page wider than the window."""
+    """axe-core's faults against WCAG and good practice: none. Nor is the page wider than the window."""
     found = Axe().run(page).response["violations"]
     assert [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in found] == []
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")

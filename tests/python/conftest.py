@@ -77,7 +77,7 @@ def of_this_day(test: str) -> pytest.MarkDecorator:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Put the stand-in in the engine's place for one test; returns the patcher for further changes."""
+    """Put the fake in the engine's place for one test; returns the patcher for further changes."""
     for name in (
         "advise",
         "check",
@@ -98,7 +98,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 @pytest.fixture
 def scenario(engine: pytest.MonkeyPatch) -> Scenario:
-    """A scenario that the stand-in accepts."""
+    """A scenario that the fake accepts."""
     return Scenario(SMALL, "small.toml")
 
 

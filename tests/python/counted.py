@@ -1,4 +1,4 @@
-"""What the tables of totals, and the metrics of users' quality, have to be: plain loops over the rows of events.
+"""Expected tables of totals, and metrics of users' quality: plain loops over the rows of events.
 
 `truth.py` has the other metrics, and compares. Nothing here is taken from the product but its tables.
 """
@@ -62,7 +62,7 @@ class Counted:
         self.sends = {flow: [row for row in self.packets[flow] if _is_data(row)] for flow in self.flows}
         """The data that each flow's source sent."""
         self.fresh = {flow: [row for row in self.came[flow] if row["fresh"]] for flow in self.flows}
-        """What arrived for the first time."""
+        """Data that arrived for the first time."""
         self.data = {flow: {row["serial"]: row for row in rows} for flow, rows in self.sends.items()}
         self.numbers = {
             flow: {(row["number"], row["time_ns"]) for row in rows.values()}
@@ -85,7 +85,7 @@ class Counted:
         return found
 
     def connected(self, flow: str) -> bool:
-        """Whether it has acknowledgements."""
+        """True if it has acknowledgements."""
         return bool(self.flows[flow]["kind"] != "udp")
 
     # The columns of the table `flows`.
@@ -139,7 +139,7 @@ class Counted:
         return sum(not self.has_data(flow, row) for row in self._dropped(flow))
 
     def has_data(self, flow: str, row: Row) -> bool:
-        """Whether a lost packet was data: by what was sent, of a copy by its number and its time of sending."""
+        """True if a lost packet was data: by the sent packets, of a copy by its number and its time of sending."""
         if row["serial"] in self.others:
             return False
         return row["serial"] in self.data[flow] or (row["seq"], row["sent_ns"]) in self.numbers[flow]
@@ -260,7 +260,7 @@ class Counted:
         return sum(row["completed_ns"] < 0 for row in units) / len(units) if units else math.nan
 
     def freeze_s(self, flow: str) -> float:
-        """A picture stands from a frame that is not shown to the next one that is."""
+        """A picture is frozen from a frame that is not shown to the next one that is."""
         units = [row for row in self.units[flow] if row["kind"] in "IPB"]
         if not units:
             return math.nan

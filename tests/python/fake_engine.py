@@ -1,4 +1,4 @@
-"""A stand-in for the compiled engine: small hand-made tables, to test the package alone."""
+"""A fake of the compiled engine: small hand-made tables, to test the package alone."""
 
 from __future__ import annotations
 

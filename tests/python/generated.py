@@ -1,6 +1,6 @@
 """Scenarios made from those that are shipped: other names, more fields, another order, another way to write them.
 
-python tests/python/generated.py 1000 [SEED]    takes so many through set, run, sweep and compare
+python tests/python/generated.py 1000 [SEED]    takes this number through set, run, sweep and compare
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _valid(data: dict[str, Any], name: str) -> bool:
 
 
 def change(scenario: rl.Scenario, rng: random.Random) -> tuple[str, Any]:
-    """A field and another value that it takes: a quantity, a number, a truth value, or a whole table as it is."""
+    """A field and another value that it takes: a quantity, a number, a truth value, or a whole table unchanged."""
     leaves = list(_leaves(scenario.tables, ()))
     for _ in range(20):
         path, value = rng.choice(leaves)

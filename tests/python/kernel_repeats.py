@@ -5,7 +5,7 @@
 One scenario with one seed: two flows, random loss, a gap. Every second run has a busy loop for each processor.
 Prints how many runs have the tables and the capture of the first one, byte by byte. The exit code is 1 if one has not.
 EXTENSION is another build of the extension: as many runs with that one follow.
-The tables `tcp` and `variables` are what the kernel says in TCP_INFO, the capture has its headers.
+The tables `tcp` and `variables` are the kernel's reports in TCP_INFO, the capture has its headers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def scenario() -> rl.Scenario:
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """So many processes that only take time."""
+    """The given number of processes that only take time."""
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
     try:
         yield
@@ -88,7 +88,7 @@ def all_marks(runs: int) -> list[dict[str, str]]:
 
 
 def marks_with(extension: Path, runs: int) -> list[dict[str, str]]:
-    """The marks of each run with another build of the extension: another process has it in the place of ours."""
+    """The marks of each run with another build of the extension: another process has it in place of our build."""
     package = Path(rl.__file__).parent
     with TemporaryDirectory() as folder:
         other = Path(folder) / "roamlab"
@@ -108,7 +108,7 @@ def marks_with(extension: Path, runs: int) -> list[dict[str, str]]:
 
 
 def differences(found: list[dict[str, str]]) -> list[list[str]]:
-    """What differs from the first run, for each run."""
+    """Differences from the first run, for each run."""
     first = found[0]
     return [[name for name in first | own if first.get(name) != own.get(name)] for own in found]
 
@@ -127,7 +127,7 @@ def main() -> int:
         if names:
             print(f"run {number} has another {', '.join(names)}")
     same = sum(not names for names in differing)
-    print(f"{same} of {len(found)} runs are the same, every second of them beside busy loops")
+    print(f"{same} of {len(found)} runs are the same, every second of them next to busy loops")
     return int(same < len(found))
 
 

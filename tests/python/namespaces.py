@@ -1,4 +1,4 @@
-"""Tests that need namespaces of their own: `roamlab shell` runs its programs in them."""
+"""Tests that need separate namespaces: `roamlab shell` runs its programs in them."""
 
 from __future__ import annotations
 

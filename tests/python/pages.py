@@ -1,4 +1,4 @@
-"""What every page must be: whole, by itself, and with a name for everything that is shown or can be gone to."""
+"""Requirements for every page: complete, self-contained, and with a name for everything shown or reachable."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Page(HTMLParser):
         self.feed(text)
         assert self._open == []
         assert re.search(r"url\(|@import", text) is None
-        assert len(self.ids) == len(set(self.ids)), "an id stands twice"
+        assert len(self.ids) == len(set(self.ids)), "an id occurs twice"
         inside = {link[1:] for link in self.links if link.startswith("#")}
-        assert inside <= set(self.ids), f"links lead nowhere: {inside - set(self.ids)}"
+        assert inside <= set(self.ids), f"links without a target: {inside - set(self.ids)}"
         assert all(source.startswith("data:") for source in self.loads)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

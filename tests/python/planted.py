@@ -1,10 +1,10 @@
 """Runs with a planted cause of a stall, and runs without a stall: what `roamlab why` is measured by.
 
-Each plants one thing into the network of the study of schemes. Kind and number of a run choose scheme, application and
-the size of the trouble, by random numbers of their own. Which runs stall is measured without the code of `why`, as the
-largest gap between two fresh deliveries: a draw counts as planted if that is above 200 ms with the trouble and not
-without it, and as quiet if it is not above; otherwise the next is taken. As a program this makes all runs and prints
-what was missed.
+Each plants one thing into the network of the study of schemes. Kind and number of a run choose scheme,
+application and the size of the trouble, by separate random numbers. Stalls are measured without the code of
+`why`, as the largest gap between two fresh deliveries. A draw counts as planted if that is above 200 ms with
+the trouble and not without it, and as quiet if it is not above; otherwise the next is taken. As a program
+this makes all runs and prints what was missed.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class Plant:
     app: str
     trouble: dict[str, Any]
     setting: dict[str, Any] = field(default_factory=dict)
-    """What else differs from the study's network."""
+    """Other differences from the study's network."""
     where: str = ""
     """The message, or the place, that must be named."""
     seed: int = 0
     discipline: str = ""
-    """The name of the queue's discipline that must be told, with its gauges."""
+    """The name of the queue's discipline that must be named, with its gauges."""
 
     def base(self) -> Scenario:
         """The scenario without the trouble."""
@@ -195,7 +195,7 @@ def _early(draws: random.Random) -> Plant:
 
 
 def _spurious(draws: random.Random) -> Plant:
-    """The way to the new cell is long. A timer too short for it makes the sender begin anew with one segment."""
+    """The way to the new cell is long. A timer too short for it makes the sender begin again with one segment."""
     scheme = draws.choice([*_X2, "HAWAII MSF", "HAWAII SSF"])
     setting = {
         "flows.download.transport.window": f"{draws.randint(7, 20)} pkt",
@@ -246,7 +246,7 @@ KINDS = tuple(_MAKERS)
 
 
 def missed(plant: Plant) -> str:
-    """What `why` says wrongly of a run; empty: nothing. The longest stall of the planted flow is judged."""
+    """Wrong statements of `why` about a run; empty: none. The longest stall of the planted flow is judged."""
     results = plant.results()
     told = [each for each in explain(results, plant.app) if not each.stall.is_slow]
     if not plant.kind:
@@ -262,7 +262,7 @@ def missed(plant: Plant) -> str:
         return f"names {first.name} at {first.place}, not {plant.where}"
     said = f"{plant.discipline} at {first.place} dropped "
     if plant.discipline and not any(each.startswith(said) for each in told[0].sentences):
-        return f"does not say: {said}"
+        return f"lacks: {said}"
     (checked,) = explain(results, plant.app, 1, check=True)
     if checked.named != plant.kind:
         tried = checked.check.trials if checked.check else []
@@ -271,14 +271,14 @@ def missed(plant: Plant) -> str:
 
 
 def plants(number: int, without: int) -> list[Plant]:
-    """So many runs with planted causes, in equal shares, and so many without."""
+    """Numbers of runs with planted causes, in equal shares, and without."""
     return [planted(KINDS[each % len(KINDS)], each // len(KINDS)) for each in range(number)] + [
         quiet(each) for each in range(without)
     ]
 
 
 def measure(number: int, without: int) -> tuple[list[str], int, int]:
-    """What was missed, how many planted causes were named and confirmed, and how many runs were said not to stall."""
+    """Missed causes, the number of planted causes named and confirmed, and that of runs reported without a stall."""
     told: list[str] = []
     wrong = {True: 0, False: 0}
     for plant in plants(number, without):
@@ -291,14 +291,14 @@ def measure(number: int, without: int) -> tuple[list[str], int, int]:
 
 
 def main() -> None:
-    """Make all runs, or as many as the three arguments say; exit code 1 below 95 %, or where a stall is made up."""
+    """Make all runs, or as many as the three arguments; exit code 1 below 95 %, or where a stall is made up."""
     import planted_today
 
     number, without, today = (int(word) for word in sys.argv[1:4]) if len(sys.argv) > 3 else (200, 50, 60)
     told, right, quiet_runs = measure(number, without)
     print("\n".join(told))
     print(f"planted cause named and confirmed: {right} of {number}")
-    print(f"said to have no stall: {quiet_runs} of {without}")
+    print(f"reported without a stall: {quiet_runs} of {without}")
     missed_parts, named = planted_today.measure(today)
     print("\n".join(missed_parts))
     print(f"planted part of today's senders named: {named} of {today}")

@@ -1,9 +1,9 @@
 """Stalls of today's senders with a planted part of the sender, for `roamlab why`: a probe, a mark, a timer, a window.
 
 Each is a download by CUBIC, BBR or QUIC across the one LTE handover of `examples/today/congestion-controls.toml`. The
-draws are those of its network: how long the host is detached, how long the path is, how large the window. Whether the
-sender's part is the planted one is measured without the code of `why`: the run is repeated with a sender that lacks it,
-or has it later, and the silence is longer then, or the rate after it another.
+draws are those of its network: how long the host is detached, how long the path is, how large the window.
+Whether the sender's part is the planted one is measured without the code of `why`. The run is repeated with a
+sender that lacks it, or has it later, and the silence is longer then, or the rate after it another.
 """
 
 from __future__ import annotations
@@ -235,7 +235,10 @@ KINDS = tuple(_MAKERS)
 
 
 def missed(plant: Planted) -> str:
-    """What `why` says wrongly of a run; empty: nothing. What it says of the trouble around the move is judged."""
+    """Wrong statements of `why` about a run; empty: none.
+
+    Only its statements about the trouble around the move count.
+    """
     told = explain(plant.results(), "download")
     near = [
         each for each in told if each.stall.end_ns > 1e9 * MOVE_S and each.stall.start_ns < 1e9 * (MOVE_S + 2)
@@ -243,11 +246,11 @@ def missed(plant: Planted) -> str:
     if not near:
         return "no stall and no slow period"
     kinds = [part.kind for part in near[0].sender]
-    return "" if plant.kind in kinds else f"says {kinds}"
+    return "" if plant.kind in kinds else f"names {kinds}"
 
 
 def measure(number: int) -> tuple[list[str], int]:
-    """What was missed of so many runs in equal shares, and how many parts of senders were named."""
+    """Missed parts of the runs in equal shares, and how many parts of senders were named."""
     told = []
     for each in range(number):
         plant = planted(KINDS[each % len(KINDS)], each // len(KINDS))

@@ -42,7 +42,7 @@ def need_page() -> None:
 
 @contextmanager
 def node() -> Iterator[Callable[..., Any]]:
-    """What makes a job there: `ask("tables", text=..., name=...)`. An error is a dict with `message`."""
+    """Call that makes a job there: `ask("tables", text=..., name=...)`. An error is a dict with `message`."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed: `apt-get install nodejs` brings it")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 2.0
 """After so long a run is cancelled, except each tenth, which the page has to end itself."""
 LIMIT_S = 60.0
-"""A page that has not answered after so long, beside others on a busy machine, hangs."""
+"""A page that has not answered after this time, next to others on a busy machine, hangs."""
 _STATE = """() => {
   const { runner, opened } = window.playground;
   const status = document.getElementById("status");
@@ -113,14 +113,14 @@ class _Visitor:
         self.number, self.link, self.begin, self.cancelled = number, link, time.monotonic(), False
         self.before = self.page.evaluate(_STATE)["opened"]
         # The same link twice is no change of the address.
-        # The answer is what the page says from now on.
+        # The answer is the page's text from now on.
         self.page.evaluate(
             "link => { document.getElementById('status').textContent = ''; location.hash = link; }",
             f"{link}&n={number}",
         )
 
     def ask(self) -> str:
-        """What has become of the link; empty: nothing yet."""
+        """State of the link; empty: none yet."""
         state, waited = self.page.evaluate(_STATE), time.monotonic() - self.begin
         where = (self.number, self.link, state)
         assert self.troubles == [], (where, self.troubles)

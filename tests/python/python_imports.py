@@ -32,7 +32,7 @@ def modules(root: Path) -> dict[str, ast.Module]:
 
 
 def imports(root: Path) -> dict[str, set[str]]:
-    """What each module imports of the package, also within functions and under `TYPE_CHECKING`.
+    """Imports of the package in each module, also within functions and under `TYPE_CHECKING`.
 
     `from roamlab.sweeps import plan` imports the module `plan`, not its package, whose name does not appear in it.
     """

@@ -98,7 +98,7 @@ class Crate:
         self._modules = _read(source)
 
     def imports(self) -> dict[str, set[str]]:
-        """What each module imports of the crate."""
+        """Imports of the crate in each module."""
         found: dict[str, set[str]] = {}
         for name, module in self._modules.items():
             used = {brought: path for brought, path in module.brings.items() if self._uses(name, brought)}
@@ -114,19 +114,19 @@ class Crate:
         return found
 
     def _outside(self, at: Name, path: tuple[str, ...]) -> bool:
-        """Whether a path leads out of a module and its descendants."""
+        """True if a path leads out of a module and its descendants."""
         home = self._home(at, path)
         return home is None or home[: len(at)] != at
 
     def _uses(self, at: Name, brought: str) -> bool:
-        """Whether a name that a `use` item brings in is from elsewhere, or from a descendant and used in the code."""
+        """True if a name that a `use` item brings in is from elsewhere, or from a descendant and used in the code."""
         module = self._modules[at]
         if self._outside(at, module.brings[brought]):
             return True
         return re.search(rf"(?<!:)\b{brought}\b", _ROWS.sub("", module.code)) is not None
 
     def _home(self, at: Name, path: tuple[str, ...], seen: frozenset[object] = frozenset()) -> Name | None:
-        """The module that a path which stands in `at` leads to; None: outside the crate."""
+        """The module that a path in `at` leads to; None: outside the crate."""
         if (at, path) in seen:
             return None
         seen |= {(at, path)}

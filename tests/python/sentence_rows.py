@@ -43,7 +43,7 @@ def problems(of: Sequence[Sentence], default: Any, tables: dict[str, Any]) -> li
             found.append(f"{name}: there is no such key")
             continue
         if own != plain(each.value):
-            found.append(f"{name}: ours is {own!r}, the table says {each.value!r}")
+            found.append(f"{name}: ours is {own!r}, the table has {each.value!r}")
         if own in [plain(value) for value in each.excludes]:
             found.append(f"{name}: the text rules out {own!r}")
     return found
@@ -56,7 +56,7 @@ def _look_up(tables: Any, path: str) -> Any:
 
 
 def of_page(page: Path) -> tuple[str, str]:
-    """What is between the marks of a page, and what its data gives. Raises `LookupError` without marks."""
+    """Text between the marks of a page, and the text from its data. Raises `LookupError` without marks."""
     found = re.search(f"{BEGIN}(.*?){END}", page.read_text(encoding="utf-8"), re.DOTALL)
     if found is None:
         raise LookupError(f"{page}: expected the lines {BEGIN.strip()} and {END.strip()}")

@@ -1,4 +1,4 @@
-"""What searches found, on the papers' pages: written from the records that ship with the package.
+"""Results of searches, on the papers' pages: written from the records that ship with the package.
 
 The table over the whole space is of `explored.json`, the section on one setting for all results of `fit.json`.
 
@@ -85,7 +85,7 @@ def section(paper: str, record: dict[str, Any]) -> str:
                 each["default"],
                 each["verdict"],
                 each["measured"],
-                f"nowhere; closest with {nowhere[name]['line']}" if name in nowhere else "",
+                f"never; closest with {nowhere[name]['line']}" if name in nowhere else "",
             )
         )
         for name, each in record["claims"].items()
@@ -95,7 +95,7 @@ def section(paper: str, record: dict[str, Any]) -> str:
         f"{HEADING}\n`roamlab reproduce {paper} --fit` tried {record['settings']} settings. {headline}; under the "
         f"default {record['holds']['default']} of {record['results']}, on the same {record['fresh_runs']} further "
         "runs. It differs from the default in:\n\n"
-        + _row(("choice", "default", "this setting", "the text allows it", "what the text says"))
+        + _row(("choice", "default", "this setting", "the text allows it", "statement of the text"))
         + _row(["---"] * 5)
         + "".join(axes)
         + "\n"
@@ -113,7 +113,7 @@ def fit_of_page(page: Path) -> tuple[str, str]:
 
 
 def of_page(page: Path) -> tuple[str, str]:
-    """The table that stands on a paper's page, and that of its record."""
+    """The table on a paper's page, and that of its record."""
     (stands,) = _TABLE.findall(page.read_text(encoding="utf-8"))
     record = json.loads((page.parent / RECORD).read_text(encoding="utf-8"))
     return stands, table(record)

@@ -229,7 +229,8 @@ def test_the_study_compares_all_schemes(roamlab: Roamlab) -> None:
     def mean(scheme: str, application: str, quantity: str) -> float:
         return float(of[scheme, application, quantity]["mean"])
 
-    # What keeps packets for the host loses none of a call; what does not loses the gap of 30 ms and the way down.
+    # A protocol that keeps packets for the host loses none of a call; another one loses the gap of 30 ms and
+    # the way down.
     for keeps in ("Mobile IP, drop-tail", "X2, standard path switch", "HAWAII SSF", "BCMP planned"):
         assert mean(keeps, "call", "lost") == 0
         assert mean(keeps, "download", "held") > 10

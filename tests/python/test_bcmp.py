@@ -137,7 +137,7 @@ def test_no_movement_is_decided_from_two_windows() -> None:
 
 
 def test_a_handover_over_the_gateway_is_one_between_26_and_27() -> None:
-    """The access router that the last handover comes to is not known."""
+    """The access router that the last handover reaches is not known."""
     run = Streams([1, 2, 3, 4, 5], [25, 26, 27, 26, 25], 0.0, [], [], 0.0, 0.0, 0.0, 0.0)
     assert claims.over_the_gateway(run) == ([2, 3], [1, 4])
 

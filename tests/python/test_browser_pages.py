@@ -40,7 +40,7 @@ CUT = """() => [...document.images].filter((image) => image.checkVisibility()
     && !(innerWidth <= 768 && image.closest("figure.wide"))
     && image.getBoundingClientRect().right > image.closest(".scroll").getBoundingClientRect().right + 1)
   .map((image) => image.alt)"""
-"""A chart of messages scrolls on a telephone: a test of its own has it."""
+"""A chart of messages scrolls on a telephone: a separate test has it."""
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Message sequence charts: the rows that are drawn, and the drawing.
 
-`python tests/python/test_chart.py` writes the goldens and the page's picture anew.
+`python tests/python/test_chart.py` writes the goldens and the page's picture again.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def test_the_lte_chart_has_the_steps_of_ts_36_300_in_order_and_the_data_between_
     sent = {message.name: message.sent_ns for message in made.messages}
     arrived = {message.name: message.end_ns for message in made.messages}
     notes = {note.text.partition(":")[0]: note for note in made.notes if note.is_data}
-    # What was in flight is forwarded at the command itself, before the host leaves.
+    # Packets in flight are forwarded at the command itself, before the host leaves.
     assert notes["first packet forwarded"].time_ns == sent["handover-command"] < made.zero_ns
     assert notes["last packet forwarded"].time_ns <= sent["end-marker"]
     assert notes["first packet released"].time_ns == arrived["handover-confirm"]
@@ -165,7 +165,7 @@ def test_data_events_are_those_of_the_tables() -> None:
     after = results.deliveries.filter(pl.col("time_ns") > 10_050_000_000)
     direct = next(row for row in after.iter_rows(named=True) if row["serial"] not in serials)
     assert notes["first direct packet arrives"].time_ns == direct["time_ns"]
-    # What was in the old cell's air at the break arrives, and is not taken for a direct packet.
+    # Packets in the old cell's air at the break arrive, and are not taken for direct packets.
     late = results.deliveries.filter(pl.col("time_ns").is_between(10**10, 10_010_000_000))
     assert late.height > 0
 
@@ -245,7 +245,7 @@ def test_the_first_visit_and_another_host_can_be_asked_for() -> None:
     assert chart(crowd).host == "mh"
     assert chart(crowd, host="mh2").title == "mh2: first visit, bs2"
     for arguments, said in (
-        ({"host": "nobody"}, "--host nobody: no such host was in a cell\n  expected: one of mh"),
+        ({"host": "nohost"}, "--host nohost: no such host was in a cell\n  expected: one of mh"),
         (
             {"handover": 2},
             "--handover 2: host mh has no such handover in this run\n  expected: a number from 0",
@@ -294,7 +294,7 @@ def test_lifelines_follow_the_path_and_keep_arrows_short() -> None:
     pairs = [("ue", "old"), ("old", "new"), ("new", "mme"), ("mme", "gw"), ("gw", "old")]
     messages = [_message(*pair) for pair in pairs]
     assert lifelines(parameters, "ue", ("old", "new"), messages) == ("ue", "new", "old", "gw", "mme")
-    # A node that no link names stands at the end.
+    # A node that no link names is at the end.
     assert lifelines(parameters, "ue", ("old", "new"), [_message("ue", "far")]) == ("ue", "far")
 
 

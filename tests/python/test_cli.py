@@ -139,7 +139,7 @@ def test_chart_draws_and_prints(
     assert text == (ROOT / "tests/golden/chart/plain.txt").read_text()
     assert call("chart", folder, "--handover", "0", "--text").out.startswith("mh: first visit, bs1\n")
     for arguments, said in (
-        (("--host", "nobody"), "--host nobody: no such host was in a cell"),
+        (("--host", "nohost"), "--host nohost: no such host was in a cell"),
         (("--handover", "7"), "expected: a number from 0 to 1"),
         (("--handover", "-1"), "--handover"),
     ):
@@ -184,9 +184,9 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
         (("run", "small.toml", "--seed", str(2**64)), "--seed"),
         (("run",), "Missing argument"),
         (("fly",), "No such command"),
-        (("trace", "nowhere", "--packet", "1"), "nowhere: no such folder"),
+        (("trace", "absent", "--packet", "1"), "absent: no such folder"),
         (("trace", "."), "--packet"),
-        (("chart", "nowhere"), "nowhere: no such folder"),
+        (("chart", "absent"), "absent: no such folder"),
         (("chart", "."), ".: not a run folder: there is no manifest.json in it"),
         (("trace", ".", "--packet", "1"), ".: not a run folder: there is no manifest.json in it"),
         (
@@ -277,7 +277,7 @@ def test_reproduce_writes_report_and_claims(roamlab: Roamlab, engine: pytest.Mon
 
     paper = ModuleType("roamlab.papers.moby")
     paper.__dict__.update(RUNS=30, reproduce=reproduce)
-    engine.setattr(reproducing, "explorer_page", lambda *_: None)  # the stand-in's tables are no run
+    engine.setattr(reproducing, "explorer_page", lambda *_: None)  # the fake's tables are no run
     engine.setitem(sys.modules, "roamlab.papers.moby", paper)
     engine.setattr(papers, "names", lambda: ["moby"])
     found = roamlab("reproduce", "moby", "--threads", "3")

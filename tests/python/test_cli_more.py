@@ -99,7 +99,7 @@ def test_the_newest_run_is_taken_and_named(roamlab: Roamlab) -> None:
     found = roamlab("chart", "--text")
     assert f"run: {folders[1]}, the newest of 2 in out/runs" in found.err
     assert found.out == roamlab("chart", folders[1], "--text").out
-    # What was asked for last is the newest, though it had been made before.
+    # The run requested last is the newest, though it had been made before.
     roamlab("run", "a.toml", "--seed", "1")
     assert f"run: {folders[0]}," in roamlab("chart", "latest", "--text").err
     assert roamlab("trace", "--packet", "20").out == roamlab("trace", folders[0], "--packet", "20").out
@@ -122,7 +122,7 @@ def test_the_shell_completes(shell: str, words: str, offered: list[str]) -> None
     environment = {
         "_ROAMLAB_COMPLETE": f"{shell}_complete",
         "COMP_WORDS": words,
-        # To fish the word that is being written is told, to the others its number.
+        # To fish the word that is being written is given, to the others its number.
         "COMP_CWORD": current if shell == "fish" else str(words.count(" ")),
     }
     done = subprocess.run(
@@ -139,7 +139,7 @@ def test_the_shell_completes(shell: str, words: str, offered: list[str]) -> None
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_line_for_a_start_up_file_is_a_script(shell: str) -> None:
-    """What it prints names the command; where the shell is installed, it reads the script without an error."""
+    """Its output names the command; where the shell is installed, it reads the script without an error."""
     source = os.environ | {"_ROAMLAB_COMPLETE": f"{shell}_source"}
     done = subprocess.run([COMMAND], env=source, capture_output=True, text=True, check=True)
     assert f"_ROAMLAB_COMPLETE={shell}_complete" in done.stdout
@@ -231,7 +231,7 @@ def test_of_many_flows_the_first_and_the_worst_are_shown() -> None:
 
 
 def test_dropped_beside_delivered_counts_no_acknowledgements() -> None:
-    """Of 28 lost packets 24 are acknowledgements: 4 of data, beside 123 that arrived."""
+    """Of 28 lost packets 24 are acknowledgements: 4 of data, in addition to 123 that arrived."""
     found = _many(1)
     counts = {"delivered_pkts": 123, "dropped_pkts": 28, "dropped_ack_pkts": 24}
     found.flows = found.flows.with_columns(**{name: pl.lit(value) for name, value in counts.items()})

@@ -1,4 +1,4 @@
-"""Traces of ns-2 and of ours, in every format: read, compared, and refused with the place of the mistake."""
+"""Traces of ns-2 and Roamlab, in every format: read, compared, and refused with the place of the mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The congestion controls of today in whole runs: one download across a handover, as in `examples/today`."""
+"""The current congestion controls in whole runs: one download across a handover, as in `examples/today`."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_prague_keeps_the_queue_at_its_marks() -> None:
     base = BASE.set("cells.enb1.queue", MARKING)
     results = rl.run(base.set(f"{TRANSPORT}.variant", "prague"))
     assert _goodput(results, 3, 8) > 0.95 * RATE
-    assert _median_delay(results, 3, 8) < 0.024 + 25 * 1488 * 8 / 20e6, "paced: 20 packets, and hardly more"
+    assert _median_delay(results, 3, 8) < 0.024 + 25 * 1488 * 8 / 20e6, "paced: 20 packets, and little more"
     windows = _windows(results)
     cuts = [
         after / before

@@ -83,8 +83,8 @@ def _run(*command: str | Path) -> str:
 def _copy() -> None:
     """Make the project with the newcomer's files and rows.
 
-    What is as before keeps its time, so that cargo does not build it again. Crates from outside are taken as the
-    project's tests have built them; its own have the same names as the copy's and need a folder of their own.
+    What is as before keeps its time, so that cargo does not build it again. Crates from outside are taken as
+    the project's tests have built them; its own have the same names as the copy's and need a separate folder.
     """
     content = _content()
     for path in [path for path in _COPY.rglob("*") if path.is_file()]:

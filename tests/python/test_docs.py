@@ -60,7 +60,7 @@ def _shown(output: str) -> str:
 
 
 def _outputs(page: Path, folder: Path, store: Path | None = None) -> list[str]:
-    """Runs the blocks of a page in order, in a folder that holds nothing but the examples; what each printed.
+    """Runs the blocks of a page in order, in a folder with only the examples; the output of each.
 
     `make` targets only have to exist, and long commands wait for `ROAMLAB_DEEP`. `store`: where runs are kept, instead
     of in the folder.
@@ -113,7 +113,7 @@ def _pages_of_today() -> list[Path]:
 @pytest.mark.parametrize("page", _pages_of_today(), ids=lambda page: page.name)
 def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, papers_store: Path) -> None:
     store = papers_store if page.parent.name == "papers" or page.stem == "reproduce-a-paper" else None
-    again = f"`python tests/python/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs anew"
+    again = f"`python tests/python/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs again"
     for block, printed in zip(_blocks(page), _outputs(page, tmp_path, store), strict=True):
         assert block["output"] in (None, printed), f"{block['code']}\n{again}"
 

@@ -1,4 +1,4 @@
-"""Papers draw beside each other, and load what draws while runs are made."""
+"""Papers draw in parallel, and load the drawing modules while runs are made."""
 
 from __future__ import annotations
 

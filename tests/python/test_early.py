@@ -1,4 +1,4 @@
-"""What `roamlab why` says of queues that drop or mark before they are full, on tables made by hand."""
+"""Reports of `roamlab why` on queues that drop or mark before they are full, on tables made by hand."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_another_build_makes_its_own_runs(
 
 
 def test_the_time_left_is_learnt_by_kind() -> None:
-    """Ten light runs, then ten that take 30 times as long and weigh as much: runs are not alike."""
+    """Ten light runs, then ten that take 30 times as long and weigh as much: runs are not equal."""
     estimate = Estimate({"light": 10, "heavy": 10}, {"light": 1.0, "heavy": 30.0})
     assert (estimate.left(), pace(estimate)) == (None, "")
     for run in range(10):

@@ -1,4 +1,4 @@
-"""What people notice of a run, on hand-made records, against numbers worked out by hand."""
+"""Noticeable quantities of a run, on hand-made records, against numbers worked out by hand."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_page_is_loaded_with_its_last_object() -> None:
     assert experience.page_loads_s(found, "a") == pytest.approx([1.25])
     # Those have loaded for 7 and 4 s when the run ends at 10 s: the mean leaves out neither.
     assert experience.mean_page_load_s(found, "a") == pytest.approx((1.25 + 7.0 + 4.0) / 3)
-    # A page that has just begun says nothing yet.
+    # A page that has just begun shows nothing yet.
     late = UNITS | {"time_ns": ns(1.0, 1.5, 9.0, 9.2, 9.5)}
     found = _record({"kind": "web", "objects": 2}, units=late)
     assert experience.mean_page_load_s(found, "a") == pytest.approx(1.25)
@@ -169,7 +169,7 @@ def test_the_play_out_follows_a_longer_path() -> None:
     # Without adaption all packets of the longer path are late.
     fixed = experience.voice(_call([0.05] * 1000 + [0.15] * 1000, 2000), "a", adapts=False)
     assert (fixed.late, fixed.mos) == (0.5, 1.0)
-    # A shorter path is followed at once.
+    # A shorter path is followed immediately.
     back = experience.voice(_call([0.15] * 1000 + [0.05] * 1000, 2000), "a")
     assert (back.late, back.delay_s) == (0.0, pytest.approx(0.08 + 0.1))
 
@@ -202,7 +202,7 @@ def test_frames_of_a_run() -> None:
 
 
 def test_a_player_stalls_by_hand() -> None:
-    # Segments of 4 s, begins with one. First at 2 s: plays to 6 s, the second at 5 s: to 10 s, the third at
+    # Segments of 4 s, begins with one. First at 2 s: plays to 6 s, the second at 5 s: to 10 s. The third at
     # 13 s: a stall of 3 s, plays to 17 s, the fourth never: a stall to the end at 20 s.
     begin, stalls, end = experience.play_out(np.array([2.0, 5.0, 13.0]), 4.0, 4.0, 20.0)
     assert (begin, end) == (2.0, 20.0)

@@ -75,7 +75,7 @@ def _ready(page: Page) -> None:
 
 
 def _specs(text: str) -> tuple[list[dict[str, Any]], bytes]:
-    """What stands in a page: the runs and the bytes of their columns."""
+    """Content of a page: the runs and the bytes of their columns."""
     found = re.findall(r'<script type="[^"]*" id="(runs|columns)">(.*?)</script>', text, re.DOTALL)
     content = dict(found)
     return json.loads(content["runs"]), zlib.decompress(base64.b64decode(content["columns"]))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Interpretation:
-    """What is open."""
+    """Open points."""
 
     limit_pkts: int = 40
     window_pkts: int = 16
@@ -221,7 +221,7 @@ def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
     assert {axis["text"] for axis in data["axes"]} == {"planted"}
     assert page.headline.startswith("1 of 2 results hold under one setting, queue 8")
     assert page.headline.endswith("on 6 further runs; under the default 0 of 2.")
-    # The other claim holds nowhere, and is nearest where most is lost.
+    # The other claim never holds, and is nearest where most is lost.
     (name,) = data["nowhere"]
     assert name == "planted.many"
     near = data["nowhere"][name]
@@ -230,7 +230,7 @@ def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
     assert near["unit"] == "pkt"
     assert "1000000 pkt" in near["line"]
     told = fitting.summary(data)
-    assert f"planted.many: holds nowhere; nearest: {near['line']}" in told
+    assert f"planted.many: never holds; nearest: {near['line']}" in told
     assert "queue: 8, default 40" in told
     write(page, tmp_path / "report.html")
     assert near["line"] in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -202,7 +202,7 @@ def layers(data: bytes) -> list[str]:
 
 
 def is_lost(packet: Packet) -> bool:
-    """Whether a comment says so."""
+    """True if a comment has this text."""
     return any(text.startswith("lost at") for text in packet.comments)
 
 
@@ -281,7 +281,7 @@ def test_segments_follow_each_other_byte_by_byte() -> None:
 
 
 def option_kinds(data: bytes) -> list[int]:
-    """The kinds of the options of a TCP segment without a tunnel, but for padding (RFC 9293 §3.1)."""
+    """The kinds of the options of a TCP segment without a tunnel, except padding (RFC 9293 §3.1)."""
     rest, kinds = data[40 : 20 + (data[32] >> 4) * 4], []
     while rest:
         if rest[0] != 1:

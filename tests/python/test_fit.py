@@ -16,7 +16,7 @@ AXES = [
     Axis(f"f{at}", f"axis {at}", (Value("a", 0), Value("b", 1), Value("c", 2)), "planted") for at in range(7)
 ]
 CORNERS = {"one": {0: 1, 3: 2}, "two": {1: 1, 3: 2}, "three": {2: 2, 5: 1}, "four": {4: 1, 6: 2}}
-"""Each claim holds in a corner of its own; all do together in 1 of 2,187 settings."""
+"""Each claim holds in its own corner; all do together in 1 of 2,187 settings."""
 AGAINST = {"five": {3: 0}}
 """And this one where two of the others do not."""
 

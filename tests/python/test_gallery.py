@@ -1,4 +1,4 @@
-"""The gallery: each answer is true of the runs of today, and its cases make the difference."""
+"""The gallery: each answer is true of the current runs, and its cases make the difference."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _numbers(text: str) -> list[float]:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_picture_shows_a_difference(name: str) -> None:
-    """Two curves are apart by a twelfth of the picture's height somewhere."""
+    """Two curves are apart by a twelfth of the picture's height at one point."""
     curves = [each.points for each in _answer(name).curves.values()]
     grid = np.linspace(QUESTIONS[name].draw.begin_s, QUESTIONS[name].draw.end_s, 500)
     first, *others = (np.interp(grid, *points) for points in curves)
@@ -145,7 +145,7 @@ def test_the_readme_shows_what_the_runs_of_today_show(tmp_path: Path) -> None:
 
 
 def test_the_moving_picture_is_that_of_a_run_of_today(tmp_path: Path) -> None:
-    """`make picture` makes the same file; it is small, and stands still where a reader asks for that."""
+    """`make picture` makes the same file; it is small, and is still where a reader asks for that."""
     need_engine()
     (line,) = re.findall(
         r"node docs/img/handover\.js.*?> docs/img/handover\.svg", (ROOT / "Makefile").read_text(), re.DOTALL

@@ -1,4 +1,4 @@
-"""What is set is what runs, whatever the scenario: those that are shipped, and such as `generated.py` makes of them."""
+"""A set value is the one that runs, in any scenario: the shipped ones, and variants from `generated.py`."""
 
 from __future__ import annotations
 

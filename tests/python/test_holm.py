@@ -43,12 +43,12 @@ def test_what_no_chance_enters_is_no_comparison() -> None:
     alone = [
         Measure("closed form", stats.exact(3.0), "1", greater()),
         Measure("extreme", stats.largest([1.0, 2.0]), "1", at_most(3)),
-        Measure("runs all alike", stats.student([0.0, 0.0, 0.0]), "1", at_most(0)),
-        Measure("runs all alike", stats.bootstrap([2.0, 2.0]), "1", at_least(0)),
+        Measure("runs all equal", stats.student([0.0, 0.0, 0.0]), "1", at_most(0)),
+        Measure("runs all equal", stats.bootstrap([2.0, 2.0]), "1", at_least(0)),
         Measure("one run", stats.student([1.0]), "1", greater()),
     ]
     assert corrected([_claim(*alone)]) == []
-    # Nor does it count: the one comparison beside them keeps its p-value.
+    # Nor does it count: the one other comparison keeps its p-value.
     (found,) = corrected([_claim(*alone, _planted(0.04))])
     assert (found.adjusted, found.verdict) == (0.04, "holds")
 

@@ -298,7 +298,7 @@ def test_what_a_killed_drawing_left_is_deleted_by_the_next(tmp_path: Path, made:
 
 
 def test_the_handler_of_interrupts_is_there_before_any_module_is_read() -> None:
-    """What is imported before is the interpreter's: an interrupt there is its traceback."""
+    """Imports before this point belong to the interpreter: an interrupt there is its traceback."""
     program = (
         "import sys, _signal\n"
         "before, real, seen = {*sys.modules}, _signal.signal, []\n"

@@ -1,4 +1,4 @@
-"""Files that drive a run: read beside their scenario, part of what determines it, and refused with their line."""
+"""Files that drive a run: read next to their scenario, part of what determines it, and refused with their line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The example with its files, somewhere else."""
+    """The example with its files, in another folder."""
     return shutil.copytree(ROOT / "examples/imported", tmp_path / "imported")
 
 
@@ -49,7 +49,12 @@ def test_another_file_is_another_run(folder: Path) -> None:
     [
         ("moves.csv", "3,car", "three,car", "moves.csv:3:1: the time"),
         ("moves.csv", "car,south,,", "car,north,,", "moves.csv:4:1: it leaves north, and was in south"),
-        ("moves.csv", "7,car,,north", "7,car,,east", 'there is no cell "east", which stands in moves.csv:5'),
+        (
+            "moves.csv",
+            "7,car,,north",
+            "7,car,,east",
+            'there is no cell "east", which is named in moves.csv:5',
+        ),
         ("moves.csv", "time_s,", "", "moves.csv:2:1: the column"),
         ("cell.down", "\n", "\nx\n", "cell.down:2:1: "),
     ],

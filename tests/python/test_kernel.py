@@ -174,7 +174,7 @@ def test_a_scenario_is_chaotic_where_our_own_runs_lie_on_both_sides_of_the_kerne
 
     assert comparison.is_covered([found(0.03), found(-0.01)])
     assert not comparison.is_covered([found(0.03), found(0.005)]), "all are above the kernel"
-    assert not comparison.is_covered([found(0.01), found(-0.005)]), "they hardly differ"
+    assert not comparison.is_covered([found(0.01), found(-0.005)]), "they differ too little"
     assert comparison.is_covered([found(0.0, 1), found(0.0, 0)])
     assert not comparison.is_covered([found(0.03, 1), found(-0.03, 1)]), "each has one timeout more"
     unknown, chaotic = found(0.03), replace(found(0.03), covered=True)
@@ -182,7 +182,7 @@ def test_a_scenario_is_chaotic_where_our_own_runs_lie_on_both_sides_of_the_kerne
 
 
 def test_the_first_phase_of_bbr_is_found_by_our_own_packets() -> None:
-    """A run of ours with a known phase in place of the kernel's."""
+    """One of our runs with a known phase in place of the kernel's."""
     case = next(case for case in cases(20, "bbr") if case.kind == "plain")
     for phase in (0, 4):
         assert phases.found_phases(case, phases.run_of(case, [(phase,)])) == [(phase,)]
@@ -218,7 +218,7 @@ def test_a_kernel_s_counters_are_a_table() -> None:
     last = run.tcp_info.tail(1).to_dicts()[0]
     (flow,) = run.flows.to_dicts()
     assert 0 < last["retransmitted_pkts"] <= flow["retransmitted_pkts"]
-    # What is delivered is received or, if reported, on its way to be.
+    # Delivered bytes are received or, if reported, on their way to be.
     assert last["delivered_pkts"] == pytest.approx(
         flow["delivered_pkts"], abs=last["unacknowledged_pkts"] + 50
     )
@@ -273,7 +273,7 @@ def test_the_kernel_s_queues_do_what_is_recorded_of_them() -> None:
 def test_a_killed_build_leaves_no_process_and_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A build whose compiler is a shell with a child of its own, killed and interrupted."""
+    """A build whose compiler is a shell with its own child, killed and interrupted."""
     monkeypatch.setenv("ROAMLAB_KERNELS", str(tmp_path / "kernels"))
     (tmp_path / "6.12.tar").write_bytes(b"x")
     program = f"""

@@ -1,4 +1,4 @@
-"""What a run may take of the machine, and what it says about itself before and while it runs."""
+"""Limits of a run on the machine, and its reports before and during the run."""
 
 from __future__ import annotations
 

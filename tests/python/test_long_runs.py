@@ -1,4 +1,4 @@
-"""Long tables go to disk while a run goes on: its memory stays flat, and nothing half-written is left."""
+"""Long tables go to disk during a run: its memory stays flat, and nothing half-written is left."""
 
 from __future__ import annotations
 

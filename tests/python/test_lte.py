@@ -87,7 +87,7 @@ def test_the_smoothed_round_trip_is_the_filter_of_rfc_2988() -> None:
 
 
 def _signalling(late: str = "", missing: str = "") -> Any:
-    """Fig. 2 with a message a millisecond, each received at once; `late` arrives only at the end."""
+    """Fig. 2 with a message a millisecond, each received immediately; `late` arrives only at the end."""
     names = [name for name, _ in measures.CHART if name != missing]
     return FakeResults(
         signalling=pl.DataFrame(
@@ -241,7 +241,7 @@ def test_the_comparisons_of_figure_8_are_shares_of_the_runs() -> None:
 
 
 def _active(kb: Callable[[Active12], float], rate: float = 2.2, runs: int = 5) -> dict[Active12, list[Any]]:
-    """Runs of fig. 12 that deliver so many kB, and drop so much."""
+    """Runs of fig. 12 that deliver this number of kB, and drop so much."""
     return {
         case: [
             SimpleNamespace(

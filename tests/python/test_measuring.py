@@ -1,4 +1,4 @@
-"""What papers ask of their runs, and how they measure: a run records what is read of it, and no table is queried."""
+"""Requests of papers to their runs, and their measures: a run records what is read of it, and no table is queried."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_a_run_records_what_its_own_measures_read(tmp_path: Path, monkeypatch: p
 
 
 def test_a_measure_that_does_not_say_what_it_reads_is_refused() -> None:
-    with pytest.raises(TypeError, match="jump does not say what it reads"):
+    with pytest.raises(TypeError, match="jump does not declare what it reads"):
         Batch().each({}, measures.jump)
 
 

@@ -1,4 +1,4 @@
-"""What a user reads who wrote something wrong: the place, and what was most likely meant."""
+"""Errors for a user's wrong text: the place, and what was most likely meant."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ TEXT = HANDOVER.read_text(encoding="utf-8")
         (lambda: rl.Grid({"run.duration": 5}), "axis `run.duration`: 5 is no list of values.*write \\[5\\]"),
         (lambda: rl.Grid({"run.duration": "5 s"}), "'5 s' is no list of values.*write \\[\"5 s\"\\]"),
         (lambda: rl.Grid({"radio": {"gap": "1 ms"}}), "a table is no list of values"),
-        (lambda: rl.sweep(HANDOVER, 5), "design: 5 says no points"),
-        (lambda: rl.sweep(HANDOVER, "run.duration"), "design: 'run.duration' says no points"),
-        (lambda: rl.sweep(HANDOVER, np.ones(3)), "design: .* says no points"),
+        (lambda: rl.sweep(HANDOVER, 5), "design: 5 has no points"),
+        (lambda: rl.sweep(HANDOVER, "run.duration"), "design: 'run.duration' has no points"),
+        (lambda: rl.sweep(HANDOVER, np.ones(3)), "design: .* has no points"),
         (lambda: rl.sweep(HANDOVER, [5]), "point 0 is 5.*expected: a table of paths and values"),
         (lambda: rl.sweep(HANDOVER, [{"name": 5}]), "the name 5 of point 0 cannot be used"),
         (

@@ -60,8 +60,8 @@ def test_goodput_counts_first_deliveries_in_the_span() -> None:
 
 
 def test_loss_is_of_data_of_which_no_copy_arrived() -> None:
-    # Of a: segment 3 lost in two copies, and later again; an acknowledgement lost; of 4 a copy let go; of 5, 6 a copy
-    # lost or a duplicate, and the other arrived. 2 of 8 sent.
+    # Of a: segment 3 lost in two copies, and later again; an acknowledgement lost; of 4 a copy released; of
+    # 5, 6 a copy lost or a duplicate, and the other arrived. 2 of 8 sent.
     drops = {
         "flow": ["a"] * 7 + ["b"],
         "seq": [3, 3, 3, 0, 4, 5, 6, 1],
@@ -148,7 +148,7 @@ def test_copies_are_no_reordering() -> None:
     }
     found = _record(deliveries=deliveries)
     assert (metrics.reordering_extent(found, "a"), metrics.reordered_ratio(found, "a")) == (0, 0.0)
-    # A retransmission of 3 behind 4 is a packet of its own, and in order; the first 3 then comes late.
+    # A retransmission of 3 behind 4 is a separate packet, and in order; the first 3 then comes late.
     late = deliveries | {"flow": ["a"] * 3, "seq": [4, 3, 3], "sent_ns": [6, 9, 5], "serial": [7, 20, 3]}
     assert metrics.reordering_extent(_record(deliveries=late), "a") == 2
 

@@ -1,4 +1,4 @@
-"""No mistake of a user is without an answer, and the answer says what to write (mistakes.toml)."""
+"""No mistake of a user is without an answer, and the answer has the text to write (mistakes.toml)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = MOVES.read_text(encoding="utf-8")
 
 
 def answer(text: str) -> str:
-    """What is said of a scenario: an error, or warnings."""
+    """Reports on a scenario: an error, or warnings."""
     scenario = rl.Scenario(text, "lab.toml")
     try:
         return "\n".join(scenario.warnings)

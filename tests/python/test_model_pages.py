@@ -1,6 +1,6 @@
-"""The pages about models and scenarios say what the code says.
+"""The pages about models and scenarios agree with the code.
 
-`python tests/python/test_model_pages.py` writes docs/models/assumptions.md anew from the sources.
+`python tests/python/test_model_pages.py` writes docs/models/assumptions.md again from the sources.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PAGES = {
     "crates/transport/src/path_policy": "path-change.md",
     "crates/tcp/src/state/new_path": "path-change.md",
     "crates/quinn/src/": "quinn.md",
-    "crates/kernel/src/": "linux.md",
+    "crates/outside/src/": "linux.md",
     "crates/tcp/src/linux/": "linux-tcp.md",
     "crates/transport/src/linux": "linux.md",
     "crates/transport/src/": "tcp.md",
@@ -113,13 +113,13 @@ def test_assumptions_and_deviations_are_all_on_their_page() -> None:
 def test_marks_are_found(tmp_path: Path) -> None:
     source = tmp_path / "model.rs"
     source.write_text(
-        "//! Says `ASSUMPTION:` and means none.\n//!\n//! A point.\n//! DEVIATION: none of ours.\n"
-        "struct S {\n    /// First. ASSUMPTION (A1): this,\n    /// and that.\n    pub knob: u8,\n}\n"
+        "//! Names `ASSUMPTION:` and has none.\n//!\n//! A point.\n//! DEVIATION: not listed.\n"
+        "struct S {\n    /// First. ASSUMPTION (A1): this,\n    /// and that.\n    pub field: u8,\n}\n"
         "// ASSUMPTION: inside.\nlet x = 1;\n"
     )
     assert list(_paragraphs(source)) == [
-        ("", "A point. DEVIATION: none of ours."),
-        ("knob", "First. ASSUMPTION (A1): this, and that."),
+        ("", "A point. DEVIATION: not listed."),
+        ("field", "First. ASSUMPTION (A1): this, and that."),
         ("", "ASSUMPTION: inside."),
     ]
 
@@ -167,7 +167,7 @@ bearers = { hosts = { NAME = {} } }
 
 
 def _moving(protocol: str) -> dict[str, Any]:
-    """What the engine fills in under a mobility protocol; some need hosts that measure."""
+    """Fields that the engine fills in under a mobility protocol; some need hosts that measure."""
     text = f'{_SMALLEST}[mobility]\nkind = "{protocol}"\n'
     try:
         return Scenario(text).parameters
@@ -188,7 +188,7 @@ def _parameters(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def defaults() -> dict[str, dict[str, Any]]:
-    """What the engine fills in, by page and column."""
+    """Fields that the engine fills in, by page and column."""
     filled = _moving("mobile-ip")
     queues = dict(zip([*_DISCIPLINES, "ns2"], (link["queue"] for link in filled["links"]), strict=True))
     ftp, cbr = (flow["app"] for flow in filled["flows"])
@@ -242,7 +242,7 @@ def defaults() -> dict[str, dict[str, Any]]:
 
 
 def _column(page: str, column: str) -> dict[str, str]:
-    """What stands in a column of the page's tables of parameters, by parameter."""
+    """Values in a column of the page's tables of parameters, by parameter."""
     cells: dict[str, str] = {}
     index = 0
     for line in (MODELS / page).read_text(encoding="utf-8").splitlines():
@@ -332,17 +332,19 @@ def _engine(name: str, variant: str = "reno") -> dict[str, str]:
 
 def test_every_difference_between_tcp_profiles_is_a_row_of_the_page() -> None:
     engine = {name: _engine(name) for name in names()}
-    written = {row["knob"].strip("`"): row for row in _rows("knob")}
-    differing = {knob for knob in engine["rfc"] if len({own[knob] for own in engine.values()}) > 1}
+    written = {row["TCP parameter"].strip("`"): row for row in _rows("TCP parameter")}
+    differing = {
+        parameter for parameter in engine["rfc"] if len({own[parameter] for own in engine.values()}) > 1
+    }
     assert len(differing) > 20
-    assert differing == {knob for knob, row in written.items() if row[""] == "differs"}
+    assert differing == {parameter for parameter, row in written.items() if row[""] == "differs"}
     for name, own in engine.items():
-        assert own == {knob: row[name] for knob, row in written.items()}
+        assert own == {parameter: row[name] for parameter, row in written.items()}
 
 
 def test_every_difference_between_tcp_variants_is_a_row_of_the_page() -> None:
     written = {
-        (row["variant"], row["profile"]): row["knobs that differ from Reno's"]
+        (row["variant"], row["profile"]): row["parameters that differ from Reno's"]
         for row in _rows("variant")
         if "profile" in row
     }
@@ -351,7 +353,11 @@ def test_every_difference_between_tcp_variants_is_a_row_of_the_page() -> None:
     }
     for (variant, name), cell in written.items():
         reno, own = _engine(name), _engine(name, variant)
-        changed = [f"`{knob}` {own[knob]}" for knob in sorted(own) if own[knob] != reno[knob]]
+        changed = [
+            f"`{parameter}` {own[parameter]}"
+            for parameter in sorted(own)
+            if own[parameter] != reno[parameter]
+        ]
         assert changed
         assert cell == ", ".join(changed)
 

@@ -27,5 +27,5 @@ def test_a_bug_without_a_place_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     source = tmp_path / first.path
     source.parent.mkdir(parents=True)
     source.write_text("other", encoding="utf-8")
-    with pytest.raises(SystemExit, match=f"{first.name}: its old text stands 0 times in {first.path}"):
+    with pytest.raises(SystemExit, match=f"{first.name}: its old text occurs 0 times in {first.path}"):
         mutants.check([first])

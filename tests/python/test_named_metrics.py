@@ -62,7 +62,7 @@ def test_a_metric_over_flows_is_made_of_those_that_match(applications: rl.Result
     begin = flows[0][:2]
     some = [value for flow, value in zip(flows, values, strict=True) if flow.startswith(begin)]
     assert applications.metric(f"sum(flows.{begin}*.goodput_bps)") == pytest.approx(sum(some))
-    with pytest.raises(rl.BadInput, match=rf"it stands for {len(flows)} flows.*"):
+    with pytest.raises(rl.BadInput, match=rf"it matches {len(flows)} flows.*"):
         applications.metric("flows.*.goodput_bps")
 
 

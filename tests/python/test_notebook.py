@@ -1,4 +1,4 @@
-"""What a session in Python or in a notebook sees. With the real engine."""
+"""Output of a session in Python or in a notebook. With the real engine."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     ),
 }
 """Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
-that name which is not its own is refused. Folders of runs take any other file beside the run folders."""
+that name which is not its own is refused. Folders of runs take any other file next to the run folders."""
 
 _ONE_FILE = ("chart", "draw", "explore", "play")
 """Those that make one file and no folder."""
@@ -104,7 +104,7 @@ def _options(command: object) -> set[str]:
 
 @pytest.mark.parametrize("name", of_today(list(WRITES), 3))
 def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> None:
-    """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
+    """In a separate folder, next to a result, and as a file with the name of one that the command writes."""
     if name == "play":
         need_page()
     if name == "shell":
@@ -128,7 +128,7 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
         done = _call(work, *call)
         assert done.returncode == 0, done.stderr
         before = _contents(out)
-    # What is a user's, beside a result of ours: a file, one in a folder, a changed result.
+    # Files of a user, next to our result: a file, one in a folder, a changed result.
     if name in _ONE_FILE:
         out.write_text(out.read_text() + "<!-- mine -->")
         assert _call(work, *call).returncode == 2
@@ -530,7 +530,7 @@ def test_a_lock_that_another_process_keeps_ends_in_an_error_with_what_to_do(
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 def test_nothing_is_written_through_what_stands_in_a_file_s_place(tmp_path: Path, kind: str) -> None:
-    """Somebody who may write into the folder could plant it between the draft's creation and its content."""
+    """Another user who may write into the folder could plant it between the draft's creation and its content."""
     other, place = tmp_path / "other", tmp_path / "place"
     if kind == "pipe":
         os.mkfifo(place)

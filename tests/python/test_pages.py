@@ -63,7 +63,7 @@ def test_a_stall_is_the_headline_and_told_with_its_causes(tmp_path: Path) -> Non
 
 
 def test_the_headline_says_how_long_the_rate_was_low(tmp_path: Path) -> None:
-    """One segment in a round trip ends a stall, and the file goes on at a sixth of its rate for 1.5 s."""
+    """One segment in a round trip ends a stall, and the file continues at a sixth of its rate for 1.5 s."""
     gap = {"kind": "hard", "gap": "150 ms"}
     found = _shown(_handover(**{"mobility.buffer.limit": "4 pkt", "radio": gap}), tmp_path)
     said = re.search(r"nothing new for ([\d.]+) s.*moving was slow for ([\d.]+) s, ([\d.]+) to", found.text)
@@ -77,13 +77,11 @@ def test_a_page_says_whether_a_picture_stood_still_and_how_a_call_sounded(tmp_pa
     scenario = load(ROOT / "examples/applications.toml").set("run.duration", "20 s")
     down = [{"at": "8 s", "up": False}, {"at": "14 s", "up": True}]
     found = _shown(scenario.set("links.0.changes", down).set("flows.tv.app.buffer", "6 s"), tmp_path)
-    assert re.search(r"the picture of \w+ stood still for [\d.]+ s\.", found.text)
+    assert re.search(r"the picture of \w+ froze for [\d.]+ s\.", found.text)
     assert re.search(
-        r"tv dash the film began [\d.]+ s after it was asked for; the picture stood still once", found.text
+        r"tv dash the film began [\d.]+ s after it was asked for; the picture froze once", found.text
     )
-    assert re.search(
-        r"film video the picture stood still once, for [\d.]+ s in all: 8\.\d+ to 14", found.text
-    )
+    assert re.search(r"film video the picture froze once, for [\d.]+ s in all: 8\.\d+ to 14", found.text)
     assert re.search(r"call voip MOS \d\.\d\d \(R \d+\); [\d.]+% lost, [\d.]+% late", found.text)
 
 
@@ -213,7 +211,7 @@ def test_values_that_grow_by_factors_have_a_logarithmic_axis_and_each_run_is_a_d
 
 
 def _policy(page: str) -> dict[str, list[str]]:
-    """The directives of a page's policy, which stands before anything that it governs."""
+    """The directives of a page's policy, which is before anything that it governs."""
     head, _, _ = page.partition("<title>")
     assert "<script" not in head
     (content,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">', head)

@@ -1,4 +1,4 @@
-"""The parts of the world: none imports more of another than `docs/architecture.md` says, and none shows its data."""
+"""The parts of the world: none imports more of another than `docs/architecture.md` permits, and none shows its data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HEAD = "| part | modules | holds | sees of the others |\n"
-# What each part may import of another: a module that is the other's interface.
+# Permitted imports of each part from another: a module that is the other's interface.
 _INTERFACES = {
     "Flows": set[str](),
     "Network": {"crate::layer2::cells", "crate::control::agent"},

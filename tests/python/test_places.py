@@ -1,4 +1,4 @@
-"""Errors name the place that is wrong, and say what to write there. With the real engine."""
+"""Errors name the place that is wrong, and have the text to write there. With the real engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_caret_stands_under_wide_characters(tmp_path: Path) -> None:
     assert "written twice" in lines[0]
     lines = refusal(tmp_path, 'visits = [{ cell = "bs1", at', 'visits = [{ cell = "セル ", at')
     text, carets = lines[2].partition("| ")[2], lines[3].partition("| ")[2]
-    # Each kana takes two columns of a terminal: the first caret stands under the quotation mark.
+    # Each kana takes two columns of a terminal: the first caret is under the quotation mark.
     assert text.index('"セル') == carets.index("^")
     assert len(carets.strip()) == len('"セル "') + 2
     lines = refusal(

@@ -52,7 +52,7 @@ def _record(
             "tcp",
             [("tail loss probe", 1.95, "ended by"), ("RACK mark", 2.05, "losses found by")],
         ),
-        # A suspect says so.
+        # A suspect names it.
         ({1.95: "timeout"}, "tcp", []),
         ({1.95: "timeout"}, "quic", [("probe timeout", 1.95, "ended by")]),
         # One that did not send what came.

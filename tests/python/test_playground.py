@@ -1,4 +1,4 @@
-"""The playground in a browser: what it shows is what the engine says, a link runs no script, and nothing hangs."""
+"""The playground in a browser: its content is that of the engine, a link runs no script, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_the_editor_offers_what_may_be_written(browser: Browser) -> None:
 
 
 def test_the_film_shows_what_the_tables_say(browser: Browser) -> None:
-    """Packets in queues at an instant are as many as the queue's samples say; what is lost is a cross at its time."""
+    """Packets in queues at an instant are as many as the queue's samples show; a loss is a cross at its time."""
     text = SHORT.replace('limit = "64 pkt"', 'limit = "8 pkt"')
     results = run(recorded(Scenario(text)), 1)
     drops = results.columns("drops")["time_ns"]
@@ -420,7 +420,7 @@ def test_no_text_ends_the_editor(browser: Browser) -> None:
         page.evaluate("texts => { for (const text of texts) playground.editor.set(text); }", texts)
         page.evaluate("text => { playground.editor.set(text); playground.make(); }", SHORT)
         until(page, "document.getElementById('status').textContent.startsWith('Run in')")
-        # Comments, names of tables, keys, texts and numbers have colours of their own.
+        # Comments, names of tables, keys, texts and numbers have their own colours.
         colours = """new Set(Array.from(document.querySelectorAll(".cm-line, .cm-line span"),
           (part) => getComputedStyle(part).color)).size"""
         assert page.evaluate(colours) >= 4

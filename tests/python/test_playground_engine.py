@@ -47,7 +47,7 @@ def ask() -> Iterator[Ask]:
 
 
 def _native(text: str, name: str, seed: int) -> dict[str, dict[str, list[Any]]]:
-    """What `digests` of the other side tells, of the native engine."""
+    """Result of `digests` of the other side, for the native engine."""
     kinds = {
         "uint64": "u64",
         "int64": "i64",
@@ -160,9 +160,9 @@ def test_a_run_takes_no_more_memory_than_it_may(ask: Ask) -> None:
 
 
 def test_where_nothing_can_compile_it_the_build_says_what_is_missing(tmp_path: Path) -> None:
-    """Neither rustup's library nor Debian's packages: `make test` goes on without the page."""
+    """Neither rustup's library nor Debian's packages: `make test` continues without the page."""
     rustc = tmp_path / "rustc"
-    rustc.write_text("#!/bin/sh\necho nowhere\n")
+    rustc.write_text("#!/bin/sh\necho none\n")
     rustc.chmod(0o755)
     call = ["/bin/bash", ROOT / "crates/wasm/build.sh", "out", "playground"]
     done = subprocess.run(
@@ -189,7 +189,7 @@ _VARIANTS: list[tuple[str, dict[str, Any]]] = (
     + [(path.stem, {}) for path in EXAMPLES if path.parent.name == "examples"]
     + [("roaming", {"radio.scan": "passive"})]
     + [
-        # A link that is down for a while, beside the host's own move: the last wait is the timer's.
+        # A link that is down for a while, in addition to the host's own move: the last wait is the timer's.
         ("handover", {"links.0.changes": [{"at": f"{at} s", "up": at > 12} for at in (12, 19)]}),
     ]
     + [

@@ -1,6 +1,6 @@
-"""What each named protocol loses, delivers twice and puts out of order in a handover, and what its design promises.
+"""Losses, duplicates and reordering of each named protocol in a handover, and the promises of its design.
 
-`python tests/python/test_promises.py` writes docs/models/promises.md anew.
+`python tests/python/test_promises.py` writes docs/models/promises.md again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AIR, _DOWN, _GAP, _OVERLAP = 3, 6, 100, 200
 _UP = _AIR + _DOWN
 """In ms: the air, from cross-over to base station, layer 2's gap and overlap; from host to cross-over."""
 _LATE = _GAP + _UP + _DOWN
-"""What comes until the cross-over knows, and what had passed it."""
+"""Datagrams that arrive until the cross-over knows, and those that had passed it."""
 _BETWEEN = 2 * _DOWN
 """From base station to base station."""
 
@@ -53,14 +53,14 @@ _SOURCE = 'trigger = { by = "source" }'
 
 @dataclass(frozen=True)
 class Bound:
-    """What one handover may do, in datagrams, at one a millisecond."""
+    """Limits of one handover, in datagrams, at one a millisecond."""
 
     lost: int
     """As many as this, give or take `_SLACK`; 0: none."""
     again: int = 0
     """Come twice at most."""
     overtaken: int = 0
-    """One that comes is overtaken by so many at most."""
+    """One that comes is overtaken by this number at most."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _scenario(design: Design, radio: str) -> Scenario:
 
 @cache
 def measured(design: Design, radio: str) -> Bound:
-    """What one handover did: datagrams lost, those that came again, and the most that overtook one."""
+    """Results of one handover: datagrams lost, those that came again, and the most that overtook one."""
     results = run(_scenario(design, radio))
     ((sent, delivered, again),) = results.flows.select(
         "sent_pkts", "delivered_pkts", "duplicate_pkts"

@@ -38,6 +38,10 @@ def _found(tmp_path: Path, text: str, name: str = "page.md") -> list[tuple[int, 
         ("The text says and hardly means it.", '"hardly": write rarely'),
         ("The other reading of a paper.", '"other reading": write interpretation'),
         ("# What few packets meet", '"What few": write what is rare'),
+        ("A knob of TCP.", '"knob": write parameter'),
+        ("No packet leaves but for this.", '"but for": write except'),
+        ("It stays as it is.", '"as it is": write unchanged'),
+        ("A flow that goes by marks", '"goes by": write uses'),
     ],
 )
 def test_a_phrase_is_found_with_advice(tmp_path: Path, phrase: str, advice: str) -> None:
@@ -47,7 +51,7 @@ def test_a_phrase_is_found_with_advice(tmp_path: Path, phrase: str, advice: str)
 @pytest.mark.parametrize(
     "text",
     [
-        "A standard bearer of its own cell understands outstanding data.",
+        "A standard bearer of its own cell understands, as far as it is known, examples/beside-ns2.",
         "`stands` and ``it says `so` `` are code.",
         "```sh\nbeside so many\n```",
         "````text\n```\nbeside\n````",
@@ -78,15 +82,59 @@ def test_lines_are_counted_behind_code(tmp_path: Path) -> None:
     assert [line for line, _ in _found(tmp_path, "`a\nb` is\nbeside\n\n```\n\n```\nIt says.\n")] == [3, 8]
 
 
-def test_only_the_header_of_a_rust_module_is_read(tmp_path: Path) -> None:
-    source = "//! It says.\n//!\n//! ```text\n//! beside\n//! ```\n//! | told |\n/// It says.\nfn says() {}\n"
-    assert [line for line, _ in _found(tmp_path, source, "module.rs")] == [1]
+def test_comments_and_texts_of_rust_are_read(tmp_path: Path) -> None:
+    source = """//! It says.
+//!
+//! ```text
+//! beside
+//! ```
+//! | told |
+/// Good,
+/// but it says.
+fn says() { // beside
+    let (quote, text, one) = ('"', "it is \\"told\\" and \\
+        it says", "says");
+    let (raw, value) = (r#"a "so many" text"#, "found {says} here");
+}
+"""
+    assert sorted(line for line, _ in _found(tmp_path, source, "module.rs")) == [1, 8, 9, 11]
 
 
-def test_only_the_docstring_of_a_python_module_is_read(tmp_path: Path) -> None:
-    source = '# It says.\n"""Short.\n\nIt says.\n"""\n\ndef f():\n    """It says."""\n    # beside\n'
-    assert [line for line, _ in _found(tmp_path, source, "module.py")] == [4]
+def test_comments_docstrings_and_texts_of_python_are_read(tmp_path: Path) -> None:
+    source = '''# It says.
+"""Short.
+
+It says.
+"""
+
+def f(beside):  # noqa: beside
+    """It says."""
+    # Good,
+    # and told.
+    return {"says": 1}, f"it {beside} is" " told"
+'''
+    assert sorted(line for line, _ in _found(tmp_path, source, "module.py")) == [1, 4, 8, 10, 11]
     assert _found(tmp_path, "import os\n", "module.py") == []
+
+
+def test_comments_and_texts_of_a_script_and_comments_of_toml_are_read(tmp_path: Path) -> None:
+    script = "/** It says. */\nconst says = /\"/.test(x) ? 'it is told' : `${says} here`; // beside\n"
+    assert [line for line, _ in _found(tmp_path, script, "page.js")] == [1, 2, 2]
+    toml = '# It says.\nname = "it says # told" # beside\n'
+    assert [line for line, _ in _found(tmp_path, toml, "file.toml")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("comment", "found"),
+    [
+        ("Whether it is late.", True),
+        ("What it has,\n/// in order.", True),
+        ("What is late?", False),
+        ("True if it is late. Whether it is, is clear.", False),
+    ],
+)
+def test_a_comment_begins_with_its_subject(tmp_path: Path, comment: str, found: bool) -> None:
+    assert bool(_found(tmp_path, f"/// {comment}\nfn f() {{}}\n", "module.rs")) == found
 
 
 def test_the_command_names_file_and_line_and_fails(tmp_path: Path) -> None:
@@ -106,5 +154,10 @@ def test_all_kinds_of_files_are_read() -> None:
         "crates/world/src/lib.rs",
         "python/roamlab/cli.py",
         "python/roamlab/papers/lte/README.md",
+        "python/roamlab/papers/lte/model.py",
+        "python/roamlab/playground/film.js",
+        "examples/handover.toml",
+        "tests/python/conftest.py",
     } <= names
+    assert not any(name.startswith("crates/transport/") for name in names)
     assert "docs/models/assumptions.md" not in names

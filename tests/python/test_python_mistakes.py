@@ -131,7 +131,7 @@ _MISTAKES = (
     ("runs.means('flows.moving.goodput_bps', by='seed')", "it has no argument 'by'"),
     ("rl.Job(base, '1')", "rl.seed('1')"),
     ("rl.Job('handover.toml', 1)", 'roamlab.load("scenario.toml")'),
-    # What the run has not.
+    # Missing parts of the run.
     ("res.packets", '.set("record.packets", True)'),
     ("res.variables", '.set("record.variables", True)'),
     ("rl.run(base, trace=10**9)", "look into the column `serial`"),
@@ -162,7 +162,7 @@ def test_a_mistake_is_answered_with_what_to_write(code: str, words: str, runs: r
 
 
 def test_right_calls_are_as_before(tmp_path: Path) -> None:
-    """What is looked at in a call changes nothing where it is right; an error of ours inside stays what it is."""
+    """Checks of a call change nothing where it is right; an internal error keeps its type."""
     base, res = _names()["base"], _names()["res"]
     assert rl.metric(res, "flows.moving.goodput_bps") == res.metric("flows.moving.goodput_bps")
     assert rl.Store(str(tmp_path)) == rl.Store(tmp_path)

@@ -1,4 +1,4 @@
-"""What is said of a run or a sweep before its numbers are trusted: a line each, and none where all is well."""
+"""Remarks on a run or a sweep before its numbers are trusted: a line each, and none where all is well."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_flow_that_its_window_limits_is_named(window: str) -> None:
     ("window", "limit", "flows"),
     [
         ("19 pkt", "100 pkt", 1),  # just fills the path
-        ("60 pkt", "100 pkt", 1),  # a standing queue
+        ("60 pkt", "100 pkt", 1),  # a permanent queue
         ("200 pkt", "30 pkt", 1),  # losses
         ("10 pkt", "100 pkt", 5),  # five share the path and fill it
     ],
@@ -83,7 +83,7 @@ def test_a_flow_that_starts_before_its_host_attaches_is_named_once_for_its_group
         in said
     )
     assert said.startswith(f"{HANDOVER} with hosts.mh.visits.0.at"), (
-        "no line of the file, which says something else"
+        "no line of the file, which has another text"
     )
     assert early.set("flows.moving.app.start", "1 s").warnings == []
     group = {
@@ -118,7 +118,7 @@ def test_a_random_plan_that_begins_late_is_seen_too() -> None:
 def test_runs_without_chance_are_said_to_be_equal(tmp_path: Path) -> None:
     equal = lan("10 pkt").sweep([{}], replications=3, metrics=["goodput_bps"], store=tmp_path)
     (said,) = equal.warnings
-    assert said.startswith("all runs of a point are equal, and one says as much as 3")
+    assert said.startswith("all runs of a point are equal, and one shows as much as 3")
     chance = {"flows.file-0.app.start_within": "500 ms"}
     assert (
         lan("10 pkt").sweep([chance], replications=3, metrics=["goodput_bps"], store=tmp_path).warnings == []
@@ -143,7 +143,7 @@ def test_commands_print_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = CliRunner().invoke(cli, ["run", str(path), *options])
     assert done.exit_code == 0
     assert "warning: limited by the TCP window" in done.stderr
-    assert "warning: the record may come to" in done.stderr
+    assert "warning: the record may reach" in done.stderr
     monkeypatch.undo()
     sweep = tmp_path / "sweep.toml"
     sweep.write_text('scenario = "lan.toml"\nreplications = 2\nmetrics = ["flows.file-0.mos"]\n[[points]]\n')

@@ -48,7 +48,7 @@ app = { kind = "ftp", start = "0.1 s" }
 def _phone(
     core: str, cells: tuple[str, str], queue: str, visits: list[float], more: dict[str, Any]
 ) -> Scenario:
-    """A phone that goes to and fro between two cells, each behind a router of its own."""
+    """A phone that goes to and fro between two cells, each behind its own router."""
     names = ["bs1", "bs2"]
     link = {"rate": "100 Mbit/s", "delay": "5 ms"}
     data: dict[str, Any] = {
@@ -164,7 +164,7 @@ def test_of_an_outage_the_timer_has_its_part_and_a_smaller_bound_is_tried() -> N
     assert 0 < arrived < 400_000_000, "then data comes within two round trips"
     said = next(each for each in told.sentences if "the timer's" in each)
     assert said.startswith(
-        "the link server->client was up again at 45.000 s, and the retransmission timer went off"
+        "the link server->client was up again at 45.000 s, and the retransmission timer expired"
     )
     assert told.check is not None
     bound = next(trial for trial in told.check.trials if "at most 1 s" in trial.what)
@@ -200,7 +200,7 @@ def test_a_host_that_is_back_waits_for_its_timer(sent_s: float | None, expected:
     assert (found and found.length_ns / 1e9) == expected
     if found:
         assert found.sentence.startswith(
-            "mh was in a cell again at 2.000 s, and the retransmission timer went off 2.000 s"
+            "mh was in a cell again at 2.000 s, and the retransmission timer expired 2.000 s"
         )
 
 
@@ -269,7 +269,7 @@ def test_no_remedy_of_an_example_lowers_the_goodput(path: Path) -> None:
 
 
 def _remedies_of(scenario: Scenario) -> int:
-    """How many there are; none lowers the goodput of its flow, told by runs without the code of `why`."""
+    """How many there are; none lowers the goodput of its flow, measured by runs without the code of `why`."""
     told = explain(run(recorded(scenario), 1), check=True)
     assert lines(told)
     found = [(each.stall.flow, each.check.remedy.trial) for each in told if each.check and each.check.remedy]

@@ -1,4 +1,4 @@
-"""Figures are reproducible and labelled; the report needs nothing but itself."""
+"""Figures are reproducible and labelled; the report is self-contained."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def _report(folder: Path) -> Report:
     )
     return Report(
         title="Modified <BLUE>",
-        paper="Somebody, 2006",
+        paper="An author, 2006",
         headline="It was <measured>.",
         claims=[Claim("mblue.fig12", "more arrives", measures, "M2 reject", "the burst & the queue")],
         figures=[_draw(folder)],
         tables=[Table("Losses", ("queue", "packets"), [("bs2/air", "<17>")])],
         parameters=[Parameter("limit", "120 pkt", "table II")],
-        assumptions=[Assumption("start", "0.1 s", "not said")],
+        assumptions=[Assumption("start", "0.1 s", "not specified")],
         origin=[("seed", "1")],
         main="mblue.fig12",
         shows={"mblue.fig12": ("queue",)},
@@ -89,7 +89,7 @@ def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "robustness not searched",
         "the burst & the queue",
         "table II",
-        "not said",
+        "not specified",
     ):
         assert said in words
 
@@ -109,7 +109,9 @@ def test_a_report_names_no_claim_and_no_figure_that_it_has_not(tmp_path: Path) -
 
 def test_a_card_has_the_printed_numbers_and_its_figure_once(tmp_path: Path) -> None:
     numbers = Table(
-        "Beside ours", ("number", "the paper's", "ours", "near"), [("received [pkt]", "256", "449", "")]
+        "The paper's and ours",
+        ("number", "the paper's", "ours", "near"),
+        [("received [pkt]", "256", "449", "")],
     )
     made = replace(
         _report(tmp_path), numbers={"mblue.fig12": numbers}, robustness={"mblue.fig12": "turns under X"}
@@ -120,14 +122,14 @@ def test_a_card_has_the_printed_numbers_and_its_figure_once(tmp_path: Path) -> N
     words = " ".join(re.sub("<[^>]+>", " ", card).split())
     assert "received [pkt] 256 449" in words
     assert "turns under X" in words
-    assert ">near<" not in text, "a column in which nothing stands"
-    assert text.count("<img") == 1, "the figure stands on the first screen, and the card leads to it"
+    assert ">near<" not in text, "a column that is empty"
+    assert text.count("<img") == 1, "the figure is on the first screen, and the card leads to it"
     assert 'href="#figure-queue">See figure 1<' in text
 
 
 def test_an_interval_stands_on_one_line_and_text_has_width() -> None:
     cells = page.table(
-        "t", ("what", "interval"), [("some words that go on for more than forty letters", "-1.5 … 2")]
+        "t", ("what", "interval"), [("some words that take more than forty letters", "-1.5 … 2")]
     )
     assert '<td class="prose">' in cells
     assert '<td class="number">-1.5 … 2</td>' in cells

@@ -70,7 +70,7 @@ def test_what_is_written_from_the_tables_is_up_to_date(root: Path) -> None:
 
 
 def _described(root: Path) -> dict[str, str]:
-    """The sources without line breaks and signs of comments, by name; but for what is written from the tables."""
+    """The sources without line breaks and signs of comments, by name; except texts written from the tables."""
     sources = [*root.glob("crates/*/src/**/*.rs"), *root.glob("python/roamlab/**/*.py")]
     names = {source.relative_to(root).as_posix(): source for source in sources}
     del names["python/roamlab/records/frames.py"]

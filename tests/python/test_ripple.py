@@ -236,7 +236,7 @@ _EVENLY = Interpretation(
 
 
 def test_a_handover_in_detail() -> None:
-    """The timeout adds to the gap of 100 ms: the acknowledgement that waited starts the timer anew."""
+    """The timeout adds to the gap of 100 ms: the acknowledgement that waited starts the timer again."""
     record = {"deliveries": True, "packets": True, "tcp": True, "queues": []}
     scenario = experiments.handovers("reno", "noBuffer", -100, _EVENLY)
     short = scenario.set("record", record).set("run.duration", f"{4 * experiments.DWELL_NS} ns")
@@ -255,7 +255,7 @@ def test_a_handover_in_detail() -> None:
     assert not found.points["arrives from a buffer"].numbers.size
     arrived = found.points["arrives directly"]
     assert not ((arrived.times_s > 0.01) & (arrived.times_s < 0.1)).any(), (
-        "none in the gap, but for what was in flight"
+        "none in the gap, except packets in flight"
     )
 
 
@@ -352,7 +352,7 @@ def test_most_tcps_are_three_of_four() -> None:
 
 
 def test_ties_that_the_set_up_forces_decide_nothing() -> None:
-    """With noBuffer and biCast alike to the packet, and no timeout at all."""
+    """With noBuffer and biCast equal to the packet, and no timeout at all."""
     found = _decided(_made(lambda _, way, __: 0.5 + 0.1 * (way == "Buffer")))
     assert [measure.tied for measure in found["ripple.proactive"].measures] == [True, False]
     assert found["ripple.proactive"].verdict == "holds"

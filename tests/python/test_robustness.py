@@ -1,4 +1,4 @@
-"""Where claims hold, beside the verdicts; the papers' numbers beside ours; which claims there are."""
+"""Where claims hold, with the verdicts; the papers' numbers and ours; which claims there are."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAPERS = ("mblue", "ipf", "lte", "ripple", "bcmp")
 
 
 def _data(paper: str, line: str, **changes: Any) -> dict[str, Any]:
-    """What a search of a paper by this engine and this code leaves."""
+    """Result of a search of a paper by this engine and this code."""
     return {
         "engine": _roamlab.build_hash(),
         "code": code(f"roamlab.papers.{paper}.space"),
@@ -145,7 +145,7 @@ def _printed(**changes: Any) -> printed.Printed:
 def test_a_number_is_told_with_its_ratio_and_what_would_bring_it_near() -> None:
     near = {"near": "another queue", "under": {"claim": "moby.swims", "measure": "depth"}}
     found = printed.table([_printed(value=25), _printed(**near)], _REPORT)
-    assert found.title == "Numbers of the paper beside ours: 1 of 2 apart by more than a factor of 1.5"
+    assert found.title == "Numbers of the paper and ours: 1 of 2 apart by more than a factor of 1.5"
     first, second = found.rows
     assert list(first) == ["loss [%]", "p. 1", "25", "20 (-4.841 … 44.84)", "0.8", ""]
     assert list(second)[4:] == ["2", "another queue: 700 (-570.6 … 1971)"]
@@ -179,15 +179,15 @@ def test_a_report_has_what_all_papers_have(tmp_path: Path, monkeypatch: pytest.M
         papers.paper("mblue"), "reproduce", lambda _: replace(_REPORT, claims=[claim], title="MBLUE")
     )
     monkeypatch.setattr(printed, "numbers", lambda _: [_printed()])
-    robustness.keep("mblue", _data("mblue", "holds under the default; contradicted nowhere"), tmp_path)
+    robustness.keep("mblue", _data("mblue", "holds under the default; never contradicted"), tmp_path)
     session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
     found = reproducing.reproduce("mblue", session)
-    assert found.robustness == {"mblue.claim": "holds under the default; contradicted nowhere"}
+    assert found.robustness == {"mblue.claim": "holds under the default; never contradicted"}
     assert found.searched.endswith("by this engine.")
     assert [figure.svg.name for figure in found.figures] == ["map.svg"]
     assert [table.title.partition(":")[0] for table in found.tables[:3]] == [
-        "Numbers of the paper beside ours",
-        "What the text says of each choice",
+        "Numbers of the paper and ours",
+        "Statements of the text about each choice",
         "All comparisons of random runs, adjusted for their number by Holm's method",
     ]
     others = {"holm.csv", "printed.csv", "sentences.csv"}
@@ -221,7 +221,7 @@ def _claims_of(paper: str) -> list[str]:
 
 
 def test_no_claim_of_the_papers_is_missing() -> None:
-    """Each paper's own test says that its reproduction gives just these."""
+    """Each paper's own test checks that its reproduction gives just these."""
     found = [claim for paper in PAPERS for claim in _claims_of(paper)]
     assert set(PAPERS) == set(papers.names())
     assert len(found) == len(set(found)) == 65
@@ -251,7 +251,8 @@ NOT_SEARCHED = {
     "ripple": {"ripple.low.same", "ripple.dip.buffer", "ripple.tahoe.window"},
     "bcmp": {"bcmp.nomove", "bcmp.delay", "bcmp.fig7", "bcmp.links", "bcmp.mesh"},
 }
-"""Claims whose measures are newer than their paper's record: reports say "robustness not searched" of them."""
+"""Claims whose measures are newer than their paper's record: reports have "robustness not searched" for
+them."""
 
 
 def test_records_shipped_are_what_searches_write() -> None:
@@ -302,7 +303,7 @@ def test_the_texts_are_those_of_the_claims(paper: str) -> None:
 
 
 def test_values_of_axes() -> None:
-    """A label may stand for the value, a list is a tuple, and a table without `value` is `None`."""
+    """A label may replace the value, a list is a tuple, and a table without `value` is `None`."""
     (axis,) = (axis for axis in spaces.axes("lte") if axis.field == "source_mbps")
     assert [(value.label, value.value, value.weight) for value in axis.values][2:] == [
         ("6 Mbit/s a mobile", 6, 1.0),

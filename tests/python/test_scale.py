@@ -30,7 +30,7 @@ def star(name: str, leaves: int) -> str:
 
 
 def by_rule(flows: int) -> str:
-    """A dumbbell, each flow between two nodes of its own."""
+    """A dumbbell, each flow between its own two nodes."""
     middle = '[[links]]\nbetween = ["s-0-0", "d-0-0"]\nrate = "1 Gbit/s"\ndelay = "10 ms"\n'
     group = f'[[flows]]\nname = "f"\ncount = {flows}\npath = ["s-1-*", "d-1-*"]\n{_FILE}'
     return _RUN + middle + star("s", flows) + star("d", flows) + group
@@ -49,7 +49,7 @@ def written_out(flows: int) -> str:
 
 
 def hosts(count: int) -> str:
-    """Hosts that stand in a hundred cells."""
+    """Hosts without moves in a hundred cells."""
     cells = (
         'cells = { rate = "100 Mbit/s", delay = "1 ms", queue = { kind = "droptail" }, '
         'backhaul = { rate = "1 Gbit/s", delay = "1 ms" } }\n'
@@ -80,7 +80,7 @@ def test_the_memory_of_a_large_run_is_bounded(
     """`roamlab run`, from the file to the summary."""
     path = tmp_path / "large.toml"
     path.write_text(text(FLOWS))
-    # A process counts what the one that it was forked from held: between the tests and the run stands a small one.
+    # A process counts the memory of its parent at the fork: between the tests and the run is a small one.
     command = [sys.executable, "-S", "-c", _PEAK, ROAMLAB, "run", str(path), "--out", str(tmp_path / "runs")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "result:" in done.stdout

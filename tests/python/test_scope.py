@@ -1,4 +1,4 @@
-"""What Roamlab does not have is refused with its nearest substitute and the page that lists it."""
+"""Names that Roamlab does not have are refused with the nearest substitute and the page that lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the papers' texts say of each choice: the data is complete, agrees with the code, and is on the pages."""
+"""Statements of the papers' texts about each choice: the data is complete, equals the code, and is on the pages."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def test_a_complete_table_has_no_problems() -> None:
     ("before", "after", "problem"),
     [
         ('field = "buffer_pkts"', 'field = "air"', "buffer_pkts: no sentence"),
-        ('value = "802.11"', 'value = "802.16"', "air: ours is '802.11', the table says '802.16'"),
-        ("[50, 100]", "[50, 200]", "delays_ms: ours is [50, 100], the table says [50, 200]"),
+        ('value = "802.11"', 'value = "802.16"', "air: ours is '802.11', the table has '802.16'"),
+        ("[50, 100]", "[50, 200]", "delays_ms: ours is [50, 100], the table has [50, 200]"),
         ('["dedicated"]', '["802.11"]', "air: the text rules out '802.11'"),
         ("hosts.0.duration", "hosts.1.duration", "hosts.1.duration: there is no such key"),
-        ('value = "100 s"', 'value = "50 s"', "hosts.0.duration: ours is '100 s', the table says '50 s'"),
+        ('value = "100 s"', 'value = "50 s"', "hosts.0.duration: ours is '100 s', the table has '50 s'"),
     ],
 )
 def test_what_does_not_agree_is_found(before: str, after: str, problem: str) -> None:
@@ -126,7 +126,7 @@ def test_each_choice_has_its_sentence(paper: str) -> None:
 )
 @pytest.mark.parametrize("paper", papers.names())
 def test_each_quotation_is_in_the_paper(paper: str) -> None:
-    """Word for word. "..." and ";" stand between parts of a quotation."""
+    """Word for word. "..." and ";" separate parts of a quotation."""
 
     def letters(text: str) -> str:
         return re.sub(r"[^\w.%=]", "", text.replace("_", "")).lower()

@@ -1,4 +1,4 @@
-"""Alternatives made together, whose beginning the engine makes once, give what each gives by itself."""
+"""Alternatives made together, whose beginning the engine makes once, give the result of each alone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _tables(scenarios: list[Scenario], order: list[tuple[int, int]]) -> dict[tup
 def _compare(scenarios: list[Scenario]) -> None:
     places = range(len(scenarios))
     together = _tables(scenarios, [(place, run) for run in range(RUNS) for place in places])
-    # Runs of other numbers stand between alternatives, so that each is made from its beginning.
+    # Runs of other numbers are between alternatives, so that each is made from its beginning.
     apart = _tables(scenarios, [(place, run) for place in places for run in range(RUNS)])
     assert together.keys() == apart.keys()
     for at, tables in apart.items():
@@ -60,7 +60,7 @@ def test_schemes_of_lte(family: str) -> None:
 
 
 def test_interpretations_of_bcmp() -> None:
-    """Hosts move from the beginning on: hardly anything is common, and nothing may be mixed up."""
+    """Hosts move from the beginning on: almost nothing is common, and nothing may be mixed up."""
     base = bcmp.procedures("tree", "unplanned").set("run.duration", "3 s")
     _compare([base, *(base.set("mobility.update_retransmit", value) for value in ("70 ms", "90 ms"))])
 

@@ -1,4 +1,4 @@
-"""`roamlab shell`: programs in namespaces of their own on this machine, in real time."""
+"""`roamlab shell`: programs in separate namespaces on this machine, in real time."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_program_s_packets_go_through_the_scenario_and_its_record(
     up, down = (results.flows.row(by_predicate=_flow(name), named=True) for name in session.FLOWS)
     assert up["sent_pkts"] == sent
     assert up["delivered_pkts"] == down["sent_pkts"]
-    # The program counts those that took as long as the links say.
+    # The program counts those that took as long as the links require.
     assert down["delivered_pkts"] == back > 10
     assert up["kind"] == "program"
     arrived = results.columns("deliveries")
@@ -230,7 +230,7 @@ def test_what_cannot_be_in_real_time_is_refused(monkeypatch: pytest.MonkeyPatch)
 def test_what_the_machine_does_not_permit_is_told_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The process inside says it; here one that may not open the card."""
+    """The process inside reports it; here one that may not open the card."""
     refusing = tmp_path / "inside.py"
     text = Path(ends.inside.__file__).read_text(encoding="utf-8")
     assert text.count('"/dev/net/tun"') == 1

@@ -25,7 +25,7 @@ pytestmark = of_this_day("site")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, as `make docs` builds it: a link that leads nowhere, or a page in no list, is an error."""
+    """The site, as `make docs` builds it: a link without a target, or a page in no list, is an error."""
     made = tmp_path_factory.mktemp("site")
     call = [
         sys.executable,
@@ -85,7 +85,7 @@ def test_each_table_of_a_scenario_has_a_heading_with_its_path_on_the_page_of_its
             assert name in everything
             if name == "kind":
                 assert re.search(rf"with kind {re.escape(value['const'])}\b", everything)
-    # No name of a type of ours, and no module.
+    # No name of one of our types, and no module.
     names = [name for name in schema["$defs"] if re.fullmatch(r"\w+[a-z][A-Z]\w+|\w+\d", name)]
     assert len(names) > 40
     assert [name for name in names if re.search(rf"\b{name}\b", everything)] == []

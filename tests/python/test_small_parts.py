@@ -107,7 +107,7 @@ def _event(time_ns: int, what: str = "1", kind: str = "S", value: str = "0") -> 
 
 @pytest.mark.parametrize("difference", [-11, -10, 0, 10, 11])
 def test_events_stand_side_by_side_within_the_tolerance_on_both_sides(difference: int) -> None:
-    """An event of ours that is later than theirs is no nearer to it than one that is earlier."""
+    """One of our events that is later than theirs is no nearer to it than one that is earlier."""
     ours, theirs, pair = _event(100 + difference), _event(100), (_event(500, "9"), _event(500, "8"))
     rows = compare_traces._align([ours, pair[0]], [theirs, pair[1]], pair, 10)
     together = [(ours, theirs), pair]
@@ -222,7 +222,7 @@ def test_a_path_that_is_none_is_bad_input(tmp_path: Path) -> None:
         (tmp_path / "file" / "below").read_text()
     assert bad_path(caught.value) is not None
     (tmp_path / "empty").touch()
-    # Files of `/proc` say that they have 0 bytes.
+    # Files of `/proc` report 0 bytes.
     for path in (tmp_path / "empty", Path("/proc/self/status")):
         with pytest.raises(BadInput, match="the file is empty\n"):
             read_text(path, "text")

@@ -49,7 +49,7 @@ def _in(setting: Setting, corner: dict[int, int]) -> bool:
 
 @pytest.mark.parametrize("corner", [{2: 1}, {1: 2, 5: 1}, {0: 1, 4: 2}, {3: 1, 6: 2, 8: 1}])
 def test_a_corner_without_a_slope_is_found(corner: dict[int, int]) -> None:
-    """Nothing near it says that it is there."""
+    """Nothing near it shows it."""
     found = _explore(lambda setting: 2.0 if _in(setting, corner) else -2.0)
     assert found.turning is not None
     assert found.tried <= 150

@@ -1,4 +1,4 @@
-"""Stalls on records made by hand, and what `roamlab why` says of runs with planted causes."""
+"""Stalls on records made by hand, and reports of `roamlab why` on runs with planted causes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def _record(
     sent: list[float], arrived: list[float], again: float | None = None, app: str = "web"
 ) -> FakeResults:
-    """A flow of a run of 1 s; one-way delay 50 ms but for the last. `again`: when the last is sent once more."""
+    """A flow of a run of 1 s; one-way delay 50 ms except the last. `again`: when the last is sent again."""
     sends = [*sent, *([] if again is None else [again])]
     return FakeResults(
         SimpleNamespace(
@@ -98,7 +98,7 @@ def test_a_silence_below_the_limit_is_no_stall() -> None:
 
 @pytest.mark.parametrize("connections", ["per-object", "persistent"])
 def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: str) -> None:
-    """Web pages over connections that each number their segments anew; then with a link down in the midst of them."""
+    """Web pages over connections that each number their segments from the beginning; then with a link down."""
     scenario = recorded(load(ROOT / "examples/applications.toml")).set("flows.3.app.connections", connections)
     # Small windows: with larger ones pages fill the queue of the air, and a lost SYN is a stall of 1 s.
     small = {"window": "20 pkt", "initial_window": "3 pkt"}
@@ -120,7 +120,7 @@ def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: st
 
 
 def _steps(*rates: tuple[float, float]) -> FakeResults:
-    """A file of 12 s: deliveries of 1000 B at so many a second from each time on; one-way delay 50 ms."""
+    """A file of 12 s: deliveries of 1000 B at this rate a second from each time on; one-way delay 50 ms."""
     times: list[float] = []
     for (start, rate), (end, _) in pairwise([*rates, (12.0, 0.0)]):
         times += [start + (each + 1) / rate for each in range(round((end - start) * rate))]
@@ -206,7 +206,7 @@ def test_datagrams_are_slow_against_what_is_sent() -> None:
 
 
 def test_other_applications_have_no_slow_periods() -> None:
-    """Of web pages and adaptive video the sender is idle at times: their own metrics say what is noticed."""
+    """Of web pages and adaptive video the sender is idle at times: their own metrics are the noticeable ones."""
     results = run(recorded(load(ROOT / "examples/applications.toml")).set("run.duration", "6 s"), 1)
     assert all(math.isnan(slow_s(results, flow)) for flow in ("pages", "tv"))
     assert slow_s(results, "call") == 0.0
@@ -242,7 +242,7 @@ def test_a_rerun_says_what_it_gains_and_what_a_user_can_change() -> None:
 
 @pytest.fixture(scope="module")
 def drive(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """A file over a recorded link that stands still from 4 to 6 s, and a schedule with a gap of 0.4 s at 8 s."""
+    """A file over a recorded link that sends nothing from 4 to 6 s, and a schedule with a gap of 0.4 s at 8 s."""
     folder = tmp_path_factory.mktemp("drive")
     steady = "".join(f"{time}\n" for time in (*range(1, 4000), *range(6000, 20_000)))
     for name in ("cell.down", "cell.up"):

@@ -1,4 +1,4 @@
-"""Intervals cover what they should; corrections and stopping rules do as their sources say."""
+"""Intervals cover what they should; corrections and stopping rules follow their sources."""
 
 from __future__ import annotations
 

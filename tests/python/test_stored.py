@@ -1,4 +1,4 @@
-"""What papers measure is kept, found again to the last bit, and goes on where it was interrupted."""
+"""Measures of papers are kept, found again to the last bit, and continued where they were interrupted."""
 
 from __future__ import annotations
 

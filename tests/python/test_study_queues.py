@@ -26,7 +26,7 @@ NOISE = (0.0, 0.1, -0.1, 0.05, -0.05)
 
 
 def made_up(changes: dict[Case, dict[str, float]], runs: Sequence[float] = NOISE) -> Found:
-    """Runs that differ by chance only, but for these quantities of these cases."""
+    """Runs that differ by chance only, except these quantities of these cases."""
     return {
         case: {
             quantity.name: [7.0 + changes.get(case, {}).get(quantity.name, 0.0) + each * at for each in runs]

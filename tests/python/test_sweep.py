@@ -37,7 +37,7 @@ KINDS = {"cells.bs2.queue.kind": ["red", "blue"]}
 def noisy(engine: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
     """An engine whose goodput is 100 · seed + noise of the run, and 10 more with blue. Lists what was run.
 
-    With mblue it is 10 and once more the noise more.
+    With mblue it is 10 and the noise again more.
     """
     ran: list[tuple[str, int, int]] = []
     noise = [0.0, 3.0, -3.0, 6.0, -6.0, 1.0, -1.0]
@@ -98,7 +98,7 @@ def test_the_base_is_a_point_that_others_are_compared_with(
 
 
 def test_a_point_with_files_finds_them_whatever_it_is_called(tmp_path: Path) -> None:
-    """A name with a slash is no folder: files stand beside the base."""
+    """A name with a slash is no folder: files are next to the base."""
     base = load(ROOT / "examples/imported/drive.toml").set("run.duration", "200 ms")
     trace = {"trace": "../imported/cell.down", "reverse": "cell.up"}
     runs = sweep(base, {"cells.north.rate": [trace]}, replications=1, store=tmp_path)
@@ -142,8 +142,8 @@ def test_random_draws_lie_in_their_ranges_and_do_not_depend_on_their_number() ->
         (lambda: Grid({f"a{n}": list(range(1000)) for n in range(3)}), "grid", "1000 by 1000 by 1000 points"),
         (lambda: Grid({"a": [{"b": 1}], "a.b": [1, 2]}), "a.b", "changes what `a` sets"),
         (lambda: Listed([]), "points", "there is no point"),
-        (lambda: Listed([{}, {}]), "points", "'base' stands twice"),
-        (lambda: Listed([{"name": "x", "a": 1}, {"name": "x"}]), "points", "'x' stands twice"),
+        (lambda: Listed([{}, {}]), "points", "'base' is listed twice"),
+        (lambda: Listed([{"name": "x", "a": 1}, {"name": "x"}]), "points", "'x' is listed twice"),
         (lambda: Listed([{"a": 1}, {"name": ""}]), "name", "the name '' of point 1"),
         (lambda: Listed([{"a": 1}, {"a": 1}]), "points", "twice"),
         (lambda: Random(0, {"a": [1]}), "points", "0 points"),
@@ -350,7 +350,7 @@ def test_metrics_have_names_and_units() -> None:
 
 
 def test_two_scenarios_that_say_the_same_are_not_compared(scenario: Scenario, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="they say the same"):
+    with pytest.raises(BadInput, match="they are the same"):
         compare(scenario, scenario, METRICS, 2, 1, tmp_path, 1)
     other = scenario.set("cells.bs2.queue.kind", "blue")
     runs = compare(scenario, other, METRICS, 2, 1, tmp_path, 1)
@@ -362,7 +362,7 @@ def test_a_store_of_another_format_is_refused(scenario: Scenario, tmp_path: Path
     with pytest.raises(BadInput, match=r"store\.json, field `format`: the store has format 99"):
         sweep(scenario, KINDS, replications=1, metrics=METRICS, store=tmp_path)
     (tmp_path / "store.json").write_text("[")
-    with pytest.raises(BadInput, match="does not say which format"):
+    with pytest.raises(BadInput, match="has no format"):
         sweep(scenario, KINDS, replications=1, metrics=METRICS, store=tmp_path)
 
 
@@ -436,7 +436,7 @@ def _replace(old: str, new: str) -> str:
         (GOOD + '"cells.bs2" = [{}]\n', r"changes what `cells\.bs2` sets too"),
         (
             GOOD + '[[points]]\n"run.duration" = "2 s"\n',
-            r"sweep\.toml:8, field `points`: grid and points stand side",
+            r"sweep\.toml:8, field `points`: grid and points are both",
         ),
         (
             _replace("[grid]", '[set]\n"cells.bs2" = {}\n[grid]'),
@@ -448,7 +448,7 @@ def _replace(old: str, new: str) -> str:
         ),
         (_replace("[grid]", "seed = -1\n[grid]"), r"sweep\.toml:6, field `seed`: -1 cannot be used"),
         (_replace("[grid]", 'keep = "all"\n[grid]'), r"sweep\.toml:6, field `keep`: 'all' cannot be used"),
-        (_replace("[grid]", "[random]"), r"sweep\.toml:6, field `random`: it does not say how many"),
+        (_replace("[grid]", "[random]"), r"sweep\.toml:6, field `random`: the number of points is missing"),
     ],
 )
 def test_a_bad_sweep_file_is_reported_with_its_line(

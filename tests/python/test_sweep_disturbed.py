@@ -1,4 +1,4 @@
-"""A sweep that was killed, interrupted or met a full disk goes on, and ends as one that was left alone."""
+"""A sweep that was killed, interrupted or met a full disk continues, and ends as an undisturbed one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _content(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def left_alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What a sweep that nothing disturbs leaves."""
+    """Result of an undisturbed sweep."""
     folder = _prepare(tmp_path_factory.mktemp("alone"))
     command = [str(Path(sys.executable).parent / "roamlab"), "sweep", "sweep.toml"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
@@ -104,7 +104,7 @@ def test_files_that_may_not_grow(tmp_path: Path, left_alone: dict[str, bytes]) -
 
 @pytest.fixture
 def small(scenario: Scenario) -> Iterator[Any]:
-    """A sweep of the stand-in: 12 runs."""
+    """A sweep of the fake: 12 runs."""
 
     def make(store: Path) -> Any:
         return sweep(

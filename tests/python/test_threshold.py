@@ -1,4 +1,4 @@
-"""The search for a threshold: right where the answer is known, and as often right as it says."""
+"""The search for a threshold: right where the answer is known, and as often right as stated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Coin:
-    """Stands in for sweeps: a run meets the condition with a probability that grows with the value."""
+    """Replacement of sweeps: a run meets the condition with a probability that grows with the value."""
 
     def __init__(self, seed: int, chance: Any) -> None:
         self.seed, self.chance = seed, chance
@@ -128,7 +128,7 @@ def test_a_search_that_takes_long_tells_of_each_value(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     search(monkeypatch, Coin(1, lambda value: float(value >= 37)))
-    assert capsys.readouterr().err == "", "a search that is over at once is quiet"
+    assert capsys.readouterr().err == "", "a search that is over immediately is quiet"
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
     found = search(monkeypatch, Coin(1, lambda value: float(value >= 37)))
     lines = capsys.readouterr().err.splitlines()

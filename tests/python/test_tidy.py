@@ -1,4 +1,4 @@
-"""What must not stand in any file of the project: a machine's paths, a registry's address."""
+"""Texts that no file of the project may have: a machine's paths, a registry's address."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_only_ci_knows_a_folder_beside_the_checkout(texts: dict[str, str]) -> No
 @pytest.mark.parametrize(
     ("line", "caught"),
     [
-        ("see /ho" + "me/somebody/x", True),
+        ("see /ho" + "me/someuser/x", True),
         ("--index-url https://py" + "pi.org/simple", True),
         ("a 2 Mbit/s link and tests/python", False),
         ("target/tmp/x", False),
@@ -66,7 +66,7 @@ def test_the_patterns_catch_what_they_should(line: str, caught: bool) -> None:
 
 
 def test_the_program_of_whole_runs_has_every_file_of_its_folder(root: Path) -> None:
-    """Cargo finds no test there by itself: a file without its line in `main.rs` would never run."""
+    """Cargo finds no test there automatically: a file without its line in `main.rs` would never run."""
     folder = root / "crates/world/tests"
     there = {path.stem for path in folder.iterdir() if path.suffix == ".rs" or (path / "mod.rs").is_file()}
     listed = re.findall(r"^mod (\w+);$", (folder / "main.rs").read_text(encoding="utf-8"), re.MULTILINE)

@@ -104,7 +104,8 @@ def test_every_application_goes_with_every_mobility_protocol(protocol: str, tmp_
     rows = results.columns("deliveries")
     for flow in map(str, results.flows["flow"]):
         times = rows["time_ns"][rows.where("flow", flow)] / 1e9
-        # Before the host moves and after: nobody is cut off for good. A file of 300 kB may be through by then.
+        # Before the host moves and after: no host is cut off permanently. A file of 300 kB may be through by
+        # then.
         assert (times < 3.0).any(), flow
         assert (times > 3.5).any() or flow == "ftp", flow
     assert experience.completion_s(results, "ftp") > 0.2

@@ -1,7 +1,8 @@
 """The pages of the mobility protocols show the transition tables that run.
 
 A role's table is the macro `transitions!` in its file. The tests of `crates/mobility` compare it with what the role
-does. The page of the protocol ends with the tables: `python tests/python/test_transitions.py` writes them anew.
+does. The page of the protocol ends with the tables: `python tests/python/test_transitions.py` writes them
+again.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-world": {"roamlab-quinn", "roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"}
     | _MODELS
     | _TRANSPORTS,
-    # rustix passes files and waits, and vm-memory maps files, without `unsafe` of ours.
-    "roamlab-kernel": {
+    # rustix passes files and waits, and vm-memory maps files, without own `unsafe`.
+    "roamlab-outside": {
         "roamlab-congestion",
         "roamlab-engine",
         "roamlab-packet",
@@ -77,13 +77,14 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"rustix", "thiserror", "vm-memory"},
     # The binding passes arrivals through a queue, which it reads as JSON.
-    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-kernel", "roamlab-scenario"}
+    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-outside", "roamlab-scenario"}
     | {"roamlab-packet", "roamlab-qdisc", "roamlab-record", "roamlab-world", "serde_json", "thiserror"},
-    # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
+    # wasm-bindgen needs no own `unsafe`; with toml_edit a slider changes a field and keeps the rest of the
+    # text.
     "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},
 }
 _FOR_TESTS = {"insta", "libm", "proptest", "serde_json", "toml", "flate2"} | {"num-rational", "s2n-quic-core"}
-# Benchmarks and fuzz targets may look into every crate; nobody imports them.
+# Benchmarks and fuzz targets may look into every crate; no crate imports them.
 # The binding's build script hashes the sources.
 _OUTSIDE = {"roamlab-benches", "roamlab-fuzz"}
 _TO_BUILD = {"roamlab-python": {"sha2"}}
@@ -135,7 +136,7 @@ _TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{.*", re.MULTILINE | re.DOTALL
 
 
 def _sources(root: Path) -> Iterator[tuple[Path, str]]:
-    """What is no test: the crates' code, and the Python package without its papers."""
+    """Code that is not tests: the crates' code, and the Python package without its papers."""
     for source in sorted(root.glob("crates/*/src/**/*.rs")):
         if "tests" not in source.parts and source.name not in ("bottleneck.rs", "tests.rs", "walks.rs"):
             yield source, _TESTS.sub("", source.read_text(encoding="utf-8"))
@@ -145,7 +146,7 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _is_of_the_dialect(source: Path) -> bool:
-    """`params.rs` has the rows of profiles, and what a scenario says of Linux."""
+    """`params.rs` has the rows of profiles, and the Linux fields of a scenario."""
     return "linux" in source.parts or source.name in ("linux.rs", "params.rs")
 
 
@@ -177,12 +178,13 @@ def test_a_congestion_control_has_few_fields_and_methods(
 
 
 _WORDS = ("crates/scenario/src/suggest/", "python/roamlab/against/")
-"""The words of refusals, a list of names that no code goes by, and the scenarios that are drawn for a comparison."""
+"""The words of refusals, a list of names that no code uses, and the scenarios that are drawn for a
+comparison."""
 
 
 @pytest.mark.parametrize("folder", _PROTOCOLS)
 def test_a_mobility_protocol_is_named_in_its_folder_and_in_one_row(root: Path, folder: str) -> None:
-    """The folder, the name in scenarios ("mobile-ip") and the variant (`MobileIp`); beside the row its `mod` line.
+    """The folder, the name in scenarios ("mobile-ip") and the variant (`MobileIp`); next to the row its `mod` line.
 
     A protocol that is composed of another's roles may name it.
     """
@@ -207,7 +209,7 @@ def test_a_mobility_protocol_is_named_in_its_folder_and_in_one_row(root: Path, f
 
 
 def _circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
-    """The largest sets of modules that all import each other, at once or through others."""
+    """The largest sets of modules that all import each other, directly or through others."""
     reached: dict[str, set[str]] = {}
     for start in graph:
         found, wanted = set(), [start]
@@ -229,7 +231,7 @@ def _room(module: str, rooms: dict[str, list[str]]) -> str:
 
 
 _BESIDE = (f"{FACE}.__main__", f"{FACE}.cli")
-"""Modules that stand in no room."""
+"""Modules outside all rooms."""
 
 
 def test_the_page_lists_every_python_module(root: Path) -> None:

@@ -25,7 +25,7 @@ print(results.flows.height, text)
 
 
 def _wheel(folder: Path) -> Path:
-    """What `make wheel` builds, with the engine that is compiled already."""
+    """Content of `make wheel`, with the engine that is compiled already."""
     subprocess.run(
         [BIN / "maturin", "build", "--profile", "quick", "--offline", "--quiet", "--out", folder],
         cwd=ROOT,
@@ -44,10 +44,10 @@ def _fresh(wheel: Path, place: Path) -> Path:
     locked = [*pip, "--require-hashes", "-r", ROOT / "requirements.lock"]
     done = subprocess.run(locked, env=cache, capture_output=True, text=True, check=False)
     if "connection" in done.stderr:
-        pytest.skip(f"the packages of the lock cannot be had here: {done.stderr.splitlines()[-1]}")
+        pytest.skip(f"the packages of the lock are not available here: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
     subprocess.run([*pip, "--no-deps", "--no-index", wheel], env=cache, check=True)
-    # Whoever calls a compiler here is told that there is none.
+    # Each call of a compiler here reports that there is none.
     (place / "none").mkdir()
     for tool in ("cargo", "rustc", "cc", "gcc"):
         (place / "none" / tool).write_text("#!/bin/sh\necho no compiler here >&2\nexit 1\n")

@@ -1,4 +1,4 @@
-"""What an error says to write is accepted where it stands, or leads to another error with its place (mistakes.toml)."""
+"""The text that an error suggests is accepted in its place, or leads to another error with a place (mistakes.toml)."""
 
 from __future__ import annotations
 

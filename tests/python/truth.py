@@ -1,6 +1,6 @@
 """Every metric of random runs, counted by hand from the event tables with plain loops.
 
-python tests/python/truth.py 1000 [SEED]    compares so many
+python tests/python/truth.py 1000 [SEED]    compares this number
 """
 
 from __future__ import annotations

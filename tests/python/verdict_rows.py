@@ -61,7 +61,7 @@ def page_of(paper: str) -> Path:
 
 
 def between(page: Path) -> str:
-    """What is between the marks of a page. Raises `LookupError` without marks."""
+    """Text between the marks of a page. Raises `LookupError` without marks."""
     found = re.search(f"{BEGIN}(.*?){END}", page.read_text(encoding="utf-8"), re.DOTALL)
     if found is None:
         raise LookupError(f"{page}: expected the lines {BEGIN.strip()} and {END.strip()}")

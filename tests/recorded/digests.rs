@@ -44,7 +44,7 @@ pub type Digests = Vec<u16>;
 pub struct Records {
     /// The file, below `tests/recorded`.
     file: &'static str,
-    /// What the digests of a line are of.
+    /// Subject of the digests of a line.
     groups: &'static [&'static str],
 }
 
@@ -54,7 +54,7 @@ impl Records {
         Records { file, groups }
     }
 
-    /// Whether they are written again, and not compared.
+    /// True if they are written again, and not compared.
     #[expect(clippy::disallowed_methods, reason = "a test may be asked to record")]
     pub fn are_written(&self) -> bool {
         std::env::var(RECORD).is_ok_and(|value| value == "again")
@@ -92,8 +92,8 @@ impl Records {
         format!("{}/../../tests/recorded/{}", env!("CARGO_MANIFEST_DIR"), self.file)
     }
 
-    /// Compares these cases with the recorded ones, or writes them if that is asked for. `advice` says how a difference is
-    /// looked at.
+    /// Compares these cases with the recorded ones, or writes them if that is asked for. `advice` is how to
+    /// examine a difference.
     pub fn check(&self, cases: &[(String, Digests)], advice: &str) {
         if self.are_written() {
             self.write(cases);

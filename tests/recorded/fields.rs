@@ -1,5 +1,5 @@
-//! Random fields with random values, from the JSON schema of what they are fields of. A field that is added to the schema
-//! is drawn too, and no case changes but those that draw it.
+//! Random fields with random values, from the JSON schema of what they are fields of. A field that is added
+//! to the schema is drawn too, and only the cases that draw it change.
 
 use serde_json::{Map, Value};
 
@@ -34,7 +34,7 @@ impl Dice {
         (self.uniform() * end as f64) as u64
     }
 
-    /// Whether something of this probability happens.
+    /// True if something of this probability happens.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.uniform() < probability
     }
@@ -58,7 +58,7 @@ impl Dice {
     }
 }
 
-/// Fields that a caller has to write by itself, or that would lead out of the case.
+/// Fields that a caller has to write itself, or that would lead out of the case.
 const LEFT_OUT: &[&str] = &[
     "kind",
     "sets",
@@ -272,7 +272,7 @@ fn quantity(name: &str, default: &Value, dice: &mut Dice) -> Option<String> {
     }
 }
 
-/// The fields as they stand in an inline table of TOML: `, FIELD = VALUE` for each.
+/// The fields as in an inline table of TOML: `, FIELD = VALUE` for each.
 pub fn inline(fields: &Map<String, Value>) -> String {
     fields.iter().map(|(name, value)| format!(", {name} = {}", in_toml(value))).collect()
 }

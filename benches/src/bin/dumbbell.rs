@@ -1,6 +1,6 @@
 //! `dumbbell NETWORK FLOWS SECONDS [totals|flows|packets [whole]]`: one run, its totals as a line of JSON. The caller
-//! takes the time. Without arguments it names the networks. Pieces of long tables are let go as they come; with `whole` they
-//! stay in memory.
+//! takes the time. Without arguments it names the networks. Pieces of long tables are released as they come;
+//! with `whole` they stay in memory.
 
 use roamlab_benches::{Network, Recorded, Totals};
 use roamlab_scenario::Scenario;
@@ -49,7 +49,7 @@ fn measure(words: &[String]) -> Result<String, String> {
     ))
 }
 
-/// The most memory this process has held, where the system says so (Linux).
+/// The most memory of this process, where the system reports it (Linux).
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures the machine, not the model")]
 fn peak_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

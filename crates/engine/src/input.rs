@@ -8,17 +8,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// What is wrong with a recording.
+/// The fault of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadLine {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong and was expected, without a word of the line: a scenario may name any file that its reader can
-    /// read. What follows ": write" is what to write instead.
+    /// The fault and the expected value, without a word of the line: a scenario may name any file that its
+    /// reader can read. What follows ": write" is what to write instead.
     pub message: String,
 }
 
-/// What can be read from a text with a recording.
+/// Content to read from the text of a recording.
 pub trait Recording: Sized {
     /// Reads it.
     ///
@@ -64,7 +64,7 @@ impl<T: Recording> InputFile<T> {
 }
 
 impl<T> InputFile<T> {
-    /// What was read from it; `None` before.
+    /// Its content; `None` before it is read.
     pub fn content(&self) -> Option<&Arc<T>> {
         self.content.as_ref()
     }

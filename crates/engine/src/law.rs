@@ -58,7 +58,7 @@ impl DurationLaw {
         }
     }
 
-    /// Whether times can be drawn by it.
+    /// Checks that times can be drawn by it.
     ///
     /// # Errors
     /// The field below the law ("" for the duration itself), and what to write.

@@ -22,7 +22,7 @@ impl<T: Copy> Ring<T> {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -63,7 +63,8 @@ impl<T: Copy> Ring<T> {
         (0..self.len()).map(|step| &self.places[self.place(self.head.wrapping_add(step))])
     }
 
-    /// What stands at the head. If there is no value: one that was taken, or was there before; there must have been one.
+    /// The event at the head. If there is no value: one that was taken, or was there before; there must have
+    /// been one.
     #[inline]
     pub(crate) fn peek(&self) -> &T {
         &self.places[self.place(self.head)]

@@ -20,7 +20,7 @@ use std::rc::Rc;
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RandomNumbers {
-    /// A ChaCha8 stream of its own for every component.
+    /// A separate ChaCha8 stream for every component.
     #[default]
     Chacha,
     /// ns-2's generator, MRG32k3a: one stream for all components.

@@ -24,8 +24,8 @@ const MAX_LANES: usize = 1 << LANE_BITS;
 const LANE_MASK: u64 = MAX_LANES as u64 - 1;
 /// Lanes from which on a distance may be a guest.
 const FEW_LANES: usize = 8;
-/// Lanes up to which a distance gets one for the asking; more only while [`CROWDED`] events wait in the heap, since one more
-/// round of matches costs each event more than a heap of a few costs those that go there.
+/// Lanes up to which a distance gets one on request. It gets more only while [`CROWDED`] events wait in the
+/// heap: one more round of matches costs each event more than a heap of a few costs those that go there.
 const SOME_LANES: usize = 16;
 const CROWDED: usize = 64;
 /// The time of [`EventScheduler::END`].
@@ -138,7 +138,7 @@ fn least<const KEYS: usize>(keys: &[u64; KEYS], at: usize) -> u64 {
     keys[from].min(keys[from + 1]).min(keys[from + 2]).min(keys[from + 3])
 }
 
-/// Whether two keys have one time.
+/// True if two keys have one time.
 #[inline(always)]
 fn are_tied(left: u64, right: u64) -> bool {
     left ^ right <= LANE_MASK
@@ -166,7 +166,7 @@ impl<E: Copy> EventScheduler<E> {
         self.inserted
     }
 
-    /// Takes two insertion numbers at once, in order.
+    /// Takes two insertion numbers together, in order.
     #[inline(always)]
     pub fn reserve_two(&mut self) -> [u64; 2] {
         self.inserted += 2;
@@ -184,7 +184,7 @@ impl<E: Copy> EventScheduler<E> {
         }
     }
 
-    /// Adds `event` with a reserved insertion number at a distance that will hardly come again: a timer's.
+    /// Adds `event` with a reserved insertion number at a distance that will rarely come again: a timer's.
     pub fn push_once(&mut self, time: Time, number: u64, event: E) {
         self.push_to_heap(Entry { time, number, event });
     }
@@ -199,7 +199,7 @@ impl<E: Copy> EventScheduler<E> {
         self.is_due(end).then(|| self.pop_due())
     }
 
-    /// Whether an event is due by `end`.
+    /// True if an event is due by `end`.
     #[inline(always)]
     pub fn is_due(&self, end: Time) -> bool {
         self.first <= end.as_nanos().min(END - 1) << LANE_BITS | LANE_MASK
@@ -241,14 +241,14 @@ impl<E: Copy> EventScheduler<E> {
         (time < END).then(|| Time::from_nanos(time))
     }
 
-    /// Whether an event at `time` with this insertion number would have been popped by now. Who asks this can do
-    /// without the event.
+    /// True if an event at `time` with this insertion number would have been popped by now. Who asks this can
+    /// do without the event.
     #[inline]
     pub fn is_past(&self, time: Time, number: u64) -> bool {
         time < self.now.0 || (time == self.now.0 && number <= self.now.1)
     }
 
-    /// Notes that it is `time`, which no event has to say: all that was due until then has been popped.
+    /// Notes that it is `time`, without an event: all that was due until then has been popped.
     pub fn pass_to(&mut self, time: Time) {
         self.now = self.now.max((time, self.inserted));
     }
@@ -264,7 +264,7 @@ impl<E: Copy> EventScheduler<E> {
         self.heap.len() + self.lanes.iter().map(|lane| lane.events.len()).sum::<usize>()
     }
 
-    /// Whether nothing is pending.
+    /// True if nothing is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

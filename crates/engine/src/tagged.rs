@@ -14,7 +14,7 @@ pub const TAG: &str = "kind";
 
 /// A family of parameter sets, each under its name.
 pub trait Family: Sized {
-    /// What the table describes: "a queue".
+    /// Name of the table: "a queue".
     const WHAT: &'static str;
     /// A complete example of such a table.
     const EXAMPLE: &'static str;
@@ -35,7 +35,8 @@ pub fn deserialize_or_name<'de, F: Family, D: Deserializer<'de>>(deserializer: D
     deserializer.deserialize_any(NameOrTable(PhantomData))
 }
 
-/// Reads a value that is a text or a table. `expected` says what to write; a text that `of_text` refuses is an error.
+/// Reads a value that is a text or a table. `expected` is the text of what to write; a text that `of_text`
+/// refuses is an error.
 pub fn deserialize_text_or_table<'de, V, T, X, D>(
     deserializer: D,
     expected: &'static str,

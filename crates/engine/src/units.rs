@@ -26,19 +26,19 @@ pub enum UnitError {
     /// The number has no unit behind it.
     #[error("\"{text}\" has no unit; write for example \"{example}\"")]
     MissingUnit {
-        /// What was written.
+        /// The text that was written.
         text: String,
-        /// What could be written.
+        /// Possible texts.
         example: String,
     },
     /// The unit is not one of this quantity.
     #[error("\"{unit}\" is not a unit of {quantity}; {instead}")]
     UnknownUnit {
-        /// What stood behind the number.
+        /// Text behind the number.
         unit: String,
         /// "a time", "a rate", …
         quantity: &'static str,
-        /// What to write instead.
+        /// The text to write instead.
         instead: String,
     },
     /// The number is written with an exponent.
@@ -46,19 +46,19 @@ pub enum UnitError {
         "\"{text}\" has an exponent; write all digits, with a unit that keeps them few, for example \"{example}\""
     )]
     Exponent {
-        /// What was written.
+        /// The text that was written.
         text: String,
-        /// What could be written.
+        /// Possible texts.
         example: &'static str,
     },
     /// The number is written as a country or a clock has it: "4,5 Mbit/s", "1 000 B", "00:00:20".
     #[error("\"{text}\" is not {quantity}; write {instead}")]
     Spelled {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// "a time", "a rate", …
         quantity: &'static str,
-        /// What to write instead.
+        /// The text to write instead.
         instead: String,
     },
     /// No number, a sign, or too many digits.
@@ -66,17 +66,17 @@ pub enum UnitError {
         "\"{text}\" is not {quantity}; write a non-negative number with a unit, for example \"{example}\""
     )]
     NotANumber {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// "a time", "a rate", …
         quantity: &'static str,
-        /// What could be written.
+        /// Possible texts.
         example: &'static str,
     },
     /// The value is not a whole number of base units.
     #[error("\"{text}\" is not a whole number of {base}; round it to one")]
     Lossy {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// The base unit.
         base: &'static str,
@@ -84,7 +84,7 @@ pub enum UnitError {
     /// The value does not fit, or is zero where that has no meaning.
     #[error("\"{text}\" is out of range for {quantity}")]
     OutOfRange {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// "a time", "a rate", …
         quantity: &'static str,
@@ -252,7 +252,7 @@ impl Grammar {
         u64::try_from(scaled / divisor).map_err(|_| out_of_range())
     }
 
-    /// What to write in place of a number with a comma, with groups of digits, or of a clock.
+    /// Text to write in place of a number with a comma, with groups of digits, or of a clock.
     fn respelled(&self, text: &str) -> Option<String> {
         let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
         let (number, unit) = (&text[..end], text[end..].trim());
@@ -288,7 +288,7 @@ impl Grammar {
         }
     }
 
-    /// What to write in place of a number with a unit that this quantity does not have.
+    /// Text to write in place of a number with a unit that this quantity does not have.
     fn instead_of(&self, number: &str, unit: &str) -> String {
         let small = unit.to_lowercase();
         let bytes_per_second = |prefix: &str| {

@@ -7,7 +7,7 @@ use roamlab_engine::{Duration, Time};
 pub(crate) struct Backoff {
     pub at: Time,
     pub interval: Duration,
-    /// Doubling ends here; an interval that begins above it stays as it is.
+    /// Doubling ends here; an interval that begins above it is unchanged.
     pub limit: Duration,
 }
 

@@ -24,23 +24,23 @@ impl Domain {
         *self == Domain::default()
     }
 
-    /// Whether a cell belongs to it.
+    /// True if a cell belongs to it.
     pub fn has_cell(&self, name: &str) -> bool {
         self.cells.as_ref().is_none_or(|cells| cells.iter().any(|cell| matches(cell, name)))
     }
 
-    /// Whether a mobile host belongs to it.
+    /// True if a mobile host belongs to it.
     pub fn has_host(&self, name: &str) -> bool {
         self.hosts.as_ref().is_none_or(|hosts| hosts.iter().any(|host| matches(host, name)))
     }
 }
 
-/// Whether a text stands for names and is none: it has a `*`.
+/// True if a text is a pattern and not a name: it has a `*`.
 pub fn is_pattern(text: &str) -> bool {
     text.contains('*')
 }
 
-/// Whether a name is the one that is written, or fits the pattern: `*` stands for any characters, or none.
+/// True if a name equals the text, or matches its pattern: `*` is any number of characters, also 0.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -57,7 +57,7 @@ const TIMES_TO_TRIGGER: [u64; 16] =
 const FILTER_COEFFICIENTS: [u8; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 17, 19];
 
 impl EventA3 {
-    /// Whether the standard can signal this event.
+    /// Support for this event in the standard.
     ///
     /// # Errors
     /// The field that it cannot, and what to write.

@@ -41,7 +41,7 @@ impl Requests {
         self.last
     }
 
-    /// Whether a reply with this identification ends the exchange.
+    /// True if a reply with this identification ends the exchange.
     pub fn are_answered(&self, id: Identification) -> bool {
         (self.first..=self.last).contains(&id)
     }
@@ -57,7 +57,7 @@ impl Newest {
         self.0.get(&host).copied().unwrap_or_default()
     }
 
-    /// Whether a message is not older than the newest one about its host. It is the newest then.
+    /// True if a message is not older than the newest one about its host. It is the newest then.
     pub fn is_news(&mut self, host: Addr, id: Identification) -> bool {
         let newest = self.0.entry(host).or_default();
         let is_news = id >= *newest;

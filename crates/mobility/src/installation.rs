@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 pub struct Installation<R> {
     /// Who plays which role.
     pub roles: Vec<Placement<R>>,
-    /// Bytes that a tunnel adds; `None`: as `network.tunnel_overhead` says.
+    /// Bytes that a tunnel adds; `None`: `network.tunnel_overhead`.
     pub tunnel_overhead: Option<Bytes>,
-    /// Bytes that a tunnel from a base station adds; `None`: as `network.tunnel_overhead` says.
+    /// Bytes that a tunnel from a base station adds; `None`: `network.tunnel_overhead`.
     pub forwarding_overhead: Option<Bytes>,
     /// The layer 2 of hosts drops packets that it has got already.
     pub drops_duplicates: bool,
-    /// Base stations are told of these handovers in advance, right or wrong.
+    /// Base stations are notified of these handovers in advance, right or wrong.
     pub predictions: Vec<Prediction>,
-    /// At a node with a role, a packet that leaves a tunnel, comes to the host's home, or comes from the router that it would
-    /// go back to, without a route is discarded and not routed home, from where it would come back for ever (RFC 5944
-    /// §3.7.2.2).
+    /// At a node with a role, some packets without a route are discarded: those that leave a tunnel, arrive
+    /// at the host's home, or come from their next router. They are discarded and not routed home, because it
+    /// would come back (RFC 5944 §3.7.2.2).
     pub discards_unknown: bool,
-    /// A message from a node to itself is delivered at once.
+    /// A message from a node to itself is delivered immediately.
     pub delivers_to_self: bool,
     /// A host clears the code point of each packet that it receives over the air.
     pub clears_code_point: bool,
@@ -37,8 +37,8 @@ pub struct Placement<R> {
     pub role: R,
     /// The buffers that it has there; `None`: it asks for none.
     pub buffering: Option<Buffering>,
-    /// It is told of each data packet that a host of its domain sends through there, and at the host itself of each that
-    /// arrives ([`Input::Data`](crate::Input)).
+    /// It is notified of each data packet that a host of its domain sends through there, and at the host
+    /// itself of each that arrives ([`Input::Data`](crate::Input)).
     pub watches_uplink: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Buffering {
     pub limit: Packets,
     /// Which packet a full buffer loses.
     pub drop: BufferDrop,
-    /// A packet that has waited this long is lost; `None`: it waits until the role says otherwise.
+    /// A packet that has waited this long is lost; `None`: it waits until the role removes it.
     pub longest_wait: Option<Duration>,
     /// In which order a buffer is emptied.
     pub flush: BufferFlush,
@@ -60,7 +60,7 @@ pub struct Buffering {
 /// Which of the packets that a base station has sent to a host that leaves it still has.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Keeps {
-    /// Those that will not arrive: layer 2 says which packets the host has got.
+    /// Those that will not arrive: layer 2 reports which packets the host has got.
     Unacknowledged,
     /// Copies of what it sent last.
     Sent,
@@ -91,8 +91,8 @@ pub enum BufferFlush {
 }
 
 impl Buffering {
-    /// Buffers that lose what comes when they are full, keep packets as long as they are told to, and give them back in
-    /// the order of arrival.
+    /// Buffers that lose packets when they are full, keep them as long as requested, and return them in the
+    /// order of arrival.
     pub fn plain(limit: Packets, keeps: Keeps) -> Buffering {
         let (drop, flush) = (BufferDrop::Newest, BufferFlush::OldestFirst);
         Buffering { limit, drop, longest_wait: None, flush, keeps }
@@ -102,7 +102,7 @@ impl Buffering {
 /// A prediction that a host will turn to another cell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Prediction {
-    /// When the base station that has the host is told.
+    /// Time of the notice to the base station that has the host.
     pub at: Time,
     /// The host.
     pub host: Addr,
@@ -135,7 +135,7 @@ impl<R> Installation<R> {
         self.roles.push(Placement { at, role: role.into(), buffering, watches_uplink: false });
     }
 
-    /// What it asks for beside its roles and predictions: which nodes have a role, and all capabilities.
+    /// Its requests except roles and predictions: which nodes have a role, and all capabilities.
     pub fn frame(&self) -> Installation<()>
     where
         R: Clone,

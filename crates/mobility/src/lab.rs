@@ -79,7 +79,7 @@ pub fn data<M>(direction: Direction, from: Option<Addr>, tunnelled: bool) -> Inp
     Input::Data { host: HOST, peer: PEER, direction, from, tunnelled, lost: false }
 }
 
-/// A set-up that goes on.
+/// A set-up that continues.
 pub fn and<M: Clone>(setup: &[(u64, Input<M>)], more: &[(u64, Input<M>)]) -> Vec<(u64, Input<M>)> {
     [setup, more].concat()
 }
@@ -132,7 +132,7 @@ impl TableOf {
     }
 }
 
-/// A step of a role about the host: sets with one bit, but for the actions.
+/// A step of a role about the host: sets with one bit, except the actions.
 #[derive(Copy, Clone, Debug)]
 struct Seen {
     from: u64,

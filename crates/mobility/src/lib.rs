@@ -43,14 +43,14 @@ pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, mess
 pub use topology::{CellSite, HostSite, LinkSite, Stay, Topology};
 use transitions::transitions;
 
-/// What an agent is told.
+/// Input of an agent.
 #[derive(Clone, Debug)]
 pub enum Input<M = Message> {
     /// A signalling message for this node arrived.
     Message {
         /// Who sent it (inner source address).
         from: Addr,
-        /// What it says.
+        /// Its output.
         message: M,
     },
     /// Layer 2 of this node reports.
@@ -85,10 +85,10 @@ pub enum Direction {
     Up,
 }
 
-/// What layer 2 tells the mobility protocol.
+/// Reports of layer 2 to the mobility protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum L2Trigger {
-    /// (At a mobile host) it can now hear this base station, beside those that it hears already.
+    /// (At a mobile host) it can now hear this base station, in addition to those that it hears already.
     LinkUp {
         /// The base station.
         base_station: Addr,
@@ -128,8 +128,8 @@ pub enum L2Trigger {
         /// The host's home address.
         host: Addr,
     },
-    /// (At a mobile host) its cell could not be heard for the radio's T310. The host is still associated: its agent
-    /// says what comes next ([`Action::Leave`], [`Action::Search`]).
+    /// (At a mobile host) its cell could not be heard for the radio's T310. The host is still associated: its
+    /// agent decides the next step ([`Action::Leave`], [`Action::Search`]).
     RadioLinkFailure,
     /// (At a mobile host) the strongest base station that can be heard: the answer to [`Action::Search`].
     CellFound {
@@ -137,15 +137,15 @@ pub enum L2Trigger {
         base_station: Addr,
     },
     /// (At a mobile host) which packets layer 2 has received, the last 2048: the answer to
-    /// [`Action::ReportReceived`], at once.
+    /// [`Action::ReportReceived`], at the same time.
     Received {
-        /// Who is to be told, as asked.
+        /// Recipients, as requested.
         to: Addr,
         /// By the serial number of their first copy.
         packets: BTreeSet<u64>,
     },
     /// (At a base station) the estimate by which the host's queue drops or marks: the answer to
-    /// [`Action::ReportMarking`], at once.
+    /// [`Action::ReportMarking`], at the same time.
     MarkingReported {
         /// The host's home address.
         host: Addr,
@@ -155,7 +155,7 @@ pub enum L2Trigger {
 }
 
 impl L2Trigger {
-    /// The base station that a host's agents are told of; `None`: they are told of something else.
+    /// The base station that a host's agents are notified of; `None`: the notice concerns something else.
     pub fn base_station(&self) -> Option<Addr> {
         match *self {
             L2Trigger::LinkUp { base_station }
@@ -188,14 +188,14 @@ pub enum Via {
     ReorderQueue,
 }
 
-/// What an agent wants done, in order.
+/// Requests of an agent, in order.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action<M = Message, P = &'static str> {
     /// Send a message from this node; routed like any packet ([`Addr::BROADCAST`]: over the air to all).
     Send {
         /// Destination.
         to: Addr,
-        /// What to say.
+        /// The message.
         message: M,
     },
     /// Packets for `host` go this way from now on, replacing the route with the same `host` and `from`.
@@ -255,8 +255,8 @@ pub enum Action<M = Message, P = &'static str> {
         /// Mark what passes with this code point.
         mark: Option<Dscp>,
     },
-    /// (At a base station) hold unmarked packets for the host in its buffer until `wait` after the first of them,
-    /// while marked ones go over the air; then send what is held and set its route to [`Via::Air`].
+    /// (At a base station) hold unmarked packets for the host in its buffer until `wait` after the first of
+    /// them. Marked ones go over the air. Then send the held packets and set its route to [`Via::Air`].
     AwaitForwarded {
         /// The host's home address.
         host: Addr,
@@ -291,15 +291,15 @@ pub enum Action<M = Message, P = &'static str> {
         host: Addr,
     },
     /// (At a mobile host) measure, and from now on evaluate these conditions, each in place of one of its name. They stay
-    /// when the host changes cells, but start afresh there. A condition that takes the place of another starts afresh
-    /// too, but for candidates that both name. All share the layer-3 filter of the first one.
+    /// when the host changes cells, but start afresh there. A condition that takes the place of another
+    /// starts afresh too, except candidates that both name. All share the layer-3 filter of the first one.
     Measure {
         /// The conditions.
         conditions: Vec<Condition>,
     },
     /// (At a mobile host) ask layer 2 which packets it has received, to report them ([`L2Trigger::Received`]).
     ReportReceived {
-        /// Who is to be told; comes back with the answer.
+        /// Recipients; the answer returns them.
         to: Addr,
     },
     /// (At a base station) tell the agent when nothing is left for the host on the air link, waiting or in flight
@@ -321,7 +321,7 @@ pub enum Action<M = Message, P = &'static str> {
         /// The host's home address.
         host: Addr,
     },
-    /// (At a base station) the host's own queue before the air goes on from this estimate.
+    /// (At a base station) the host's own queue before the air continues from this estimate.
     AdoptMarking {
         /// The host's home address.
         host: Addr,
@@ -345,7 +345,7 @@ pub enum Action<M = Message, P = &'static str> {
     /// A role made a move that its transition table does not permit: the run ends with this report. Only builds with
     /// debug assertions check.
     BreakLaw {
-        /// What it has done: "went from ...".
+        /// Its last action: "went from ...".
         problem: String,
     },
     /// Put a phase of `host`'s handover into the record.
@@ -417,13 +417,15 @@ pub trait Agent: Sized {
         out: &mut Vec<Action<Self::Message, Self::Phase>>,
     );
 
-    /// Whether this message may change anything; `false`: [`on`](Self::on) would do nothing. Each host of a cell gets each
-    /// beacon, and hardly one in a hundred says something new: then the message need not be copied for it.
+    /// True if this message may change anything; `false`: [`on`](Self::on) would do nothing. Each host of a
+    /// cell gets each beacon, and fewer than one in a hundred has new information: the others need no copy of
+    /// the message.
     fn heeds(&self, _from: Addr, _message: &Self::Message) -> bool {
         true
     }
 
-    /// Gives `each` all times at which the agent wants [`Input::Deadline`] as things stand, in any order, but for its queue.
+    /// Gives `each` all times at which the agent wants [`Input::Deadline`] in its present state, in any
+    /// order, except those of its queue.
     fn deadlines(&self, each: &mut dyn FnMut(Time));
 
     /// More such times, of an agent that may have thousands: each later than those before it. New ones come at the end

@@ -4,7 +4,7 @@ use crate::{Agent, Domain, Installation, Kind, Signal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_packet::Dscp;
 
-/// A mobility protocol; its parameters stand for it.
+/// A mobility protocol; its parameters represent it.
 pub trait Protocol: Sized {
     /// A role at one node.
     type Role: Agent<Message = Signal<Self::Kind>, Phase = Self::Phase>;
@@ -17,13 +17,13 @@ pub trait Protocol: Sized {
     const EXAMPLE: &'static str;
     /// Its name in reports.
     const TITLE: &'static str;
-    /// It tells hosts which cell to go to; otherwise they go as their visits say.
+    /// It tells hosts which cell to go to; otherwise they go as their visits specify.
     const COMMANDS_HOSTS: bool = false;
 
     /// The part of the network that it is about.
     fn domain(&self) -> &Domain;
 
-    /// What the sizes of its messages depend on.
+    /// Values on which the sizes of its messages depend.
     fn sizes(&self) -> &<Self::Kind as Kind>::Sizes;
 
     /// The code point that it marks forwarded packets with, and that the edge of the access network polices; `None`: it
@@ -43,7 +43,7 @@ pub trait Protocol: Sized {
         Vec::new()
     }
 
-    /// Whether its base stations hand over the estimate by which a host's queue drops or marks.
+    /// True if its base stations hand over the estimate by which a host's queue drops or marks.
     fn carries_marking_state(&self) -> bool {
         false
     }
@@ -53,13 +53,13 @@ pub trait Protocol: Sized {
         None
     }
 
-    /// Gives nodes their roles, and says what the protocol wants of the world. `stream` is the random stream of a
-    /// component, by its name.
+    /// Gives nodes their roles, and lists what the protocol needs from the world. `stream` is the random
+    /// stream of a component, by its name.
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Self::Role>;
 }
 
-/// What every protocol's `impl Protocol for Params` begins with: its roles, title and example, and the fields `domain` and
-/// `sizes` of its parameters.
+/// Beginning of every protocol's `impl Protocol for Params`: its roles, title and example, and the fields
+/// `domain` and `sizes` of its parameters.
 macro_rules! protocol {
     ($role:ident, $title:literal, $example:literal) => {
         type Role = $role;
@@ -86,7 +86,7 @@ pub trait Step: Copy + 'static {
     /// The names of all phases.
     const NAMES: &'static [&'static str];
 
-    /// The phase as it stands in records and tables.
+    /// The phase as written in records and tables.
     fn name(self) -> &'static str;
 }
 
@@ -120,13 +120,13 @@ pub struct Refusal {
     pub field: String,
     /// It is a field of the scenario ("radio.gap") and not of the protocol's own table.
     pub elsewhere: bool,
-    /// What is wrong and what was expected; without `help` also what to write, behind ": write".
+    /// The fault and the expected value; without `help` also what to write, behind ": write".
     pub message: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub help: Option<Help>,
 }
 
-/// What to write instead.
+/// The text to write instead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Help {
     /// This.
@@ -151,7 +151,7 @@ impl Refusal {
         Refusal { elsewhere: true, ..Refusal::at(field, message) }
     }
 
-    /// What to write instead.
+    /// The text to write instead.
     #[must_use]
     pub fn help(self, text: impl Into<String>) -> Refusal {
         Refusal { help: Some(Help::Text(text.into())), ..self }

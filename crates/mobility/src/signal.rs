@@ -68,7 +68,7 @@ pub trait Kind: Sized {
     /// Bytes on the wire, IP header included.
     fn size(&self, sizes: &Self::Sizes) -> Bytes;
 
-    /// Whether it travels with data, in their queues, and overtakes none.
+    /// True if it travels with data, in their queues, and overtakes none.
     fn in_band(&self) -> bool;
 
     /// Every size that is a parameter, by its field.

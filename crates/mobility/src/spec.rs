@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a role asks for.
+/// Requests of a role.
 type AskedOf<Role> = Vec<crate::Action<<Role as Agent>::Message, <Role as Agent>::Phase>>;
 
 macro_rules! protocols {
@@ -40,7 +40,7 @@ macro_rules! protocols {
             rows.into_iter().filter(|(_, commands)| *commands).map(|(name, _)| name)
         }
 
-        /// What a message says: that of one protocol.
+        /// Content of a message: that of one protocol.
         #[derive(Clone, PartialEq, Eq, Debug)]
         pub(crate) enum Content {
             $($variant(crate::$module::Message),)+
@@ -74,7 +74,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// Whether it tells hosts which cell to go to.
+            /// True if it tells hosts which cell to go to.
             pub fn commands_hosts(&self) -> bool {
                 match self {
                     $(MobilitySpec::$variant(_) => <crate::$module::Params as Protocol>::COMMANDS_HOSTS,)+
@@ -115,7 +115,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// Whether its base stations hand over the estimate by which a host's queue drops or marks.
+            /// True if its base stations hand over the estimate by which a host's queue drops or marks.
             pub fn carries_marking_state(&self) -> bool {
                 match self {
                     $(MobilitySpec::$variant(params) => Protocol::carries_marking_state(params),)+
@@ -129,7 +129,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// Gives nodes their agents, and says what the protocol wants of the world.
+            /// Gives nodes their agents, and lists what the protocol needs from the world.
             pub fn install(
                 &self,
                 topology: &Topology,
@@ -176,7 +176,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// Whether this message may change anything; `false`: [`on`](Self::on) would do nothing.
+            /// True if this message may change anything; `false`: [`on`](Self::on) would do nothing.
             pub fn heeds(&self, from: Addr, message: &Message) -> bool {
                 match (self, &message.content) {
                     $((MobilityAgent::$variant(role, ..), Content::$variant(own)) => role.heeds(from, own),)+
@@ -252,7 +252,7 @@ impl<'de> Deserialize<'de> for MobilitySpec {
     }
 }
 
-/// A signalling message: what the world knows of it, and inside what its protocol does.
+/// A signalling message: its data for the world, and inside those for its protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
     name: &'static str,
@@ -277,7 +277,7 @@ impl Message {
         }
     }
 
-    /// The name as it stands in records and tables.
+    /// The name as written in records and tables.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -292,7 +292,7 @@ impl Message {
         self.size
     }
 
-    /// Whether it travels with data, in their queues, and overtakes none.
+    /// True if it travels with data, in their queues, and overtakes none.
     pub const fn in_band(&self) -> bool {
         self.in_band
     }

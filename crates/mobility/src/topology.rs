@@ -11,7 +11,7 @@ pub struct Topology {
     pub routers: Vec<String>,
     /// Wired links, without the backhauls of cells.
     pub links: Vec<LinkSite>,
-    /// The node where packets for the hosts come in, if the scenario says so.
+    /// The node where packets for the hosts come in, if the scenario names it.
     pub gateway: Option<String>,
     /// Cells of the domain, in the order of their names.
     pub cells: Vec<CellSite>,
@@ -21,7 +21,7 @@ pub struct Topology {
     pub flow_ends: Vec<String>,
     /// Hosts measure their cells.
     pub measured: bool,
-    /// How long layer 2 takes to change cells by itself.
+    /// Time that layer 2 needs to change cells by default.
     pub gap: Duration,
     /// How long hosts are in two cells when they change.
     pub overlap: Duration,

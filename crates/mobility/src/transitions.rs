@@ -69,7 +69,7 @@ pub struct Row {
     pub from: u64,
     /// Its inputs.
     pub inputs: u64,
-    /// What it may do.
+    /// Its possible actions.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "every build checks its words, and only the laboratory compares it")
@@ -87,7 +87,7 @@ pub trait Table {
     /// The names of its states.
     type State: Copy;
 
-    /// Whether there is a state for each host. The first name is that of a host that is not known.
+    /// True if there is a state for each host. The first name is that of a host that is not known.
     const PER_HOST: bool;
     /// The names of its states as words.
     const STATES: &'static [&'static str];
@@ -160,13 +160,13 @@ impl<K: Kind, R: Role<Message = Signal<K>>> Machine for R {
 }
 
 impl Row {
-    /// Whether it holds in one of these states for one of these inputs.
+    /// True if it holds in one of these states for one of these inputs.
     pub const fn fits(&self, from: u64, inputs: u64) -> bool {
         self.from & from != 0 && self.inputs & inputs != 0
     }
 }
 
-/// The states that an input may lead to: several timers may be due at once.
+/// The states that an input may lead to: several timers may be due at the same time.
 fn reached(rows: &[Row], from: u64, word: usize) -> u64 {
     let fitting = rows.iter().filter(|row| row.fits(from, 1 << word));
     let states = fitting.fold(from, |all, row| all | row.next);

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// A network address: the number of a node, and one bit that says whether it is the home address of a mobile host. Shown
+/// A network address: the number of a node, and one bit for the home address of a mobile host. Shown
 /// as an IPv4 address, in 10.0.0.0/8 for a fixed node and in 11.0.0.0/8 for a mobile host.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Addr(u32);
 
 impl Addr {
-    /// Everyone on the link.
+    /// All nodes on the link.
     pub const BROADCAST: Addr = Addr(u32::MAX);
     /// Nodes of a network, mobile hosts included, at most.
     pub const MAX_NODES: u32 = 1 << 24;
@@ -35,7 +35,7 @@ impl Addr {
         (self.0 & !Addr::MOBILE) as usize
     }
 
-    /// Whether it is the home address of a mobile host.
+    /// True if it is the home address of a mobile host.
     #[inline]
     pub const fn is_mobile(self) -> bool {
         self.0 & Addr::MOBILE != 0 && self.0 != Addr::BROADCAST.0

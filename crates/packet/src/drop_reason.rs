@@ -28,9 +28,10 @@ named! {
         BufferExpired => "buffer-expired",
         /// A base station or the network ended the host's bearer: it was lost with its connection, or is elsewhere.
         BearerEnded => "bearer-ended",
-        /// The host had got it already, and its layer 2 said nothing about it (PDCP).
+        /// The host had got it already, and its layer 2 had not reported it (PDCP).
         Duplicate => "duplicate",
-        /// A retained copy of a packet that was sent over the air was let go; the original is not lost by it.
+        /// A retained copy of a packet that was sent over the air was released; the original is not lost by
+        /// it.
         CopyReleased => "copy-released",
         /// It was sent over a shared medium and not received.
         FrameLoss => "frame-loss",
@@ -51,7 +52,7 @@ named! {
 }
 
 impl DropReason {
-    /// Whether data is lost by it: not if the host has another copy.
+    /// True if data is lost by it: not if the host has another copy.
     pub const fn loses_data(self) -> bool {
         !matches!(self, DropReason::CopyReleased | DropReason::Duplicate)
     }

@@ -28,7 +28,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// What the ACE field of a handshake says of the field in which a SYN arrived (RFC 9768 §3.1.1 table 2).
+    /// Meaning of the ACE field of a handshake: the field in which a SYN arrived (RFC 9768 §3.1.1 table 2).
     pub const fn as_ace(self) -> u8 {
         match self {
             Ecn::NotEct => 0b010,
@@ -135,7 +135,7 @@ impl TcpFlags {
         TcpFlags(self.0 & !(0b111 << 3) | (ace & 0b111) << 3)
     }
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     pub const fn has(self, other: TcpFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -166,7 +166,7 @@ impl SackBlocks {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -189,7 +189,7 @@ pub struct Timestamps {
 /// The option of accurate ECN (RFC 9768 §3.2.3): bytes of payload that have arrived with each codepoint, modulo 2^24.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct AccEcnOption {
-    /// As they stand on the wire: that of an ECT codepoint, of CE, of the other ECT codepoint.
+    /// In the order on the wire: that of an ECT codepoint, of CE, of the other ECT codepoint.
     counters: [[u8; 3]; 3],
     /// How many of them there are, 0 to 3; with [`AccEcnOption::ECT1_FIRST`] the first is that of ECT(1).
     shape: u8,
@@ -210,17 +210,17 @@ impl AccEcnOption {
         AccEcnOption { counters: [lower(first), lower(ce), lower(last)], shape: count | order }
     }
 
-    /// The counters that there are, as they stand on the wire.
+    /// The counters present, in the order on the wire.
     pub fn counters(&self) -> &[[u8; 3]] {
         &self.counters[..usize::from(self.shape & 0b11)]
     }
 
-    /// Whether there is no option.
+    /// True if there is no option.
     pub const fn is_absent(&self) -> bool {
         self.shape & 0b11 == 0
     }
 
-    /// Its kind: 172 if the counter of ECT(0) stands first, 174 if that of ECT(1) does.
+    /// Its kind: 172 if the counter of ECT(0) is first, 174 if that of ECT(1) does.
     pub const fn kind(&self) -> u8 {
         if self.shape & AccEcnOption::ECT1_FIRST == 0 { 172 } else { 174 }
     }
@@ -309,7 +309,7 @@ pub struct QuicAck {
     pub delay: Duration,
 }
 
-/// What a QUIC packet carries. Stream data is numbered in segments of one size, as that of TCP is.
+/// Content of a QUIC packet. Stream data is numbered in segments of one size, as that of TCP is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct QuicHeader {
     /// The packet number, which no other packet of its end has.
@@ -335,7 +335,8 @@ pub struct QuicHeader {
     pub expected: u32,
     /// Ground truth for the record, not on the wire: the segment was sent before.
     pub retransmission: bool,
-    /// The UDP payload itself, of a stack that writes it. What is above is then for the record, but for the address.
+    /// The UDP payload itself, of a stack that writes it. The fields above are then for the record, except
+    /// the address.
     pub datagram: Option<Box<[u8]>>,
 }
 

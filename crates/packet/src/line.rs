@@ -90,7 +90,7 @@ impl PacketLine {
         self.packets as usize
     }
 
-    /// Whether no packet waits.
+    /// True if no packet waits.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.packets == 0

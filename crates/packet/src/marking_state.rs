@@ -1,4 +1,4 @@
-//! What a queue has learned about congestion, in a form that a message can carry.
+//! State of a queue's congestion estimate, in a form that a message can carry.
 
 use roamlab_engine::{Duration, Time};
 

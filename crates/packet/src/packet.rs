@@ -8,7 +8,7 @@ use crate::header::{
 
 use roamlab_engine::{Bytes, Time};
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Body {
     /// A TCP segment.
@@ -19,10 +19,10 @@ pub enum Body {
     Signal(MessageId),
 }
 
-/// Tunnel headers a packet can wear at once: two mobility agents chained, and one to spare.
+/// Tunnel headers of one packet: two mobility agents chained, and one to spare.
 pub(crate) const MAX_TUNNELS: usize = 3;
 
-/// What of a packet's state is one bit.
+/// Parts of a packet's state of one bit each.
 mod bit {
     pub(super) const UDP: u8 = 1;
     pub(super) const SIGNAL: u8 = 1 << 1;
@@ -47,8 +47,8 @@ const RESPONSE: TcpFlags = TcpFlags(1 << 7);
 /// No slot of the pool.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What every hop and both ends need of a packet: one cache line. What few packets have (SACK blocks, timestamps, the
-/// headers inside a tunnel, the packet that this one is a copy of) stands in a side slot of the pool.
+/// Fields that every hop and both ends need: one cache line. Rare fields (SACK blocks, timestamps, the
+/// headers inside a tunnel, the packet that this one is a copy of) are in a side slot of the pool.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Packet {
@@ -80,7 +80,7 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// What a side slot holds.
+/// Content of a side slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     pub(crate) sacks: SackBlocks,
@@ -130,7 +130,8 @@ impl Packet {
         quic: QuicHeader,
     ) -> NewPacket {
         let again = if quic.retransmission { bit::RETRANSMISSION } else { 0 };
-        // A packet with data says which segment it is, another one what is expected; the place of the other is its path's.
+        // A packet with data has the number of its segment, another one the expected number; the place of the
+        // other is its path's.
         let (seq, ack) = match quic.payload {
             0 => (quic.path, quic.expected),
             _ => (quic.segment, quic.path),
@@ -189,7 +190,7 @@ impl Packet {
         BareTcpHeader { seq, ack, flags, payload, window, retransmission: self.is_retransmission() }
     }
 
-    /// The QUIC header, but for its ACK frame and its bytes.
+    /// The QUIC header, except its ACK frame and its bytes.
     pub(crate) fn quic(&self) -> QuicHeader {
         let (segment, path, expected) = match self.payload {
             0 => (0, self.seq, self.ack),
@@ -239,44 +240,45 @@ impl Packet {
         self.bits = self.bits & !bit::TUNNEL_SIDE | if for_tunnels { bit::TUNNEL_SIDE } else { 0 };
     }
 
-    /// Whether its side slot is there for its tunnels alone.
+    /// True if its side slot is there for its tunnels alone.
     pub(crate) fn has_tunnel_side(&self) -> bool {
         self.bits & bit::TUNNEL_SIDE != 0
     }
 
-    /// Whether it carries a TCP segment.
+    /// True if it carries a TCP segment.
     pub fn is_tcp(&self) -> bool {
         self.bits & (bit::UDP | bit::SIGNAL | bit::QUIC) == 0
     }
 
-    /// Whether it carries a QUIC packet.
+    /// True if it carries a QUIC packet.
     pub fn is_quic(&self) -> bool {
         self.bits & bit::QUIC != 0
     }
 
-    /// Whether it is of a connection: a TCP segment or a QUIC packet, with numbered segments and acknowledgements.
+    /// True if it is of a connection: a TCP segment or a QUIC packet, with numbered segments and
+    /// acknowledgements.
     pub fn is_of_connection(&self) -> bool {
         self.bits & (bit::UDP | bit::SIGNAL) == 0
     }
 
-    /// Whether it is a UDP datagram.
+    /// True if it is a UDP datagram.
     pub fn is_udp(&self) -> bool {
         self.bits & bit::UDP != 0
     }
 
-    /// Whether it is signalling.
+    /// True if it is signalling.
     #[inline]
     pub fn is_signal(&self) -> bool {
         self.bits & bit::SIGNAL != 0
     }
 
-    /// Whether it is data without a code point in any header.
+    /// True if it is data without a code point in any header.
     #[inline]
     pub fn is_plain(&self) -> bool {
         !self.is_signal() && !self.has_code_point()
     }
 
-    /// Whether it has a code point in any header.
+    /// True if it has a code point in any header.
     #[inline]
     pub fn has_code_point(&self) -> bool {
         // The inner octet is that of the header as it was made for a packet without tunnels.
@@ -288,22 +290,22 @@ impl Packet {
         self.is_signal().then_some(MessageId(self.seq))
     }
 
-    /// Whether it may overtake data: signalling that does not travel in band.
+    /// True if it may overtake data: signalling that does not travel in band.
     pub fn may_overtake(&self) -> bool {
         self.bits & (bit::SIGNAL | bit::IN_BAND) == bit::SIGNAL
     }
 
-    /// Whether it is signalling of layer 2: a management frame, with nothing around it on the air.
+    /// True if it is signalling of layer 2: a management frame, with nothing around it on the air.
     pub fn is_management(&self) -> bool {
         self.bits & bit::MANAGEMENT != 0
     }
 
-    /// Whether a frame with it is for all who hear it, so that nobody acknowledges it.
+    /// True if a frame with it is for all who hear it, so that no station acknowledges it.
     pub fn is_for_all(&self) -> bool {
         self.header.dst == Addr::BROADCAST || self.is_management() && self.bits & bit::FOR_ALL != 0
     }
 
-    /// Whether a handover has held it up or redirected it.
+    /// True if a handover has held it up or redirected it.
     #[inline(always)]
     pub fn is_moved(&self) -> bool {
         self.bits & (bit::MANAGEMENT | bit::MOVED) == bit::MOVED

@@ -8,7 +8,7 @@ use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Deref, Index, IndexMut};
 
-/// The only way to a packet. Not `Copy`, not `Clone`: whoever holds it holds the packet.
+/// The only way to a packet. Not `Copy`, not `Clone`: its owner owns the packet.
 #[derive(PartialEq, Eq, Debug)]
 pub struct PacketId(pub(crate) u32);
 
@@ -31,8 +31,8 @@ impl Parked {
     }
 }
 
-/// A packet in a queue, a buffer or on a link. It is cloned with its world, where a run branches, and never by itself; the
-/// conservation laws find a packet that was.
+/// A packet in a queue, a buffer or on a link. It is cloned with its world, where a run branches, and never
+/// alone; the conservation laws find a packet that was.
 #[derive(Debug)]
 pub struct Waiting(PacketId);
 
@@ -86,7 +86,7 @@ impl Default for Census {
 }
 
 impl Census {
-    /// Packets that must still be somewhere inside.
+    /// Packets that must still be inside.
     pub fn inside(&self) -> u64 {
         self.created + self.duplicated - self.delivered - self.dropped.iter().sum::<u64>()
     }
@@ -140,7 +140,7 @@ impl PacketPool {
         self.place(packet)
     }
 
-    /// A copy of a packet, under a serial number of its own.
+    /// A copy of a packet, under its own serial number.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
         let mut packet = self[original].clone();
         let side = match packet.side {
@@ -166,7 +166,7 @@ impl PacketPool {
         self.vacate(id)
     }
 
-    /// What the packet carries.
+    /// Content of the packet.
     pub fn body(&self, id: &PacketId) -> Body {
         let packet = &self[id];
         match packet.message() {
@@ -217,7 +217,7 @@ impl PacketPool {
         self.sides.get_mut(side as usize)?.datagram.take()
     }
 
-    /// Whether the packet is a copy of another.
+    /// True if the packet is a copy of another.
     #[inline]
     pub fn is_copy(&self, packet: &Packet) -> bool {
         self.original(packet) != packet.serial
@@ -232,7 +232,7 @@ impl PacketPool {
         }
     }
 
-    /// Puts a tunnel header around the packet. `false`, and no change, if it wears too many already.
+    /// Puts a tunnel header around the packet. `false`, and no change, if it has too many already.
     #[must_use]
     pub fn encapsulate(&mut self, id: &PacketId, outer: IpHeader) -> bool {
         let packet = &self[id];
@@ -280,7 +280,7 @@ impl PacketPool {
         (header.src, header.dst)
     }
 
-    /// The headers that a packet wears, the outermost first.
+    /// The headers that a packet has, the outermost first.
     pub fn headers(&self, id: &PacketId) -> Vec<IpHeader> {
         let packet = &self[id];
         let mut headers = vec![packet.header];
@@ -293,7 +293,7 @@ impl PacketPool {
         headers
     }
 
-    /// Clears the code point of every header, so that nobody on the way believes it.
+    /// Clears the code point of every header, so that no later node uses it.
     pub fn clear_dscp(&mut self, id: &PacketId) {
         let packet = &mut self.slots[id.0 as usize];
         packet.header.tos = packet.header.tos.with_dscp(Dscp::default());

@@ -1,6 +1,6 @@
-//! What an arrival meant to a receiver.
+//! Meaning of an arrival for a receiver.
 
-/// What the arrival of a segment or datagram meant to the receiver.
+/// Meaning of the arrival of a segment or datagram for the receiver.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Receipt {
     /// It had not arrived before.

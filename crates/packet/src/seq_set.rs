@@ -58,7 +58,7 @@ impl SeqSet {
         self.masks(start.max(self.base), end).map(present).sum()
     }
 
-    /// Whether the segment is in the set.
+    /// True if the segment is in the set.
     #[inline]
     pub fn contains(&self, seq: u32) -> bool {
         seq < self.base || self.count(seq, seq.saturating_add(1)) == 1
@@ -153,7 +153,7 @@ impl SeqSet {
         new - old
     }
 
-    /// Whether the set holds nothing from the base on, and no words either.
+    /// True if the set has nothing from the base on, and no words either.
     #[inline]
     pub fn is_bare(&self) -> bool {
         self.words.is_empty()

@@ -8,7 +8,7 @@
 use crate::addr::Addr;
 use crate::header::{IpHeader, TcpFlags, Tos};
 
-/// What stands behind the innermost IP header.
+/// Content behind the innermost IP header.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
     /// A TCP segment.
@@ -17,7 +17,7 @@ pub enum Content<'a> {
     Udp([u16; 2], &'a [u8], usize),
 }
 
-/// A TCP segment as it stands on the wire, with numbers of bytes.
+/// A TCP segment as on the wire, with numbers of bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Segment<'a> {
     /// Source and destination ports.
@@ -28,7 +28,7 @@ pub struct Segment<'a> {
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,
-    /// Window, as it stands in the field.
+    /// Window, as in the field.
     pub window: u16,
     /// Options, at most 40 bytes; a number of them that is not a multiple of four is filled up.
     pub options: &'a [u8],
@@ -43,7 +43,7 @@ const UDP: usize = 8;
 const TCP: usize = 20;
 const GTP_U: usize = 8;
 
-/// The longest datagram that IPv4 can say the length of.
+/// The longest datagram whose length fits into the IPv4 header.
 const LONGEST: usize = 65_535;
 
 /// GTP-U's port (3GPP TS 29.281 §4.4.2.3).
@@ -84,8 +84,9 @@ impl Form {
     }
 }
 
-/// Appends the bytes of a packet with these headers, the outermost first, but for the zeros at its end; `id`: what its IPv4
-/// headers are identified by. The length of the packet with its zeros, which is cut where IPv4 could not say it.
+/// Appends the bytes of a packet with these headers, the outermost first, except the zeros at its end; `id`:
+/// what its IPv4 headers are identified by. The length of the packet with its zeros, which is cut to the
+/// longest length of IPv4.
 pub fn write(out: &mut Vec<u8>, headers: &[IpHeader], id: u16, content: &Content<'_>) -> usize {
     let Some((inner, outer)) = headers.split_last() else { return 0 };
     let forms: Vec<(Form, &IpHeader)> =
@@ -108,7 +109,7 @@ pub fn write(out: &mut Vec<u8>, headers: &[IpHeader], id: u16, content: &Content
             Form::Ipv6 => ipv6(out, header, inside, left - IPV6),
             Form::GtpU => {
                 ipv4(out, header, id, protocol::UDP, left);
-                // The checksum 0 says that there is none (3GPP TS 29.281 §4.4.2.0 leaves it to the sender).
+                // The checksum 0 means that there is none (3GPP TS 29.281 §4.4.2.0 leaves it to the sender).
                 for word in [GTP_U_PORT, GTP_U_PORT, (left - IPV4) as u16, 0] {
                     out.extend(word.to_be_bytes());
                 }
@@ -124,8 +125,8 @@ pub fn write(out: &mut Vec<u8>, headers: &[IpHeader], id: u16, content: &Content
     whole
 }
 
-/// The TCP segment behind an IPv4 header, and the length of both headers; `None` if these bytes are no such headers. What
-/// stands behind them need not be there.
+/// The TCP segment behind an IPv4 header, and the length of both headers; `None` if these bytes are no such
+/// headers. Bytes behind them may be missing.
 pub fn read(bytes: &[u8]) -> Option<(Segment<'_>, usize)> {
     let word = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     let number = |at: usize| Some(u32::from(word(at)?) << 16 | u32::from(word(at + 2)?));
@@ -181,7 +182,8 @@ fn ipv4(out: &mut Vec<u8>, header: &IpHeader, id: u16, protocol: u8, length: usi
     out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// An IPv6 header before `length` bytes. Addresses are the IPv4 ones behind a prefix of a network of our own (RFC 4193).
+/// An IPv6 header before `length` bytes. Addresses are the IPv4 ones behind a prefix of our own network (RFC
+/// 4193).
 fn ipv6(out: &mut Vec<u8>, header: &IpHeader, protocol: u8, length: usize) {
     out.extend([0x60 | header.tos.0 >> 4, header.tos.0 << 4, 0, 0]);
     out.extend((length as u16).to_be_bytes());
@@ -192,7 +194,7 @@ fn ipv6(out: &mut Vec<u8>, header: &IpHeader, protocol: u8, length: usize) {
     }
 }
 
-/// What stands behind the IP header, without its zeros; its length with them, `room` at most.
+/// Bytes behind the IP header, without its zeros; its length with them, `room` at most.
 fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usize) {
     let mut out = Vec::with_capacity(64);
     let (length, kind, place) = match content {
@@ -226,7 +228,7 @@ fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usi
     pseudo.extend([0, kind]);
     pseudo.extend((length as u16).to_be_bytes());
     let sum = match checksum(sum(0, &pseudo), &out) {
-        0 if kind == protocol::UDP => 0xffff, // 0 would say that there is none
+        0 if kind == protocol::UDP => 0xffff, // 0 would mean that there is none
         sum => sum,
     };
     out[place..place + 2].copy_from_slice(&sum.to_be_bytes());

@@ -54,7 +54,7 @@ fn a_segment_has_every_field_in_its_place() {
     assert!(is_whole(0, &bytes[..20]) && is_whole(pseudo(6, 544), &bytes[20..]));
 }
 
-/// RFC 9768 §3.1 figure 2: AE is the last of the reserved bits, CWR and ECE stand before URG.
+/// RFC 9768 §3.1 figure 2: AE is the last of the reserved bits, CWR and ECE are before URG.
 #[test]
 fn the_ace_field_has_its_three_bits() {
     let segment = |ace| Segment { flags: TcpFlags::ACK.with_ace(ace), ..Segment::default() };

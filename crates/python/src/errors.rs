@@ -20,7 +20,7 @@ pyo3::create_exception!(
     _roamlab,
     MemoryLimitError,
     SimulationError,
-    "A run would have taken more memory than it may: the text says what takes it and what to write."
+    "A run would have taken more memory than its limit: the text names the largest part and what to write."
 );
 
 /// The report as an exception; its parts are attributes, for a text that no file holds.

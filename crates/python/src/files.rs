@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 /// A larger file is refused before it is read.
 const MOST_BYTES: u64 = 200_000_000;
 
-/// Files beside a scenario's own, or in the folder that `ROAMLAB_DATA` names.
-pub struct Beside {
+/// Files next to a scenario, or in the folder that `ROAMLAB_DATA` names.
+pub struct ScenarioFiles {
     folder: PathBuf,
     has_read: Cell<bool>,
 }
 
-impl Beside {
+impl ScenarioFiles {
     /// `scenario` is the path of the scenario's file, as reports show it.
-    pub fn new(scenario: &str) -> Beside {
+    pub fn new(scenario: &str) -> ScenarioFiles {
         let folder = Path::new(scenario).parent().unwrap_or(Path::new("")).to_owned();
-        Beside { folder, has_read: Cell::new(false) }
+        ScenarioFiles { folder, has_read: Cell::new(false) }
     }
 
-    /// Whether any file was asked for.
+    /// True if any file was asked for.
     pub fn has_read(&self) -> bool {
         self.has_read.get()
     }
@@ -28,15 +28,15 @@ impl Beside {
     #[expect(clippy::disallowed_methods, reason = "the binding meets the machine for the core")]
     pub fn read(&self, path: &str) -> Result<String, String> {
         self.has_read.set(true);
-        let beside = self.folder.join(path);
+        let next_to_it = self.folder.join(path);
         let data = std::env::var_os("ROAMLAB_DATA").map(|folder| Path::new(&folder).join(path));
-        let found = [Some(beside), data].into_iter().flatten().find(|path| path.exists());
-        let found = found.ok_or("there is none beside the scenario, nor in the folder ROAMLAB_DATA")?;
+        let found = [Some(next_to_it), data].into_iter().flatten().find(|path| path.exists());
+        let found = found.ok_or("there is none in the scenario's folder, nor in the folder ROAMLAB_DATA")?;
         let about = found.metadata().map_err(|error| error.to_string())?;
         if !about.is_file() {
             return Err("it is no regular file".into());
         }
-        // Files of `/proc` say that they have none.
+        // Files of `/proc` report none.
         if about.len() == 0 {
             return Err("it is empty".into());
         }

@@ -17,11 +17,11 @@ pub enum Stop {
     /// The kernel's.
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[error(transparent)]
-    Kernel(roamlab_kernel::Error),
+    Kernel(roamlab_outside::Error),
 }
 
 impl Stop {
-    /// What Python sees of it.
+    /// Its part for Python.
     pub fn exception(&self, report: String) -> PyErr {
         match self {
             Stop::Failure(Failure::Memory(_)) => MemoryLimitError::new_err(report),
@@ -33,7 +33,7 @@ impl Stop {
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod linux {
     use crate::kernel::Stop;
-    use roamlab_kernel::{Error, Kernel, MOST_FLOWS, MOST_HOSTS};
+    use roamlab_outside::{Error, Kernel, MOST_FLOWS, MOST_HOSTS};
     use roamlab_scenario::{Located, Scenario};
     use roamlab_world::{Replication, RunOptions, Table};
 
@@ -64,7 +64,7 @@ mod linux {
             let message = format!("a kernel has at most {MOST_HOSTS} hosts and {MOST_FLOWS} flows");
             return refuse("transport", message, "write kind = \"tcp\" for some of the flows");
         }
-        match roamlab_kernel::check_settings(scenario) {
+        match roamlab_outside::check_settings(scenario) {
             Ok(()) => Ok(()),
             Err((flow, message, help)) => {
                 let place = format!("flows[{flow}].transport.sysctls");
@@ -80,7 +80,7 @@ mod linux {
         };
         let gone = || Stop::Kernel(Error::Refused(format!("Linux {version} is not built any more")));
         let kernel = Kernel::find(version).ok_or_else(gone)?;
-        match roamlab_kernel::run(&kernel, scenario, draw, options) {
+        match roamlab_outside::run(&kernel, scenario, draw, options) {
             Ok((tables, _)) => Ok(tables),
             Err(Error::Simulation(failure)) => Err(failure.into()),
             Err(other) => Err(Stop::Kernel(other)),

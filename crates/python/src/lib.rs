@@ -10,7 +10,7 @@ mod queues;
 mod scenarios;
 
 use errors::{MemoryLimitError, ScenarioError, SimulationError, scenario_error};
-use pool::{Source, Takers, each_result};
+use pool::{Sinks, Source, each_result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -29,7 +29,7 @@ fn expand(text: &str, name: &str, seed: u64, run: u64) -> PyResult<String> {
     Ok(parsed(text, name)?.expanded_json(seed, run))
 }
 
-/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+/// The line, from 1, of a field in a TOML text, or the closest table around it; `None` if neither does.
 #[pyfunction]
 fn line_of(text: &str, field: &str) -> Option<usize> {
     roamlab_scenario::line_of(text, field)
@@ -68,7 +68,7 @@ fn catalogue() -> String {
     roamlab_scenario::catalogue()
 }
 
-/// The knobs of a TCP profile for one variant, as JSON; `None` if there is no such profile or variant.
+/// The parameters of a TCP profile for one variant, as JSON; `None` if there is no such profile or variant.
 #[pyfunction]
 fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     roamlab_scenario::tcp_profile(profile, variant)
@@ -93,9 +93,9 @@ fn build_hash() -> &'static str {
     env!("ROAMLAB_BUILD_HASH")
 }
 
-/// What becomes of arrivals (arrays of times in ns, sizes in bytes, flows, ToS octets) in a queue, given as JSON, before a link
-/// whose rates are given by times in ns and bit/s: arrays of the times at which packets left the queue, and of 0 (served), 1
-/// (marked) or 2 (dropped).
+/// Fate of arrivals (arrays of times in ns, sizes in bytes, flows, ToS octets) in a queue, given as JSON,
+/// before a link whose rates are given by times in ns and bit/s. Returns arrays of the times at which packets
+/// left the queue, and of 0 (served), 1 (marked) or 2 (dropped).
 #[pyfunction]
 fn replay_queue<'py>(
     py: Python<'py>,
@@ -128,14 +128,14 @@ fn run<'py>(
     let source = Source::new(&jobs, (trace, capture), None, memory)?;
     let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
     let nobody = None::<fn(usize, &Bound<'py, PyDict>) -> PyResult<()>>;
-    each_result(py, source, 1, Takers { pieces: nobody, tables: take }, teller(tell))?;
+    each_result(py, source, 1, Sinks { pieces: nobody, tables: take }, teller(tell))?;
     Ok(result)
 }
 
 /// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. `wanted(index)`
 /// lists what of its record is wanted: tables, and columns as `table.column`; all without it. `memory`: bytes that the record of one run may take.
-/// `tell(now_ns, events)` is called now and then, with the progress of a run under way. `pieces(index, tables)` gets one piece
-/// of a long table at a time while its run goes on; such a table does not come to `sink`.
+/// `tell(now_ns, events)` is called now and then, with the progress of a run under way. `pieces(index,
+/// tables)` gets one piece of a long table at a time during its run; such a table does not go to `sink`.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None, pieces=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's, which names them")]
@@ -153,10 +153,10 @@ fn run_many<'py>(
     let pieces = pieces
         .map(|taker| move |index, tables: &Bound<'py, PyDict>| taker.call1((index, tables)).map(|_| ()));
     let tables = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
-    each_result(py, source, threads, Takers { pieces, tables }, teller(tell))
+    each_result(py, source, threads, Sinks { pieces, tables }, teller(tell))
 }
 
-/// Passes progress on, if somebody wants it.
+/// Passes progress on, if the caller wants it.
 fn teller(tell: Option<Bound<'_, PyAny>>) -> impl Fn(u64, u64) -> PyResult<()> {
     move |now, events| tell.as_ref().map_or(Ok(()), |tell| tell.call1((now, events)).map(|_| ()))
 }

@@ -22,7 +22,7 @@ mod linux {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use roamlab_engine::Bytes;
-    use roamlab_kernel::{Error, Live, Timing};
+    use roamlab_outside::{Error, Live, Timing};
     use roamlab_world::{Replication, RunOptions};
     use std::os::fd::IntoRawFd;
 

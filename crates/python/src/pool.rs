@@ -32,14 +32,14 @@ struct Job {
     scenario: Arc<Scenario>,
     name: String,
     draw: Replication,
-    /// What of its record is wanted, or all.
+    /// Requested part of its record, or all.
     wanted: Option<Vec<String>>,
     /// Where packets are captured.
     capture: Option<Vec<String>>,
 }
 
 impl Job {
-    /// Whether this job's run may share its beginning with another's.
+    /// True if this job's run may share its beginning with another's.
     fn may_share(&self, other: &Job) -> bool {
         self.draw == other.draw
             && self.draw.trace.is_none()
@@ -52,16 +52,16 @@ impl Job {
 /// Rows of a piece of a long table: few enough for memory, enough for a column to be compressed well.
 const PIECE_ROWS: usize = 1 << 14;
 
-/// What comes of a job, by its number.
-enum Came {
+/// Result of a job, by its number.
+enum RunEvent {
     /// A piece of a long table, from a run under way.
     Piece(usize, Table),
     /// The run has ended: its other tables.
     End(usize, Result<Vec<Table>, PyErr>),
 }
 
-/// What takes what comes of jobs, by their numbers.
-pub struct Takers<P, T> {
+/// Receivers of the results of jobs, by their numbers.
+pub struct Sinks<P, T> {
     /// Pieces of long tables; `None`: long tables stay in memory and come with the others.
     pub pieces: Option<P>,
     /// The tables of a run.
@@ -156,14 +156,14 @@ fn refuse_programs(scenario: &Scenario, text: &str, name: &str) -> Result<(), Bo
     Err(scenario.refuse((format!("flows[{place}].app.kind"), message, help), text, name))
 }
 
-/// Runs all jobs on `threads` other threads and gives what comes of them to `takers` on this one, until all are done, one
+/// Runs all jobs on `threads` other threads and gives what comes of them to `sinks` on this one, until all are done, one
 /// fails, a taker fails or the user interrupts. While it waits it calls `tell` with the instant and the events of a run
 /// under way.
 pub fn each_result<'py>(
     py: Python<'py>,
     source: Source<'py>,
     threads: usize,
-    mut takers: Takers<
+    mut sinks: Sinks<
         impl Fn(usize, &Bound<'py, PyDict>) -> PyResult<()>,
         impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
     >,
@@ -176,18 +176,19 @@ pub fn each_result<'py>(
     let stop = AtomicBool::new(false);
     let watch = Watch::default();
     let ahead = 2 * threads;
-    let (memory, streams) = (source.memory, takers.pieces.is_some());
+    let (memory, streams) = (source.memory, sinks.pieces.is_some());
     std::thread::scope(|scope| {
         let (waiting, jobs) = mpsc::sync_channel(ahead);
         let (results, arriving) = mpsc::sync_channel(ahead);
         let arriving = Mutex::new(arriving);
         scope.spawn(|| pool.install(|| perform(jobs, results, (memory, streams), (&stop, &watch))));
-        let mut desk = Desk { source, waiting: Some(waiting), ahead, under_way: 0, arriving: &arriving };
-        let outcome = desk.serve(py, &mut takers, || {
+        let mut dispatcher =
+            Dispatcher { source, waiting: Some(waiting), ahead, under_way: 0, arriving: &arriving };
+        let outcome = dispatcher.serve(py, &mut sinks, || {
             tell(watch.now.load(Ordering::Relaxed), watch.events.load(Ordering::Relaxed))
         });
         stop.store(true, Ordering::Relaxed);
-        drop(desk);
+        drop(dispatcher);
         py.detach(|| while next(&arriving, None).is_ok() {});
         outcome
     })
@@ -204,7 +205,7 @@ fn load_numpy(py: Python<'_>) -> PyResult<()> {
 /// The threads' side.
 fn perform(
     jobs: mpsc::Receiver<Vec<Job>>,
-    results: mpsc::SyncSender<Came>,
+    results: mpsc::SyncSender<RunEvent>,
     (memory, streams): (Option<u64>, bool),
     (stop, watch): (&AtomicBool, &Watch),
 ) {
@@ -216,13 +217,13 @@ fn perform(
         let stopped = || stop.load(Ordering::Relaxed);
         let end = |job: &Job, outcome: Result<Vec<Table>, Stop>| {
             let outcome = outcome.map_err(|stop| error(job, &stop));
-            let _ = results.send(Came::End(job.index, outcome));
+            let _ = results.send(RunEvent::End(job.index, outcome));
         };
         let common =
             RunOptions { keep_going: &keep_going, memory: memory.map(Bytes), ..RunOptions::default() };
         if !streams && jobs.len() > 1 {
             let scenarios: Vec<&Scenario> = jobs.iter().map(|job| &*job.scenario).collect();
-            // What is wanted of all is the same.
+            // Requested tables and columns of all, which are the same.
             let options = RunOptions { tables: jobs[0].wanted.as_deref(), ..common };
             run_alternatives(&scenarios, jobs[0].draw, &options, |place, outcome| {
                 end(&jobs[place], outcome.map_err(Stop::from));
@@ -230,8 +231,8 @@ fn perform(
             return;
         }
         for job in jobs.iter().take_while(|_| !stopped()) {
-            // A piece that nobody takes any more is of a run that is about to be stopped.
-            let take = |piece: Piece<'_>| drop(results.send(Came::Piece(job.index, piece.into())));
+            // A piece without a receiver is of a run that is about to be stopped.
+            let take = |piece: Piece<'_>| drop(results.send(RunEvent::Piece(job.index, piece.into())));
             let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
             let (tables, capture) = (job.wanted.as_deref(), job.capture.as_deref());
             let options = RunOptions { tables, stream, capture, ..common };
@@ -240,27 +241,27 @@ fn perform(
     });
 }
 
-/// What Python gets to see of a run without a result.
+/// Data for Python of a run without a result.
 fn error(job: &Job, stop: &Stop) -> PyErr {
     let Replication { seed, run, .. } = job.draw;
     stop.exception(format!("{}, seed {seed}, run {run}: {stop}", job.name))
 }
 
 /// The interpreter's side: hands out jobs and takes results.
-struct Desk<'py, 'a> {
+struct Dispatcher<'py, 'a> {
     source: Source<'py>,
     waiting: Option<mpsc::SyncSender<Vec<Job>>>,
     /// How many jobs are under way at most. Only pieces that come faster than they are taken make a run wait.
     ahead: usize,
     under_way: usize,
-    arriving: &'a Mutex<mpsc::Receiver<Came>>,
+    arriving: &'a Mutex<mpsc::Receiver<RunEvent>>,
 }
 
-impl<'py> Desk<'py, '_> {
+impl<'py> Dispatcher<'py, '_> {
     fn serve(
         &mut self,
         py: Python<'py>,
-        takers: &mut Takers<
+        sinks: &mut Sinks<
             impl Fn(usize, &Bound<'py, PyDict>) -> PyResult<()>,
             impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
         >,
@@ -274,16 +275,16 @@ impl<'py> Desk<'py, '_> {
             }
             let arriving = self.arriving;
             match py.detach(|| next(arriving, Some(PATIENCE))) {
-                Ok(Came::Piece(index, piece)) => {
-                    if let Some(take) = &takers.pieces {
+                Ok(RunEvent::Piece(index, piece)) => {
+                    if let Some(take) = &sinks.pieces {
                         take(index, &tables_to_python(py, vec![piece])?)?;
                     }
                 }
-                Ok(Came::End(index, outcome)) => {
+                Ok(RunEvent::End(index, outcome)) => {
                     self.under_way -= 1;
                     let tables = outcome?;
                     self.hand_out()?;
-                    (takers.tables)(index, &tables_to_python(py, tables)?)?;
+                    (sinks.tables)(index, &tables_to_python(py, tables)?)?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => tell()?,
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
@@ -312,9 +313,9 @@ impl<'py> Desk<'py, '_> {
 
 /// The next result, waited for at most `patience` (`None`: as long as it takes).
 fn next(
-    arriving: &Mutex<mpsc::Receiver<Came>>,
+    arriving: &Mutex<mpsc::Receiver<RunEvent>>,
     patience: Option<Duration>,
-) -> Result<Came, mpsc::RecvTimeoutError> {
+) -> Result<RunEvent, mpsc::RecvTimeoutError> {
     let arriving = arriving.lock().unwrap_or_else(PoisonError::into_inner);
     match patience {
         None => arriving.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),

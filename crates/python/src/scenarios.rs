@@ -7,8 +7,8 @@ use roamlab_engine::Bytes;
 use roamlab_scenario::{Located, Scenario};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The scenarios read last, and their texts, the newest last: one that is checked is mostly run next, and reading a long one
-/// takes seconds; runs of alternatives come by turns.
+/// The scenarios read last, and their texts, the newest last: one that is checked is mostly run next, and
+/// reading a long one takes seconds; runs of alternatives alternate.
 static LAST: Mutex<Vec<(String, Arc<Scenario>)>> = Mutex::new(Vec::new());
 
 /// Bytes of text that are cached, without the newest text.
@@ -28,11 +28,11 @@ pub fn parsed_within(text: &str, name: &str, memory: u64) -> PyResult<Arc<Scenar
         scenario.check_size(Bytes(memory), text, name).map_err(refusal)?;
         return Ok(scenario);
     }
-    let beside = files::Beside::new(name);
-    let read = Scenario::parse_within(text, name, &|path| beside.read(path), Bytes(memory));
+    let files = files::ScenarioFiles::new(name);
+    let read = Scenario::parse_within(text, name, &|path| files.read(path), Bytes(memory));
     let scenario = Arc::new(read.map_err(refusal)?);
     // A file may change while its scenario's text does not.
-    if !beside.has_read() {
+    if !files.has_read() {
         let mut last = last();
         let mut bytes = text.len();
         let recent = |(known, _): &&(String, Arc<Scenario>)| {

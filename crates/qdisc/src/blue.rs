@@ -24,9 +24,9 @@ pub struct Params {
     pub d2: f64,
     /// Least time between two changes of the drop probability (default 1 ms, MBLUE table III).
     pub freeze_time: Duration,
-    /// B1: whether a random drop counts as a loss too. Eq. 3 says so literally, but that feeds back on itself:
-    /// once positive, the probability grows until the queue empties. Prose and original say overflow only
-    /// (default false).
+    /// B1: whether a random drop counts as a loss too. Eq. 3 states this literally, but that feeds back on
+    /// itself: once positive, the probability grows until the queue empties. Prose and original name overflow
+    /// only (default false).
     pub update_on_random_drop: bool,
     /// B2: whether a full queue is looked at before the random test (default true). Otherwise a packet may be
     /// an early drop although it had no room anyway.
@@ -36,11 +36,11 @@ pub struct Params {
     /// B3: whether the packet in service counts towards `limit`, so that one packet less may wait
     /// (default false).
     pub count_in_service: bool,
-    /// B4: whether more than `freeze_time` must have passed, as eq. 3 says, or that much is enough
-    /// (default true: more).
+    /// B4: whether more than `freeze_time` must have passed, as eq. 3, or exactly that is enough (default
+    /// true: more).
     pub freeze_strict: bool,
-    /// B4: whether rises and falls freeze each other (one `last_update`, as eq. 3 says) or each kind only
-    /// itself (default true: one).
+    /// B4: whether rises and falls freeze each other (one `last_update`, as eq. 3) or each kind only itself
+    /// (default true: one).
     pub shared_last_update: bool,
     /// B4: whether the run's beginning counts as an update, so that the first one waits for `freeze_time`
     /// (default false).

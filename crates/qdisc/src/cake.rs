@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tin::{Hashes, Tin};
 
-/// What shares the link equally.
+/// Units that share the link equally.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
@@ -53,7 +53,7 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// Whether sources, destinations and flows tell queues apart.
+    /// True if sources, destinations and flows distinguish queues.
     fn apart(self) -> [bool; 3] {
         match self {
             Isolation::Flowblind => [false; 3],
@@ -74,8 +74,8 @@ impl Isolation {
 pub struct Params {
     /// The tins: besteffort, diffserv3, diffserv4, diffserv8 or precedence (default diffserv3).
     pub tins: Tins,
-    /// What shares the link: flowblind, srchost, dsthost, hosts, flows, dual-srchost, dual-dsthost or triple-isolate
-    /// (default triple-isolate).
+    /// Units that share the link: flowblind, srchost, dsthost, hosts, flows, dual-srchost, dual-dsthost or
+    /// triple-isolate (default triple-isolate).
     pub isolation: Isolation,
     /// A typical round-trip time, 1 µs to 4 s: COBALT's interval (`rtt`; default 100 ms).
     pub rtt: Duration,
@@ -210,7 +210,8 @@ impl Cake {
         Some(taken)
     }
 
-    /// Whether COBALT drops a packet that waited so long; it may mark it. The last of a flow is never dropped.
+    /// True if COBALT drops a packet that waited so long; it may mark it. The last of a flow is never
+    /// dropped.
     fn is_lost(&mut self, flow: u16, (packet, sojourn): (&PacketId, Duration), cx: &mut QdiscCx<'_>) -> bool {
         let (tin, draws) = (&mut self.schedule.tins[self.schedule.current], &mut self.schedule.draws);
         let law = tin.law;

@@ -25,7 +25,7 @@ exempting_params! {
         /// Nothing is dropped while no more bytes wait than these: a packet of the greatest size (`maxpacket`; default
         /// 1500 B).
         max_packet: Bytes = Bytes(1500);
-        /// Whether an ECN-capable packet is marked instead of dropped (default false, Linux's `codel`).
+        /// True if an ECN-capable packet is marked instead of dropped (default false, Linux's `codel`).
         mark_ecn: bool = false;
     }
 }
@@ -60,7 +60,7 @@ pub(crate) fn above_interval(target: Duration, interval: Duration) -> Option<Bad
     })
 }
 
-/// Whether drops can follow after parts of `interval`.
+/// True if drops can follow after parts of `interval`.
 pub(crate) fn validate_interval(interval: Duration) -> Result<(), BadField> {
     if interval >= Duration::from_micros(1) {
         return Ok(());
@@ -68,7 +68,7 @@ pub(crate) fn validate_interval(interval: Duration) -> Result<(), BadField> {
     Err(("interval", "a round-trip time is expected: write for example \"100 ms\"".into()))
 }
 
-/// What CoDel goes by.
+/// Rules of CoDel.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Law {
     rules: Rules,
@@ -223,13 +223,14 @@ impl Control {
         Some(packet)
     }
 
-    /// Begins to drop. The rate goes on from that of a period that ended less than 16 intervals ago.
+    /// Begins to drop. The rate continues from that of a period that ended less than 16 intervals ago.
     fn begin(&mut self, law: &Law, now: Time) {
         self.dropping = true;
         let since_last_begin = self.count.wrapping_sub(self.last_count);
-        // Overflows count too: without a drop by the law there is no period to go on from. In Linux the clock is far from 0.
-        // ASSUMPTION: it has run for less than 36 minutes. Its 32 bits of 1024 ns are compared with a sign, so that in every
-        // second 36 minutes a `drop_next` of 0 is in the future, and then recent.
+        // Overflows count too: without a drop by the law there is no period to continue from. In Linux the
+        // clock is far from 0. ASSUMPTION: it has run for less than 36 minutes. Its 32 bits of 1024 ns are
+        // compared with a sign, so that in every second 36 minutes a `drop_next` of 0 is in the future, and
+        // then recent.
         let has_dropped = self.drop_next > Time::ZERO;
         let is_recent = has_dropped && now < self.drop_next + law.interval * 16;
         if since_last_begin > 1 && is_recent {
@@ -252,7 +253,7 @@ impl Control {
     }
 
     /// One step of Newton's iteration for the reciprocal root of `count`, in the fixed point of Linux (`codel_Newton_step`):
-    /// r ← r·(3 − count·r²)/2. A count that has grown by more than one is not reached at once.
+    /// r ← r·(3 − count·r²)/2. A count that has grown by more than one is not reached immediately.
     fn improve_root(&mut self) {
         let root = u64::from(self.root) << 16;
         let square = (root * root) >> 32;
@@ -270,7 +271,7 @@ impl Control {
         MarkingState::Drops { counts: (self.count, self.last_count), next: self.drop_next }
     }
 
-    /// Goes on from another schedule, as after a time below the target.
+    /// Continues from another schedule, as after a time below the target.
     fn resume(&mut self, (count, last_count): (u32, u32), next: Time) {
         (self.count, self.last_count, self.drop_next) = (count, last_count, next);
         // The root of a count that Newton's iteration has had time for: 2^16/√count.
@@ -284,7 +285,7 @@ impl Control {
         (self.first_above, self.dropping) = (None, false);
     }
 
-    /// Whether a packet that does not wait leaves no trace.
+    /// True if a packet that does not wait leaves no trace.
     fn is_at_rest(&self) -> bool {
         self.first_above.is_none() && !self.dropping && self.sojourn == Duration::ZERO
     }

@@ -60,7 +60,7 @@ impl<D: QueueDisc> Bench<D> {
         serial
     }
 
-    /// Takes a step without a look at what becomes of it.
+    /// Takes a step and ignores the result.
     fn take(&mut self, step: &Step) {
         match *step {
             Step::Offer { flow, size, tos } => drop(self.offer(packet(flow, size, tos))),
@@ -205,7 +205,7 @@ fn keeps_the_laws<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<(u
     Ok((skipped, lost))
 }
 
-/// A fresh queue that goes on from the estimate of one with this history has the same estimate then.
+/// A fresh queue that continues from the estimate of one with this history has the same estimate then.
 fn state_goes_on<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut bench = Bench::<D>::new(params);
     for step in steps {
@@ -239,7 +239,7 @@ fn enqueue_and_dequeue<D: QueueDisc>(
     queue.dequeue(cx)
 }
 
-/// What a queue did: serials served and lost, in order, with the reasons.
+/// Results of a queue: serials served and lost, in order, with the reasons.
 type History = (Vec<u64>, Vec<(u64, DropReason)>);
 
 /// A packet that waits: its serial number, its size, and whether it has the mark of forwarded packets.
@@ -395,7 +395,7 @@ impl<D: QueueDisc> Follower<D> {
         prop_assert_eq!(created, self.served.len() + self.extracted + self.bench.dropped.len());
         let lost = self.bench.dropped.iter();
         let lost = lost.map(|(packet, reason)| (self.bench.pool[packet].serial, *reason)).collect();
-        // What has left takes no room: packets that come to the empty queue find room.
+        // Packets that have left take no room: packets that arrive at the empty queue find room.
         for flow in 0..16 {
             self.bench.wait(Duration::from_secs(1));
             let before = self.bench.dropped.len();
@@ -455,7 +455,7 @@ mod broken {
     use super::*;
     use crate::fifo::Fifo;
 
-    /// Breaks the contract in the way that its parameter says.
+    /// Breaks the contract in the way that its parameter names.
     #[derive(Clone, Debug)]
     struct Broken(Fifo, u64, Fault);
 

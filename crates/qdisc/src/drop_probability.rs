@@ -6,7 +6,7 @@ use roamlab_packet::MarkingState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What counts as "the buffer is empty" in "when the BLUE buffer is empty: `P_m` = `P_m` − d2".
+/// Meaning of "the buffer is empty" in "when the BLUE buffer is empty: `P_m` = `P_m` − d2".
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleMode {
@@ -68,7 +68,7 @@ impl DropProbability {
         self.value
     }
 
-    /// Goes on from another `P_m`, which counts as an update.
+    /// Continues from another `P_m`, which counts as an update.
     pub(crate) fn adopt(&mut self, state: &MarkingState, now: Time) {
         if let MarkingState::Probability(value) = *state {
             self.value = value;
@@ -96,7 +96,7 @@ impl DropProbability {
         }
     }
 
-    /// A packet arrives; `waiting` says whether others wait already.
+    /// A packet arrives; `waiting` is true if others wait already.
     ///
     /// ASSUMPTION: B3: the buffer is empty when nothing *waits*, even while a packet is in service.
     pub(crate) fn on_arrival(&mut self, waiting: bool, now: Time) {
@@ -116,7 +116,7 @@ impl DropProbability {
         }
     }
 
-    /// Takes the steps of an idle period up to `now`, all at once.
+    /// Takes the steps of an idle period up to `now`, together.
     fn catch_up(&mut self, now: Time) {
         let Some(last) = self.last_decrease else { return self.decrease(now) };
         let waited = now.since(last).as_nanos().saturating_sub(u64::from(self.steps.freeze_strict));

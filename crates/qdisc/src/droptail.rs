@@ -19,7 +19,7 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes")]
     pub limit_bytes: Option<Bytes>,
-    /// Whether the limit includes a packet in service, so that one packet less may wait (default false).
+    /// True if the limit includes a packet in service, so that one packet less may wait (default false).
     /// ns-2's rule: it drops when the arrival would make the queue reach the limit, not exceed it.
     pub count_in_service: bool,
 }

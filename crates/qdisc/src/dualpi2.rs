@@ -39,7 +39,8 @@ exempting_params! {
         step: Duration = Duration::from_millis(1);
         /// Share of the link in percent that the classic queue has while both have packets, 0 to 100 (default 10, Linux).
         classic_share: u8 = 10;
-        /// Whether L4S packets are dropped with p_C where p_CL has passed 1, instead of marked only (default true, Linux).
+        /// True if L4S packets are dropped with p_C where p_CL has passed 1, instead of marked only (default
+        /// true, Linux).
         drop_on_overload: bool = true;
         /// The greatest packet; nothing is dropped or marked by probability while less than two of them wait (default
         /// 1500 B).
@@ -99,7 +100,7 @@ impl PushOut for Pair {
     }
 }
 
-/// What an update changes.
+/// Values that an update changes.
 #[derive(Clone, Debug)]
 struct Controller {
     /// The base probability p'.
@@ -117,7 +118,7 @@ impl Controller {
     }
 }
 
-/// What becomes of a packet that leaves.
+/// Fate of a packet that leaves.
 enum Verdict {
     Pass,
     Mark,
@@ -138,7 +139,7 @@ pub struct DualPi2 {
     rng: Rng,
 }
 
-/// Whether a packet belongs to the low-latency queue: ECT(1) or CE (RFC 9331 §5.1).
+/// True if a packet belongs to the low-latency queue: ECT(1) or CE (RFC 9331 §5.1).
 fn is_low_latency(ecn: Ecn) -> bool {
     matches!(ecn, Ecn::Ect1 | Ecn::Ce)
 }
@@ -155,7 +156,7 @@ impl DualPi2 {
         params.max_packet.0 as i64 * (2 * i64::from(params.classic_share) - 100)
     }
 
-    /// Whether the low-latency queue is next; `None` if nothing waits.
+    /// True if the low-latency queue is next; `None` if nothing waits.
     fn next_is_low_latency(&self) -> Option<bool> {
         let (classic, low_latency) = (!self.pair.classic.is_empty(), !self.pair.low_latency.is_empty());
         (classic || low_latency).then_some(low_latency && (!classic || self.credit <= 0))

@@ -22,7 +22,7 @@ impl Fifo {
         Fifo { mark: Some(mark), ..Fifo::default() }
     }
 
-    /// Whether the inner header of a packet has the mark.
+    /// True if the inner header of a packet has the mark.
     #[inline(always)]
     pub(crate) fn is_forwarded(&self, packet: &Packet) -> bool {
         has_mark(packet, self.mark)
@@ -147,14 +147,14 @@ impl Fifo {
         Bytes(self.bytes)
     }
 
-    /// Whether nothing waits.
+    /// True if nothing waits.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.line.is_empty()
     }
 }
 
-/// Whether the inner header of a packet has the code point `mark`, or any if that is `None`.
+/// True if the inner header of a packet has the code point `mark`, or any if that is `None`.
 #[inline(always)]
 pub(crate) fn has_mark(packet: &Packet, mark: Option<Dscp>) -> bool {
     packet.has_code_point() && {

@@ -1,5 +1,5 @@
 //! The exemption of forwarded packets, which any discipline can have. The packets that an old base station forwards are
-//! neither dropped nor marked while there is room. A choice decides what becomes of them at a full queue.
+//! neither dropped nor marked while there is room. A choice decides their fate at a full queue.
 
 use crate::fifo::{Fifo, has_mark};
 use crate::{BadField, QdiscCx};
@@ -7,7 +7,7 @@ use roamlab_packet::{DropReason, Dscp, Packet, PacketId, PacketPool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// M2, R5: what becomes of a forwarded packet that finds the queue full.
+/// M2, R5: fate of a forwarded packet that finds the queue full.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardedAtFull {
@@ -19,7 +19,7 @@ pub enum ForwardedAtFull {
     OverflowAllow,
 }
 
-/// What waits, where a forwarded packet may displace another.
+/// Waiting packets, where a forwarded packet may displace another.
 pub(crate) trait PushOut {
     /// Takes the packet without a mark that is nearest to the tail.
     fn push_out(&mut self, pool: &mut PacketPool) -> Option<PacketId>;
@@ -31,11 +31,11 @@ impl PushOut for Fifo {
     }
 }
 
-/// What a forwarded packet finds at the queue.
+/// State of the queue at the arrival of a forwarded packet.
 pub(crate) struct Room {
-    /// Whether it may wait.
+    /// True if it may wait.
     pub admits: bool,
-    /// Whether another one was dropped for it.
+    /// True if another one was dropped for it.
     pub pushed_out: bool,
 }
 
@@ -58,7 +58,7 @@ impl Exemption {
         Exemption { mark: spare.then_some(mark), at_full }
     }
 
-    /// Whether `packet` is spared.
+    /// True if `packet` is spared.
     #[inline(always)]
     pub(crate) fn covers(&self, packet: &Packet) -> bool {
         self.mark.is_some() && has_mark(packet, self.mark)
@@ -118,14 +118,15 @@ macro_rules! exempting_params {
         #[serde(default, deny_unknown_fields)]
         pub struct Params {
             $($(#[$field_doc])* pub $field: $type,)+
-            /// Whether forwarded packets, those with the code point `mark`, are neither dropped nor marked while there is
-            /// room (default false).
+            /// True if forwarded packets, those with the code point `mark`, are neither dropped nor marked
+            /// while there is room (default false).
             pub spare_forwarded: bool,
             /// With `spare_forwarded`, the DSCP of the inner header that marks forwarded packets, 1 to 63 (default 3,
             /// 000011: experimental and local use).
             #[schemars(with = "u8", range(min = 1, max = 63))]
             pub mark: roamlab_packet::Dscp,
-            /// With `spare_forwarded`, what becomes of a forwarded packet that finds the queue full (default reject).
+            /// With `spare_forwarded`, the fate of a forwarded packet that finds the queue full (default
+            /// reject).
             pub forwarded_at_full: $crate::ForwardedAtFull,
         }
 
@@ -150,7 +151,7 @@ macro_rules! exempting_params {
 
 pub(crate) use exempting_params;
 
-/// Whether `mark` can be told from ordinary packets.
+/// Checks that `mark` can be distinguished from ordinary packets.
 pub(crate) fn validate_mark(mark: Dscp) -> Result<(), BadField> {
     if (1..=63).contains(&mark.0) {
         return Ok(());

@@ -6,8 +6,8 @@
 //! ASSUMPTION: the queue is that of a router, so that no packet has a socket or a departure time. Linux paces packets that
 //! have one; here senders pace themselves. So `maxrate`, `horizon` and `low_rate_threshold` have no meaning here.
 //!
-//! ASSUMPTION: the priority of a packet is that which IPv4 forwarding gives it (`rt_tos2priority`), and Linux's clock ticks
-//! 1000 times a second from the start of the run.
+//! ASSUMPTION: the priority of a packet is the one that IPv4 forwarding gives it (`rt_tos2priority`), and
+//! Linux's clock ticks 1000 times a second from the start of the run.
 
 mod turns;
 
@@ -115,7 +115,7 @@ fn tick(now: Time) -> u64 {
 }
 
 impl Fq {
-    /// Whether a packet may use the fast path.
+    /// True if a packet may use the fast path.
     fn is_fast(&self) -> bool {
         self.packets == 0 && self.fast.packets() < FAST_PATH
     }

@@ -34,10 +34,10 @@ exempting_params! {
         interval: Duration = Duration::from_millis(100);
         /// Nothing is dropped by CoDel while no more bytes wait in all queues than these (`maxpacket`; default 1500 B).
         max_packet: Bytes = Bytes(1500);
-        /// Most packets that leave the longest queue at once when all are full, up to half of its bytes (default 64 pkt,
-        /// RFC 8290 §4.1).
+        /// Most packets that leave the longest queue together when all are full, up to half of its bytes
+        /// (default 64 pkt, RFC 8290 §4.1).
         drop_batch: Packets = Packets(64);
-        /// Whether an ECN-capable packet is marked instead of dropped (default true, RFC 8290 §5.2).
+        /// True if an ECN-capable packet is marked instead of dropped (default true, RFC 8290 §5.2).
         mark_ecn: bool = true;
     }
 }
@@ -109,7 +109,7 @@ impl FqCodel {
         self.flows.forget(count as usize, freed);
     }
 
-    /// Whether the exemption lets `packet` in where all queues are full.
+    /// True if the exemption lets `packet` in where all queues are full.
     fn admits_forwarded(&mut self, packet: &PacketId, cx: &mut QdiscCx<'_>) -> bool {
         let (limit, bytes) = (self.params.limit.0 as usize, self.params.limit_bytes.0);
         let size = cx.pool[packet].wire_size().0;
@@ -137,9 +137,9 @@ impl FqCodel {
 
     /// Ends all turns, as if the last packet had skipped the queue.
     ///
-    /// DEVIATION: RFC 8290 ends the turn of an empty queue when it comes. So does this one, unless a packet came when all were
-    /// at rest and leaves at once: an idle link need not wait for it, and Linux lets it skip the queue too
-    /// (`TCQ_F_CAN_BYPASS`).
+    /// DEVIATION: RFC 8290 ends the turn of an empty queue when it comes. So does this one, unless a packet
+    /// came when all were at rest and leaves immediately: an idle link need not wait for it, and Linux lets
+    /// it skip the queue too (`TCQ_F_CAN_BYPASS`).
     fn end_turns(&mut self) {
         for place in self.new.drain(..).chain(self.old.drain(..)) {
             let flow = self.flows.get_mut(place);

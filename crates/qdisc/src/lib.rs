@@ -42,7 +42,7 @@ use roamlab_packet::{DropReason, Ecn, MarkingState, Packet, PacketId, PacketPool
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a discipline may use: the clock, the packets, and the list of packets that it drops.
+/// Data for a discipline: the clock, the packets, and the list of packets that it drops.
 pub struct QdiscCx<'a> {
     /// Now.
     pub now: Time,
@@ -100,7 +100,7 @@ pub struct Gauges {
 
 /// A discipline's parameters.
 pub trait Parameters {
-    /// Whether a queue with these parameters can exist.
+    /// Checks that a queue with these parameters can exist.
     ///
     /// # Errors
     /// The field, and what was expected and what to write instead.
@@ -134,7 +134,7 @@ pub trait QueueDisc: Clone {
     /// packet waits. A discipline that drops a packet here continues with the next one; otherwise the link would stall.
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
 
-    /// Whether a packet of this size for an idle link may skip the queue. `true` states that an
+    /// True if a packet of this size for an idle link may skip the queue. `true` states that an
     /// [`enqueue`](Self::enqueue) followed by a [`dequeue`](Self::dequeue) would return this packet unchanged and leave
     /// no trace in the queue's later behaviour or state, at any time. Always `false` while a packet waits.
     fn can_bypass(&self, _size: Bytes) -> bool {
@@ -165,7 +165,7 @@ pub trait QueueDisc: Clone {
         None
     }
 
-    /// Goes on from the estimate of another queue of this discipline. One of another kind changes nothing.
+    /// Continues from the estimate of another queue of this discipline. One of another kind changes nothing.
     fn adopt(&mut self, _state: &MarkingState, _now: Time) {}
 }
 
@@ -272,7 +272,7 @@ macro_rules! queue_disciplines {
         /// The names of all disciplines, in the order of the table.
         pub const NAMES: &[&str] = &[$($name,)+];
 
-        /// What a discipline does, in one line; `None` if there is none of that name.
+        /// Summary of a discipline, in one line; `None` if there is none of that name.
         pub fn summary(name: &str) -> Option<String> {
             let schema = match name {
                 $($name => schema_for!($module::Params),)+
@@ -434,8 +434,8 @@ impl<'de> Deserialize<'de> for QueueSpec {
 }
 
 impl QueueSpec {
-    /// The name of its random stream. M-RED draws from RED's stream. So both decide alike until the first forwarded
-    /// packet, and their runs are paired.
+    /// The name of its random stream. M-RED draws from RED's stream. So both decide the same until the first
+    /// forwarded packet, and their runs are paired.
     pub fn stream(&self) -> &'static str {
         match self {
             QueueSpec::Mred(_) => "red",
@@ -443,7 +443,7 @@ impl QueueSpec {
         }
     }
 
-    /// Whether its queues have an estimate of congestion that another one can go on from.
+    /// True if its queues have an estimate of congestion from which another one can continue.
     pub fn has_marking_state(&self) -> bool {
         Qdisc::new(self, Rng::named(1, 0, "marking-state")).marking_state().is_some()
     }

@@ -40,7 +40,7 @@ pub struct Params {
     pub max_p: f64,
     /// Rate of the link, from which the decay of an idle queue follows (`bandwidth`; default 10 Mbit/s).
     pub bandwidth: Rate,
-    /// Whether an ECN-capable packet is marked instead of dropped (`ecn`; default false).
+    /// True if an ECN-capable packet is marked instead of dropped (`ecn`; default false).
     pub mark_ecn: bool,
     /// With `mark_ecn`, whether all packets are dropped above `max_threshold` (`harddrop`; default false).
     pub hard_drop: bool,
@@ -111,8 +111,8 @@ impl Params {
     /// Microseconds of an entry of the table of decays, as a power of two, and the table: by which power of two an average
     /// falls (`tc_red_eval_idle_damping`).
     ///
-    /// `tc` counts the time of a packet in units of 64 ns, and the kernel looks up microseconds: an idle queue decays 15.6
-    /// times as slowly as the average of a queue to which packets come.
+    /// `tc` counts the time of a packet in units of 64 ns, and the kernel looks up microseconds. So an idle
+    /// queue decays 15.6 times as slowly as the average of a queue at which packets arrive.
     fn decays(&self, weight_log: u32) -> (u32, [u8; DECAYS]) {
         let seconds = self.mean_packet.0 as f64 / (self.bandwidth.as_bps() / 8) as f64;
         let packet = ((seconds * 1e6) as u64 as f64 * TICKS / 1e6) as u64 as f64;
@@ -183,7 +183,7 @@ impl Params {
     }
 }
 
-/// What becomes of an arriving packet.
+/// Fate of an arriving packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Action {
     Pass,
@@ -203,7 +203,7 @@ pub struct LinuxRed {
     min: u64,
     max: u64,
     weight_log: u32,
-    /// What a random number is divided by to give a gap.
+    /// Divisor of a random number for a gap.
     gap_unit: u32,
     cell_log: u32,
     decays: Box<[u8; DECAYS]>,
@@ -213,7 +213,7 @@ pub struct LinuxRed {
     count: Option<u64>,
     /// Sum of excesses over the minimum at which the gap is over.
     gap: u32,
-    /// When the link asked in vain.
+    /// Time of a request of the link without result.
     idle_since: Option<Time>,
 }
 
@@ -261,7 +261,7 @@ impl LinuxRed {
         }
     }
 
-    /// Whether a packet that is to notify its sender stays in the queue. It is marked if so, where it can be.
+    /// True if a packet that is to notify its sender stays in the queue. It is marked if so, where it can be.
     fn notifies(&self, packet: &PacketId, marks: bool, cx: &mut QdiscCx<'_>) -> bool {
         marks && (cx.mark_ce(packet) || self.params.no_drop)
     }

@@ -28,11 +28,11 @@ pub struct Params {
     pub d2: f64,
     /// Least time between two changes of the drop probability (default 1 ms, MBLUE table III).
     pub freeze_time: Duration,
-    /// M2: what becomes of a marked packet that finds the queue full (default reject: the reserve of
-    /// `limit` − `threshold` is meant to make this rare).
+    /// M2: fate of a marked packet that finds the queue full (default reject: the reserve of `limit` −
+    /// `threshold` is to make this rare).
     pub forwarded_at_full: ForwardedAtFull,
     /// M2: whether a marked packet that is rejected still sets the drop probability to zero (default true:
-    /// eq. 4 speaks of its arrival).
+    /// eq. 4 is about its arrival).
     pub rejected_mark_resets: bool,
     /// M3: whether setting the drop probability to zero counts as an update and so freezes it (default false:
     /// eq. 4 does not set `last_update` there).
@@ -58,15 +58,15 @@ pub struct Params {
     pub reset_on_every_mark: bool,
     /// When the buffer counts as empty (default event-and-arrival; BLUE's B3).
     pub idle_mode: IdleMode,
-    /// Whether more than `freeze_time` must have passed, or that much is enough (default true: more; BLUE's
-    /// B4).
+    /// True if more than `freeze_time` must have passed; false: exactly that time is enough (default true:
+    /// more; BLUE's B4).
     pub freeze_strict: bool,
-    /// Whether rises and falls freeze each other or each kind only itself (default true: one `last_update`;
-    /// BLUE's B4).
+    /// True if rises and falls freeze each other, false if each kind only itself (default true: one
+    /// `last_update`; BLUE's B4).
     pub shared_last_update: bool,
-    /// Whether the run's beginning counts as an update (default false; BLUE's B4).
+    /// True if the run's beginning counts as an update (default false; BLUE's B4).
     pub first_update_waits: bool,
-    /// Whether the drop probability is kept between 0 and 1 (default true; BLUE's B5).
+    /// True if the drop probability is kept between 0 and 1 (default true; BLUE's B5).
     pub clamp: bool,
 }
 

@@ -56,7 +56,7 @@ red_params! {
         /// R4: whether a priority packet is let in while `avg_q_np` is so high that every other one is dropped
         /// (default true).
         priority_passes_max: bool = true;
-        /// R5: what becomes of a priority packet that finds the queue full (default reject).
+        /// R5: fate of a priority packet that finds the queue full (default reject).
         forwarded_at_full: ForwardedAtFull = ForwardedAtFull::Reject;
     }
 }

@@ -32,15 +32,16 @@ exempting_params! {
         max_burst: Duration = Duration::from_millis(150);
         /// Nothing is dropped early while no more bytes wait than twice these (`MEAN_PKTSIZE`; default 1500 B).
         mean_packet: Bytes = Bytes(1500);
-        /// Whether an ECN-capable packet is marked instead of dropped (default false, Linux's `pie`).
+        /// True if an ECN-capable packet is marked instead of dropped (default false, Linux's `pie`).
         mark_ecn: bool = false;
         /// With `mark_ecn`, the probability above which ECN-capable packets are dropped like others (`mark_ecnth`; default
         /// 0.1, RFC 8033 §5.1).
         mark_p_max: f64 = 0.1;
-        /// Whether drops are kept apart, none before the sum of probabilities is 0.85 and one for sure from 8.5 on
-        /// (RFC 8033 §5.4; default true, as Linux).
+        /// True if drops are kept apart, none before the sum of probabilities is 0.85 and one for sure from
+        /// 8.5 on (RFC 8033 §5.4; default true, as Linux).
         derandomise: bool = true;
-        /// Whether a probability of 0.1 or more grows by at most 0.02 an update (RFC 8033 §5.5; default true, as Linux).
+        /// True if a probability of 0.1 or more grows by at most 0.02 an update (RFC 8033 §5.5; default true,
+        /// as Linux).
         cap_growth: bool = true;
     }
 }
@@ -155,7 +156,7 @@ impl Controller {
         }
     }
 
-    /// Whether less than two packets wait, as far as the rules see.
+    /// True if less than two packets wait, as far as the rules see.
     fn is_short(&self, waiting: Bytes) -> bool {
         let two = self.params.mean_packet.0.saturating_mul(2);
         match self.params.rules {
@@ -179,7 +180,7 @@ impl Controller {
         }
         self.accu_prob = if self.drop_prob == 0.0 { 0.0 } else { self.accu_prob + self.drop_prob };
         if self.accu_prob >= 8.5 {
-            // In Linux a mark leaves the sum as it is, so that marks follow until a packet is lost.
+            // In Linux a mark leaves the sum unchanged, so that marks follow until a packet is lost.
             self.accu_prob = if self.is_linux() { self.accu_prob } else { 0.0 };
             return true;
         }

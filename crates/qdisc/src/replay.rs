@@ -1,5 +1,5 @@
-//! A queue between given arrivals and a link: what becomes of each packet. Another implementation of a discipline can get
-//! the same arrivals and the same random numbers.
+//! A queue between given arrivals and a link: the fate of each packet. Another implementation of a discipline
+//! can get the same arrivals and the same random numbers.
 
 use crate::{Qdisc, QdiscCx, QueueDisc, QueueSpec};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
@@ -20,7 +20,7 @@ pub struct Arrival {
     pub tos: Tos,
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Fate {

@@ -1,8 +1,8 @@
 //! The transmission buffer of a radio bearer. It has a limit in packets and bytes, as RLC's queue, and a timer after which
 //! a packet is discarded, as PDCP's (TS 38.323 §5.3). It marks by the time in the queue: the packet's own, or a mean.
 //!
-//! ASSUMPTION: TS 23.501 §5.37.3 lets the base station mark for L4S by congestion, and leaves the rule open: it goes by the
-//! time in this queue.
+//! ASSUMPTION: TS 23.501 §5.37.3 lets the base station mark for L4S by congestion, and leaves the rule open:
+//! it uses the time in this queue.
 //!
 //! The defaults are those of srsRAN Project (commit 4bf1543936): 16,384 SDUs and 6,172,672 B a bearer, and a discard timer
 //! for each 5QI.
@@ -120,7 +120,7 @@ pub struct Rlc {
 }
 
 impl Rlc {
-    /// Discards what has waited as long as the timer says.
+    /// Discards packets that have waited as long as the timer.
     ///
     /// DEVIATION: the timer is looked at when a packet arrives, leaves or is taken out, not when it expires.
     fn discard(&mut self, cx: &mut QdiscCx<'_>) {

@@ -2,8 +2,9 @@
 
 use roamlab_engine::{Duration, Time};
 
-/// The growth of a PI controller's probability in an update: `alpha` for each second of `delay` above `target`, `beta` for
-/// each second by which it has grown since `before` (RFC 8033 §4.2, RFC 9332 appendix A.1).
+/// The growth of a PI controller's probability in an update. It is `alpha` for each second of `delay` above
+/// `target`, `beta` for each second by which it has grown since `before` (RFC 8033 §4.2, RFC 9332 appendix
+/// A.1).
 pub(crate) fn pi_growth(
     (alpha, beta): (f64, f64),
     target: Duration,
@@ -21,8 +22,8 @@ pub(crate) struct Updates {
     next: Time,
 }
 
-/// ASSUMPTION: of the updates for which nothing arrived or left, only this number, the last ones, are made; a controller whose inputs
-/// do not change has come to rest by then.
+/// ASSUMPTION: of the updates for which nothing arrived or left, only the last ones, of this number, are
+/// made. A controller with constant inputs is stationary by then.
 const MOST: u64 = 1 << 14;
 
 impl Updates {

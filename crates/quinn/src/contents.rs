@@ -1,8 +1,8 @@
-//! What is in a datagram, for the record: quinn's frames are read from its plain text (RFC 9000 §17, §19).
+//! Content of a datagram, for the record: quinn's frames are read from its plain text (RFC 9000 §17, §19).
 
 use crate::plain::TAG;
 
-/// What a datagram carries.
+/// Content of a datagram.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Contents {
     /// It has a packet with a long header: one of the handshake.

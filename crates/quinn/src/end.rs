@@ -24,12 +24,13 @@ use std::sync::Arc;
 const IP_UDP: u64 = 28;
 /// Bytes of a connection ID, quinn's default.
 const CONNECTION_ID: usize = 8;
-/// Data that quinn has and has not sent, in packets: there is always a packet's more than it sends at once.
+/// Data that quinn has and has not sent, in packets: there is always a packet's more than it sends at one
+/// time.
 const AHEAD: u64 = 16;
-/// What the stream carries.
+/// Content of the stream.
 static ZEROS: [u8; 4096] = [0; 4096];
 
-/// What an end does.
+/// Application of an end.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct EndRole {
     /// It opens the connection, and may get a new address.
@@ -362,7 +363,7 @@ impl QuinnEnd {
         transmit.map(|_| self.packet(datagram, path, now))
     }
 
-    /// A datagram as a packet, with what the record wants to know of it.
+    /// A datagram as a packet, with its data for the record.
     fn packet(&mut self, datagram: Vec<u8>, path: u32, now: Time) -> QuicPacket {
         let contents = Contents::of(&datagram, CONNECTION_ID);
         let payload = contents.payload();
@@ -403,7 +404,7 @@ impl QuinnEnd {
         self.facts.pop_front()
     }
 
-    /// Whether a segment has arrived.
+    /// True if a segment has arrived.
     pub fn has(&self, segment: u32) -> bool {
         let size = self.spec.segment().0;
         let start = u64::from(segment.saturating_sub(1)) * size;

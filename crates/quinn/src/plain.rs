@@ -83,7 +83,7 @@ fn keys() -> Keys {
     Keys { header: KeyPair { local: Box::new(Plain), remote: Box::new(Plain) }, packet: packet_keys() }
 }
 
-/// What is to be written next.
+/// The next bytes to write.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Next {
     /// The client's ClientHello.

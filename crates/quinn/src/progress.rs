@@ -34,7 +34,7 @@ impl Progress {
         self.ranges.last_key_value().map_or(0, |(_, &end)| end)
     }
 
-    /// Whether all of `[start, end)` is there.
+    /// True if all of `[start, end)` is there.
     pub fn contains(&self, (start, end): (u64, u64)) -> bool {
         self.ranges.range(..=start).next_back().is_some_and(|(_, &last)| end <= last)
     }

@@ -13,7 +13,7 @@ fn at(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }
 
-/// What came of a transfer.
+/// Result of a transfer.
 struct Outcome {
     /// The sender's packets with data.
     data: Vec<QuicHeader>,

@@ -68,7 +68,7 @@ impl GilbertElliott {
 }
 
 impl LossSpec {
-    /// Whether a link can lose packets like this.
+    /// Checks that a link can lose packets like this.
     ///
     /// # Errors
     /// The field below `loss` ("" for the number itself), and what to write.
@@ -94,7 +94,7 @@ impl LossSpec {
         }
     }
 
-    /// Whether any packet can be lost.
+    /// True if any packet can be lost.
     pub fn can_lose(&self) -> bool {
         *self != LossSpec::Independent(0.0)
     }
@@ -183,8 +183,8 @@ impl LossProcess {
         LossProcess { spec, rng, is_bad: None }
     }
 
-    /// Whether the next packet is lost. It draws as many numbers whatever the outcome, so that runs that differ only in a
-    /// probability lose the same packets as far as they can.
+    /// True if the next packet is lost. It draws as many numbers whatever the outcome, so that runs that
+    /// differ only in a probability lose the same packets as far as they can.
     pub fn loses(&mut self) -> bool {
         match &self.spec {
             LossSpec::Independent(loss) => self.rng.uniform() < *loss,
@@ -236,7 +236,7 @@ mod tests {
         let lost = losses(LossSpec::Independent(loss));
         let deviation = (loss * (1.0 - loss) / PACKETS as f64).sqrt();
         assert!((share(&lost) - loss).abs() < 4.0 * deviation, "{}", share(&lost));
-        // A burst goes on with probability 0.05: mean 1 / (1 - p), deviation sqrt(p) / (1 - p).
+        // A burst continues with probability 0.05: mean 1 / (1 - p), deviation sqrt(p) / (1 - p).
         let bursts = bursts(&lost);
         let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
         let bound = 4.0 * loss.sqrt() / (1.0 - loss) / (bursts.len() as f64).sqrt();

@@ -23,7 +23,7 @@ pub struct Condition {
     pub report_interval: Option<Duration>,
 }
 
-/// What a measurement reveals; cells are numbers.
+/// Results of a measurement; cells are numbers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
     /// A condition holds for a neighbour.
@@ -46,7 +46,7 @@ struct Evaluation {
     cells: Vec<Neighbour>,
 }
 
-/// What is known of a condition for one cell.
+/// State of a condition for one cell.
 #[derive(Copy, Clone, Debug, Default)]
 struct Neighbour {
     /// Since when the entry condition holds.
@@ -128,12 +128,12 @@ impl Meter {
         self.forget();
     }
 
-    /// Whether `cell` could be heard at the last measurement.
+    /// True if `cell` could be heard at the last measurement.
     pub fn hears(&self, cell: usize) -> bool {
         self.levels[cell] >= self.audible_dbm
     }
 
-    /// Whether the serving cell could not be heard at the last measurement.
+    /// True if the serving cell could not be heard at the last measurement.
     pub fn is_deaf(&self) -> bool {
         self.deaf.is_some()
     }
@@ -475,7 +475,7 @@ mod tests {
 
     #[test]
     fn a_radio_link_has_failed_when_t310_is_over_not_a_measurement_later() {
-        // TS 36.331 §5.3.11.3: upon the expiry of T310.
+        // TS 36.331 §5.3.11.3: at the expiry of T310.
         let mut meter = Meter::new(PERIOD, PERIOD * 3, -110.0, vec![0.0]);
         meter.serve(Some(0));
         let silent = [0, 40, 80, 120].map(|millis| meter.sample(at(millis), &[-111.0]));
@@ -496,7 +496,8 @@ mod tests {
 
     #[test]
     fn a_candidate_of_the_old_and_of_the_new_condition_keeps_its_time_to_trigger() {
-        // TS 36.331 §5.5.2.3: what is changed is configured, the rest goes on. Cell 1 is met from 0 ms on, cell 3 from 40 ms on.
+        // TS 36.331 §5.5.2.3: changed parts are configured, the rest continues. Cell 1 is met from 0 ms on,
+        // cell 3 from 40 ms on.
         let execute = |candidates: &[usize]| Condition { candidates: Some(candidates.to_vec()), ..EVENT };
         let mut meter = Meter::new(PERIOD, Duration::from_millis(100), -110.0, vec![0.0; 4]);
         meter.evaluate(0, vec![execute(&[1, 2])]);

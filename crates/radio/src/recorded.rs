@@ -79,7 +79,7 @@ impl Opportunities {
         self.at.len()
     }
 
-    /// What it can carry on average, at least 1 bit/s.
+    /// Its average rate, at least 1 bit/s.
     pub fn mean_rate(&self) -> Rate {
         let bits = self.at.len() as u128 * u128::from(8 * CARRIES * 1000);
         let bps = bits / u128::from(self.at[self.at.len() - 1]);
@@ -120,8 +120,8 @@ impl RecordedTransmitter {
         RecordedTransmitter { trace, next: (0, 0), used: Time::ZERO, left: 0 }
     }
 
-    /// When the last byte of a packet of this size is delivered that begins `now`; `waited`: it follows at once on the one
-    /// before it, in whose opportunity it may have a share.
+    /// When the last byte of a packet of this size is delivered that begins `now`; `waited`: it follows
+    /// immediately on the one before it, in whose opportunity it may have a share.
     pub fn transmission_end(&mut self, now: Time, size: Bytes, waited: bool) -> Time {
         let mut needed = size.0;
         if waited && now == self.used {
@@ -188,7 +188,8 @@ mod tests {
         // Handed over at 0: the opportunity of that moment is past. 700 + 700 B share the first at 5 ms.
         assert_eq!(link.transmission_end(ms(0), Bytes(700), false), ms(5));
         assert_eq!(link.transmission_end(ms(5), Bytes(700), true), ms(5));
-        // Of 1500 B the first 100 B go at once, the rest with the second at 5 ms, which has 100 B left for the next.
+        // Of 1500 B the first 100 B leave immediately, the rest with the second at 5 ms, which has 100 B left
+        // for the next.
         assert_eq!(link.transmission_end(ms(5), Bytes(1500), true), ms(5));
         assert_eq!(link.transmission_end(ms(5), Bytes(101), true), ms(9), "the last byte at 9 ms");
         // The link was idle since 9 ms: what is left of that is lost, and so is the one at 9 ms + 0 of the next round.
@@ -222,7 +223,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against `mm-link`'s own loop, told in its words: burn each opportunity in turn, whatever waits.
+        /// Against `mm-link`'s own loop, in its words: burn each opportunity in turn, whatever waits.
         #[test]
         fn packets_leave_when_burning_each_opportunity_says_so(
             gaps in prop::collection::vec(0u64..6, 1..12),

@@ -54,7 +54,7 @@ pub enum Management {
 }
 
 impl Management {
-    /// All names, as they stand in records and faults.
+    /// All names, as written in records and faults.
     pub const NAMES: &'static [&'static str] = &[
         "probe-request",
         "probe-response",
@@ -68,7 +68,7 @@ impl Management {
         "null-data",
     ];
 
-    /// The name as it stands in records and faults.
+    /// The name as written in records and faults.
     pub const fn name(self) -> &'static str {
         Management::NAMES[self as usize]
     }
@@ -87,7 +87,7 @@ impl Management {
         }
     }
 
-    /// What a base station answers; `None`: nothing.
+    /// Answer of a base station; `None`: none.
     pub const fn answer(self) -> Option<Management> {
         match self {
             Management::ProbeRequest => Some(Management::ProbeResponse),
@@ -114,7 +114,7 @@ pub struct Offer {
     pub strength: Time,
 }
 
-/// What a station hears, or finds out.
+/// Inputs of a station.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum StationEvent {
     /// It is switched on.
@@ -126,7 +126,8 @@ pub enum StationEvent {
         /// It is a beacon.
         beacon: bool,
     },
-    /// A management frame of its own has been on the air, or there is nobody who could hear one; whether it was acknowledged.
+    /// Its management frame has been on the air, or there is no station that could hear one; whether it was
+    /// acknowledged.
     FrameSent {
         /// It was, or none had to be.
         acknowledged: bool,
@@ -148,7 +149,7 @@ pub enum StationEvent {
     },
 }
 
-/// What a station does.
+/// Actions of a station.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum StationAction {
     /// A phase of its handover is reached.
@@ -189,18 +190,19 @@ enum Step {
     Rest,
 }
 
-/// What a station is about.
+/// Present activity of a station.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum State {
     /// It is switched off.
     Off,
     /// It looks for cells on this channel.
     Scanning { channel: u32, step: Step },
-    /// It waits for the answer to so many authentication requests.
+    /// It waits for the answer to this number of authentication requests.
     Authenticating { offer: Offer, sent: u32 },
     /// The same for association requests.
     Associating { offer: Offer, sent: u32 },
-    /// It has a cell; so many attempts in a row were not acknowledged. So often it has asked whether the cell is there.
+    /// It has a cell; this number of attempts in a row were not acknowledged. So often it has asked whether
+    /// the cell is there.
     Associated { offer: Offer, unanswered: u32, asked: u32 },
 }
 
@@ -317,7 +319,7 @@ impl Roamer {
             State::Off => {}
             State::Scanning { step: Step::Rest, .. } => self.scan(now, out),
             State::Scanning { channel, step: Step::Delay } => {
-                // Should the air not be free for so long, it goes on without an answer.
+                // If the air is not free for this time, it continues without an answer.
                 self.step(channel, Step::Sending, now + self.wifi.max_channel_time);
                 out.push(StationAction::Probe);
             }

@@ -30,7 +30,7 @@ impl Default for PathLoss {
 }
 
 impl PathLoss {
-    /// Whether this loss can be.
+    /// Checks that this loss is possible.
     ///
     /// # Errors
     /// The field that cannot, and what to write.
@@ -60,7 +60,7 @@ impl PathLoss {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transmitter {
-    /// Where it stands, in metres.
+    /// Its position, in metres.
     pub position_m: [f64; 2],
     /// Power of its reference signal, in dBm for each resource element (15 dBm: 43 dBm over 600 of them).
     #[serde(default = "reference_signal_dbm")]
@@ -71,13 +71,13 @@ fn reference_signal_dbm() -> f64 {
     15.0
 }
 
-/// How a host moves: along straight lines, at a constant speed, until it stands at the last point.
+/// How a host moves: along straight lines, at a constant speed, to the last point.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trajectory {
     /// The points that it passes, in metres.
     pub waypoints_m: Vec<[f64; 2]>,
-    /// Its speed, in metres a second; 0: it stands at the first point.
+    /// Its speed, in metres a second; 0: it stays at the first point.
     #[serde(default)]
     pub speed_m_per_s: f64,
     /// When it sets out.
@@ -86,14 +86,13 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// Whether a host can move so.
+    /// Checks that a host can move so.
     ///
     /// # Errors
     /// The field at fault, and what to write.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         if self.waypoints_m.is_empty() || !self.waypoints_m.iter().flatten().all(|part| part.is_finite()) {
-            let message =
-                "a host is somewhere: write for example `waypoints_m = [[0.0, 0.0], [1000.0, 0.0]]`";
+            let message = "expected at least one point of finite numbers: write for example `waypoints_m = [[0.0, 0.0], [1000.0, 0.0]]`";
             return Err(("waypoints_m", message.into()));
         }
         if !(self.speed_m_per_s >= 0.0 && self.speed_m_per_s.is_finite()) {
@@ -324,7 +323,7 @@ mod tests {
         assert!((power / 64.0 - 1.0).abs() < 0.05, "{power}");
         assert!((lagged / power - libm::exp(-0.5)).abs() < 0.02, "{}", lagged / power);
         let here = shadowing.next(&loss, 1e6);
-        assert_eq!(shadowing.next(&loss, 1e6), here, "who stands still keeps his shadow");
+        assert_eq!(shadowing.next(&loss, 1e6), here, "a host that does not move keeps its shadowing");
     }
 
     #[test]

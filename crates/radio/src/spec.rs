@@ -5,7 +5,7 @@ use roamlab_engine::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What hosts measure, and how often.
+/// Measurements of hosts, and their interval.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasurementSpec {
@@ -54,7 +54,7 @@ impl Default for MeasurementSpec {
 const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 
 impl MeasurementSpec {
-    /// Whether hosts can measure so.
+    /// Checks that hosts can measure so.
     ///
     /// # Errors
     /// The field at fault, and what to write.

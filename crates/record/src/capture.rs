@@ -40,7 +40,7 @@ table! {
         place: Location,
         /// Which flow.
         flow: FlowId,
-        /// What kind of packet.
+        /// Kind of packet.
         kind: PacketKind,
         /// Segment, datagram or message number; of an acknowledgement the segment expected next.
         number: u32,
@@ -63,7 +63,7 @@ table! {
     }
 }
 
-/// What the headers of a flow's packets have.
+/// Fields in the headers of a flow's packets.
 #[derive(Copy, Clone, Debug)]
 pub struct FlowHeaders {
     /// The address of its sender.
@@ -96,7 +96,7 @@ struct Wire {
     fin: u32,
 }
 
-/// What is captured.
+/// Captured data.
 #[derive(Clone, Debug)]
 pub struct Capture {
     places: BTreeSet<Location>,
@@ -123,7 +123,7 @@ pub struct Sight<'a> {
 }
 
 impl Capture {
-    /// Nothing yet of what goes by the nodes and links of these names.
+    /// No packets yet at the nodes and links of these names.
     pub fn new(wanted: &[String], names: &Names, flows: impl Iterator<Item = FlowHeaders>) -> Capture {
         let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
         let places = Location::all(names).filter(|(_, name)| wanted.contains(name)).map(|(place, _)| place);
@@ -199,7 +199,7 @@ impl Capture {
         });
     }
 
-    /// What it takes in memory.
+    /// Its memory.
     pub fn part(&self) -> Part {
         let mut part = self.frames.part();
         // The headers of a packet take some 64 bytes.
@@ -252,8 +252,8 @@ impl Wire {
         }
     }
 
-    /// The options of a segment that has `room` bytes for them. A SYN has its own all the same, as blocks of SACK are always
-    /// there; timestamps stand where there is room for them: ns-2's take none.
+    /// The options of a segment that has `room` bytes for them. A SYN has its own anyway, because blocks of
+    /// SACK are always there; timestamps are written where there is room for them: ns-2's take none.
     fn options(&self, side: Side, tcp: &TcpHeader, room: u64) -> Vec<u8> {
         let mut options = Vec::with_capacity(40);
         let syn = tcp.flags.has(TcpFlags::SYN);

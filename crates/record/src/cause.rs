@@ -41,7 +41,7 @@ impl Encode for CauseId {
 }
 
 vocabulary! {
-    /// What a row of [`Causes`] is.
+    /// Kinds of rows of [`Causes`].
     Kind {
         /// root: the run starts
         Start => "start";
@@ -76,15 +76,15 @@ vocabulary! {
         Message => "message";
         /// a host receives a broadcast of its cell; its cause is the host's entry of the cell
         Heard => "heard";
-        /// a timer of an agent expires; its cause is the input that set it (the first one, if it restarts itself), or
-        /// the loss or delay of a message that was sent then, or of a consequence of it
+        /// a timer of an agent expires. Its cause is the input that set it (the first one, if it restarts
+        /// itself), or the loss or delay of a message that was sent then, or of a consequence of it
         Timer => "timer";
         /// a data packet makes an agent act; its cause is the change of the packet's route
         Data => "data";
         /// a phase of a handover; its cause is the agent's input, or the motion
         Phase => "phase";
-        /// a sender is notified of a new path; `name` is its policy, and its cause the phase of the handover, the message that
-        /// says so, or a false alarm
+        /// a sender is notified of a new path; `name` is its policy, and its cause the phase of the handover,
+        /// the message about it, or a false alarm
         PathChange => "path-change";
         /// a buffer begins to hold a host's packets
         Buffering => "buffering";
@@ -150,7 +150,7 @@ impl Cause {
         Cause { time_ns, kind, name: "", place: None, host: None, flow: None, seq: 0, serial: 0, cause }
     }
 
-    /// What another row led to.
+    /// Consequences of another row.
     pub const fn of(kind: Kind, name: &'static str, cause: CauseId) -> Cause {
         Cause { name, cause, ..Cause::root(kind) }
     }
@@ -174,7 +174,7 @@ impl Cause {
     }
 }
 
-/// Whether a loss for this reason has its cause in the network itself.
+/// True if a loss for this reason has its cause in the network itself.
 pub const fn is_root(reason: DropReason) -> bool {
     match reason {
         DropReason::QueueOverflow
@@ -200,8 +200,8 @@ pub const fn is_root(reason: DropReason) -> bool {
     }
 }
 
-/// Whether a loss for this reason has a handover as its cause, if that held up or redirected the packet, or others in the
-/// same queue: without the handover there would have been room, or a way.
+/// True if a loss for this reason has a handover as its cause, if that held up or redirected the packet, or
+/// others in the same queue. Without the handover there would have been room, or a way.
 pub const fn follows_from_move(reason: DropReason) -> bool {
     matches!(
         reason,
@@ -242,7 +242,7 @@ pub struct SegmentHistory {
 }
 
 impl SegmentHistory {
-    /// Whether nothing that was sent of it is on its way, unless it has arrived.
+    /// True if nothing that was sent of it is on its way, unless it has arrived.
     pub fn all_lost(&self) -> bool {
         self.lost > self.again
     }
@@ -257,7 +257,7 @@ pub struct Chains {
     current: CurrentCause,
     /// The row of each message.
     messages: Vec<CauseId>,
-    /// Messages that were lost or held back, with the row that says so.
+    /// Messages that were lost or held back, with the row of that.
     missing: Vec<(CauseId, CauseId)>,
     segments: BTreeMap<(FlowId, u32), SegmentHistory>,
     /// Of each flow the lost acknowledgement with the highest number.
@@ -277,7 +277,7 @@ impl Chains {
         self.add(Time::ZERO, Cause::root(Kind::Start));
     }
 
-    /// Whether rows are made.
+    /// True if rows are made.
     pub fn is_on(&self) -> bool {
         self.is_on
     }
@@ -335,8 +335,8 @@ impl Chains {
         }
     }
 
-    /// What leads to what a host does that entered a cell at the row `moved` and hears a message for everyone there: the
-    /// message, if it is an answer to what the host has done there; else that it is there.
+    /// Cause of the actions of a host that entered a cell at the row `moved` and hears a broadcast there. It
+    /// is the message, if that answers an action of the host there; otherwise the arrival.
     pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> CurrentCause {
         let message = self.message_row(id);
         let mut row = message;
@@ -376,8 +376,8 @@ impl Chains {
         row
     }
 
-    /// Of the messages that an agent at `at` sent because of `sent_by`, and those sent because of them, the last that was
-    /// lost or held back: the row that says so.
+    /// Of the messages that an agent at `at` sent because of `sent_by`, and those sent because of them, the
+    /// last that was lost or held back: the row of that.
     pub fn missing(&self, sent_by: CauseId, at: Location) -> Option<CauseId> {
         let later = self.missing.iter().rev().take_while(|(message, _)| *message > sent_by);
         let is_from = |message: CauseId| {
@@ -403,7 +403,7 @@ impl Chains {
         (reason, place): (DropReason, Location),
         cause: CauseId,
     ) -> CauseId {
-        // A copy that is let go is lost to nobody.
+        // A released copy is a loss for no flow.
         if !self.is_on || reason == DropReason::CopyReleased {
             return CauseId::NONE;
         }
@@ -446,7 +446,7 @@ impl Chains {
         self.segments.get(&(flow, seq)).copied().unwrap_or_default()
     }
 
-    /// The last loss of an acknowledgement that says that this segment has arrived.
+    /// The last loss of an acknowledgement for the arrival of this segment.
     pub fn lost_ack(&self, flow: FlowId, seq: u32) -> Option<CauseId> {
         self.lost_acks.get(&flow).filter(|(ack, _)| *ack > seq).map(|&(_, row)| row)
     }
@@ -484,12 +484,12 @@ impl Chains {
         self.moves.get(&host).copied().unwrap_or_default()
     }
 
-    /// Whether there is such a row and it is from `since` or later.
+    /// True if there is such a row and it is from `since` or later.
     pub fn happened(&self, row: CauseId, since: Time) -> bool {
         self.rows.time_ns.get(row.0 as usize).is_some_and(|&time| time >= since)
     }
 
-    /// Whether the row is of that kind.
+    /// True if the row is of that kind.
     pub fn is(&self, row: CauseId, kind: Kind) -> bool {
         self.rows.kind.get(row.0 as usize) == Some(&kind)
     }
@@ -498,7 +498,7 @@ impl Chains {
 /// Lost messages that are looked at for one timer.
 const MISSING_CONSIDERED: usize = 256;
 
-/// Whether a packet carries data: a datagram, or a segment that is no bare acknowledgement.
+/// True if a packet carries data: a datagram, or a segment that is no bare acknowledgement.
 pub fn is_data(packet: &Packet) -> bool {
     packet.is_udp() || (packet.is_of_connection() && packet.payload() > 0)
 }

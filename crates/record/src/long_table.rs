@@ -25,7 +25,7 @@ pub trait LongTable {
 /// The columns of a piece.
 pub type Columns<'a> = Vec<(&'static str, Slice<'a>)>;
 
-/// Whether the column of a name is wanted.
+/// True if the column of a name is wanted.
 pub type Wants<'a> = &'a dyn Fn(&str) -> bool;
 
 /// Rows of a column; of words with the list of words if it is the first piece.
@@ -79,11 +79,11 @@ macro_rules! long_table {
                 self.rows.push(row);
             }
 
-            /// What its rows take, or will after their next growth, if that is near.
+            /// Memory of its rows, now or after their next growth, if that is near.
             pub fn part(&self) -> crate::memory::Part {
                 let rows = self.in_columns + self.rows.len();
                 let bytes = (self.rows.capacity() * size_of::<$row>()) as u64;
-                // What leaves in pieces is short again before it has to grow.
+                // A table written in pieces is short again before it has to grow.
                 let slack = if self.streamed > 0 { self.in_columns } else { crate::memory::SLACK };
                 let mut part = crate::memory::Part { name: $name, rows, bytes, help: $limit };
                 $(
@@ -125,7 +125,7 @@ macro_rules! long_table {
                     columns.push((stringify!($field), slice));
                 })+
                 take(columns);
-                // What stays keeps its place in memory: fresh memory is slow.
+                // The rest keeps its place in memory: fresh memory is slow.
                 $(self.columns.$field.drain(..rows.min(self.columns.$field.len()));)+
                 self.streamed += rows;
                 self.in_columns -= rows;

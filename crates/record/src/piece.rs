@@ -22,6 +22,6 @@ pub enum Slice<'a> {
     F64(&'a [f64]),
     /// Yes or no.
     Bool(&'a [bool]),
-    /// Words, as codes into a list of names, which stands in the first piece alone.
+    /// Words, as codes into a list of names, which is in the first piece alone.
     Words(&'a [u32], Vec<String>),
 }

@@ -20,7 +20,7 @@ use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet};
 use roamlab_qdisc::Gauges;
 use rustc_hash::FxHashMap;
 
-/// What a scenario asks to have recorded.
+/// Parts of the record that a scenario asks for.
 #[derive(Copy, Clone, Debug)]
 pub struct Wanted {
     /// One row per delivery.
@@ -47,12 +47,12 @@ pub struct Wanted {
     pub releases: bool,
     /// One row per mark that is policed.
     pub policing: bool,
-    /// What led to what.
+    /// Causes and effects.
     pub causes: bool,
 }
 
 impl Wanted {
-    /// Whether anything is recorded of TCP senders.
+    /// True if anything is recorded of TCP senders.
     #[inline(always)]
     pub fn senders(&self) -> bool {
         self.tcp | self.variables
@@ -60,7 +60,7 @@ impl Wanted {
 }
 
 impl Default for Wanted {
-    /// Nothing but what is lost.
+    /// Only losses.
     fn default() -> Self {
         Wanted {
             deliveries: false,
@@ -104,7 +104,7 @@ macro_rules! record {
                 [$(($Long::SCHEMA.name, &mut self.$long),)+]
             }
 
-            /// What its tables take in memory.
+            /// Memory of its tables.
             pub fn parts(&self) -> impl Iterator<Item = Part> + use<> {
                 [$(self.$long.part(),)+ $(self.$short.part(),)+ self.causes.rows.part()].into_iter()
             }
@@ -143,7 +143,7 @@ record! {
         }
         /// The causes.
         pub causes: Chains,
-        /// What the scenario wants recorded.
+        /// Data that the scenario records.
         pub wanted: Wanted,
         /// The packet to trace; with a capture every packet is.
         pub traced: Option<u64>,
@@ -158,7 +158,7 @@ record! {
     }
 }
 
-/// The schemas of all tables, but for those of captures.
+/// The schemas of all tables, except those of captures.
 pub fn tables() -> impl Iterator<Item = TableSchema> {
     let totals = [totals::Flows::SCHEMA, totals::Links::SCHEMA, totals::Census::SCHEMA];
     totals.into_iter().chain(LONG.iter().chain(SHORT).copied()).chain([Causes::SCHEMA])
@@ -237,7 +237,7 @@ impl Probes {
         });
     }
 
-    /// A kernel has said this of its sender.
+    /// A kernel has reported this of its sender.
     pub fn tcp_info(&mut self, row: TcpInfoRow) {
         if self.wanted.variables {
             self.tcp_info.push(row);
@@ -269,7 +269,7 @@ impl Probes {
         });
     }
 
-    /// A host's handover has come to a phase.
+    /// A host's handover has reached a phase.
     pub fn phase(&mut self, phase: HandoverPhase) {
         if self.wanted.handovers {
             self.handovers.push(phase);
@@ -328,7 +328,7 @@ impl Probes {
         });
     }
 
-    /// The traced packet came by.
+    /// The traced packet passed.
     pub fn stop(&mut self, now: Time, stop: Stop, place: Location, packet: &Packet, detail: &'static str) {
         self.trace.push(TraceLine {
             time_ns: now,

@@ -11,7 +11,7 @@ use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_traffic::UnitKind;
 
 vocabulary! {
-    /// What a timeout was.
+    /// Kind of a timeout.
     Verdict {
         /// Every earlier transmission of the segment was lost.
         Genuine => "genuine";
@@ -163,9 +163,9 @@ long_table! {
         seq: u32,
         /// serial number of the lost packet that caused it; 0: none was lost
         cause_serial: u64,
-        /// of a timeout, decided by the packets and not by the sender: `genuine` if every earlier transmission of the
-        /// segment was lost, `spurious` if one arrived, then or later, `undecided` if one was still in flight at the
-        /// end; otherwise empty
+        /// of a timeout, decided by the packets and not by the sender. It is `genuine` if every earlier
+        /// transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if one
+        /// was still in flight at the end; otherwise empty
         timeout: Option<Verdict>,
         /// row of [causes](#causes) at which its chain begins: a timeout, a fast retransmit or another cut of the
         /// window has its own, a consequence has that of its cause; -1: the window opens
@@ -206,7 +206,7 @@ long_table! {
 }
 
 long_table! {
-    /// What Linux kernels report of their senders (`TCP_INFO`), a row for each time that they are asked.
+    /// Reports of Linux kernels on their senders (`TCP_INFO`), a row for each time that they are asked.
     TcpInfos, TcpInfoRow, TcpInfoColumns: "tcp_info",
         recorded "if `record.variables` is on",
         limit "write `record.variables = false`" {

@@ -62,11 +62,11 @@ impl ColumnSchema {
 pub struct TableSchema {
     /// Its name.
     pub name: &'static str,
-    /// What its rows are.
+    /// Meaning of its rows.
     pub about: &'static str,
     /// When it is recorded; empty: always.
     pub recorded: &'static str,
-    /// What to write in a scenario if it takes too much memory.
+    /// Text to write in a scenario if it takes too much memory.
     pub limit: &'static str,
     /// Its columns.
     pub columns: &'static [ColumnSchema],

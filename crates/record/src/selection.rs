@@ -5,17 +5,18 @@
 pub struct Selection<'a>(pub Option<&'a [String]>);
 
 impl Selection<'_> {
-    /// Whether this table is wanted, or a column of it.
+    /// True if this table is wanted, or a column of it.
     pub fn wants(&self, table: &str) -> bool {
         self.any(|name, _| name == table)
     }
 
-    /// Whether this column is wanted.
+    /// True if this column is wanted.
     pub fn wants_column(&self, table: &str, column: &str) -> bool {
         self.any(|name, only| name == table && only.is_none_or(|only| only == column))
     }
 
-    /// Whether everything is wanted, or one of what is satisfies `is`: a table, and the column if only that is wanted.
+    /// True if everything is wanted, or a wanted name satisfies `is`: a table, and the column if only that is
+    /// wanted.
     fn any(&self, is: impl Fn(&str, Option<&str>) -> bool) -> bool {
         let parts = |name: &'_ str| match name.split_once('.') {
             Some((table, column)) => is(table, Some(column)),

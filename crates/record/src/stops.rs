@@ -50,11 +50,11 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What may happen to a packet.
+    /// Possible events of a packet.
     PacketStep {
         /// Its endpoint or agent sends it.
         Send => "send";
-        /// It comes to a queue.
+        /// It arrives at a queue.
         Enqueue => "enqueue";
         /// It leaves a queue with the mark of congestion (ECN's CE).
         Mark => "mark";
@@ -64,7 +64,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What a packet carries.
+    /// Content of a packet.
     PacketKind {
         /// A signalling message.
         Signal => "signal";

@@ -70,7 +70,7 @@ impl Column {
     /// A column of words; names are listed in order of first appearance.
     pub fn words<'a>(values: impl Iterator<Item = &'a str>) -> Column {
         let (mut seen, mut names) = (FxHashMap::default(), Vec::new());
-        // Most words are the one before: where it stands in memory says so without a look at its letters.
+        // Most words are the one before: its address in memory shows this without reading its letters.
         let mut last: (*const str, u32) = (std::ptr::from_ref(""), u32::MAX);
         let code = |word: &'a str| {
             if !std::ptr::eq(last.0, word) || last.1 == u32::MAX {
@@ -124,7 +124,7 @@ pub struct Names {
     pub nodes: Vec<String>,
     /// Links, by [`LinkId`], and behind them the queues of hosts behind schedulers.
     pub links: Vec<String>,
-    /// Flows, by [`FlowId`]; the last name stands for signalling.
+    /// Flows, by [`FlowId`]; the last name is for signalling.
     pub flows: Vec<String>,
     /// Nodes by address: looked up only.
     pub addresses: FxHashMap<Addr, NodeId>,
@@ -151,16 +151,16 @@ pub trait Value: Copy {
 
 /// A value with a fixed representation in columns. If it is a word, the list of words is known before the run.
 pub trait Encode: Copy {
-    /// What a column holds for it; for a word its place in the list.
+    /// Its value in a column; for a word its place in the list.
     type Stored: Element;
 
-    /// Whether it is a word.
+    /// True if it is a word.
     const IS_WORD: bool = false;
 
     /// The words that there are, with their meaning, if the list is short.
     const WORDS: &'static [(&'static str, &'static str)] = &[];
 
-    /// What a column holds for this one.
+    /// Value of a column for this one.
     fn encode(self, names: &Names) -> Self::Stored;
 
     /// The list of words; empty if it is not a word.
@@ -187,7 +187,7 @@ pub fn column_of<T: Encode>(stored: Vec<T::Stored>, names: &Names) -> Column {
     }
 }
 
-/// What columns are made of.
+/// Types of columns.
 pub trait Element: Copy {
     /// The type of the column of these values.
     const KIND: Kind;
@@ -241,7 +241,7 @@ impl Value for &'static str {
     }
 }
 
-/// Says that values of these types are words of a short list, `ALL`.
+/// Declares that values of these types are words of a short list, `ALL`.
 macro_rules! words {
     ($($type:ty $(= $words:expr)?),+ $(,)?) => {$(
         impl $crate::table::Encode for $type {
@@ -262,7 +262,7 @@ macro_rules! words {
     )+};
 }
 
-/// Declares words: what they mean, and how they stand in records.
+/// Declares words: what they mean, and how they are written in records.
 macro_rules! vocabulary {
     ($(#[doc = $about:literal])+ $type:ident { $($(#[doc = $meaning:literal])+ $value:ident => $word:literal;)+ }) => {
         roamlab_engine::named! {
@@ -438,7 +438,7 @@ macro_rules! table {
                 $(self.$field.push(row.$field);)+
             }
 
-            /// What its rows take, or will after their next growth, if that is near.
+            /// Memory of its rows, now or after their next growth, if that is near.
             pub fn part(&self) -> crate::memory::Part {
                 let mut part = crate::memory::Part {
                     name: Self::SCHEMA.name,

@@ -3,7 +3,7 @@
 use crate::schema::Scenario;
 use roamlab_engine::RandomNumbers;
 
-/// Whether two scenarios may share a beginning: they have the same kinds of protocols, and all else is equal.
+/// True if two scenarios may share a beginning: they have the same kinds of protocols, and all else is equal.
 pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
     let Scenario {
         run,

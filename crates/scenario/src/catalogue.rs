@@ -37,23 +37,24 @@ pub fn catalogue() -> String {
     catalogue.to_string()
 }
 
-/// Every knob of a TCP profile for one variant, as a JSON list: `parameter`, `value`, `unit` (empty if it has none),
-/// `meaning` with its source, `rfc` (what the profile "rfc" has, unit included) and `differs` from it.
+/// Every parameter of a TCP profile for one variant, as a JSON list. A row has `parameter`, `value`, `unit`
+/// (empty if it has none), `meaning` with its source, `rfc` (what the profile "rfc" has, unit included) and
+/// `differs` from it.
 ///
-/// `None` if there is no such profile or variant. Knobs that follow from others are shown for the default window and
-/// segment, which are rows themselves.
+/// `None` if there is no such profile or variant. Parameters that follow from others are shown for the
+/// default window and segment, which are rows themselves.
 pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     let variant: Variant = named(variant)?;
-    let (own, rfc) = (knobs(named(profile)?, variant)?, knobs(Profile::Rfc, variant)?);
-    let rows = KNOBS.iter().map(|knob| {
-        let (text, standard) = (text(&own[knob.name]), text(&rfc[knob.name]));
-        let (value, unit) = match knob.kind {
+    let (own, rfc) = (parameters(named(profile)?, variant)?, parameters(Profile::Rfc, variant)?);
+    let rows = KNOBS.iter().map(|parameter| {
+        let (text, standard) = (text(&own[parameter.name]), text(&rfc[parameter.name]));
+        let (value, unit) = match parameter.kind {
             "Packets" | "Bytes" | "Duration" => text.split_once(' ').unwrap_or((&text, "")),
             _ => (text.as_str(), ""),
         };
-        let meaning: Vec<&str> = knob.doc.split_whitespace().collect();
+        let meaning: Vec<&str> = parameter.doc.split_whitespace().collect();
         json!({
-            "parameter": knob.name,
+            "parameter": parameter.name,
             "value": value,
             "unit": unit,
             "meaning": meaning.join(" "),
@@ -74,10 +75,10 @@ fn named<T: DeserializeOwned>(name: &str) -> Option<T> {
     serde_json::from_value(name.into()).ok()
 }
 
-fn knobs(profile: Profile, variant: Variant) -> Option<Map<String, Value>> {
+fn parameters(profile: Profile, variant: Variant) -> Option<Map<String, Value>> {
     let spec = TcpSpec { variant: Some(variant), ..TcpSpec::default() };
     match serde_json::to_value(spec.resolve(profile).ok()?).ok()? {
-        Value::Object(knobs) => Some(knobs),
+        Value::Object(parameters) => Some(parameters),
         _ => None,
     }
 }

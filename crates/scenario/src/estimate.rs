@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a run may amount to if links are used as far as the flows can, and nothing is lost.
+/// Estimated size of a run if links are used as far as the flows can, and nothing is lost.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Estimate {
     /// Events.
@@ -36,7 +36,7 @@ const CELL: u64 = 6_000;
 const LINK: u64 = 2_000;
 const FLOW: u64 = 5_000;
 
-/// What the parts of a network number, as a scenario says, whether it has been expanded or not.
+/// Numbers of the parts of a network, by a scenario that has been expanded or not.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct NetworkSize {
     hosts: u64,
@@ -290,7 +290,7 @@ fn file(flow: &FlowSpec, packet_bits: f64) -> f64 {
     packets.map_or(by_size, |packets| f64::from(packets.0))
 }
 
-/// Events and bytes of what comes by the clock: beacons, advertisements, measurements.
+/// Events and bytes at regular times: beacons, advertisements, measurements.
 fn signalling(scenario: &Scenario) -> (f64, f64) {
     let times = |period: Duration| scenario.run.duration.as_secs_f64() / period.as_secs_f64();
     let measurements = scenario.radio.measurement().map_or(0.0, |spec| times(spec.period));

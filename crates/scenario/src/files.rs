@@ -6,7 +6,7 @@ use roamlab_engine::{InputFile, Recording, Refused};
 use roamlab_radio::PlanSpec;
 use roamlab_traffic::AppSpec;
 
-/// Gives the text of a file by its path, or says why not. The core reads none itself.
+/// Gives the text of a file by its path, or the reason why it cannot. The core reads none itself.
 pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// For scenarios that are read where there are no files.
@@ -14,7 +14,7 @@ pub fn no_files(_: &str) -> Result<String, String> {
     Err("no files can be read here".into())
 }
 
-/// What is wrong with a file, or with the field that names it.
+/// The fault of a file, or of the field that names it.
 pub enum Trouble {
     Field(Problem),
     Line(Box<Located>),

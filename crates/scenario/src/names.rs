@@ -20,7 +20,7 @@ pub fn messages() -> impl Iterator<Item = &'static str> {
     roamlab_mobility::message_names().chain(frames).chain([PATH_CHANGE])
 }
 
-/// Finds what patterns stand for among some names, once for each pattern.
+/// Finds the names that match patterns among some names, once for each pattern.
 pub struct Patterns<'a> {
     names: Vec<&'a str>,
     what: &'static str,
@@ -33,10 +33,10 @@ impl<'a> Patterns<'a> {
         Patterns { names: names.collect(), what, found: BTreeMap::new() }
     }
 
-    /// Finds what `pattern` stands for: names in their natural order. A name without `*` stands for itself.
+    /// Finds the names that match `pattern`, in their natural order. A name without `*` matches itself.
     ///
     /// # Errors
-    /// It stands for nothing; `field` is where it is written.
+    /// It matches no name; `field` is where it is written.
     pub fn find(&mut self, pattern: &str, field: impl Fn() -> String) -> Result<(), Problem> {
         if !is_pattern(pattern) || self.found.contains_key(pattern) {
             return Ok(());
@@ -46,13 +46,13 @@ impl<'a> Patterns<'a> {
         names.dedup();
         if names.is_empty() {
             let problem = Problem::at(field(), format!("no {} matches \"{pattern}\"", self.what));
-            return Err(problem.help("`*` stands for any characters; correct the rest"));
+            return Err(problem.help("`*` matches any characters; correct the rest"));
         }
         self.found.insert(pattern.to_owned(), names);
         Ok(())
     }
 
-    /// All names that a pattern that was found stands for.
+    /// All names that match a pattern.
     pub fn all(&self, pattern: &str) -> Vec<String> {
         match self.found.get(pattern) {
             Some(names) => names.iter().map(|&name| name.to_owned()).collect(),

@@ -14,7 +14,7 @@ pub struct Outline {
     pub flows: u64,
     /// A host visits more than one cell.
     pub moves: bool,
-    /// It has topologies, groups or plans, which stand for links, cells, hosts and flows.
+    /// It has topologies, groups or plans, which generate links, cells, hosts and flows.
     pub generates: bool,
     /// Its links lose or delay packets that it lists, or its messages have faults.
     pub forces: bool,

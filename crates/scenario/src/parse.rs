@@ -16,13 +16,13 @@ use serde::Deserialize;
 use std::ops::Range;
 use toml::de::DeTable;
 
-/// A text shorter than this is read at once.
+/// A text shorter than this is read as a whole.
 const LONG: usize = 1_000_000;
 
 /// Bytes of a piece, about.
 const PIECE: usize = 500_000;
 
-/// A longer text, or piece, is not read at once: the tree would take more than a gigabyte.
+/// A longer text, or piece, is not read as a whole: the tree would take more than a gigabyte.
 const MOST_AT_ONCE: usize = 20_000_000;
 
 /// Lists and tables inside each other: no scenario has more than some ten.
@@ -34,7 +34,7 @@ const DEEPEST: usize = 60;
 /// What is wrong with the text, with its place.
 fn read(source: Source<'_>, text: &str) -> Result<Scenario, Box<Located>> {
     if let Some(at) = too_deep(text.as_bytes()) {
-        let message = format!("lists and tables stand inside each other more than {DEEPEST} times");
+        let message = format!("lists and tables are nested more than {DEEPEST} deep");
         let problem = Problem::at("", message).help("write a scenario: its tables are a few levels deep");
         return Err(Box::new(source.locate_offset(at, problem)));
     }
@@ -48,7 +48,7 @@ fn read(source: Source<'_>, text: &str) -> Result<Scenario, Box<Located>> {
     }
 }
 
-/// Where lists and tables begin to stand inside each other more than [`DEEPEST`] times.
+/// Where lists and tables are nested more than [`DEEPEST`] deep.
 fn too_deep(text: &[u8]) -> Option<usize> {
     let (mut depth, mut at) = (0usize, 0);
     while at < text.len() {
@@ -131,7 +131,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Whether a run of it may take so much memory that its network fits; `text` and `file` are what it was read from.
+    /// Checks that the network of a run fits into the memory limit; `text` and `file` are its source.
     ///
     /// # Errors
     /// The part of the network that takes most, with its place in `file`.
@@ -151,7 +151,7 @@ impl Scenario {
         Box::new(Source::new(text, file).locate(problem))
     }
 
-    /// Whether its random numbers can begin at `seed`; `text` and `file` are what it was read from.
+    /// Checks that its random numbers can begin at `seed`; `text` and `file` are its source.
     ///
     /// # Errors
     /// The problem with its place in `file`: ns-2's generator takes 1 to 2^31 − 2.
@@ -171,7 +171,7 @@ impl Scenario {
             traced.find(|warning| places.is_written(&warning.field))
         });
         for warning in crate::check::idle_plans(self).into_iter().chain(traced).chain(of_written) {
-            // What a table generates is alike: its first instance stands for all.
+            // The instances of a table are the same: the first one represents all.
             if warnings.len() < MOST_WARNINGS
                 && !warnings.iter().any(|known: &Problem| known.field == warning.field)
             {
@@ -200,7 +200,7 @@ struct Lists {
 
 const LISTS: [&str; 3] = ["links", "hosts", "flows"];
 
-/// Whether a header is that of an element of a list, or of a table inside one.
+/// True if a header is that of an element of a list, or of a table inside one.
 fn of_list(header: &str, element: bool) -> bool {
     let name = header.trim_start_matches('[');
     let brackets = header.len() - name.len();
@@ -214,7 +214,8 @@ fn of_list(header: &str, element: bool) -> bool {
 /// The scenario, read in pieces of about `piece` bytes; `file` is what the text was read from.
 ///
 /// # Errors
-/// The first problem of a piece, with its place in the text: a text that can be read at once may be cut where it must not.
+/// The first problem of a piece, with its place in the text: a text that can be read as a whole may be cut
+/// where it must not.
 fn read_in_pieces(text: &str, file: &str, piece: usize) -> Result<Scenario, Box<Located>> {
     let mut pieces = Pieces { text, file, ..Pieces::default() };
     // Where the present stretch of text begins, and whether it belongs to a list.
@@ -233,7 +234,7 @@ fn read_in_pieces(text: &str, file: &str, piece: usize) -> Result<Scenario, Box<
     pieces.scenario()
 }
 
-/// What has been read of a text.
+/// Result of reading a text.
 #[derive(Default)]
 struct Pieces<'a> {
     text: &'a str,
@@ -286,7 +287,7 @@ impl Pieces<'_> {
         let tree = DeTable::parse(&self.rest).ok();
         let is_there = |list: &str| tree.as_ref().is_some_and(|tree| tree.get_ref().contains_key(list));
         if let Some(list) = LISTS.into_iter().find(|list| is_there(list)) {
-            let message = format!("tables under [[{list}]] stand elsewhere: this is read apart from them");
+            let message = format!("tables under [[{list}]] are elsewhere: this part is read without them");
             return Err(placed(source.locate(Problem::at(list, message))));
         }
         let Lists { links, hosts, flows } = self.lists;
@@ -310,7 +311,7 @@ impl Pieces<'_> {
         let header = section.lines().next().unwrap_or_default();
         let name = header.trim_start_matches('[').split(']').next().filter(|_| header.starts_with('['));
         let megabytes = section.len().div_ceil(1_000_000);
-        let message = format!("this section has {megabytes} MB, too much to read it at once");
+        let message = format!("this section has {megabytes} MB, too much to read as a whole");
         let problem = Problem::at(name.unwrap_or_default(), message);
         // Most of it may be one value.
         let longest = section.split_inclusive('\n').max_by_key(|line| line.len()).unwrap_or_default();
@@ -319,7 +320,7 @@ impl Pieces<'_> {
     }
 }
 
-/// Whether a line is the header of a table, and nothing else: an item of a list may begin with `[` too.
+/// True if a line is the header of a table, and nothing else: an item of a list may begin with `[` too.
 fn is_header(line: &str) -> bool {
     let name = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let behind = name.map(|(_, behind)| behind.trim_start_matches(']').trim_start());
@@ -330,7 +331,7 @@ fn lines(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// Counts the elements that stand before a piece's own.
+/// Counts the elements before a piece's own.
 fn shift(field: &mut String, list: &str, before: usize) {
     let Some(rest) = field.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')) else { return };
     let Some((index, rest)) = rest.split_once(']') else { return };
@@ -339,7 +340,7 @@ fn shift(field: &mut String, list: &str, before: usize) {
     }
 }
 
-/// A problem of a piece, with help that says how long texts are read.
+/// A problem of a piece, with help on how long texts are read.
 fn in_pieces(mut located: Located) -> Box<Located> {
     let help = &mut located.problem.help;
     let comma = if help.is_empty() { "" } else { "; " };
@@ -434,10 +435,10 @@ mod tests {
             assert_eq!(too_deep(text.as_bytes()), None, "{text}");
         }
         let error = Scenario::parse(&"[".repeat(1_000_000), "deep.toml").unwrap_err();
-        assert!(error.to_string().starts_with("deep.toml:1:61: lists and tables stand inside"), "{error}");
+        assert!(error.to_string().starts_with("deep.toml:1:61: lists and tables are nested"), "{error}");
     }
 
-    /// What a text that is too long to read it at once is told.
+    /// The error for a text that is too long to read as a whole.
     fn refusal(text: &str) -> String {
         assert!(text.len() > MOST_AT_ONCE);
         Scenario::parse(text, "long.toml").unwrap_err().to_string()
@@ -447,8 +448,8 @@ mod tests {
     fn a_long_text_that_cannot_be_cut_is_refused_with_line_and_section() {
         let long = "1,".repeat(MOST_AT_ONCE / 2);
         let flat = refusal(&format!("[run]\nduration = \"1 s\"\nx = [{long}]\n"));
-        let said = "long.toml:3:1: field `run`: this section has 21 MB, too much to read it at once\n";
-        assert!(flat.starts_with(said), "{flat}");
+        let report = "long.toml:3:1: field `run`: this section has 21 MB, too much to read as a whole\n";
+        assert!(flat.starts_with(report), "{flat}");
         assert!(
             flat.contains("= help: a text of more than 20000000 bytes is read in pieces: write"),
             "{flat}"
@@ -473,6 +474,6 @@ mod tests {
         let report = refusal(&format!("{run}{links}[radio]\nkind = \"soft?\"\n"));
         assert!(report.starts_with("long.toml:1200004:8: field `radio.kind`: "), "{report}");
         let report = refusal(&format!("links = []\n{run}{links}"));
-        assert!(report.starts_with("long.toml:1:9: field `links`: tables under [[links]] stand"), "{report}");
+        assert!(report.starts_with("long.toml:1:9: field `links`: tables under [[links]] are"), "{report}");
     }
 }

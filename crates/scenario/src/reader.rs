@@ -25,7 +25,7 @@ enum Value<'de> {
     Unsigned(u64),
     Float(f64),
     Text(Cow<'de, str>),
-    /// What no field takes, as it is written: a date, a number with too many digits.
+    /// A value that no field takes, as written: a date, a number with too many digits.
     Other(String),
     List(Vec<Node<'de>>),
     Table(Vec<(Key<'de>, Node<'de>)>),
@@ -338,12 +338,12 @@ impl de::Expected for OneOf {
     }
 }
 
-/// What a variant has that is a name alone.
+/// Content of a variant that is a name alone.
 struct NoFields;
 
 impl NoFields {
     fn refused<T>() -> Result<T, Unread> {
-        Err(<Unread as de::Error>::custom("a name alone cannot stand here"))
+        Err(<Unread as de::Error>::custom("expected a table with parameters, got a name alone"))
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a user reads who wrote something wrong. Each case is one edit of a valid scenario; the reports are kept
-//! in a snapshot so that they can be read and judged as a whole.
+//! Reports to a user who wrote something wrong. Each case is one edit of a valid scenario; the reports are
+//! kept in a snapshot so that they can be read and judged as a whole.
 
 use roamlab_scenario::Scenario;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ const RADIO: &str = "[radio]\nkind = \"hard\"\ngap = \"30 ms\"";
 const MOBILITY: &str = "[mobility]\nkind = \"mobile-ip\"\nroute_optimisation = true\n\n\
                         [mobility.buffer]\nat = \"base-station\"\nlimit = \"64 pkt\"";
 
-/// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
+/// The fault, the text of the valid scenario that is replaced, and its replacement.
 type Edit = (&'static str, &'static str, &'static str);
 
 const SYNTAX: &[Edit] = &[
@@ -139,7 +139,7 @@ const PATHS: &[Edit] = &[
         "segment = \"512 B\" }\npath_change = { policy = \"careful-resume\" }",
     ),
     (
-        "another way to be told",
+        "another way of notice",
         "segment = \"512 B\" }",
         "segment = \"512 B\" }\npath_change = { policy = \"restart\", notice = \"soon\" }",
     ),
@@ -310,21 +310,21 @@ const SENSE: &[Edit] = &[
         "delay = \"3 ms\"\nindividual_offset_db = 30",
     ),
     (
-        "a transmitter nobody measures",
+        "a transmitter that no host measures",
         "delay = \"3 ms\"",
         "delay = \"3 ms\"\ntransmitter = { position_m = [0, 0] }",
     ),
     (
-        "a trajectory nobody measures",
+        "a trajectory without measurements",
         "home = \"ha\"",
         "home = \"ha\"\ntrajectory = { waypoints_m = [[0, 0]] }",
     ),
-    ("measurements that move nobody", RADIO, "[radio]\nkind = \"hard\"\n[radio.measurement]"),
+    ("measurements that move no host", RADIO, "[radio]\nkind = \"hard\"\n[radio.measurement]"),
     ("measurements without a protocol", MOBILITY, "measurement = {}"),
     ("LTE without measurements", MOBILITY, "[mobility]\nkind = \"lte-x2\""),
     ("a gap in LTE", MOBILITY, "measurement = {}\n[mobility]\nkind = \"lte-x2\""),
     (
-        "nobody to send the semisoft packet",
+        "no sender of the semisoft packet",
         MOBILITY,
         "[mobility]\nkind = \"cellular-ip\"\nhandoff = \"semisoft\"",
     ),
@@ -345,7 +345,7 @@ const SENSE: &[Edit] = &[
         "[mobility]\nkind = \"hawaii\"\nscheme = \"ssf\"\nbuffer = { limit = \"9 pkt\" }",
     ),
     (
-        "a host that is nowhere",
+        "a host without a position",
         RADIO,
         "[radio]\nkind = \"hard\"\n[radio.measurement]\nsignal = \"positions\"",
     ),
@@ -485,7 +485,7 @@ const LTE: &[Edit] = &[
     ("a marking state of drop-tail queues", "mme = \"mme\"", "mme = \"mme\"\ncarry_marking_state = true"),
     ("unknown scheme", "\"standard\"", "\"normal\""),
     ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),
-    ("a host that measures for nobody", "mme = \"mme\"", "domain = { hosts = [\"me1\"] }"),
+    ("a host that measures for no protocol", "mme = \"mme\"", "domain = { hosts = [\"me1\"] }"),
     ("a timer of zero", "mme = \"mme\"", "timers = { t304 = \"0 s\" }"),
     ("no end marker", "mme = \"mme\"", "end_markers = 0"),
     ("a mark that is none", "mme = \"mme\"", "mark = 0"),
@@ -526,10 +526,7 @@ fn reports_on(valid: &str, edits: &[Edit]) -> String {
         };
         let _ = writeln!(reports, "--- {title}\n{error}\n");
         let problem = &error.problem;
-        assert!(
-            !problem.message.is_empty() && !problem.help.is_empty(),
-            "{title}: the report says too little"
-        );
+        assert!(!problem.message.is_empty() && !problem.help.is_empty(), "{title}: the report is too short");
     }
     // Another row in a family's table changes no snapshot.
     let protocols: Vec<_> = roamlab_mobility::PROTOCOLS.iter().map(|(name, _)| *name).collect();

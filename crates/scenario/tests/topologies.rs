@@ -1,4 +1,4 @@
-//! What topologies, groups and plans stand for: a scenario that uses them is the one that spells everything out.
+//! Topologies, groups and plans: a scenario with them equals the one that spells everything out.
 
 use roamlab_scenario::{LinkSpec, Scenario, Way};
 use std::fmt::Write;
@@ -94,7 +94,7 @@ fn a_random_walk_is_drawn_for_each_run() {
     let drawn = |seed| scenario.expanded_json(seed, 0);
     assert_eq!(drawn(1), drawn(1));
     assert_ne!(drawn(1), drawn(2));
-    assert!(scenario.to_json().contains("random-neighbour"), "the scenario itself says the rule");
+    assert!(scenario.to_json().contains("random-neighbour"), "the scenario itself has the rule");
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn problems_name_the_table_that_generates() {
         ("no such family", topology("ring", LINK)),
         ("an unknown field", tree(&format!("depth = 1\nfanout = 2\n{LINK}"))),
         ("no depth", tree(&format!("fan_out = 2\n{LINK}"))),
-        ("a depth besides a list", tree(&format!("depth = 3\nfan_out = [2, 2]\n{LINK}"))),
-        ("a level of nobody", tree(&format!("fan_out = [2, 0]\n{LINK}"))),
+        ("a depth with a list", tree(&format!("depth = 3\nfan_out = [2, 2]\n{LINK}"))),
+        ("a level without nodes", tree(&format!("fan_out = [2, 0]\n{LINK}"))),
         ("a list for other nodes", tree(&format!("fan_out = [3, [1, 2]]\n{LINK}"))),
         ("a text for a number", tree(&format!("depth = 1\nfan_out = \"2\"\n{LINK}"))),
         ("a link without delay", tree("depth = 1\nfan_out = 2\nlink = { rate = \"1 Mbit/s\" }\n")),
@@ -150,7 +150,7 @@ fn problems_name_the_table_that_generates() {
         ("one node", topology("line", &format!("nodes = 1\n{LINK}"))),
         ("leaves of a grid", topology("grid", &format!("rows = 2\ncolumns = 2\n{LINK}{}", CELLS.replace("{ rate", "{ at = \"leaves\", rate")))),
         ("a link that is there", format!("[[links]]\nbetween = [\"an-0\", \"an-1\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n{}", topology("line", &format!("nodes = 2\n{LINK}")))),
-        ("nobody reaches it", format!("[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n{}", topology("line", &format!("nodes = 2\n{LINK}")))),
+        ("no link reaches it", format!("[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n{}", topology("line", &format!("nodes = 2\n{LINK}")))),
         ("neither visits nor plan", host("")),
         ("visits and plan", host("visits = []\nplan = { kind = \"stay\" }")),
         ("no such plan", host("plan = { kind = \"circle\" }")),
@@ -159,7 +159,7 @@ fn problems_name_the_table_that_generates() {
         ("a beginning elsewhere", host("plan = { kind = \"stay\", begin = \"an-bs-9\" }")),
         ("no time in a cell", host("plan = { kind = \"line\", dwell = \"0 s\" }")),
         ("visits without end", host("plan = { kind = \"ping-pong\", dwell = \"1 ns\" }")),
-        ("a group of nobody", host("count = 0\nvisits = []")),
+        ("an empty group", host("count = 0\nvisits = []")),
         ("stagger of one", host("stagger = \"1 s\"\nvisits = []")),
         ("a home that is no pattern's", host("count = 2\nvisits = []").replace("home = \"an-0-0\"", "home = \"hq-*\"")),
         ("no node of this pattern", flows("count = 2\npath = [\"an-0-0\", \"mh-*\"]")),
@@ -191,7 +191,7 @@ fn cells_that_come_by_a_rule_need_not_all_be_visited() {
     assert_eq!(warnings(&format!("{}{flow}", host("an-bs-2"))), [""; 0]);
     let own = "[cells.own]\nrouter = \"an-0-0\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
                queue = { kind = \"droptail\" }\nbackhaul = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n";
-    // One that is written by itself, and a topology with no host in any cell, have a warning each.
+    // One that is written alone, and a topology with no host in any cell, have a warning each.
     let of_own = warnings(&format!("{}{flow}{own}", host("an-bs-2")));
     assert!(
         of_own.len() == 1 && of_own[0].contains("field `cells.own`: no host visits this cell"),

@@ -62,7 +62,7 @@ pub struct Cbr {
     left: u32,
     rate: Rate,
     packet: Bytes,
-    /// What the interval is above whole nanoseconds, carried from datagram to datagram.
+    /// Part of the interval above whole nanoseconds, carried from datagram to datagram.
     remainder: u64,
 }
 
@@ -125,7 +125,7 @@ mod tests {
             let mut cbr = Cbr::new(&params, &mut Rng::named(1, 0, "flow"));
             std::iter::from_fn(|| cbr.next_wake().and_then(|_| cbr.wake(Time::ZERO))).count()
         };
-        // ns-2: `start` sends at once; a datagram that is due when `stop` comes does not go.
+        // ns-2: `start` sends immediately; a datagram that is due when `stop` comes does not go.
         assert_eq!([4, 5, 6, 25, 26].map(sent), [0, 1, 1, 1, 2]);
     }
 

@@ -3,7 +3,7 @@
 //! Rate choice: BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, "A Buffer-Based Approach to Rate Adaptation"
 //! (SIGCOMM 2014, §4, Algorithm 1). The scheme (segments over HTTP): ISO/IEC 23009-1.
 
-use crate::{Application, Came, Checked, Offer, Unit, UnitKind, draw_start};
+use crate::{Application, Arrived, Checked, Offer, Unit, UnitKind, draw_start};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Params {
     pub segments: Option<u32>,
     /// The qualities, from the lowest rate to the highest.
     pub rates: Vec<Rate>,
-    /// Play-out begins, and goes on after a stall, with so much in the buffer.
+    /// Play-out begins, and continues after a stall, with this amount in the buffer.
     pub startup: Duration,
     /// Below so much in the buffer the lowest quality is asked for.
     pub reservoir: Duration,
@@ -102,7 +102,7 @@ pub struct Dash {
     asks: bool,
     quality: usize,
     number: u32,
-    /// What the buffer held at the time `at`, and whether it is played out.
+    /// Content of the buffer at the time `at`; true if it is played out.
     level: Duration,
     at: Time,
     plays: bool,
@@ -187,10 +187,10 @@ impl Application for Dash {
         self.begun.take()
     }
 
-    fn came(&mut self, what: Came, now: Time) {
-        self.asks = what == Came::Response;
+    fn arrived(&mut self, what: Arrived, now: Time) {
+        self.asks = what == Arrived::Response;
         self.next = Some(now);
-        if what == Came::Request {
+        if what == Arrived::Request {
             return;
         }
         self.play(now);
@@ -198,7 +198,8 @@ impl Application for Dash {
         self.level += segment;
         self.plays |= self.level >= startup;
         let too_much = (self.level + segment).saturating_sub(buffer);
-        // While nothing is played the buffer does not empty: what play-out waits for is asked for at once.
+        // While nothing is played the buffer does not empty: what play-out waits for is asked for
+        // immediately.
         let wait = if self.plays { too_much } else { Duration::ZERO };
         self.next = segments.is_none_or(|segments| self.number < segments).then(|| now + wait);
     }
@@ -239,13 +240,13 @@ mod tests {
             {
                 assert_eq!(dash.wake(now), Some(Offer::Request { size: Bytes(350), connect: false }));
                 asked.push((now.as_secs_f64(), dash.quality));
-                dash.came(Came::Request, now);
+                dash.arrived(Arrived::Request, now);
                 assert!(matches!(dash.wake(now), Some(Offer::Bytes(_))));
                 let played = dash.plays;
                 let mut at_end = dash.clone();
                 at_end.play(now + takes);
                 stalls += u32::from(played && !at_end.plays);
-                dash.came(Came::Response, now + takes);
+                dash.arrived(Arrived::Response, now + takes);
             }
             (asked, stalls)
         };

@@ -16,7 +16,7 @@ pub mod web;
 
 use video::{conference, synthetic, trace};
 
-/// What an application hands to its transport.
+/// Data that an application hands to its transport.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Offer {
     /// More data than will ever be sent.
@@ -27,7 +27,7 @@ pub enum Offer {
     Request {
         /// Its size.
         size: Bytes,
-        /// Whether connections are new.
+        /// True if connections are new.
         connect: bool,
     },
     /// This many full segments of a stream.
@@ -37,10 +37,10 @@ pub enum Offer {
 }
 
 named! {
-    /// What a unit of an application's data is.
+    /// Kinds of units of an application's data.
     #[derive(Copy, Clone, PartialEq, Eq, Debug)]
     pub enum UnitKind {
-        /// A picture by itself.
+        /// A picture alone.
         I => "I",
         /// A picture that follows from one before.
         P => "P",
@@ -56,7 +56,7 @@ named! {
 /// A unit of an application's data: it is of use once all of it is there.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Unit {
-    /// What it is.
+    /// Its kind.
     pub kind: UnitKind,
     /// Of pictures their group, from 1; of an object its page, of a segment its quality, from 0.
     pub group: u32,
@@ -68,12 +68,12 @@ pub struct Unit {
     pub packets: u32,
 }
 
-/// What has come to the other end as a whole.
+/// Units that have arrived at the other end as a whole.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Came {
+pub enum Arrived {
     /// A request, to the server.
     Request,
-    /// What was asked for, to the client.
+    /// The requested data, to the client.
     Response,
 }
 
@@ -100,8 +100,9 @@ pub trait Application: Sized {
         None
     }
 
-    /// What it sent has arrived as a whole. Only what asks is told, while it waits for nothing else.
-    fn came(&mut self, _: Came, _: Time) {}
+    /// It has arrived as a whole. Only the requesting side is notified, while it waits for nothing
+    /// else.
+    fn arrived(&mut self, _: Arrived, _: Time) {}
 }
 
 /// Parameters of an application. All have `start`, the earliest one, and `stop`.
@@ -196,10 +197,10 @@ macro_rules! applications {
                 }
             }
 
-            /// What it sent has arrived as a whole.
-            pub fn came(&mut self, what: Came, now: Time) {
+            /// It has arrived as a whole.
+            pub fn arrived(&mut self, what: Arrived, now: Time) {
                 match self {
-                    $(App::$type(app) => app.came(what, now),)+
+                    $(App::$type(app) => app.arrived(what, now),)+
                 }
             }
         }
@@ -228,7 +229,7 @@ macro_rules! applications {
                 *stop = stop.map(|stop| stop + by);
             }
 
-            /// When it stops, if it says so.
+            /// Its stop, if it has one.
             pub fn stop(&self) -> Option<Duration> {
                 match self {
                     $(AppSpec::$type(params) => params.stop,)+
@@ -263,7 +264,7 @@ applications! {
     "web" => web::Web,
     /// Adaptive video.
     "dash" => dash::Dash,
-    /// What web and dash flows ask for.
+    /// Requests of web and dash flows.
     "requests" => requests::Requests,
     /// A program in real time.
     "program" => program::Program,
@@ -276,12 +277,12 @@ impl<'de> Deserialize<'de> for AppSpec {
 }
 
 impl AppSpec {
-    /// Whether it asks for what it is sent, by a flow that goes the other way.
+    /// True if it asks for its data, by a flow in the other direction.
     pub fn asks(&self) -> bool {
         matches!(self, AppSpec::Web(_) | AppSpec::Dash(_))
     }
 
-    /// Whether it is a stream of datagrams that TCP has no use for.
+    /// True if it is a stream of datagrams that TCP has no use for.
     pub fn is_datagrams(&self) -> bool {
         matches!(
             self,
@@ -289,7 +290,7 @@ impl AppSpec {
         )
     }
 
-    /// Bits a second on the wire, headers included, and bits of a packet, if it says so itself.
+    /// Bits a second on the wire, headers included, and bits of a packet, if it has its own.
     pub fn load(&self) -> Option<(f64, f64)> {
         let steady = |interval: Duration, packet: Bytes| {
             let bits = 8.0 * packet.0 as f64;

@@ -43,7 +43,7 @@ impl Codec {
         }
     }
 
-    /// Frames in a packet where nothing else is said: 20 ms of G.711 and G.729, 30 ms of G.723.1.
+    /// Frames in a packet by default: 20 ms of G.711 and G.729, 30 ms of G.723.1.
     const fn usual_frames(self) -> u32 {
         match self {
             Codec::G711 | Codec::G729 => 2,
@@ -52,7 +52,7 @@ impl Codec {
     }
 }
 
-/// When the speaker speaks.
+/// The talk spurts.
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Talkspurts {
@@ -108,7 +108,7 @@ impl Params {
         (length.saturating_mul(u64::from(frames)), Bytes(size.0 * u64::from(frames) + HEADERS.0))
     }
 
-    /// Share of the time in which the speaker speaks, on average.
+    /// Share of the time of the talk spurts, on average.
     pub fn activity(&self) -> f64 {
         self.talkspurts.map_or(1.0, |each| {
             let [on, off] = [each.on, each.off].map(Duration::as_secs_f64);

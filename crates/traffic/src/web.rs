@@ -5,7 +5,7 @@
 //! distributed. DEVIATION: sizes are in bytes, not in packets; one server; a response begins when its request has
 //! arrived.
 
-use crate::{Application, Came, Checked, Offer, Unit, UnitKind, draw_start};
+use crate::{Application, Arrived, Checked, Offer, Unit, UnitKind, draw_start};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,10 +150,10 @@ impl Application for Web {
         self.begun.take()
     }
 
-    fn came(&mut self, what: Came, now: Time) {
-        self.asks = what == Came::Response;
+    fn arrived(&mut self, what: Arrived, now: Time) {
+        self.asks = what == Arrived::Response;
         self.next = Some(now);
-        if what == Came::Request {
+        if what == Arrived::Request {
             return;
         }
         self.object += 1;
@@ -181,9 +181,9 @@ mod tests {
             assert_eq!(offer, Some(Offer::Request { size: params.request, connect: false }));
             let Some(unit) = web.unit() else { panic!("an object") };
             assert_eq!(web.next_wake(), None, "it waits for the answer");
-            web.came(Came::Request, now);
+            web.arrived(Arrived::Request, now);
             assert_eq!((web.next_wake(), web.wake(now)), (Some(now), Some(Offer::Bytes(unit.bytes))));
-            web.came(Came::Response, now);
+            web.arrived(Arrived::Response, now);
             objects.push((unit.group, unit.number, unit.bytes.0));
         }
         (objects, now)

@@ -61,13 +61,13 @@ impl Refusal {
         self.0.problem.field.clone()
     }
 
-    /// What is wrong and what was expected.
+    /// The fault and the expected value.
     #[wasm_bindgen(getter)]
     pub fn message(&self) -> String {
         self.0.problem.message.clone()
     }
 
-    /// What to write instead.
+    /// The text to write instead.
     #[wasm_bindgen(getter)]
     pub fn help(&self) -> String {
         self.0.problem.help.clone()
@@ -124,8 +124,9 @@ impl Checked {
         found.into_iter().map(|each| Refusal(Box::new(each))).collect()
     }
 
-    /// Records what the explorer shows, whatever the scenario says: deliveries, packets and what TCP does. This changes no
-    /// event. With `everywhere` all queues are recorded, and with them each stop of a packet.
+    /// Records what the explorer shows, in addition to the scenario's tables: deliveries, packets and what
+    /// TCP does. This changes no event. With `everywhere` all queues are recorded, and with them each stop of
+    /// a packet.
     #[wasm_bindgen(js_name = recordPackets)]
     pub fn record_packets(&mut self, everywhere: bool) {
         let queues: Vec<String> = self.scenario.queue_names().collect();
@@ -177,7 +178,8 @@ impl Tables {
         self.0[table].columns.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 
-    /// What the values of a column are: `u64`, `i64`, `u32`, `f64`, `u8`, `bool` (a byte each), or `words`: codes of 32 bits.
+    /// Types of the values of a column: `u64`, `i64`, `u32`, `f64`, `u8`, `bool` (a byte each), or `words`:
+    /// codes of 32 bits.
     pub fn kind(&self, table: usize, column: usize) -> String {
         self.column(table, column).kind().name().to_owned()
     }
@@ -232,7 +234,8 @@ pub fn schema() -> String {
     roamlab_scenario::schema()
 }
 
-/// The knobs of a TCP profile for one variant, as JSON; `undefined` if there is no such profile or variant.
+/// The parameters of a TCP profile for one variant, as JSON; `undefined` if there is no such profile or
+/// variant.
 #[wasm_bindgen(js_name = tcpProfile)]
 pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
     roamlab_scenario::tcp_profile(profile, variant)

@@ -11,15 +11,16 @@ use roamlab_record::ids::{Location, NodeId};
 use roamlab_record::probe::Probes;
 use roamlab_record::{PacketStep, Stop};
 
-/// What has happened to a host that its flows are to know.
+/// Events of a host of which its flows are notified.
 #[derive(Copy, Clone, Debug)]
-pub enum News {
-    /// It has entered a cell. The row of the causes says so.
+pub enum PendingNotice {
+    /// It has entered a cell. The cause that a row of the causes has.
     Entered(NodeId, CauseId),
-    /// Its handover has come to a phase that flows wait for.
+    /// Its handover has reached a phase that flows wait for.
     Phase(PathPhase),
-    /// The message with this notice of a new path has come to the sender of its flow, as the row of the causes says.
-    Told(u32, CauseId),
+    /// The message with this notice of a new path has reached the sender of its flow, with the row of the
+    /// causes.
+    PathNotice(u32, CauseId),
 }
 
 /// A phase with which the path of a host's flows has changed.
@@ -35,7 +36,7 @@ pub struct PathPhase {
     pub row: CauseId,
 }
 
-/// What is said to the sender of a flow.
+/// Notices to the sender of a flow.
 #[derive(Copy, Clone, Debug)]
 pub struct Announcement {
     /// The sender's address.
@@ -46,7 +47,7 @@ pub struct Announcement {
     pub size: Bytes,
     /// Number of the notice.
     pub notice: u32,
-    /// What led to it.
+    /// Its cause.
     pub cause: CauseId,
 }
 
@@ -69,8 +70,8 @@ pub struct Context {
     pub capture: Option<Box<Capture>>,
     /// Losses of a queue discipline that are not yet recorded.
     pub dropped: Vec<(PacketId, DropReason)>,
-    /// What the flows are not yet told.
-    pub news: Vec<News>,
+    /// Events of which the flows are not yet notified.
+    pub pending_notices: Vec<PendingNotice>,
     /// The phases of handovers that flows wait for.
     pub awaited: Vec<String>,
 }
@@ -78,7 +79,18 @@ pub struct Context {
 /// Between two events, when no loss is unrecorded.
 impl Clone for Context {
     fn clone(&self) -> Context {
-        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped, news, awaited } = self;
+        let Context {
+            now,
+            scheduler,
+            pool,
+            messages,
+            mark,
+            probes,
+            capture,
+            dropped,
+            pending_notices,
+            awaited,
+        } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Context {
             now: *now,
@@ -89,14 +101,14 @@ impl Clone for Context {
             probes: probes.clone(),
             capture: capture.clone(),
             dropped: Vec::new(),
-            news: news.clone(),
+            pending_notices: pending_notices.clone(),
             awaited: awaited.clone(),
         }
     }
 }
 
 impl Context {
-    /// Whether a packet bears the mark of forwarded ones.
+    /// True if a packet has the mark of forwarded ones.
     #[inline]
     pub fn is_forwarded(&self, packet: &PacketId) -> bool {
         self.mark == Some(self.pool[packet].inner_tos().dscp())
@@ -139,7 +151,7 @@ impl Context {
         self.probes.lost(self.now, lost, (reason, forwarded), (place, cause));
     }
 
-    /// A copy of a packet, under a serial number of its own.
+    /// A copy of a packet, under its own serial number.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
         if let Some(message) = self.pool[original].message() {
             self.messages.copied(message);
@@ -242,22 +254,22 @@ impl Context {
         self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
     }
 
-    /// What the record takes in memory.
+    /// Memory of the record.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         self.probes.parts().chain(self.capture.as_ref().map(|capture| capture.part()))
     }
 
-    /// Whether packets are recorded one by one, or one of them is traced.
+    /// True if packets are recorded one by one, or one of them is traced.
     pub fn is_watching(&self) -> bool {
         self.probes.wanted.packets || self.is_tracing()
     }
 
-    /// Whether any packet is traced.
+    /// True if any packet is traced.
     pub fn is_tracing(&self) -> bool {
         self.probes.traced.is_some()
     }
 
-    /// Whether this packet, or the one it is a copy of, is traced.
+    /// True if this packet, or the one it is a copy of, is traced.
     #[inline]
     pub fn traces(&self, packet: &PacketId) -> bool {
         let Some(serial) = self.probes.traced else { return false };

@@ -3,7 +3,7 @@
 //! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
-use crate::context::{Announcement, Context, News};
+use crate::context::{Announcement, Context, PendingNotice};
 use crate::control::agent::{Agent, SetBy};
 use crate::control::fault::{Fault, FaultAction};
 use crate::control::messages::Content;
@@ -26,7 +26,7 @@ pub(crate) mod messages;
 mod motion;
 mod roaming;
 
-/// What an alternative to the protocols of a run has in place of theirs.
+/// Part of an alternative that replaces the protocols of a run.
 #[derive(Clone, Debug)]
 pub struct Alternative {
     /// Its agents by node, in the order of those of the run.
@@ -35,7 +35,7 @@ pub struct Alternative {
     pub predictions: Vec<Prediction>,
 }
 
-/// What a fault holds back.
+/// Data held back by a fault.
 #[derive(Clone, Debug)]
 enum HeldBack {
     /// A message, the node that it is at and its domain, if it has one.
@@ -44,12 +44,12 @@ enum HeldBack {
     Frame(LinkId, Waiting),
 }
 
-/// What runs the mobility agents, and what waits to be told to them. The agents themselves are at their nodes.
+/// Driver of the mobility agents, and their pending inputs. The agents themselves are at their nodes.
 #[derive(Clone, Debug)]
 pub struct Agents {
     /// Faults to inject into the signalling.
     faults: Vec<Fault>,
-    /// Handovers that base stations will be told of in advance, right or wrong.
+    /// Handovers that base stations will be notified of in advance, right or wrong.
     predictions: Vec<Prediction>,
     /// The numbers of those that are this run's own.
     own: Range<u32>,
@@ -57,7 +57,7 @@ pub struct Agents {
     of_others: Vec<Range<u32>>,
     /// Alternatives that share the beginning wanted different things.
     differ: bool,
-    /// What is held back by a fault.
+    /// Content held back by a fault.
     delayed: Vec<Option<HeldBack>>,
     /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
     draining: BTreeMap<(NodeId, HostAtAgent), CauseId>,
@@ -124,7 +124,7 @@ impl Agents {
         self.of_others.push(first..self.predictions.len() as u32);
     }
 
-    /// Whether the alternatives have wanted different things.
+    /// True if the alternatives have wanted different things.
     pub fn differ(&self) -> bool {
         self.differ
     }
@@ -203,7 +203,7 @@ impl Agents {
         }
     }
 
-    /// Signalling has come to its node: a message for the agents of its domain there.
+    /// Signalling has arrived at its node: a message for the agents of its domain there.
     #[inline(never)]
     pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((id, from, content)) = receive(packet, cx) else { return };
@@ -213,12 +213,12 @@ impl Agents {
             Content::Frame(frame) => self.take_frame(node, frame, net, cx),
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
-                cx.news.push(News::Told(notice, row));
+                cx.pending_notices.push(PendingNotice::PathNotice(notice, row));
             }
         });
     }
 
-    /// Signalling has come to all who hear a cell.
+    /// Signalling has arrived at all hosts that hear a cell.
     #[inline(never)]
     pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((id, from, Content::Agent(domain, message))) = receive(packet, cx) else { return };
@@ -392,8 +392,14 @@ impl Agents {
     }
 
     /// A node tells the sender of a flow of a new path.
-    pub fn announce(&mut self, from: NodeId, news: Announcement, net: &mut Network, cx: &mut Context) {
-        let Announcement { to, host, size, notice, cause } = news;
+    pub fn announce(
+        &mut self,
+        from: NodeId,
+        announcement: Announcement,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let Announcement { to, host, size, notice, cause } = announcement;
         let content = Content::PathChange(notice);
         let addresses = (net.address(from), to);
         let signal = Outgoing { from, addresses, host: Some(host), size, content };
@@ -427,7 +433,7 @@ impl Agents {
         }
     }
 
-    /// What the faults of the scenario do to the message of this name about this host.
+    /// Effect of the scenario's faults on the message of this name about this host.
     fn fault_action(&mut self, concerned: (&str, Option<Addr>)) -> Option<FaultAction> {
         self.faults.iter_mut().filter_map(|fault| fault.apply(concerned)).last()
     }
@@ -468,7 +474,7 @@ impl Agents {
         cx: &mut Context,
     ) {
         let dst = cx.pool[&packet].header.dst;
-        // What a base station itself has to say to its hosts does not go where their data go.
+        // A base station's own messages to its hosts do not go where their data go.
         if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
             cx.trace(&packet, Stop::NodeSend, Location::Node(node));
             net.send_air(node, packet, cx);
@@ -480,7 +486,7 @@ impl Agents {
         }
     }
 
-    /// Whether some agent waits for the air to be clear.
+    /// True if some agent waits for the air to be clear.
     pub fn wait_for_air(&self) -> bool {
         !self.draining.is_empty()
     }
@@ -499,7 +505,7 @@ impl Agents {
     }
 }
 
-/// Whether a message may change anything for the agents of a node.
+/// True if a message may change anything for the agents of a node.
 fn is_heeded(agents: &[Agent], (domain, from): (DomainId, Addr), message: &Message) -> bool {
     agents.iter().any(|agent| agent.domain == domain && agent.machine.heeds(from, message))
 }
@@ -512,8 +518,9 @@ fn timer(node: NodeId, slot: AgentIndex, net: &mut Network, cx: &Context) -> (Ca
     (Cause::of(Kind::Timer, "", missing.unwrap_or(cause)).at(place), cause)
 }
 
-/// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one stays, and serves
-/// when its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind for good.
+/// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one
+/// stays, and serves when its time has come: were it forgotten, each deadline brought forward would leave a
+/// wake-up behind permanently.
 fn arm(node: NodeId, net: &mut Network, cx: &mut Context) {
     let deadline = net.agents(node).iter().filter_map(|agent| agent.deadline).min();
     let Some(deadline) = deadline.map(|deadline| deadline.max(cx.now)) else { return };

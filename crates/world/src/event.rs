@@ -3,8 +3,8 @@
 use roamlab_packet::Parked;
 use roamlab_record::ids::{LinkId, NodeId, Side};
 
-/// What can happen. Flat, small and made of handles: events are the hottest data of a run. With a tag of four bytes the
-/// compiler copies it as whole words.
+/// All kinds of events. Flat, small and made of handles: events are the hottest data of a run. With a tag of
+/// four bytes the compiler copies it as whole words.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Event {
@@ -81,7 +81,7 @@ pub enum Event {
         /// Which base station.
         node: NodeId,
     },
-    /// A base station is told of a handover to come.
+    /// A base station is notified of a coming handover.
     Prediction {
         /// Place in the list of predictions.
         number: u32,
@@ -91,7 +91,7 @@ pub enum Event {
         /// Which medium.
         medium: u32,
     },
-    /// Somebody notices that the path of a flow has changed, or believes so.
+    /// An endpoint notices that the path of a flow has changed, or believes so.
     PathNotice {
         /// Place in the list of notices.
         number: u32,

@@ -1,4 +1,4 @@
-//! What applications offer and await, through a network.
+//! Data that applications offer and await, through a network.
 
 use crate::lab::{results, rows};
 use roamlab_world::{Replication, Scenario, Table};
@@ -76,7 +76,7 @@ const WEB: &str =
 fn an_object_takes_a_round_trip_and_a_new_connection_one_more() {
     // 1000 B of payload and 40 B of headers at 10 Mbit/s are 832 us each way, a SYN or a bare ACK 32 us.
     let (data, bare, way) = (832_000, 32_000, 10_000_000);
-    // The answer waits for the acknowledgement of the request, which is a packet of its own.
+    // The answer waits for the acknowledgement of the request, which is a separate packet.
     let round_trip = 2 * (data + way) + bare;
     let handshake = 2 * (bare + way);
     let waits = |app: &str| loads(app).into_iter().map(|(time, _)| time).collect::<Vec<_>>();
@@ -105,7 +105,7 @@ fn objects_of_a_page_follow_each_other_and_requests_are_a_flow() {
 
 #[test]
 fn a_new_connection_takes_nothing_from_the_old_one() {
-    // A loss makes the old connection send again; what comes of that later is for nobody.
+    // A loss makes the old connection send again; its later packets have no receiver.
     let app = "{ kind = \"web\", think = \"5 ms\", object = \"9 kB\", connections = \"per-object\" }";
     let text = scenario(TCP, app)
         .replace("delay = \"10 ms\"", "delay = \"10 ms\", drops = [{ packets = [7, 20, 21, 40, 90] }], reverse_drops = [{ packets = [3, 30, 31] }]");
@@ -140,7 +140,7 @@ fn adaptive_video_reaches_what_the_link_carries() {
     let tables = results(&slow, DRAW);
     let quality = column(&tables, "units", "group");
     let late = &quality[quality.len() / 2..];
-    assert!(late.iter().all(|each| (2..=4).contains(each)), "750 kbit/s, or those beside it: {late:?}");
+    assert!(late.iter().all(|each| (2..=4).contains(each)), "750 kbit/s, or a neighbouring rate: {late:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Alternatives that share a beginning give the tables that each gives by itself.
+//! Alternatives that share a beginning give the tables that each gives alone.
 
 use roamlab_world::{Failure, Replication, RunOptions, Scenario, Table, run, run_alternatives};
 
@@ -15,7 +15,8 @@ fn alternatives(text: &str, line: &str, others: &[&str]) -> Vec<Scenario> {
     others.iter().map(|other| parse(&text.replace(line, other))).collect()
 }
 
-/// How many of the alternatives went on from a common beginning, after each has been compared with its run by itself.
+/// How many of the alternatives continued from a common beginning, after each has been compared with its own
+/// run.
 fn compare(scenarios: &[Scenario], draw: Replication) -> usize {
     let all: Vec<&Scenario> = scenarios.iter().collect();
     let mut results: Vec<Option<Result<Vec<Table>, Failure>>> = vec![None; scenarios.len()];

@@ -199,6 +199,7 @@ fn a_timeout_in_an_outage_of_a_recorded_link_leads_to_it() {
     let causes = Causes::of(&tables);
     let outages = causes.0.iter().filter(|row| row.kind == "link-outage");
     let begun: Vec<(&str, u64)> = outages.map(|row| (row.place.as_str(), row.time / 1_000_000)).collect();
-    // The way back has the same recording: an acknowledgement waits, and then the segments that earlier ones let go.
+    // The way back has the same recording: an acknowledgement waits, and then the segments that earlier ones
+    // released.
     assert_eq!(begun, [("b->a", 2002), ("a->b", 2020)]);
 }

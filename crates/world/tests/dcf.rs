@@ -132,7 +132,7 @@ fn a_host_at_a_low_rate_slows_all() {
     assert!((slow + fast) * 0.012 / SECONDS as f64 <= 1.8, "{slow} {fast}");
 }
 
-/// A host leaves, and packets for it keep coming to its old cell beside those for one that stays.
+/// A host leaves, and packets for it still arrive at its old cell with those for one that stays.
 fn departure(medium: &str) -> (Vec<Table>, f64) {
     let mut lan = Lan::new(medium);
     lan.more = MOBILE_IP;
@@ -158,7 +158,7 @@ fn frames_for_a_host_that_has_left_hold_up_those_behind_them() {
         // The one that stays gets all of its own but the last, which may be on its way.
         assert!(delivered(tables)[1] >= 399.0, "{:?}", delivered(tables));
     }
-    // Seven attempts take 40 ms in the mean; a frame by itself 2 ms.
+    // Seven attempts take 40 ms in the mean; a single frame 2 ms.
     assert!((30.0..150.0).contains(&held_up), "{held_up} ms");
     assert!(prompt < 5.0, "{prompt} ms");
     // Each loss is led to by the departure.
@@ -203,7 +203,7 @@ fn of_ns3(stations: u32, rts: bool) -> (f64, f64) {
         let values: Vec<f64> = line.split(',').map(|value| value.parse().unwrap()).collect();
         let [count, rts_threshold, _, seconds, received, sent] = values[..] else { panic!("{line}") };
         if count == f64::from(stations) && rts_threshold == threshold {
-            // What is received was announced before, with RTS.
+            // Received frames were announced before, with RTS.
             let attempts = if rts { sent - received } else { sent };
             runs += 1.0;
             mbps += received / seconds * 0.012;
@@ -214,8 +214,9 @@ fn of_ns3(stations: u32, rts: bool) -> (f64, f64) {
     (mbps / runs, collisions / runs)
 }
 
-/// What is left are the whole microseconds to which ns-3 rounds its frames. With an EIFS behind collisions, as the default is,
-/// ten hosts get 3 % less: in ns-3 no station makes out frames that begin together at equal strength.
+/// The rest are the whole microseconds to which ns-3 rounds its frames. With an EIFS behind collisions, as
+/// the default is, ten hosts get 3 % less: in ns-3 no station makes out frames that begin together at equal
+/// strength.
 #[test]
 fn saturation_is_that_of_ns3() {
     for rts in [false, true] {

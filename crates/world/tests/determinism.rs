@@ -1,5 +1,5 @@
-//! A run is a function of its scenario, seed and number: twins are equal bit by bit, on any thread, traced or not,
-//! and what has nothing to do with a host changes nothing for it.
+//! A run is a function of its scenario, seed and number: twins are equal bit by bit, on any thread, traced or
+//! not. Changes that do not concern a host change nothing for it.
 
 use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
@@ -57,7 +57,7 @@ fn twins_are_equal_bit_by_bit_on_threads_of_their_own_at_once() {
     );
 }
 
-/// A host that moves between two cells of its own and a correspondent, neither of which any flow uses.
+/// A host that moves between two separate cells and a correspondent, neither of which any flow uses.
 const IDLE: &str = r#"
 [[links]]
 between = ["idle-ch", "idle-fa"]
@@ -147,7 +147,7 @@ fn golden_of_the_mblue_model() {
     let mut golden = String::from(
         "expect: four transfers of 512 B segments over air links of 2 Mbit/s, 488 segments a second. For nine seconds\n\
          the moving host has cell 1 alone and fills it; then it shares cell 2 with the residents for thirty. So it\n\
-         gets some 4000 and then as much as they get; nobody starves, and of a hundred segments one or two are lost.\n\n",
+         gets some 4000 and then as much as they get; no flow starves, and of a hundred segments one or two are lost.\n\n",
     );
     let _ = writeln!(golden, "{}", counts.map(|name| format!("{name:>18}")).join(" "));
     for row in &flows {

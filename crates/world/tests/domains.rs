@@ -88,11 +88,11 @@ fn home_agent_and_foreign_agent_at_one_node() {
         assert_eq!(registered.len(), 3, "{registered:?}");
         let bound: Vec<String> =
             phases(&tables, "mh", "home-agent-registered").into_iter().map(|(_, node)| node).collect();
-        assert_eq!(bound, ["r1", "r1", "r1"], "at, from and back at the foreign agent beside it");
+        assert_eq!(bound, ["r1", "r1", "r1"], "at, from and back at the foreign agent next to it");
         assert_eq!(losses(&tables, "to-mh"), [] as [[String; 3]; 0]);
         let delivered = rows(&tables, "flows", ["flow", "delivered_pkts", "duplicate_pkts"]);
         assert_eq!(delivered, [["to-mh", "350", "0"].map(String::from)]);
-        // A message between the two is delivered at once.
+        // A message between the two is delivered immediately.
         let own: Vec<[String; 5]> =
             rows(&tables, "signalling", ["message", "source", "destination", "sent_ns", "arrived_ns"])
                 .into_iter()
@@ -157,7 +157,8 @@ fn two_protocols_share_cells_home_agents_and_routers() {
     assert_eq!((count("agent-solicitation", "a"), count("agent-solicitation", "b")), (0, 3));
 }
 
-/// Mobile IP everywhere, and inside it another one in two cells whose hosts ask each base station that they hear of.
+/// Mobile IP everywhere, and inside it another one in two cells whose hosts ask each base station that they
+/// detect.
 const NESTED: &str = r#"
 [[mobility]]
 kind = "mobile-ip"
@@ -188,7 +189,7 @@ fn a_list_of_one_is_the_table() {
     assert_eq!(run(&one), run(&list));
 }
 
-/// What a scenario with these protocols is refused for.
+/// Reasons why a scenario with these protocols is refused.
 fn refused(mobility: &str) -> String {
     match Scenario::parse(&text(mobility, &[A, B]), "lab.toml") {
         Ok(_) => panic!("{mobility} passes"),

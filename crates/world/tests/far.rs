@@ -1,4 +1,5 @@
-//! Home agents, gateways and anchors that are seconds away: a host in an open cell is registered, and its flow goes on.
+//! Home agents, gateways and anchors that are seconds away: a host in an open cell is registered, and its
+//! flow continues.
 //!
 //! ```text
 //!   ch -10- gw -distance- r -5- ar1 -1- bs1      (one-way delays in ms; air: 3)
@@ -119,8 +120,9 @@ fn a_measured_round_trip_makes_repetitions_needless() {
     }
 }
 
-/// In a random protocol, radio and distance, with some messages lost. A cell is entered for good at 60 s: the way to the host
-/// and back is at most 10 s, a lost message is repeated within 8 s and the next one as late again.
+/// In a random protocol, radio and distance, with some messages lost. A cell is entered permanently at 60 s:
+/// the way to the host and back is at most 10 s, a lost message is repeated within 8 s and the next one as
+/// late again.
 #[test]
 fn hosts_are_reached_however_far_their_registrations_go() {
     #[expect(clippy::disallowed_methods, reason = "how many draws are tried is no input of a run")]

@@ -5,12 +5,12 @@ use roamlab_world::{Replication, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 
-/// A file from `a` over `r` to `b`; `link` is what the second link says of drops and changes.
+/// A file from `a` over `r` to `b`; `link` has the drops and changes of the second link.
 fn transfer(app: &str, link: &str) -> Vec<Table> {
     transfer_of(8, app, link)
 }
 
-/// The same with a window of so many segments.
+/// The same with a window of this number of segments.
 fn transfer_of(window: u32, app: &str, link: &str) -> Vec<Table> {
     results(
         &format!(

@@ -42,7 +42,7 @@ fn step(links: &mut Links, event: Event, cx: &mut Context) -> Option<PacketId> {
             None
         }
         Event::Arrival { packet, .. } => {
-            links.landed(ID);
+            links.complete_arrival(ID);
             Some(packet.retrieve())
         }
         _ => links.arrived(ID, cx).map(|arrived| arrived.packet.take()),
@@ -61,7 +61,8 @@ fn drain(links: &mut Links, cx: &mut Context) -> Vec<(u64, u64)> {
     arrivals
 }
 
-/// What Poisson arrivals see: waiting times in service times, and the share that is blocked, of each batch.
+/// Values that Poisson arrivals see: waiting times in service times, and the share that is blocked, of each
+/// batch.
 struct Seen {
     waits: Vec<f64>,
     blocked: Vec<f64>,
@@ -126,8 +127,8 @@ fn assert_mean(what: &str, batches: &[f64], expected: f64) {
     let mean = batches.iter().sum::<f64>() / count;
     let variance = batches.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0);
     let error = (variance / count).sqrt();
-    assert!(error < 0.05 * expected, "{what}: the standard error {error} says nothing about {expected}");
-    assert!((mean - expected).abs() < 4.0 * error, "{what}: {mean} ± {error}, the formula says {expected}");
+    assert!(error < 0.05 * expected, "{what}: the standard error {error} is too large for {expected}");
+    assert!((mean - expected).abs() < 4.0 * error, "{what}: {mean} ± {error}, the formula gives {expected}");
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn extraction(host: u32, in_flight_too: bool) -> (Vec<u64>, Vec<(u64, u64)>) {
 fn what_is_extracted_leaves_the_others_in_order_and_on_time() {
     let waiting_only = (vec![6, 8], vec![(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 7)]);
     assert_eq!(extraction(1, false), waiting_only);
-    // The transmitter finishes the slot of packet 4 at 4 ms, though nobody gets it.
+    // The transmitter finishes the slot of packet 4 at 4 ms, though no host gets it.
     assert_eq!(extraction(1, true), (vec![2, 4, 6, 8], vec![(1, 1), (3, 3), (5, 5), (6, 7)]));
     // The first in flight is among them: its pending arrival brings nothing, and nothing too early.
     assert_eq!(extraction(0, true), (vec![1, 3, 5, 7], vec![(2, 2), (4, 4), (5, 6), (6, 8)]));

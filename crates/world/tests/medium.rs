@@ -3,7 +3,7 @@
 use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};
 
-/// Two hosts in a cell of 2 Mbit/s, and flows as told.
+/// Two hosts in a cell of 2 Mbit/s, and the given flows.
 fn run(medium: &str, flows: &[(&str, &str, &str, &str)]) -> Vec<Table> {
     let mut text = format!(
         "run = {{ duration = \"4 s\" }}\n\

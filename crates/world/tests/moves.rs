@@ -47,7 +47,7 @@ fn scenario(protocol: &str, moves: usize) -> String {
 
 #[test]
 #[ignore = "started by the other test, under callgrind"]
-#[expect(clippy::disallowed_methods, reason = "the test that starts this one says which run it wants")]
+#[expect(clippy::disallowed_methods, reason = "the test that starts this one names its run")]
 fn one_run() {
     let wanted = std::env::var(WANTED).expect("which run");
     let (protocol, moves) = wanted.split_once(' ').expect("a protocol and a number");

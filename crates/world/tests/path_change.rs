@@ -1,4 +1,4 @@
-//! Whole runs in which a sender is told of a new path: when, by whom, and what follows.
+//! Whole runs in which a sender is notified of a new path: when, by whom, and what follows.
 
 use crate::lab::{causes, results, rows};
 use roamlab_world::{Replication, Table};
@@ -34,7 +34,7 @@ fn phase(tables: &[Table], name: &str) -> u64 {
     number(&phases.iter().find(|row| row[1] != "0" && row[2] == name).unwrap_or_else(|| panic!("{name}"))[0])
 }
 
-/// When the sender was told, and when the path had changed.
+/// When the sender was notified, and when the path had changed.
 fn told(tables: &[Table]) -> Vec<(u64, i64)> {
     let rows = rows(tables, "path_changes", ["time_ns", "changed_ns", "genuine", "flow"]);
     let row = |[time, changed, genuine, flow]: &[String; 4]| {
@@ -211,7 +211,7 @@ fn the_record_says_what_changed_and_why() {
     // All that was counted lost is sent again.
     let again = rows(&tables, "flows", ["retransmitted_pkts"]);
     assert!(number(&again[0][0]) >= number(&row[1]), "{again:?} {row:?}");
-    // The chain: told by the message, by the phase at the phone.
+    // The chain: notified by the message, by the phase at the phone.
     causes::check(&tables).unwrap();
     let causes = rows(&tables, "causes", ["kind", "name", "cause"]);
     let mut chain = vec![];

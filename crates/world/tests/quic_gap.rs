@@ -1,4 +1,4 @@
-//! A gap of 700 ms and a new address: how long a download over QUIC stands still, by what its sender does then.
+//! A gap of 700 ms and a new address: how long a download over QUIC stops, by the reaction of its sender.
 
 use crate::lab::{results, rows};
 use roamlab_world::{Replication, Table};

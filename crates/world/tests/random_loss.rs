@@ -46,7 +46,7 @@ fn a_number_loses_that_share_of_each_direction_independently() {
         let mean = lost.len() as f64 / bursts.len() as f64;
         assert!((mean - 1.0 / 0.95).abs() < 4.0 * 0.2354 / (bursts.len() as f64).sqrt(), "{place}: {mean}");
     }
-    assert_ne!(lost(&tables, "a->b"), lost(&tables, "b->a"), "each direction has a stream of its own");
+    assert_ne!(lost(&tables, "a->b"), lost(&tables, "b->a"), "each direction has its own stream");
     let delivered: Vec<u32> =
         rows(&tables, "flows", ["delivered_pkts"]).iter().map(|[n]| n.parse().unwrap()).collect();
     assert_eq!(delivered[0] as usize, 20_000 - lost(&tables, "a->b").len());
@@ -76,7 +76,7 @@ fn a_loss_of_zero_is_the_same_run_as_none() {
     assert_eq!(both_ways("loss = 0.01, reverse_loss = 0"), both_ways("loss = 0.01, reverse_loss = 0.0"));
 }
 
-/// A RED queue under random traffic on one link, and a link beside it with or without random loss.
+/// A RED queue under random traffic on one link, and a link next to it with or without random loss.
 fn beside(link: &str) -> Vec<[String; 3]> {
     let source = format!(
         r#"

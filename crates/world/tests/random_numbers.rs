@@ -3,8 +3,8 @@
 use crate::lab::{results, rows};
 use roamlab_world::{Replication, Scenario};
 
-/// Three senders whose clocks start where ns-2's do. A round trip is measured in whole ticks of 10 ms, how many depends
-/// on where the clock stood, and after one sample the timeout is three times that.
+/// Three senders whose clocks start where ns-2's do. A round trip is measured in whole ticks of 10 ms, how
+/// many depends on the phase of the clock, and after one sample the timeout is three times that.
 #[test]
 fn clocks_start_where_those_of_ns2_start() {
     let text = r#"

@@ -5,7 +5,7 @@ use roamlab_world::{Replication, Table};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 
-/// What a file transfer that fills a short queue came to: goodput in Mbit/s, timeouts and losses.
+/// Results of a file transfer that fills a short queue: goodput in Mbit/s, timeouts and losses.
 fn transfer(profile: &str, variant: &str, delay: &str) -> (f64, u64, u64) {
     let text = format!(
         r#"
@@ -42,7 +42,7 @@ fn a_timeout_in_recovery_does_not_widen_the_window() {
     }
 }
 
-/// A transfer over a path of 400 ms there and back; `link` is what the link says of losses.
+/// A transfer over a path of 400 ms there and back; `link` has the losses of the link.
 fn over_a_long_path(link: &str, transport: &str, app: &str) -> Vec<Table> {
     let text = format!(
         r#"

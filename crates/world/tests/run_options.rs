@@ -95,7 +95,7 @@ fn a_capture_changes_no_other_table_and_has_the_bytes_of_each_packet() {
         [frames, bytes] => (frames, bytes),
         other => panic!("{} tables more", other.len()),
     };
-    // Ends of transmissions that nobody waits for are events where they are shown.
+    // Ends of transmissions that no component waits for are events where they are shown.
     let of =
         |tables: &[Table]| tables.iter().filter(|table| table.name != "census").cloned().collect::<Vec<_>>();
     assert!(of(&plain) == of(&captured[..plain.len()]), "the record of the run is as without");

@@ -57,7 +57,7 @@ fn bytes(tables: &[Table]) -> BTreeMap<String, u64> {
     bytes
 }
 
-/// What each flow got, in Mbit/s.
+/// Goodput of each flow, in Mbit/s.
 fn rates(text: &str) -> [f64; 2] {
     let bytes = bytes(&results(text, DRAW));
     ["to-heavy", "to-light"].map(|flow| bytes[flow] as f64 * 8.0 / 1.4e6)
@@ -124,7 +124,7 @@ fn a_host_that_leaves_takes_its_packets_along_and_the_other_gets_the_cell() {
         .filter(|row| row[1] == "bs1/air/light" && row[0].parse::<u64>().unwrap() >= 2_000_000_000)
         .map(|row| row[2].as_str())
         .collect();
-    assert_eq!(after[0], "0", "all of its packets are taken out at once");
+    assert_eq!(after[0], "0", "all of its packets are taken out at the same time");
     let released = rows(&tables, "releases", ["flow", "node"]);
     assert!(released.len() >= 30 && released.iter().all(|row| row[0] == "to-light"), "{}", released.len());
     let late = rows(&tables, "deliveries", ["time_ns", "flow"]);

@@ -244,8 +244,8 @@ fn programs() -> String {
     network + &flow("up", "\"mh\", \"ch\"") + &flow("down", "\"ch\", \"mh\"")
 }
 
-/// A packet of a program is bytes that the network does not read. It comes out as it went in, but for the octet that queues
-/// mark, and the record has it.
+/// A packet of a program is bytes that the network does not read. It comes out as it went in, except the
+/// octet that queues mark, and the record has it.
 #[test]
 fn packets_of_a_program_come_out_as_they_went_in() {
     let scenario = Scenario::parse(&programs(), "programs.toml").unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,4 @@
-//! A record that leaves in pieces while the run goes on is the one that stays in memory.
+//! A record that leaves in pieces during the run is the one that stays in memory.
 
 use roamlab_engine::Bytes;
 use roamlab_world::{Column, Failure, Piece, Replication, RunOptions, Scenario, Stream, Table, run};

@@ -1,4 +1,4 @@
-//! Closed forms: what queueing theory and a pencil say, against what the world does.
+//! Closed forms: queueing theory and sums by hand against the simulated world.
 
 use crate::lab::{results, rows};
 use roamlab_world::Replication;
@@ -112,7 +112,7 @@ fn an_unloaded_tcp_gets_a_window_a_round_trip() {
         let expected = (window * segment * 8) as f64 / round_trip;
         assert!(
             (goodput / expected - 1.0).abs() < 0.01,
-            "window {window}: {goodput} bit/s, the law says {expected}"
+            "window {window}: {goodput} bit/s, the law gives {expected}"
         );
     }
 }

@@ -65,7 +65,7 @@ fn stops(trace: &[[String; 7]]) -> Vec<&str> {
     trace.iter().map(|line| line[1].as_str()).collect()
 }
 
-/// Whether all of `wanted` come by in this order, others in between.
+/// True if all of `wanted` pass in this order, others in between.
 fn in_order(stops: &[&str], wanted: &[&str]) -> bool {
     let mut stops = stops.iter();
     wanted.iter().all(|stop| stops.any(|other| other == stop))
@@ -110,7 +110,7 @@ fn a_packet_can_cross_a_handover_in_the_old_base_stations_buffer() {
     let at = |stop: &str, place: &str| trace.iter().find(|line| line[1] == stop && line[2] == place).unwrap();
     assert!(number(&at("buffer.hold", "bs1")[0]) >= left);
     assert!(number(&at("buffer.release", "bs1")[0]) >= forwarding);
-    assert!(number(&at("link.arrive", "bs2/air")[0]) > forwarding, "it goes on through the new cell");
+    assert!(number(&at("link.arrive", "bs2/air")[0]) > forwarding, "it continues through the new cell");
     golden("packet-across-a-handover", &printed(&trace));
 }
 

@@ -46,7 +46,7 @@ class Pattern:
     make: Callable[[Draws], Arrivals]
 
     def arrivals(self, packets: int = PACKETS, seed: int = 1) -> Arrivals:
-        """So many packets. They depend on the seed and the pattern's place among `PATTERNS` alone."""
+        """The given number of packets. They depend on the seed and the pattern's place among `PATTERNS` alone."""
         return self.make(Draws(packets, seed * 1000 + PATTERNS.index(self)))
 
 
@@ -102,7 +102,7 @@ def _poisson(load: float, **what: Callable[[Draws], Any]) -> Callable[[Draws], A
 
 
 def _phases(loads: list[float], packets: int) -> Callable[[Draws], Arrivals]:
-    """Poisson arrivals whose load changes after so many packets."""
+    """Poisson arrivals whose load changes after this number of packets."""
 
     def make(draws: Draws) -> Arrivals:
         phase = np.arange(draws.packets) // packets % len(loads)
@@ -112,7 +112,7 @@ def _phases(loads: list[float], packets: int) -> Callable[[Draws], Arrivals]:
 
 
 def _bursts(packets: int, gap: float, pause: float) -> Callable[[Draws], Arrivals]:
-    """So many packets with short gaps, then a pause."""
+    """The given number of packets with short gaps, then a pause."""
 
     def make(draws: Draws) -> Arrivals:
         is_first = np.arange(draws.packets) % packets == 0
@@ -156,7 +156,7 @@ PATTERNS = [
     Pattern("poisson-110", "Poisson, 1.1 of the rate", _poisson(1.1)),
     Pattern("on-off", "250 packets at 3 times the rate, then 200 ms", _bursts(250, 1 / 3, 200 / 1.2)),
     Pattern("idle-gaps", "600 packets at twice the rate, then 2 s", _bursts(600, 0.5, 2000 / 1.2)),
-    Pattern("batches", "32 at once, each 40 ms", _bursts(32, 0, 40 / 1.2)),
+    Pattern("batches", "32 together, each 40 ms", _bursts(32, 0, 40 / 1.2)),
     Pattern("steps", "Poisson, 0.5, 1.5, 0.8 and 2 of the rate", _phases([0.5, 1.5, 0.8, 2], 2500)),
     Pattern("sawtooth", "Poisson, 0.8 to 1.25 of the rate, half ECN-capable", _sawtooth),
     Pattern("link-steps", "Poisson, 8 Mbit/s; link 20, 5, 12, 3, 8 Mbit/s, 1 s each", _rate_steps),

@@ -14,8 +14,8 @@ CONTROLS = ("reno", "cubic", "bbr")
 """Congestion controls of these scenarios."""
 
 KINDS = ("plain", "drop", "buffer", "loss", "two-flows")
-"""What happens on the link: nothing; a gap in which everything is lost; one in which everything is held; random loss; a
-second flow."""
+"""Events on the link: none; a gap in which everything is lost; one in which everything is held; random loss;
+a second flow."""
 
 HELD_OUT = 40
 """Cases from this number on are held out: nothing in our model was changed by looking at them."""
@@ -35,7 +35,7 @@ class Case(ABC):
     number: int
     control: str
     kind: str
-    """What happens in it."""
+    """Events in it."""
 
     @property
     @abstractmethod
@@ -54,7 +54,7 @@ class Case(ABC):
 
     @abstractmethod
     def network(self) -> dict[str, Any]:
-        """The tables of the scenario that say nothing of flows."""
+        """The tables of the scenario without flows."""
 
     @property
     def flows(self) -> int:
@@ -63,12 +63,12 @@ class Case(ABC):
 
     @property
     def is_held_out(self) -> bool:
-        """Whether nothing in our model was changed by looking at it."""
+        """True if nothing in our model was changed by looking at it."""
         return True
 
     @property
     def ecn(self) -> bool:
-        """Whether the flows ask for ECN."""
+        """True if the flows ask for ECN."""
         return False
 
     def scenario(self, *, kernel: bool, phases: Sequence[Phases] = (), later_us: int = 0) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Case(ABC):
 
 @dataclass(frozen=True)
 class OneLink(Case):
-    """A bottleneck of one link, both ways alike, behind a fast one."""
+    """A bottleneck of one link, the same in both directions, behind a fast one."""
 
     rate_mbps: int
     delay_ms: int
@@ -130,7 +130,7 @@ class OneLink(Case):
 
     @property
     def is_held_out(self) -> bool:
-        """Whether its number is one of the later ones."""
+        """True if its number is one of the later ones."""
         return self.number >= HELD_OUT
 
     def network(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ _VARIANTS = {"reno": "sack", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "
 
 
 def cases(count: int, control: str, seed: int = 1) -> list[OneLink]:
-    """So many cases for a congestion control. Each depends on its number and the seed alone."""
+    """The given number of cases for a congestion control. Each depends on its number and the seed alone."""
     return [_case(number, control, seed) for number in range(count)]
 
 

@@ -18,7 +18,7 @@ KINDS = {
     "dctcp": ("marks", "two-flows", "drop", "loss"),
     "vegas": ("plain", "drop", "buffer", "loss", "two-flows"),
 }
-"""What happens on the link. With `marks` the queue marks instead of a drop; DCTCP always has such a queue."""
+"""Events on the link. With `marks` the queue marks instead of a drop; DCTCP always has such a queue."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Combination(OneLink):
     """A bottleneck of one link whose queue may mark."""
 
     marks_above_pkts: int | None
-    """The queue marks what finds so many packets in it; `None`: it only drops."""
+    """The queue marks packets that find this number of packets in it; `None`: it only drops."""
 
     @property
     def ecn(self) -> bool:
@@ -52,7 +52,7 @@ class Combination(OneLink):
 
 
 def combinations(count: int, control: str, seed: int = 1) -> list[Combination]:
-    """So many combinations with a congestion control. Each depends on its number and the seed alone."""
+    """The given number of combinations with a congestion control. Each depends on its number and the seed alone."""
     return [_combination(number, control, seed) for number in range(count)]
 
 

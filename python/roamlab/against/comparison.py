@@ -60,7 +60,7 @@ def spread_of(runs: list[Difference]) -> float:
 
 
 def is_covered(runs: list[Difference]) -> bool:
-    """Whether the kernel's goodput and timeouts lie between ours, which differ by more than equal runs may."""
+    """True if the kernel's goodput and timeouts lie between ours, which differ by more than equal runs may."""
     goodputs, timeouts = [one.goodput for one in runs], [one.timeouts for one in runs]
     varies = max(goodputs) - min(goodputs) > GOODPUT_SHARE or min(timeouts) < max(timeouts)
     return varies and min(goodputs) <= 0 <= max(goodputs) and min(timeouts) <= 0 <= max(timeouts)

@@ -20,7 +20,7 @@ class Family:
     controls: Sequence[str]
     """Congestion controls with which each scenario runs."""
     make: Callable[[int, str, int], Sequence[Case]]
-    """So many scenarios for a congestion control, of a seed."""
+    """This number of scenarios for a congestion control, of a seed."""
     recorded: int
     """Of each control, in the package."""
 

@@ -140,7 +140,7 @@ class Difference:
 
     @property
     def identical(self) -> bool:
-        """Whether each packet left at the same instant, with the same fate."""
+        """True if each packet left at the same instant, with the same fate."""
         return self.kernel.ends == self.ours.ends and self.same == 1
 
     def as_json(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def compare(recording: Recording, kind: str, way: str) -> Iterator[Difference]:
 
 
 def repeat(programs: Programs, recording: Recording, kinds: list[str], every: int) -> int:
-    """Run the kernel's queues under every so many patterns again; how many runs that were.
+    """Run the kernel's queues under each n-th pattern again; how many runs that were.
 
     A queue of which there is no source is left out. Raises `RoamlabError` if one is not as recorded.
     """

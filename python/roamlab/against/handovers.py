@@ -93,7 +93,7 @@ class Handover(Case):
 
 
 def handovers(count: int, control: str, seed: int = 1) -> list[Handover]:
-    """So many handovers for a congestion control. Each depends on its number and the seed alone."""
+    """The given number of handovers for a congestion control. Each depends on its number and the seed alone."""
     return [_handover(number, control, seed) for number in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""What is compared of a run, over the kernel or over our model, and the class of a difference."""
+"""Compared values of a run, over the kernel or over our model, and the class of a difference."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Measures:
 
     @classmethod
     def from_json(cls, content: dict[str, Any], flows: int, steps: int) -> Measures:
-        """From a file: of so many flows, with windows at so many times.
+        """From a file: of a number of flows, with windows at a number of times.
 
         Raises `ValueError`, which names the field, if it is not of this shape.
         """
@@ -97,7 +97,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "first_phases": _is_count,
     "later_phases": _is_count,
 }
-"""Whether a flow's value of a field is one that is recorded."""
+"""True if a flow's value of a field is one that is recorded."""
 
 
 LAG_US = 9_500
@@ -144,7 +144,7 @@ EQUAL, CHAOTIC, UNKNOWN = "equal", "chaotic", "unknown"
 
 @dataclass(frozen=True)
 class Difference:
-    """Our model beside the kernel."""
+    """Our model and the kernel."""
 
     goodput: float
     """Our goodput of all flows over the kernel's, less 1."""
@@ -153,7 +153,7 @@ class Difference:
     first_ms: int | None
     """When a window first differs by more than a tenth and two segments; None: it never does."""
     cause: str
-    """What the kernel or our model did last before that."""
+    """Last event of the kernel or our model before that."""
     spread: float | None = None
     """Of runs that are not equal: how far our goodputs are apart if a flow starts up to a segment's time later."""
     covered: bool = False
@@ -161,7 +161,7 @@ class Difference:
 
     @property
     def equal(self) -> bool:
-        """Whether goodput and timeouts are equal."""
+        """True if goodput and timeouts are equal."""
         return abs(self.goodput) <= GOODPUT_SHARE and self.timeouts == 0
 
     @property
@@ -174,7 +174,7 @@ class Difference:
 
 def difference(kernel: Measures, ours: Measures) -> Difference:
     """How our run differs."""
-    first, cause = None, "none: the windows are alike"
+    first, cause = None, "none: the windows are the same"
     for flow in range(len(kernel.cwnd)):
         at = _first(kernel.cwnd[flow], ours.cwnd[flow])
         if at is not None and (first is None or at < first):

@@ -28,10 +28,11 @@ SAME_NS = 200_000
 
 STEP_NS = 10_000_000
 STEPS = 200
-"""Packets are counted at so many times, so far apart."""
+"""Packets are counted at this number of times, with this distance."""
 
 Packets = dict[tuple[str, str], list[tuple[int, int, bool]]]
-"""What the ends of each flow sent, by flow and node: time in ns, number, whether it was sent again."""
+"""Packets that the ends of each flow sent, by flow and node: time in ns, number, whether it was sent
+again."""
 
 
 def packets_of(results: Results) -> Packets:

@@ -38,7 +38,8 @@ _HEADERS = (
     "linux/rbtree_augmented.h",
     "linux/rbtree_types.h",
 )
-"""The headers of the kernel that are taken as they are. All others are empty: `queues.c` has what is used of them."""
+"""The headers of the kernel that are used unchanged. All others are empty: `queues.c` has what is used of
+them."""
 
 _OF_PROGRAM = ("linux/pkt_sched.h", "linux/rbtree_types.h")
 """The headers that `queues.c` itself includes."""
@@ -102,11 +103,11 @@ class Programs:
         self._place.cleanup()
 
     def has(self, queue: Queue) -> bool:
-        """Whether there is a source of the queue."""
+        """True if there is a source of the queue."""
         return self._sources.find(queue.source) is not None
 
     def origin(self, queue: Queue) -> dict[str, str]:
-        """What the queue is compiled from."""
+        """Sources from which the queue is compiled."""
         path = self._sources.find(queue.source)
         assert path is not None
         package = f"linux-source-{VERSION} {build.release(VERSION)}"

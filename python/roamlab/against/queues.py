@@ -1,4 +1,4 @@
-"""The queue disciplines that Linux has too, with the parameters under which both are alike, and what ours does."""
+"""The queue disciplines that Linux has too, with the parameters under which both are the same, and ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Queue:
     source: str
     """The kernel's file."""
     limit: int
-    """Packets that may wait, where a pattern has no limit of its own."""
+    """Packets that may wait, where a pattern has no own limit."""
     common: dict[str, Any] = field(default_factory=dict)
     """Our parameters where they are neither defaults nor of `as_linux`."""
     as_linux: dict[str, Any] = field(default_factory=dict)
@@ -44,11 +44,11 @@ class Queue:
     limit_attribute: str = ""
     """The attribute of the limit; of a FIFO it has none."""
     by_bytes: Callable[[int], list[str]] | None = None
-    """The kernel's parameters of a queue whose limit counts bytes: so many large packets."""
+    """The kernel's parameters of a queue whose limit counts bytes: a number of large packets."""
     limit_name: str = "limit"
     """Our parameter of the limit."""
     setting: str = ""
-    """What tells these parameters from others of the same discipline."""
+    """Difference of these parameters from others of the same discipline."""
     code_points: tuple[int, ...] = (0,)
     """The DSCPs of the flows in turn."""
     lead_ms: int = 0
@@ -80,13 +80,13 @@ class Queue:
 
 
 def _linux_gain(scaled: int) -> float:
-    """What the kernel's DualPI2 makes of a gain in 1/256 Hz, in units of 1/s: it rounds to 2^-32 in 64 ns."""
+    """Value that the kernel's DualPI2 makes of a gain in 1/256 Hz, in units of 1/s: it rounds to 2^-32 in 64 ns."""
     most = 2**32 - 1
     return (scaled * most // 4 // 10**9) * 1e9 / 64 / most
 
 
 def _cake(limit: int, **more: Any) -> Queue:
-    """CAKE with a limit of so many large packets."""
+    """CAKE with a limit of a number of large packets."""
     memory: dict[str, Any] = {"by_bytes": lambda size: [f"10={size}"], "limit_name": "limit_bytes"}
     return Queue("cake", "cake", "net/sched/sch_cake.c", limit, **memory, **more)
 
@@ -174,12 +174,12 @@ QUEUES = [
         limit_attribute="1=",
     ),
 ]
-"""The queues that are compared. The link carries packets without a header of its own, so Linux's MTU is 1500 B."""
+"""The queues that are compared. The link carries packets without an own header, so Linux's MTU is 1500 B."""
 
 
 @dataclass(frozen=True)
 class Fates:
-    """What became of the packets of a pattern."""
+    """Fates of the packets of a pattern."""
 
     fates: Any
     """0 served, 1 marked, 2 dropped, for each packet."""

@@ -29,7 +29,7 @@ FILES = {name: Path(__file__).parent / f"linux-{VERSION}-{name}.jsonl.gz" for na
 """The recordings of the package, by family."""
 
 STEPS = SECONDS * 1000 // STEP_MS - 1
-"""So many windows of a flow are recorded."""
+"""Number of recorded windows of a flow."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def made(case: Case, phases: Sequence[Phases] = (), later_us: int = 0) -> Measur
 
 
 def record(family: str, count: int | None, seed: int, tell: Callable[[int, int], None]) -> Recordings:
-    """Run the kernel in so many cases of a family for each congestion control; `None`: in as many as the package has.
+    """Run the kernel in cases of a family: this number for each congestion control; `None`: the number in the package.
 
     `tell` gets how many are done, and of how many.
     """
@@ -121,9 +121,11 @@ def read(path: Path) -> Recordings:
 
 
 def _origin(head: Any, lines: int) -> tuple[str, str, int, dict[str, int]]:
-    """What the first line of a file says: kernel, family, seed and cases. Raises `ValueError` where it is none of ours.
+    """Content of the first line of a file: kernel, family, seed and cases.
 
-    So many cases are drawn, so their number is that of the lines that follow, at most.
+    Raises `ValueError` if it is not one of our files.
+
+    Number of drawn cases: it is that of the lines that follow, at most.
     """
     kernel, family, seed, counts = (head[name] for name in ("kernel", "family", "seed", "cases"))
     if not isinstance(kernel, str) or not isinstance(family, str) or family not in FAMILIES:

@@ -1,4 +1,4 @@
-"""What `tc` of iproute2 gives the kernel's RED for `tc qdisc add red limit LIMIT avpkt 1000 ecn`.
+"""Parameters that `tc` of iproute2 gives the kernel's RED for `tc qdisc add red limit LIMIT avpkt 1000 ecn`.
 
 Sources: `tc/q_red.c`, `tc/tc_red.c` and `tc/tc_core.c` of iproute2, and `struct tc_red_qopt` of the kernel.
 """
@@ -29,7 +29,7 @@ def _decays(weight_log: int) -> tuple[int, bytes]:
 
 
 def options(limit: int) -> list[str]:
-    """The netlink attributes of a queue of so many bytes, as `queues.c` takes them."""
+    """The netlink attributes of a queue of this number of bytes, as `queues.c` takes them."""
     high = limit // 4
     low = high // 3
     burst = (2 * low + high) // (3 * _PACKET)

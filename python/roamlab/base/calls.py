@@ -20,15 +20,15 @@ class BadCall(BadInput, TypeError):
 
 
 class Kind(NamedTuple):
-    """What an argument has to be."""
+    """Type of an argument."""
 
     types: tuple[type | str, ...]
-    """Types, or the names of classes of ours that the caller's module cannot import."""
+    """Types, or the names of our classes that the caller's module cannot import."""
     expected: str
     remedy: str
 
     def has(self, value: object) -> bool:
-        """Whether the value is of one of the types. A truth value is no number."""
+        """True if the value is of one of the types. A truth value is no number."""
         named = {each.__name__ for each in type(value).__mro__}
         return any(
             each in named if isinstance(each, str) else isinstance(value, each) for each in self.types

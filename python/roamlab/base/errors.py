@@ -47,7 +47,7 @@ _LONGEST_VALUE = 200
 
 @contextmanager
 def within(path: Path) -> Iterator[None]:
-    """What is wrong with the content of `path` is reported with it; an option is a place of its own."""
+    """A fault of the content of `path` is reported with it; an option is a separate place."""
     from roamlab import _roamlab
 
     try:
@@ -88,7 +88,7 @@ _OF_PATHS = {
     errno.EPERM,
     errno.EROFS,
 }
-"""Errors of the system that say that a path is not what it should be; a full disk is none."""
+"""Errors of the system for a path of the wrong kind; a full disk is not one."""
 
 
 def bad_path(error: Exception) -> BadInput | None:

@@ -27,7 +27,7 @@ FONT = "'DejaVu Sans',Verdana,sans-serif"
 """The font of pages and drawings; Matplotlib's figures bring its first one with them."""
 
 BLUE, VERMILION, GREEN, PINK, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-"""Okabe and Ito's colours: told apart with any colour vision; the line styles tell them apart in grey."""
+"""Okabe and Ito's colours: distinct with any colour vision; the line styles distinguish them in grey."""
 
 HATCHES = {BLUE: "", VERMILION: "///", GREEN: "...", PINK: "xxx", ORANGE: "\\\\\\", SKY: "+++"}
 """The pattern of a bar of each colour, which tells it apart in grey."""
@@ -65,7 +65,7 @@ def bar(colour: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SavedFigure:
-    """A figure on disk, as SVG and mostly as PNG, with the sentence that stands under it."""
+    """A figure on disk, as SVG and mostly as PNG, with the sentence under it."""
 
     caption: str
     png: Path | None
@@ -73,7 +73,7 @@ class SavedFigure:
 
     @property
     def name(self) -> str:
-        """What tells it from the other figures of its folder."""
+        """Difference from the other figures of its folder."""
         return self.svg.stem
 
 

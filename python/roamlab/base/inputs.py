@@ -25,7 +25,7 @@ MAX_BYTES = 100_000_000
 
 
 def open_regular(path: Path | str, within: int | None = None) -> BufferedReader:
-    """A regular file, to be read; any other kind is an `OSError` at once, so that no pipe is waited for.
+    """A regular file, to be read; any other kind is an `OSError` immediately, so that no pipe is waited for.
 
     `within`: an open folder, in which `path` is a name; then a link is an error too.
     """
@@ -40,9 +40,9 @@ def open_regular(path: Path | str, within: int | None = None) -> BufferedReader:
 
 
 def open_file(path: Path, expected: str) -> BinaryIO:
-    """A file that is not empty, to be read; `expected` says what it should be. Raises `BadInput`.
+    """A file that is not empty, to be read; `expected` describes it. Raises `BadInput`.
 
-    Files of `/proc` say that they have 0 bytes.
+    Files of `/proc` report 0 bytes.
     """
     try:
         about = path.stat()
@@ -64,7 +64,7 @@ _MOST_NAMES = 1000
 
 
 def _near(path: Path) -> str:
-    """What to write instead of a path that leads nowhere: a file of this folder that has almost its name."""
+    """Text to write instead of a path that does not exist: a file of this folder with almost its name."""
     try:
         with os.scandir(path.parent) as entries:
             files = {entry.name for entry in islice(entries, _MOST_NAMES) if entry.is_file()}
@@ -122,7 +122,7 @@ def _decode(raw: bytes, path: Path, expected: str) -> str:
 
 @contextmanager
 def read_as(path: Path, expected: str, remedy: str) -> Iterator[None]:
-    """Whatever goes wrong while a file is taken apart says that it is not what is `expected`. Raises `BadInput`."""
+    """Every failure to parse a file reports that it is not what is `expected`. Raises `BadInput`."""
     try:
         yield
     except BadInput:

@@ -15,7 +15,7 @@ LEAST = 64_000_000
 
 
 def memory_per_run(at_a_time: int = 1, given: int | None = None) -> int:
-    """Bytes that the record of one run may take, with so many runs at a time; `given` instead, if it is.
+    """Bytes that the record of one run may take, with this number of runs at a time; `given` instead, if it is given.
 
     Raises `BadInput` if `given` is no number of bytes.
     """
@@ -37,7 +37,7 @@ def beyond_memory(record_bytes: int) -> str:
     if record_bytes <= available:
         return ""
     return (
-        f"the record may come to {record_bytes / 1e9:.1f} GB, more than the {available / 1e9:.1f} GB of memory "
+        f"the record may reach {record_bytes / 1e9:.1f} GB, more than the {available / 1e9:.1f} GB of memory "
         "that are free here: switch tables off in `[record]`, or shorten the run"
     )
 

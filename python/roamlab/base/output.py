@@ -72,7 +72,7 @@ _ASIDE = re.compile(r"\.roamlab-[0-9a-f]{16}-(?P<of>.+)")
 
 
 def refuse_foreign(folder: Path, store: Path | None = None) -> None:
-    """Raise `BadInput` if `folder` cannot be replaced: if it holds anything but what an earlier time wrote.
+    """Raise `BadInput` if `folder` cannot be replaced: if it has files that no earlier command wrote.
 
     Nor may it be where the `store` of runs is, or is going to be.
     """
@@ -116,7 +116,7 @@ def write_chart(path: Path, text: str) -> None:
     if path.suffix.lower() in _FORMATS - {ending, ".htm" if ending == ".html" else ending}:
         raise BadInput(
             path,
-            f"it would hold {ending[1:].upper()}, whatever its name says",
+            f"it would hold {ending[1:].upper()}, and not the format in its name",
             expected=f"a name that ends in {ending}",
             remedy=f"write --out {path.with_suffix(ending)}, and convert the file with another program",
         )
@@ -141,7 +141,7 @@ def write_chart(path: Path, text: str) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all. What killed processes left beside it is deleted."""
+    """Write a file so that it is there whole or not at all. Files that killed processes left next to it are deleted."""
     sweep_drafts(path.parent)
     with _draft(path.parent, Path.touch) as draft:
         write_durably(draft, [content])
@@ -200,7 +200,7 @@ def sweep_drafts(place: Path) -> None:
     with _locked(place):
         for path in sorted(place.iterdir()):
             if (aside := _ASIDE.fullmatch(path.name)) and _kind(path) == stat.S_IFDIR:
-                # Killed between the two steps of an exchange: the old stands again, or the new does.
+                # Killed between the two steps of an exchange: either the old one is in place, or the new one.
                 if os.path.lexists(place / aside["of"]):
                     _discard(path)
                 else:
@@ -211,7 +211,7 @@ def sweep_drafts(place: Path) -> None:
 
 @contextmanager
 def _draft(place: Path, make: Any) -> Iterator[Path]:
-    """A new file or folder, locked; its mode is as the umask says."""
+    """A new file or folder, locked; its mode is as the umask requires."""
     draft = place / f".roamlab-{secrets.token_hex(8)}"
     with _locked(place):
         make(draft, exist_ok=False)
@@ -225,7 +225,7 @@ def _draft(place: Path, make: Any) -> Iterator[Path]:
 
 
 def _in_use(draft: Path) -> bool:
-    """Whether another process writes it; so it is if nobody can know, and if it is no draft."""
+    """True if another process writes it, if this cannot be known, or if it is no draft."""
     if _kind(draft) not in (stat.S_IFDIR, stat.S_IFREG):
         return True
     try:
@@ -273,7 +273,7 @@ def _lock(descriptor: int, named: Path, patience_s: float) -> bool:
 
 
 def _put(draft: Path, place: Path, named: Path) -> None:
-    """Move `draft` to `place`, and delete what stood there; the caller has locked the folder of both."""
+    """Move `draft` to `place`, and delete the old one; the caller has locked the folder of both."""
     try:
         draft.rename(place)
     except OSError as error:
@@ -309,7 +309,7 @@ def _exchange(draft: Path, place: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Whether the system has exchanged the names."""
+    """True if the system has exchanged the names."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     if call is None:
@@ -398,7 +398,7 @@ def _listed(folder: int) -> dict[str, str] | None:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether it is the name of a file within a folder."""
+    """True if it is the name of a file within a folder."""
     parts = name.split("/")
     return len(parts) <= _DEEPEST and not {"", ".", ".."} & set(parts) and b"\0" not in os.fsencode(name)
 
@@ -418,7 +418,7 @@ def _signed_chart(text: str) -> bytes:
 
 
 def _foreign(folder: Path) -> str | None:
-    """What is in the folder and is not as we wrote it, in words; None if there is nothing."""
+    """A difference of the folder from what we wrote, in words; None if there is none."""
     try:
         with _opened(folder) as opened:
             listed = _listed(opened)

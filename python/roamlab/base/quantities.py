@@ -37,7 +37,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def scale(values: Iterable[float], unit: str) -> tuple[float, str]:
-    """What to divide values in `unit` by, and the unit that they have then; the same for all of a table."""
+    """Divisor for values in `unit`, and the unit that they have then; the same for all of a table."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     for factor, name in _PREFIXES.get(unit, ()):
         if largest >= factor:

@@ -1,4 +1,4 @@
-"""What a queue went by when it dropped or marked packets of a flow early, from the table `queue`, in words."""
+"""Measure by which a queue dropped or marked packets of a flow early, from the table `queue`, in words."""
 
 from __future__ import annotations
 

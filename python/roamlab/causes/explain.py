@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _TOLD_DELAY_S = 0.001
-"""A change of the mean delay below it is not told."""
+"""A change of the mean delay below it is not reported."""
 
 
 @dataclass
@@ -40,17 +40,17 @@ class Explanation:
     suspects: list[Suspect]
     sentences: list[str]
     check: Check | None = None
-    """What reruns say; None: not checked."""
+    """Result of reruns; None: not checked."""
     slow: SlowPeriod | None = None
     """The slow period that the stall is part of, or that is explained."""
     sender: list[Part] = field(default_factory=list)
-    """What the sender had to do with it, in order of time."""
+    """Causes at the sender, in order of time."""
     wait: Wait | None = None
-    """What of the stall was the timer's, after the path was back."""
+    """Part of the stall that was due to the timer, after the path was back."""
 
     @property
     def word(self) -> str:
-        """What is explained."""
+        """Explained stalls and slow periods."""
         return "slow period" if self.stall.is_slow else "stall"
 
     @property
@@ -106,7 +106,7 @@ class Explanation:
 
 
 def _checked(told: Explanation) -> dict[str, Any]:
-    """What reruns say, for programs."""
+    """Results of reruns, for programs."""
     if told.check is None:
         return {"cause": None, "trials": None, "left_out": None, "remedy": None}
     remedy = told.check.remedy
@@ -126,7 +126,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
 
 
 def with_record(results: Results) -> tuple[Results, str]:
-    """The run with the tables that are needed, made again where it lacks some; and a note that says so, or "".
+    """The run with the tables that are needed, made again where it lacks some; and a note on that, or "".
 
     It is made from the scenario, seed and number in its manifest; what is recorded does not change what happens.
     """
@@ -231,7 +231,7 @@ def _sentences(
         rto, times = expired["rto_ns"].to_list(), expired["time_ns"].to_list()
         judged = expired["timeout"].cast(pl.String).to_list()
         at = ", ".join(f"{_s(time)} s ({kind})" for time, kind in zip(times, judged, strict=True))
-        told.append(f"the retransmission timer went off at {at}; RTO then {rto[-1] / 1e9:.3g} s")
+        told.append(f"the retransmission timer expired at {at}; RTO then {rto[-1] / 1e9:.3g} s")
     if waited:
         told.append(waited.sentence)
     lost = losses(results, stall).group_by("place", "reason", maintain_order=True)
@@ -302,14 +302,14 @@ def _told(each: Explanation, done: Check) -> list[str]:
 
 
 def _over(gain: Gain) -> str:
-    """The runs of which a gain is told."""
+    """The runs of which a gain is reported."""
     if gain.runs > 1:
         return f"over {gain.runs} whole runs, in the mean,"
     return "with every seed" if gain.same else "over the whole run"
 
 
 def _says(trial: Trial, told: Explanation) -> str:
-    """What a rerun left at this time, whether what it took away was a cause, and what it gained in the whole run."""
+    """Stall that a rerun left at this time, whether the removed event was a cause, and the gain in the whole run."""
     left = trial.left.slow_s if told.stall.is_slow else trial.left.longest_s
     word = told.word
     says = f"the {word} is gone" if trial.gone else f"a {word} of {left:.3f} s is left"

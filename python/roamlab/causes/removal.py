@@ -71,7 +71,7 @@ def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenari
 
 
 def refusal(error: Exception) -> str:
-    """What is wrong with a changed scenario, in one line."""
+    """The fault of a changed scenario, in one line."""
     if isinstance(error, _roamlab.ScenarioError):
         return f"`{error.field}`: {error.problem}" if error.field else error.problem
     return str(error).partition("\n")[0]
@@ -316,7 +316,7 @@ def _protocols(data: Tables) -> list[Tables]:
 
 
 def recorded(scenario: Scenario) -> Scenario:
-    """The same scenario with the tables that stalls are told from switched on."""
+    """The same scenario with the tables that the report of stalls needs switched on."""
     data = deepcopy(scenario.tables)
     data.setdefault("record", {}).update({"deliveries": True, "tcp": True, "packets": True})
     return Scenario.from_dict(data, scenario.name)

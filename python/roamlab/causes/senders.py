@@ -1,4 +1,4 @@
-"""What the sender had to do with a stall or slow period, from the record of its events.
+"""Share of the sender in a stall or slow period, from the record of its events.
 
 A stall ends with data. If the sender sent that data when one of its events occurred, the event is what it waited
 for: the probe of a tail, the mark of RACK, QUIC's probe timeout. TCP's retransmission timeouts are among the suspects.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROBE, MARK, TIMER = "tail loss probe", "RACK mark", "probe timeout"
 _RESUMES = {"tail-loss-probe": PROBE, "rack-mark": MARK, "timeout": TIMER}
-"""Events on which a sender sends by itself."""
+"""Events on which a sender sends without an acknowledgement."""
 PERSISTENT = "persistent congestion"
 STALE = "stale min_rtt"
 ENDED, FOUND, SLOW = "ended by", "losses found by", "kept slow by"
@@ -35,7 +35,7 @@ _SENTENCES = {
 }
 _BBR = ("bbr", "bbr3")
 _LONGER = 2
-"""A path that takes so many times the delay of before is longer for BBR: its window of two products bounds the rate."""
+"""A path whose delay grows by this factor is longer for BBR: its window of two products bounds the rate."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Part:
     """In words, as above."""
     time_ns: int
     role: str
-    """What it did: one of the three below."""
+    """Its action: one of the three below."""
 
     @property
     def sentence(self) -> str:
@@ -55,7 +55,7 @@ class Part:
 
 
 def parts(results: Results, stall: Stall, slow: SlowPeriod | None) -> list[Part]:
-    """What ended a stall, or found its losses, and what kept the flow slow then, in order of time."""
+    """Events that ended a stall, or found its losses, and that kept the flow slow then, in order of time."""
     end = max(stall.end_ns, slow.end_ns if slow else 0)
     found = [_persistent(results, stall, end), _stale(results, stall, slow)]
     if not stall.is_slow:

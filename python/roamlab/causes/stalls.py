@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 NEEDED = ("deliveries", "tcp", "packets")
-"""Tables, switched on under `record`, from which stalls and their causes are told."""
+"""Tables, switched on under `record`, from which stalls and their causes are found."""
 _DATA = ("data", "syn", "datagram")
 _SYN = -1
-"""Stands for the number of a SYN."""
+"""Replaces the number of a SYN."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def stalls(results: Results, flow: str) -> list[Stall]:
     for number in np.flatnonzero(np.diff(bounds) > limit):
         before, after = int(bounds[number]), int(bounds[number + 1])
         last = bool(number == times.size)
-        # A file that goes on is never idle: what has arrived may be waiting for its acknowledgement.
+        # A file in transfer is never idle: data that have arrived may be waiting for their acknowledgement.
         start = before if whole_file and not last else sends.waiting_since(before, after, round_trip)
         if start is not None and after - start > limit:
             found.append(Stall(flow, start, after, round_trip, last))
@@ -84,7 +84,7 @@ def round_trip_ns(results: Results, flow: str) -> int:
 
 
 def sends_file(results: Results, flow: str) -> bool:
-    """Whether the application of a flow, or of the group that it is of, is a file transfer."""
+    """True if the application of a flow, or of the group that it is of, is a file transfer."""
     made = results.manifest
     listed = Scenario(made.scenario_text, made.scenario_name).tables.get("flows", [])
     own = [each for each in listed if each["name"] == flow]
@@ -110,7 +110,7 @@ class _Sends:
         chosen = packets.where("flow", flow) & packets.where("event", "send") & packets.where("kind", *_DATA)
         at, again = packets["time_ns"][chosen], packets["retransmission"][chosen].astype(bool)
         opening = packets.where("kind", "syn")[chosen]
-        # Each connection numbers its segments anew.
+        # Each connection numbers its segments from the beginning.
         opened = at[opening & ~again]
         arrived = np.searchsorted(opened, deliveries["sent_ns"][fresh], side="right")
         first: dict[tuple[int, int], int] = {}

@@ -32,7 +32,8 @@ RANKS = {
     "long timeout": 5,
     "handover": 6,
 }
-"""What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move."""
+"""Order of suspicion: events that the scenario forces, then the place that lost most packets, then timers,
+then the move."""
 LATE = len(RANKS)
 """The rank of a queue that lost packets only when the stall had lasted for a while: it filled because of the stall."""
 GIVEN = (
@@ -82,7 +83,7 @@ class Suspect:
 
     @property
     def words(self) -> str:
-        """Kind, message, place and host, each if it says something."""
+        """Kind, message, place and host, each if it adds information."""
         is_message = self.kind in MESSAGES
         subject = f"{self.kind}: {self.name}" if is_message and self.name else self.kind
         whose = f" of {self.host}" if self.host and self.kind not in LOSSES.values() else ""

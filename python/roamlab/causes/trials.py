@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from roamlab.records.slow import SlowPeriod
 
 FURTHER = 4
-"""A remedy is tried in so many runs beside the one that is explained."""
+"""A remedy is tried in this number of runs in addition to the explained one."""
 _LAST = ("long timeout", "handover")
-"""What else led to a stall explains it better: a timer only ends it, and the move is there in every run."""
+"""Other causes of a stall explain it better: a timer only ends it, and the move is there in every run."""
 _REFUSALS = (_roamlab.ScenarioError, _roamlab.MemoryLimitError, BadInput)
 """A changed scenario may be refused by its check, or by its size."""
 _TIMERS = ("long timeout", "spurious timeout")
@@ -39,7 +39,7 @@ _TIMERS = ("long timeout", "spurious timeout")
 
 @dataclass(frozen=True)
 class Trouble:
-    """What a flow suffers in a span or in the whole run."""
+    """Impairment of a flow in a span or in the whole run."""
 
     longest_s: float
     """Its longest stall."""
@@ -59,7 +59,7 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Gain:
-    """What a change saves a flow in the whole run; of several runs the mean. Below 0 it costs."""
+    """Gain of a change for a flow in the whole run; of several runs the mean. Below 0 it costs."""
 
     stall_s: float
     slow_s: float
@@ -70,7 +70,7 @@ class Gain:
     delay_s: float
     """By how much its mean one-way delay is shorter."""
     runs: int = 1
-    """Of so many runs."""
+    """Number of runs."""
     same: bool = False
     """Nothing in the run depends on chance: further runs would be this one."""
 
@@ -81,7 +81,7 @@ class Gain:
 
 
 GAINS = ("stall_s", "slow_s", "trouble_s", "goodput_bps", "all_bps", "delay_s")
-"""What is gained or lost."""
+"""Gain or loss."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ class Trial:
 
     kind: str
     what: str
-    """What was changed."""
+    """The change."""
     given: bool
     """No setting of the network changes it: the rerun shows a cause and is no remedy."""
     gone: bool
     """The flow has no stall at this time any more; of a slow period alone: it is not slow any more."""
     left: Trouble
-    """What is left at this time."""
+    """Stall left at this time."""
     gain: Gain
     """In the whole of this run."""
     halves: bool
@@ -120,7 +120,7 @@ class Judged(NamedTuple):
 
 @dataclass
 class Check:
-    """What reruns say of a stall."""
+    """Results of reruns for a stall."""
 
     trials: list[Trial]
     """In the order of their suspects."""

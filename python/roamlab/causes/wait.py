@@ -1,4 +1,4 @@
-"""What of a stall was the timer's: the path was back, and the sender waited on for its retransmission timer."""
+"""Part of a stall due to the timer: the path was back, and the sender still waited for its retransmission timer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 SENT = ("data", "syn", "datagram")
-"""Kinds of packets that a sender sends by itself."""
+"""Kinds of packets that a sender sends without an acknowledgement."""
 
 
 class Wait(NamedTuple):
@@ -23,10 +23,10 @@ class Wait(NamedTuple):
     back_ns: int
     """When the path was back."""
     where: str
-    """What was back: the link, or the host that had a cell again."""
+    """The part that was back: the link, or the host that had a cell again."""
     is_link: bool
     expired_ns: int
-    """When the timer went off, the last time in the stall."""
+    """Last expiry of the timer in the stall."""
 
     @property
     def length_ns(self) -> int:
@@ -38,7 +38,7 @@ class Wait(NamedTuple):
         """For the output of `why`."""
         what = f"the link {self.where} was up again" if self.is_link else f"{self.where} was in a cell again"
         return (
-            f"{what} at {self.back_ns / 1e9:.3f} s, and the retransmission timer went off "
+            f"{what} at {self.back_ns / 1e9:.3f} s, and the retransmission timer expired "
             f"{self.length_ns / 1e9:.3f} s later: this part of the stall is the timer's"
         )
 

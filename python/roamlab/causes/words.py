@@ -17,7 +17,7 @@ STEPS = {
     "on-air": "{host} heard its cell, or missed beacons or acknowledgements of it",
     "prediction": "a handover of {host} was predicted",
     "link-change": "the scenario changed the link {place}",
-    "link-outage": "the recorded link {place} stood still",
+    "link-outage": "the recorded link {place} sent nothing",
     "delayed-message": "a fault delayed the message {name}",
     "underway": "segment {seq} of {flow} or its acknowledgement was in flight for long",
     "delayed-ack": "the receiver of {flow} delayed an acknowledgement",
@@ -26,8 +26,8 @@ STEPS = {
     "false-alarm": "a new path was reported although the path was the same",
     "message": "{place} sent the message {name} for {host}",
     "heard": "{host} heard a broadcast of its cell",
-    "timer": "a timer of {place} went off",
-    "data": "a data packet came to {place}",
+    "timer": "a timer of {place} expired",
+    "data": "a data packet arrived at {place}",
     "phase": "the handover of {host} reached {name}",
     "link-down": "{host} left {cell}",
     "link-up": "{host} entered {cell}",
@@ -35,7 +35,7 @@ STEPS = {
     "buffering": "{place} began to hold the packets for {host}",
     "release": "{place} released the packets for {host}",
     "loss": "{packet} was lost at {place}",
-    "timeout": "the retransmission timer of {flow} went off",
+    "timeout": "the retransmission timer of {flow} expired",
     "fast-retransmit": "acknowledgements reported a loss of {flow}",
     "rack-mark": "RACK found segment {seq} of {flow} lost",
     "tail-loss-probe": "the sender of {flow} probed its tail",
@@ -43,7 +43,7 @@ STEPS = {
     "persistent-congestion": "all that {flow} sent was lost for several probe timeouts",
     "safe-retreat": "{flow} left the window of its earlier connection",
 }
-"""What happened in a row of this kind, or phase of a handover."""
+"""Event of a row of this kind, or phase of a handover."""
 REASONS = {
     "queue-overflow": "the queue was full",
     "forwarded-overflow": "the queue had no room for forwarded packets",

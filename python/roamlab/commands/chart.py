@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Draw the messages of a handover as a sequence chart.
 
-    Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
-    borders, from the tables in the run folder RUN; without one it is the newest in out/runs.
+    Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at
+    its borders. They are from the tables in the run folder RUN; without one it is the newest in out/runs.
     """
     from roamlab.base.errors import within
     from roamlab.base.output import write_chart

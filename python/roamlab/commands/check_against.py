@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from roamlab.against.fates import Difference
 
 _INSTALLED = importlib.util.find_spec("roamlab.against") is not None
-"""Whether the laboratory is here: wheels are made without it."""
+"""True if the laboratory is here: wheels are made without it."""
 _FAMILIES = ["links", "handovers", "combinations"]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--half-width",
     type=float,
-    help="Go on until the interval of the one metric's difference is so narrow, in its unit.",
+    help="Continue until the interval of the one metric's difference is so narrow, in its unit.",
 )
 @click.option(
     "--budget", type=click.IntRange(2), default=1000, show_default=True, help="Runs of each then, at most."
@@ -50,7 +50,7 @@ def command(
     *,
     as_json: bool,
 ) -> None:
-    """What scenario B changes against scenario A: paired differences with 95 % intervals.
+    """Effect of the changes from scenario A to scenario B: paired differences with 95 % intervals.
 
     Run n of both draws from the same random streams; p-values are corrected for their number after Holm.
     """

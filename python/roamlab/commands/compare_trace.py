@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Compare two traces of senders and receivers, and print their first difference.
 
-    Events are S sent, K acknowledged, A arrived, D lost, B acknowledgement lost, Q queued, M marked, and variables by
-    name (cwnd, ssthresh); V stands for all of a sender's, R for all of a RED queue's. Exit code 0: equal, 1: different,
-    2: bad input. The word `latest` stands for the newest run in out/runs.
+    Events are S sent, K acknowledged, A arrived, D lost, B acknowledgement lost, Q queued, M marked, and
+    variables by name (cwnd, ssthresh); V is all of a sender's, R all of a RED queue's. Exit code 0: equal, 1:
+    different, 2: bad input. The word `latest` is the newest run in out/runs.
     """
     from roamlab.traces import compare_traces, open_trace
 

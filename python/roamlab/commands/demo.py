@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(out: Path, store: Path) -> None:
     """Draw a first figure: a download around a move, under four mobility protocols. Takes seconds.
 
-    Its scenarios stand beside it, to be run and changed.
+    Its scenarios are next to it, to be run and changed.
     """
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.ensemble import processors

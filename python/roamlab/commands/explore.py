@@ -37,7 +37,7 @@ def command(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
         raise BadInput(
             f"explore {' '.join(map(str, runs))}",
             f"these are {len(runs)} runs",
-            expected="one run, or two to stand side by side",
+            expected="one run, or two to compare side by side",
             remedy="name one or two run folders",
         )
     files.write([find_run(run) for run in runs or (None,)], out, begin_s, end_s)

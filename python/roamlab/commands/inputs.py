@@ -1,4 +1,4 @@
-"""What commands read: run folders, and scenarios with changes."""
+"""Inputs of commands: run folders, and scenarios with changes."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Build Linux as an end of flows, or show which kernels are built.
 
-    A flow with `transport = { kind = "linux" }` has ends of a real Linux kernel in simulated time. The kernel is a
-    program of its own, built from the distribution's source package. It is never a part of Roamlab.
+    A flow with `transport = { kind = "linux" }` has ends of a real Linux kernel in simulated time. The kernel
+    is a separate program, built from the distribution's source package. It is never a part of Roamlab.
     """
 
 
@@ -60,7 +60,7 @@ LOG_SECONDS = 10.0
 
 
 def _teller() -> Callable[[str, float], None]:
-    """Says how far the build has come, and how long the rest takes if it goes on like that."""
+    """Prints the progress of the build, and the estimated rest."""
     start = due = time.monotonic()
 
     def tell(step: str, share: float) -> None:

@@ -69,14 +69,14 @@ def _given(context: click.Context) -> set[str]:
 
 
 def read_with(option: str, *others: str) -> Decorator:
-    """Refuse `option` without one of `others`: nothing else reads it. Stands below the options."""
+    """Refuse `option` without one of `others`: nothing else reads it. Placed below the options."""
     names = " or ".join(others)
     told = f"{option} changes nothing without {names}: add {others[0]}, or leave {option} out"
     return _refusing(option, lambda given: given.isdisjoint(others), told)
 
 
 def unread_with(option: str, *others: str) -> Decorator:
-    """Refuse `option` together with one of `others`: what they ask for does not read it. Stands below the options."""
+    """Refuse `option` together with one of `others`: what they ask for does not read it. Placed below the options."""
     names = " or ".join(others)
     told = f"{option} changes nothing with {names}: leave one of the two out"
     return _refusing(option, lambda given: not given.isdisjoint(others), told)

@@ -1,4 +1,4 @@
-"""What commands print, and the exit codes."""
+"""Output of commands, and the exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def print_warnings(warnings: Sequence[str]) -> None:
 
 
 def print_estimate(scenario: Scenario, *, err: bool) -> None:
-    """What a run may amount to, before it begins; `err`: to standard error."""
+    """Estimated size of a run, before it begins; `err`: to standard error."""
     from roamlab.base.limits import beyond_memory
 
     _, events, memory = scenario.advice

@@ -45,7 +45,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) 
 @click.option(
     "--blocks",
     type=click.IntRange(2),
-    help="Instead, decide the claims in so many disjoint blocks of runs: which verdicts turn?",
+    help="Instead, decide the claims in this number of disjoint blocks of runs: which verdicts turn?",
 )
 @JSON
 def command(
@@ -61,7 +61,7 @@ def command(
     fit: bool,
     as_json: bool,
 ) -> None:
-    """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again.
+    """Measure a paper's claims and write the report. Interrupted, it continues where it stopped when called again.
 
     PAPER is one of those that `roamlab list` shows, or `all`: every paper, with an index of all claims.
     """
@@ -133,7 +133,7 @@ def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int 
 def _mode(
     paper: str, given: tuple[bool, bool, int | None], settings: int | None, *, apart: bool
 ) -> Literal["claims", "explored", "fit", "blocks"]:
-    """What is asked for. Raises `BadInput` for options that do not go together; `apart`: one of the claims' own."""
+    """Requested data. Raises `BadInput` for options that do not go together; `apart`: one of the claims' own."""
     from roamlab.base.errors import BadInput
 
     explore, fit, _ = given

@@ -49,9 +49,9 @@ def command(
 ) -> None:
     """Run a program at a host of a scenario, in real time.
 
-    COMMAND, by default a shell, runs in a network of its own. What it sends to the peer goes through the scenario,
-    handovers included, and no other address can be reached. The run ends with COMMAND, or at `run.duration`, and is
-    kept like any other. The exit code is that of COMMAND.
+    COMMAND, by default a shell, runs in a separate network. What it sends to the peer goes through the
+    scenario, handovers included, and no other address can be reached. The run ends with COMMAND, or at
+    `run.duration`, and is kept like any other. The exit code is that of COMMAND.
     """
     from roamlab.base.output import sweep_drafts
     from roamlab.records.store import Store

@@ -39,7 +39,7 @@ def _runs(default: int, of: str) -> Callable[[Callable[..., None]], Callable[...
 def _schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
     """All mobility schemes on one network and one move: what a download, a call and a video feel, and the cost.
 
-    Interrupted, it goes on where it stopped when called again.
+    Interrupted, it continues where it stopped when called again.
     """
     from roamlab.studies import schemes
 
@@ -55,7 +55,7 @@ def _schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_json:
 def _queues(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
     """All queues at the base stations of one move, and whether to spare forwarded packets is still worth it.
 
-    Interrupted, it goes on where it stopped when called again.
+    Interrupted, it continues where it stopped when called again.
     """
     from roamlab.studies.queues import study
 

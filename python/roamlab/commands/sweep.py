@@ -51,7 +51,7 @@ def command(
     *,
     as_json: bool,
 ) -> None:
-    """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
+    """Run a scenario at many points. Interrupted, it continues where it stopped when it is called again."""
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.executor import DaskCluster, LocalPool
     from roamlab.scenarios.scenario import assigned

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def command(run_folder: Path | None, packet: int) -> None:
     """Print a packet's way through a run, stop by stop.
 
-    A line has the time in s, the stop, the place, the packet's serial number, its bytes on the wire, the number of
-    tunnel headers it wears, and a detail where there is something to say. The run is made again from the manifest in
-    its folder RUN; without one it is the newest in out/runs.
+    A line has the time in s, the stop, the place, the packet's serial number, its bytes on the wire, the
+    number of tunnel headers it has, and a detail where there is one. The run is made again from the manifest
+    in its folder RUN; without one it is the newest in out/runs.
     """
     from roamlab.base.errors import within
     from roamlab.records.manifest import build_of

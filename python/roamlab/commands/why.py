@@ -32,7 +32,7 @@ def command(
     for that is made again with them from its manifest. TABLE is drops, tcp, packets, handovers, releases, signalling or
     causes; ROW its number from 0. RUN is a run folder, or the file of a scenario (.toml), which is simulated with
     seed 1; without one it is the newest in out/runs. With --set a run is made again with the change, from its seed.
-    Runs that are made for this are not kept.
+    Runs made for this purpose are not kept.
     """
     from roamlab.causes import answers
     from roamlab.scenarios.scenario import assigned

@@ -1,4 +1,5 @@
-// The page: lanes side by side for each run, one time for all, the pointer, the keys, and what is told of what is chosen.
+// The page: lanes side by side for each run, one time for all, the pointer, the keys, and the description of
+// the chosen item.
 
 const LEFT = 52;
 const RIGHT = 8;
@@ -365,7 +366,7 @@ class Column {
   }
 
   draw(limits, theme, all) {
-    // What is scrolled out of the window is drawn when it comes back.
+    // Lanes outside the window are drawn when they come back.
     const seen = this.lanes.filter((lane) => all || isInWindow(lane.element));
     for (const lane of seen) lane.draw(this.x, limits.get(lane.axis) ?? null, theme);
     const pen = this.axis.getContext("2d");

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 FILE = "explore.html"
-"""Its name beside a report."""
+"""Its name next to a report."""
 SCRIPTS = ("model.js", "drawing.js", "lanes.js", "signalling.js", "explorer.js")
 SHOWN_FLOWS, SHOWN_QUEUES, HOSTS, NODES = 1, 2, 6, 14
-"""So many flows and queues have lanes at first; so many hosts and nodes have lines at most."""
+"""Most flows and queues with lanes at first; most hosts and nodes with lines."""
 
 _BUTTONS = (
     ("whole", "All", "0"),
@@ -92,7 +92,7 @@ _KEYS = {"←": "ArrowLeft", "→": "ArrowRight"}
 
 
 def body(*, two: bool = False) -> str:
-    """What the explorer's script draws on: stops, buttons, lanes of one run or of two, and what is told of them."""
+    """Elements for the explorer's script: stops, buttons, lanes of one run or of two, and their description."""
     buttons = "".join(
         f'<button type="button" id="{name}" aria-keyshortcuts="{escape(_KEYS.get(key, key))}">{words}</button>'
         for name, words, key in _BUTTONS
@@ -115,7 +115,7 @@ def style() -> str:
 
 
 def script() -> str:
-    """The explorer's program. It begins by itself on a page that holds runs."""
+    """The explorer's program. It begins automatically on a page that holds runs."""
     return "".join(map(_file, SCRIPTS))
 
 
@@ -129,7 +129,7 @@ def _file(name: str) -> str:
 
 
 def fits(results: Results) -> bool:
-    """Whether all of a run goes into one page."""
+    """True if all of a run goes into one page."""
     return sum(results.columns(name).height for name in TABLES) <= MOST_ROWS
 
 
@@ -149,7 +149,7 @@ def _span(results: Results, begin_s: float, end_s: float) -> tuple[int, int]:
 def _run(
     results: Results, stalls: list[Explanation], name: str, order: Sequence[str], span: tuple[int, int]
 ) -> dict[str, Any]:
-    """What the page is told of a run beside its tables. `order`: of the queues."""
+    """Data for the page about a run, in addition to its tables. `order`: of the queues."""
     manifest = results.manifest
     flows = [str(flow) for flow in results.flows["flow"]]
     queues = sorted(_queues(results), key=order.index)
@@ -195,8 +195,12 @@ def _window(results: Results, flow: str) -> int | None:
     window = transport.get("window")
     if window is None:
         of_run = results.manifest.parameters["run"].get("profile", "rfc")
-        knobs = profile(transport.get("profile", of_run), transport.get("variant", "reno"))
-        window = next(f"{knob['value']} {knob['unit']}" for knob in knobs if knob["parameter"] == "window")
+        parameters = profile(transport.get("profile", of_run), transport.get("variant", "reno"))
+        window = next(
+            f"{parameter['value']} {parameter['unit']}"
+            for parameter in parameters
+            if parameter["parameter"] == "window"
+        )
     number, _, unit = str(window).partition(" ")
     return int(number) if unit == "pkt" and number.isdecimal() else None
 

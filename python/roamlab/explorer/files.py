@@ -35,7 +35,7 @@ def write(folders: Sequence[Path], out: Path, begin_s: float, end_s: float) -> N
 
 
 def report(folder: Path, draft: Path) -> tuple[Report, str]:
-    """Writes the report of a run into `draft`, with the explorer beside it; the report, and a note or ""."""
+    """Writes the report of a run into `draft`, with the explorer next to it; the report, and a note or ""."""
     results, note = explaining.with_record(open_run(folder))
     made, _ = run_page.make(results, draft / "figures")
     if explorer_page.fits(results):

@@ -1,9 +1,10 @@
-// The lanes: each draws one thing over the time that all share, says its value at a time, and what is under the pointer.
+// The lanes: each draws one thing over the time that all share, shows its value at a time, and the item under
+// the pointer.
 
 /** How many stalls and slow periods, in words. */
 const troubles = (count) => (count === 1 ? "1 stall or slow period" : `${count} stalls and slow periods`);
 
-/** What all lanes have: a heading, a key of its marks, the values at the cursor, and a canvas. */
+/** Common parts of all lanes: a heading, a key of its marks, the values at the cursor, and a canvas. */
 class Lane {
   /** `unit`: of the value axis, "" if there is none. `key`: `[shape, colour, words]` for each kind of mark. */
   constructor(run, { name, unit, height, key, flow = null, about = "" }) {
@@ -66,7 +67,7 @@ class Lane {
     return "";
   }
 
-  /** What is at a point: `{title, rows}` or null. */
+  /** The item at a point: `{title, rows}` or null. */
   hit() {
     return null;
   }
@@ -265,7 +266,7 @@ class SequenceLane extends Lane {
     ];
   }
 
-  /** One of its own: two runs may be at other segments at one time. */
+  /** One for each run: two runs may be at other segments at one time. */
   get axis() {
     return this;
   }
@@ -314,14 +315,14 @@ class SequenceLane extends Lane {
 
 /** Values of one or more series as lines. */
 class LineLane extends Lane {
-  /** `lines`: `[words, colour, dash, series]`, and what is said before its first value, if anything; `marks`: the same with a shape instead of the dash. */
+  /** `lines`: `[words, colour, dash, series]`, and the text before its first value, if any; `marks`: the same with a shape instead of the dash. */
   constructor(run, options, lines, marks = []) {
     super(run, { height: 120, ...options, key: [...lines, ...marks].map(([words, colour, shape]) => [shape, colour, words]) });
     Object.assign(this, { lines, marks });
   }
 
   range(x) {
-    // What an axis with all values would flatten (a threshold without limit) is cut off.
+    // Values that would flatten the axis (a threshold without limit) are cut off.
     const [first, ...others] = this.lines.map(([, , , series]) => series);
     const [, most] = rangeOf([first], x, true) ?? [0, 1];
     const [, all] = rangeOf([first, ...others], x, true) ?? [0, 1];
@@ -373,12 +374,12 @@ function tcpLanes(run, flow) {
     new LineLane(run, { name: `${flow}: window that the sender may use`, unit: "segment", flow }, [
       [receivers < Infinity ? `cwnd (at most the receiver's ${receivers})` : "cwnd", "link", "line", usable],
       ["ssthresh", "warn", "dashed", ssthresh, "none yet"],
-    ], news.length ? [["told of a new path", "again", "ring", told]] : []),
+    ], news.length ? [["notified of a new path", "again", "ring", told]] : []),
     new LineLane(
       run,
       { name: `${flow}: retransmission timeout`, unit: "s", height: 90, flow },
       [["RTO", "ack", "line", rto]],
-      [["timer goes off", "lost", "triangle", timeouts]],
+      [["timer expires", "lost", "triangle", timeouts]],
     ),
   ];
 }
@@ -399,7 +400,7 @@ function queueLanes(run, name) {
   if (of.forwarded) lines.push(["forwarded", "forwarded", "dotted", of.forwarded]);
   const lanes = [new LineLane(run, { name: `queue ${name}`, unit: "packet" }, lines)];
   const lane = (what, unit, shown) => lanes.push(new LineLane(run, { name: `queue ${name}: ${what}`, unit, height: 80 }, shown));
-  // The axis goes by the first line: the coupled probability is the larger one.
+  // The axis follows the first line: the coupled probability is the larger one.
   const chances = [["coupled, of L4S", "warn", "dashed", of.coupled], ["probability", "again", "line", of.probability]];
   const known = chances.filter(([, , , values]) => values);
   if (known.length) lane("probability of a drop or mark", "1", known);

@@ -1,6 +1,6 @@
-// What a run recorded: tables whose columns are unpacked when they are first asked for, and what is drawn from them.
+// The record of a run: tables whose columns are unpacked at their first use, and the drawn data.
 
-/** A table of a run. Columns of names hold codes. A column stands in `bytes`, or in its own `values`. */
+/** A table of a run. Columns of names hold codes. A column is in `bytes`, or in its own `values`. */
 class Table {
   constructor(spec, bytes) {
     this.rows = spec.rows;
@@ -59,7 +59,7 @@ function unpack({ kind, at }, rows, bytes) {
   return sums;
 }
 
-/** The bytes of all columns, which stand in the page as base64 of a zlib stream. */
+/** The bytes of all columns, which are in the page as base64 of a zlib stream. */
 async function inflate(text) {
   const packed = await fetch(`data:application/octet-stream;base64,${text}`);
   const stream = packed.body.pipeThrough(new DecompressionStream("deflate"));
@@ -229,7 +229,7 @@ class Run {
 /** Reasons in `drops` that lose no data. */
 const NO_LOSS = ["copy-released", "duplicate"];
 
-/** What rows about a packet say. */
+/** Texts of rows about a packet. */
 const TOLD = {
   packets(table, row, say) {
     const event = table.word("event", row);
@@ -238,7 +238,7 @@ const TOLD = {
     const bytes = `${table.column("wire_bytes")[row]} B`;
     const text = {
       send: `sent by ${place}: ${what}, ${bytes}${table.column("retransmission")[row] ? ", again" : ""}`,
-      enqueue: `comes to ${place}, ${bytes}; packets that wait there: ${table.column("waiting")[row]}`,
+      enqueue: `arrives at ${place}, ${bytes}; packets that wait there: ${table.column("waiting")[row]}`,
       mark: `marked by ${place}: congestion`,
     }[event];
     if (text) say(table.column("time_ns")[row], text);

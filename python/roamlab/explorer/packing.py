@@ -113,8 +113,8 @@ def _within(table: Columns, span: tuple[int, int]) -> Mask:
 def _column(values: NDArray[Any]) -> tuple[str, bytes]:
     """Kind and bytes of a column.
 
-    `d4`: differences of neighbours as 32-bit integers, all lowest bytes first, then the next. `f8`, `f4`: as they are.
-    Whole numbers stay exact up to 2^53.
+    `d4`: differences of neighbours as 32-bit integers, all lowest bytes first, then the next. `f8`, `f4`:
+    unchanged. Whole numbers stay exact up to 2^53.
     """
     if values.dtype.kind == "f":
         return "f4", _planes(values.astype("<f4"))

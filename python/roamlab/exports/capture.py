@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 AIR = "/air"
-"""What the name of a downlink has behind that of its base station."""
+"""Suffix of the name of a downlink behind that of its base station."""
 SENT, CAME, LOST, HANDED = "link.tx_done", "link.arrive", "drop", "link.enqueue"
 """The stops that are captured: on the wire, out of the link, lost, handed to the link."""
 
@@ -55,7 +55,7 @@ class Network:
         return link.removesuffix(AIR) if link.endswith(AIR) else link.split(">")[0].removesuffix("-")
 
     def ends_at(self, link: str, node: str) -> bool:
-        """Whether a link ends at a node; a downlink ends at every host."""
+        """True if a link ends at a node; a downlink ends at every host."""
         return node in self.hosts if link.endswith(AIR) else link.split(">")[-1] == node
 
     def queues(self, link: str) -> list[str]:
@@ -91,7 +91,7 @@ class Captured:
 
     @property
     def content(self) -> bytes:
-        """The bytes of all packets, one behind the other; column `end` says where each ends."""
+        """The bytes of all packets, one behind the other; column `end` has the end of each."""
         assert self.results.tables is not None
         content: Any = self.results.tables["frame_bytes"]["byte"]
         return bytes(content)
@@ -107,7 +107,7 @@ class Captured:
 
 
 def capture(results: Results, places: Sequence[str] | None, network: Network) -> Captured:
-    """Make the run again and capture what goes by these links and nodes; None: by all."""
+    """Make the run again and capture the packets on these links and nodes; None: on all."""
     made = results.manifest
     if made.build_hash != build_of(made.parameters_text):
         say("note: another build of the engine made this run; these are the present one's packets", err=True)

@@ -25,7 +25,7 @@ FORMATS = ("pcapng", "ns2", "csv", "parquet", "arrow")
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for."""
+    """Requested data."""
 
     form: str
     nodes: Sequence[str]
@@ -45,7 +45,7 @@ class Request:
         for option in (name for name, is_wrong in wrong.items() if is_wrong):
             raise BadInput(
                 option,
-                f"it says nothing of the format {self.form}",
+                f"it has no format {self.form}",
                 expected="--node, --link and --payload with pcapng, --table with csv, parquet and arrow",
                 remedy=f"leave out {option}, or write another --format",
             )
@@ -85,7 +85,7 @@ def _write(results: Results, request: Request, draft: Path) -> dict[str, int]:
 
 
 def _check_recorded(results: Results, name: str) -> None:
-    """Refuse to write a table without rows that the run was not told to record."""
+    """Refuse to write a table without rows that the run did not record."""
     record = results.manifest.parameters.get("record", {})
     if name in _RECORDED and not record.get(name, False):
         raise not_recorded(name, f"--table {name}")

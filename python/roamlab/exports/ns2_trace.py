@@ -24,11 +24,11 @@ _TYPES = {"data": "tcp", "syn": "syn", "ack": "ack", "datagram": "udp", "signal"
 _STEPS = {CAME: (0, "r"), HANDED: (1, "+"), LOST: (2, "d"), SENT: (3, "-")}
 """The order of a packet's steps at one time, and their letters."""
 _NO_LOSS = ("copy-released", "duplicate")
-"""Reasons for which a copy is let go: what it carries is not lost."""
+"""Reasons for which a copy is released: its content is not lost."""
 
 
 def write(results: Results) -> dict[str, str]:
-    """The trace, and what its numbers of flows and nodes stand for: files by their names."""
+    """The trace, and the meaning of its numbers of flows and nodes: files by their names."""
     captured = capture(results, None, Network.of(results))
     return {
         TRACE: "".join(f"{line}\n" for line in _lines(captured, results)),

@@ -103,7 +103,7 @@ def _rows(captured: Captured, selection: Selection) -> pl.DataFrame:
             shown = shown.filter(pl.col("next") == node)
         direction = pl.lit(_INBOUND if comes else _OUTBOUND, pl.UInt32)
         parts.append(shown.with_columns(direction=direction, interface=pl.lit(number, pl.UInt32)))
-    # A link may be named beside its node: every interface has its own packets.
+    # A link may be named in addition to its node: every interface has its own packets.
     return pl.concat(parts).sort("row", "interface")
 
 
@@ -169,7 +169,7 @@ def _inner(data: bytes) -> bytes:
 
 
 def _comments(captured: Captured, rows: pl.DataFrame) -> dict[int, list[str]]:
-    """What is said of packets, by their places in the file."""
+    """Annotations of packets, by their places in the file."""
     results = captured.results
     said: dict[int, list[str]] = {}
     messages = results.signalling.select(pl.col("message", "host").cast(pl.String)).rows()

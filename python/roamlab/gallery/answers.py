@@ -27,7 +27,7 @@ Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Curve:
-    """What is drawn of a case."""
+    """Drawn data of a case."""
 
     points: Points
     lost_s: NDArray[np.float64]
@@ -75,7 +75,7 @@ def _value(number: Number, results: Results, drawn: Curve) -> float:
 
 
 def curve(results: Results, draw: Drawing) -> Curve:
-    """What a drawing shows of a run."""
+    """Content of a drawing of a run."""
     if draw.what == "queue":
         return Curve(_queue(results, draw), np.empty(0))
     lost = metrics.losses(results, draw.of)
@@ -89,7 +89,7 @@ def _within(times: NDArray[np.float64], values: NDArray[np.float64], draw: Drawi
 
 
 def _received(results: Results, draw: Drawing) -> Points:
-    """What a flow has received since the begin, in kB."""
+    """Data that a flow has received since the begin, in kB."""
     rows = results.columns("deliveries")
     new = rows.where("flow", draw.of) & rows["fresh"]
     times = metrics.seconds(rows, chosen=new)

@@ -141,7 +141,7 @@ def _question(table: dict[str, Any], folder: Path) -> Question:
 
 
 def _holds(condition: str, values: Mapping[str, float]) -> bool:
-    """Whether a condition such as "reno > 2 * newreno" holds."""
+    """True if a condition such as "reno > 2 * newreno" holds."""
     found = _CONDITION.fullmatch(condition)
     if found is None:
         raise ValueError(f"{condition!r} is not a comparison of two numbers")

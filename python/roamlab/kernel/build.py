@@ -65,7 +65,7 @@ MINUTES = 5
 
 
 class Missing(RoamlabError):
-    """What the build needs is not here; the text has the command that installs it."""
+    """A tool of the build is missing; the text has the command that installs it."""
 
 
 def source_of(version: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SOURCES = ("agent.c", "shim.c", "options.config")
-"""What goes into a kernel besides Linux."""
+"""Parts of a kernel in addition to Linux."""
 
 PROGRAMS = ("linux", "initramfs", "shim.so")
 """The files that a run needs."""
@@ -30,7 +30,7 @@ def root() -> Path:
 def key(version: str, hz: int, source: str, compiler: str) -> str:
     """A name for a build: the version, the clock's rate, and a hash of all that the build depends on.
 
-    `source` is the release of the source package, `compiler` what the compiler says of itself.
+    `source` is the release of the source package, `compiler` the compiler's own version text.
     """
     digest = hashlib.sha256()
     for part in (version, str(hz), source, compiler, *((HERE / name).read_text("utf-8") for name in SOURCES)):
@@ -40,7 +40,7 @@ def key(version: str, hz: int, source: str, compiler: str) -> str:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a folder has all that a run needs."""
+    """True if a folder has all that a run needs."""
     return all((folder / name).is_file() for name in PROGRAMS)
 
 
@@ -51,6 +51,6 @@ def built(version: str) -> Path | None:
 
 
 def compiler() -> str:
-    """The first line of what the C compiler says of itself."""
+    """The first line of the C compiler's version text."""
     said = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
     return said.partition("\n")[0]

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 VOICE_OFFSET_S, VIDEO_OFFSET_S = 0.06, 0.2
 """Play-out of a call is so much later than its smallest delay, of a video so much later than a frame begins."""
 _LISTED = 5
-"""So many times of a picture that stands still are listed."""
+"""Most times of a frozen picture in a list."""
 
 
 class Noticed(NamedTuple):
-    """What is noticed of a flow."""
+    """Observations of a flow."""
 
     flow: str
     application: str
     sentence: str
     still_s: float
-    """How long its picture stood still; 0 of what has none."""
+    """How long its picture was frozen; 0 without a picture."""
 
 
 def noticed(results: Results) -> list[Noticed]:
@@ -86,11 +86,11 @@ _TOLD = {"dash": _film, "video": _video, "voip": _call, "web": _pages}
 
 
 def _still(spans: Values) -> str:
-    """How often and when the picture stood still."""
+    """Number and times of the freezes of the picture."""
     if not len(spans):
-        return "the picture never stood still"
+        return "the picture never froze"
     lengths = experience.lengths_s(spans)
     times = [f"{begin:.3f} to {end:.3f} s" for begin, end in spans[:_LISTED].tolist()]
     more = f" and {len(spans) - _LISTED} times more" if len(spans) > _LISTED else ""
     often = "once" if len(spans) == 1 else f"{len(spans)} times"
-    return f"the picture stood still {often}, for {lengths.sum():.3g} s in all: {', '.join(times)}{more}"
+    return f"the picture froze {often}, for {lengths.sum():.3g} s in all: {', '.join(times)}{more}"

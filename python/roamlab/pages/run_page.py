@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from roamlab.showing.report import Handover
 
 DRAWN, QUEUES, CHARTS, TOLD = 6, 4, 8, 10
-"""So many flows are drawn, queues drawn, handovers shown message by message, and stalls told, at most."""
+"""Most flows and queues drawn, handovers shown message by message, and stalls reported."""
 _ANY = "`roamlab chart --host HOST --handover N` draws any"
 _POINTS = 4_000
-"""A line has about so many points at most."""
+"""A line has about this number of points at most."""
 
 
 def make(results: Results, folder: Path) -> tuple[Report, str]:
@@ -55,7 +55,9 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
             [
                 "One run. What differs between two scenarios is asked of many: `roamlab compare`.",
                 *(
-                    [f"The first {CHARTS} of {len(moves)} handovers stand here message by message; {_ANY}."]
+                    [
+                        f"The first {CHARTS} of {len(moves)} handovers are shown here message by message; {_ANY}."
+                    ]
                     if left
                     else []
                 ),
@@ -106,7 +108,7 @@ def entries(results: Results) -> list[tuple[str, int, float]]:
 
 
 def headline(results: Results, stalls: list[Explanation]) -> str:
-    """A run in one sentence: who moved, the longest stall, the worst slow period, a picture that stood still.
+    """A run in one sentence: who moved, the longest stall, the worst slow period, a picture that froze.
 
     `stalls`: all stalls and slow periods, longest first.
     """
@@ -116,7 +118,7 @@ def headline(results: Results, stalls: list[Explanation]) -> str:
     who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
     still = [each for each in noticed(results) if each.still_s > 0.0]
     worst = max(still, key=lambda each: each.still_s, default=None)
-    seen = f"; the picture of {worst.flow} stood still for {worst.still_s:.3g} s" if worst else ""
+    seen = f"; the picture of {worst.flow} froze for {worst.still_s:.3g} s" if worst else ""
     silent = [each.stall for each in stalls if not each.stall.is_slow]
     if not silent:
         flows = results.flows.height
@@ -151,7 +153,7 @@ def _named(hosts: set[str]) -> str:
 def _received(
     results: Results, stalls: list[Explanation], moves: list[tuple[str, int, float]], folder: Path
 ) -> SavedFigure:
-    """What flows have received over time: those that stalled longest, then those of hosts that move, then others."""
+    """Data received by flows over time: those that stalled longest, then those of hosts that move, then others."""
     shown = chosen(results, stalls)[:DRAWN]
     rows = results.columns("deliveries")
     totals = {}
@@ -184,7 +186,7 @@ def _received(
         left = results.flows.height - len(shown)
         rest = f" {left} more flows are in the table." if left else ""
         whose = f" of {stalled[0]}" if len(stalled) > 1 else ""
-        # What the figure has not is not explained.
+        # Only parts of the figure are explained.
         dotted = " Dotted: a host enters a further cell." if moves else ""
         stall = f"a stall{whose}, in which it got nothing new though there was some"
         period = f"a slow period{whose}, at less than half of the rate before"

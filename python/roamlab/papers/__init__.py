@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """What a reproduction is given: where its figures and tables go, where runs are kept, how much to run."""
+    """Arguments of a reproduction: where its figures and tables go, where runs are kept, how much to run."""
 
     figures: Path
     tables: Path
@@ -53,7 +53,7 @@ def names() -> list[str]:
 
 
 def space(name: str) -> Space[Any]:
-    """What a paper leaves open, by its name, which is one of `names()`."""
+    """Open points of a paper, by its name, which is one of `names()`."""
     found: Space[Any] = import_module(f"roamlab.papers.{name}.space").SPACE
     return found
 

@@ -1,7 +1,7 @@
 """`roamlab reproduce PAPER --blocks 20`: which verdicts turn when other blocks of runs are used.
 
 A block has as many runs as the paper's reproduction, and no run is in two blocks. A verdict that is the same in at
-least 19 of 20 blocks is steady. One that turns more often says more about the sample than about the paper.
+least 19 of 20 blocks is steady. One that turns more often shows more about the sample than about the paper.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, di
 
 
 def record(paper: str) -> dict[str, Any] | None:
-    """What a paper's package has on record, or `None`."""
+    """Recorded results of a paper's package, or `None`."""
     kept = files("roamlab.papers") / paper / RECORD
     return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else None
 
@@ -70,7 +70,7 @@ def unsteady(data: Mapping[str, Any]) -> list[str]:
 
 
 def summary(data: Mapping[str, Any]) -> str:
-    """What was found, for the terminal."""
+    """Result, for the terminal."""
     turning = unsteady(data)
     steady = len(data["claims"]) - len(turning)
     least = f"at least {STEADY:.0%} of {data['blocks']} blocks of {data['runs']} runs"

@@ -1,4 +1,4 @@
-"""What the papers' figures have in common."""
+"""Common parts of the papers' figures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def draw_all(draws: Sequence[Callable[[], SavedFigure]]) -> list[SavedFigure]:
     if sys.platform != "linux" or workers < 2:
         return [draw() for draw in draws]
     with warnings.catch_warnings():
-        # Python 3.12 warns of forks beside threads: see above.
+        # Python 3.12 warns of forks with threads: see above.
         warnings.simplefilter("ignore", DeprecationWarning)
         with ProcessPoolExecutor(workers, get_context("fork"), _inherit, (draws,)) as pool:
             return list(pool.map(_draw, range(len(draws))))

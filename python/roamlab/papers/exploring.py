@@ -54,7 +54,7 @@ class Confirmed:
 
 
 def outcome(claim: Claim) -> Outcome:
-    """What a claim's measures say, with the distance of the worst from the border of its claimed range."""
+    """Result of a claim's measures, with the distance of the worst from the border of its claimed range."""
     worst = min(
         claim.counted or claim.measures, key=lambda measure: (_RANK[measure.verdict], _margin(measure))
     )
@@ -129,7 +129,7 @@ class Decider:
         return list(decide())
 
     def progress(self, what: str, budget: int) -> Callable[[int], None]:
-        """Says from time to time how many settings were tried."""
+        """Prints from time to time how many settings were tried."""
         began = said = time.monotonic()
 
         def tell(tried: int) -> None:
@@ -149,11 +149,11 @@ def outcomes(claims: Sequence[Claim]) -> dict[str, Outcome]:
 
 
 ROUNDS = 3
-"""Turning points of a claim that are looked at anew, until fresh runs confirm one."""
+"""Turning points of a claim that are examined again, until fresh runs confirm one."""
 
 
 def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, dict[str, Confirmed]]:
-    """Explore a paper's space; runs that the store has are not made again. Then look at each turning point anew."""
+    """Explore a paper's space; runs that the store has are not made again. Then examine each turning point again."""
     decider = Decider(space, session)
     runs, closer, fresh = decider.blocks
 
@@ -209,7 +209,7 @@ def everywhere(decider: Decider, found: Explored) -> Explored:
 def _anew(
     decider: Decider, found: Explored, turning: Mapping[str, Setting], fresh: range, ask: Ask
 ) -> dict[str, Confirmed]:
-    """What fresh runs say where claims turned. Where they do not confirm it, theirs is what the setting gave."""
+    """Results of fresh runs where claims turned. Where they do not confirm it, theirs is what the setting gave."""
     turns = sorted(set(turning.values()))
     decided = {
         (turn, claim.id): claim
@@ -226,13 +226,13 @@ def _anew(
 
 
 def line(space: Space[Any], robust: Robustness, confirmed: Mapping[str, Confirmed]) -> str:
-    """A claim's robustness in one line, with what fresh runs say where its verdict turned."""
+    """A claim's robustness in one line, with the results of fresh runs where its verdict turned."""
     again = confirmed.get(robust.claim)
     return robust.line(space.axes, (again.verdict, again.runs) if again else None)
 
 
 def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
-    """Explore, and say it: as a page, and as data."""
+    """Explore, and write the result: as a page, and as data."""
     found, confirmed = search(space, session, budget)
     data = _data(space, found, confirmed)
     page = search_report(
@@ -281,7 +281,7 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
         (((robust.claim,), robust) for robust in found.claims.values()),
         {
             "robustness": lambda robust: line(space, robust, confirmed),
-            "where it turns, looked at anew": lambda robust: str(
+            "where it turns, examined again": lambda robust: str(
                 confirmed.get(robust.claim, "no verdict turned")
             ),
             "holds [% of the space]": partial(share, "holds"),

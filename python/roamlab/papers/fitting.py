@@ -32,7 +32,7 @@ _LOOKED = 3
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit found."""
+    """Result of a fit."""
 
     space: Space[Any]
     tried: int
@@ -51,7 +51,7 @@ class Fit:
 
     @property
     def headline(self) -> str:
-        """What was found, in one sentence."""
+        """Result, in one sentence."""
         results = sum(claim.kind == "result" for claim in self.under_fit)
         return (
             f"{self.held(self.under_fit)} of {results} results hold under one setting, "
@@ -61,7 +61,7 @@ class Fit:
 
 
 def fit(space: Space[Any], session: Session, budget: int) -> Fit:
-    """Explore the space, go on where most results hold together, and look at the best setting with fresh runs.
+    """Explore the space, continue where most results hold together, and examine the best setting with fresh runs.
 
     The exploration is that of `--explore`, and its runs are found again. The setting is chosen from the runs of the
     search and of the closer look. What is reported of it comes from runs that neither had.
@@ -92,7 +92,7 @@ def fit(space: Space[Any], session: Session, budget: int) -> Fit:
 
 
 def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
-    """Fit, and say it: as a page, and as data."""
+    """Fit, and write the result: as a page, and as data."""
     found = fit(space, session, budget)
     of = sentences.of_paper(space.paper)
     data = _data(found, of)
@@ -120,7 +120,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
 
 
 def summary(data: Mapping[str, Any]) -> str:
-    """What was found, for the terminal."""
+    """Result, for the terminal."""
     lines = [data["headline"]]
     lines += [
         f"{axis['axis']}: {axis['fit']}, default {axis['default']}"
@@ -132,7 +132,7 @@ def summary(data: Mapping[str, Any]) -> str:
         f"{name}: {claim['verdict']}, under the default {claim['default']}"
         for name, claim in data["claims"].items()
     ]
-    lines += [f"{name}: holds nowhere; nearest: {near['line']}" for name, near in data["nowhere"].items()]
+    lines += [f"{name}: never holds; nearest: {near['line']}" for name, near in data["nowhere"].items()]
     return "\n".join(lines)
 
 
@@ -176,8 +176,8 @@ def _axes(data: Mapping[str, Any]) -> Table:
         (axis["axis"], axis["default"], axis["fit"], "yes" if axis["excluded"] else "no", axis["text"])
         for axis in data["axes"]
     ]
-    headings = ("axis", "default", "fit", "the text rules the fit out", "what the text says")
-    return Table("The setting, beside the default and what the text says", headings, rows)
+    headings = ("axis", "default", "fit", "the text rules the fit out", "statement of the text")
+    return Table("The setting, the default and the statement of the text", headings, rows)
 
 
 def _claims(found: Fit) -> Table:

@@ -25,13 +25,13 @@ CALIBRATION = (
 )
 """How far the engine agrees with ns-2, from `docs/models/tcp.md`."""
 STUDY = "`roamlab study schemes`"
-"""What compares all schemes beyond any one paper."""
+"""Comparison of all schemes beyond any one paper."""
 
 
 def reproduce(out: Path, store: Path, runs: int | None, threads: int) -> tuple[list[Chapter], dict[str, Any]]:
     """Reproduce every paper into a folder of its own below `out`, with an index; gives it, and the same as data.
 
-    `runs`: repetitions; None: each paper's. The study of all schemes is linked if it stands beside `out`.
+    `runs`: repetitions; None: each paper's. The study of all schemes is linked if it is next to `out`.
     """
     refuse_foreign(out, store)
     for name in papers.names():

@@ -1,13 +1,13 @@
-"""The numbers that a paper prints, beside ours: how near a reproduction comes is a result of its own.
+"""The numbers that a paper prints, and ours: the distance of a reproduction is a separate result.
 
 A paper's package has them as data, `printed.toml`: a list `number`, each with
 
 * `what`, `where` (in the paper), `unit`, and `value`, a number or the two ends of a range;
-* where ours stands in the report: `claim` and `measure`, or `table`, the `row`'s first cells and the `column`;
-  `factor` (default 1) takes it to the unit;
+* the place of our number in the report: `claim` and `measure`, or `table`, the `row`'s first cells and the
+`column`. `factor` (default 1) converts it to the unit;
 * `of`: the claim that it belongs to, where it is no claim's measure;
-* `near`: what would bring ours near, told where they are apart by more than `APART`; with `under`, the place of
-  the number then, given as ours is.
+* `near`: a change that would bring ours near, reported where they are apart by more than `APART`; with
+`under`, the place of the number then, given as ours is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DATA = "printed.toml"
 APART = 1.5
-"""Beyond this ratio, to either side, the report says what would bring the two near."""
+"""Beyond this ratio, to either side, the report has what would bring the two near."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Printed:
     high: float
     unit: str
     ours: Mapping[str, Any]
-    """Where ours stands."""
+    """Place of our number."""
     factor: float
     near: str
     under: Mapping[str, Any] | None
-    """Where ours stands then."""
+    """Place of our number then."""
     claim: str
     """Whose card shows it."""
 
@@ -86,7 +86,7 @@ class Printed:
 
 
 def numbers(paper: str) -> list[Printed]:
-    """What a paper prints; empty if its package has no such data."""
+    """Printed numbers of a paper; empty if its package has no such data."""
     data = files("roamlab.papers") / paper / DATA
     if not data.is_file():
         return []
@@ -94,7 +94,7 @@ def numbers(paper: str) -> list[Printed]:
 
 
 def table(printed: Sequence[Printed], found: Report) -> Table:
-    """The paper's numbers beside ours, with the ratio. Raises `LookupError` if the report has no such number."""
+    """The paper's numbers and ours, with the ratio. Raises `LookupError` if the report has no such number."""
     rows: list[Row] = []
     far = 0
     for number in printed:
@@ -107,7 +107,7 @@ def table(printed: Sequence[Printed], found: Report) -> Table:
             if number.under is not None:
                 near += f": {_look_up(number, number.under, found)[1]}"
         rows.append((named(number.what, number.unit), number.where, str(number), cell, f"{ratio:.2g}", near))
-    title = f"Numbers of the paper beside ours: {far} of {len(rows)} apart by more than a factor of {APART:g}"
+    title = f"Numbers of the paper and ours: {far} of {len(rows)} apart by more than a factor of {APART:g}"
     headings = ("number", "where", "the paper's", "ours", "ours / the paper's", "what would bring them near")
     return Table(title, headings, rows)
 
@@ -132,7 +132,7 @@ def _look_up(number: Printed, place: Mapping[str, Any], found: Report) -> tuple[
             if [str(each) for each in row[: len(place["row"])]] == place["row"]
         ]
     if len(cells) != 1:
-        raise LookupError(f"{number.what}: {len(cells)} numbers of the report stand at {dict(place)}")
+        raise LookupError(f"{number.what}: {len(cells)} numbers of the report are at {dict(place)}")
     (cell,) = cells
     if isinstance(cell, str):
         value = float(cell) * number.factor

@@ -1,4 +1,4 @@
-"""What the papers' measures read from a run's tables."""
+"""Data that the papers' measures read from a run's tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READ: dict[Callable[..., Any], list[str]] = {}
 
 
 def reads(**columns: str) -> Callable[[Take], Take]:
-    """What a measure reads of a run: the columns of each table. A run that is made for it records nothing else."""
+    """Data that a measure reads of a run: the columns of each table. A run that is made for it records nothing else."""
 
     def note(take: Take) -> Take:
         _READ[take] = [f"{table}.{column}" for table, of in columns.items() for column in of.split()]
@@ -38,11 +38,14 @@ def reads(**columns: str) -> Callable[[Take], Take]:
 
 
 def read_by(take: Callable[..., Any]) -> list[str]:
-    """What a measure, or a partial of one, reads: columns as "table.column". Raises `TypeError` if it does not say."""
+    """Data that a measure, or a partial of one, reads: columns as "table.column".
+
+    Raises `TypeError` if it does not declare them.
+    """
     while isinstance(take, partial):
         take = take.func
     if take not in _READ:
-        raise TypeError(f"{take.__qualname__} does not say what it reads: see `reads`")
+        raise TypeError(f"{take.__qualname__} does not declare what it reads: see `reads`")
     return _READ[take]
 
 
@@ -101,7 +104,7 @@ def queue_trace(results: Results, queue: str, start: float = -math.inf, end: flo
     samples = results.columns("queue")
     own = np.flatnonzero(samples.where("queue", queue))
     if not own.size:
-        results.queue(queue)  # says what there is
+        results.queue(queue)  # reports what there is
     times = seconds(samples, chosen=own)
     within = slice(*np.searchsorted(times, (start, end)))
     columns = (samples[name][own[within]] for name in ("packets", "average", "probability", "forwarded"))

@@ -1,4 +1,4 @@
-"""What the papers' reports have in common."""
+"""Common parts of the papers' reports."""
 
 from __future__ import annotations
 

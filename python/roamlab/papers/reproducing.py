@@ -1,4 +1,4 @@
-"""A paper's reproduction as `roamlab reproduce` shows it: its package's report, and what all papers have beside it."""
+"""A paper's reproduction as `roamlab reproduce` shows it: its package's report, and the common parts of all papers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def reproduce(name: str, session: Session) -> Report:
     """Reproduce a paper, one of `papers.names()`, and add what all papers have.
 
-    That are its printed numbers beside ours, all comparisons adjusted for their number, and where its claims hold.
+    These are its printed numbers and ours, all comparisons adjusted for their number, and where its claims
+    hold.
     """
     known = robustness.known(name, session.store)
     numbers = printed.numbers(name)

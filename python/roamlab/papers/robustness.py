@@ -33,10 +33,10 @@ RECORD = "explored.json"
 
 @dataclass(frozen=True)
 class Known:
-    """What a search found."""
+    """Result of a search."""
 
     settings: int
-    """So many were tried."""
+    """Number of tried settings."""
     runs: int
     """Of each experiment under each."""
     engine: str
@@ -47,11 +47,11 @@ class Known:
     shares: Mapping[str, list[list[float | None]]]
     """Of each claim, by axis and value, the share of the settings tried with the value in which it holds."""
     defaults: Mapping[str, str]
-    """Each claim's verdict under the default, from so many runs."""
+    """Each claim's verdict under the default, from this number of runs."""
     lines: Mapping[str, str]
     """Each claim's robustness in one line."""
     says: Mapping[str, str]
-    """What the paper says of each axis."""
+    """Statements of the paper about each axis."""
     nearest: Mapping[str, Mapping[str, Any]]
     """Of each claim the setting in which it comes nearest to holding, with its distance. Older records have none."""
     alone: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]
@@ -89,7 +89,7 @@ class Known:
         )
 
     def beside(self, claim: Claim) -> dict[str, str]:
-        """What a contradicted claim's card says of the nearest setting, by its name; empty for other claims."""
+        """Text of a contradicted claim's card about the nearest setting, by its name; empty for other claims."""
         if claim.verdict != "contradicted" or claim.id not in self.lines:
             return {}
         if claim.id not in self.nearest:
@@ -99,7 +99,7 @@ class Known:
         return {"nearest setting": near["line"]} | ({"the paper on it": said} if said else {})
 
     def line(self, claim: Claim) -> str | None:
-        """A claim's robustness beside its verdict; a verdict that so many runs do not give is told as theirs."""
+        """A claim's robustness with its verdict; another verdict from this number of runs is reported as theirs."""
         line = self.lines.get(claim.id)
         if line is None or self.defaults[claim.id] == claim.verdict:
             return line
@@ -162,7 +162,7 @@ class Known:
 
 
 def known(paper: str, store: Path) -> Known | None:
-    """What is known of a paper's claims, or `None`.
+    """Recorded robustness of a paper's claims, or `None`.
 
     From the store if a search by this engine and this code left it there, else from the package's record. Raises
     `BadInput` if the store has something else there.
@@ -189,7 +189,7 @@ def _read(kept: Path) -> Known:
 
 
 def keep(paper: str, data: Mapping[str, Any], store: Path) -> None:
-    """Leave in the store what a search found, but for the single settings."""
+    """Keep the result of a search in the store, except the single settings."""
     folder = store / KEPT
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(
@@ -198,5 +198,5 @@ def keep(paper: str, data: Mapping[str, Any], store: Path) -> None:
 
 
 def text(data: Mapping[str, Any]) -> str:
-    """What a search found, as JSON."""
+    """Result of a search, as JSON."""
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

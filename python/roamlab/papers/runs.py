@@ -32,7 +32,7 @@ T = TypeVar("T")
 SEED = 1
 
 KEPT = "measures"
-"""In a store: the folder of what papers measured, beside the summaries of sweeps."""
+"""In a store: the folder of the papers' measures, next to the summaries of sweeps."""
 
 _COLUMNS = {"value": pl.String}
 
@@ -40,7 +40,7 @@ _COLUMNS = {"value": pl.String}
 class Batch:
     """Runs that experiments ask for one by one and that are made together: no processor waits in between.
 
-    Interpretations that do not touch a queue leave its scenario as it is: equal scenarios are run once.
+    Interpretations that do not touch a queue leave its scenario unchanged: equal scenarios are run once.
     """
 
     def __init__(self) -> None:
@@ -53,12 +53,12 @@ class Batch:
         scenarios: Mapping[K, tuple[Scenario | Callable[[int], Scenario], int | Sequence[int]]],
         take: Callable[[Results], T],
     ) -> dict[K, list[T]]:
-        """`take` of so many runs of each scenario, or of those with these numbers, in lists that `make` fills.
+        """`take` of this number of runs of each scenario, or of those with these numbers, in lists that `make` fills.
 
         Run n draws from the same streams in every scenario. What a run draws outside the engine, such as the times of
-        moves, comes from a function that gives run n its scenario: see `draws`. `take` is a function of a module, or a
-        partial of one, so that what it gave is found again; it says with `reads` what it reads, and gives what
-        `stored.encode` takes.
+        moves, comes from a function that gives run n its scenario: see `draws`. `take` is a function of a
+        module, or a partial of one, so that its result is found again; it declares with `reads` what it
+        reads, and returns what `stored.encode` takes.
         """
         name = name_of(take)
         read_by(take)
@@ -136,7 +136,7 @@ def _read(kept: Shards, keys: list[str]) -> dict[str, str]:
 
 
 def _value(kept: Shards, key: str, texts: Mapping[str, str]) -> Any:
-    """What a measure gave of a run; a new object each time. Raises `BadInput` with the file that holds it."""
+    """Result of a measure of a run; a new object each time. Raises `BadInput` with the file that holds it."""
     try:
         return decode(texts[key])
     except Damaged as error:

@@ -1,8 +1,9 @@
-"""What a paper's text says of each choice: the sentence, our value, and whether the text fixes it.
+"""Statements of a paper's text about each choice: the sentence, our value, and whether the text fixes it.
 
 A paper's package has it as data, `sentences.toml`: a list `sentence`, each with
 
-* `quote`, a short quotation of the paper's own words, and `where` it is; both empty if the paper says nothing;
+* `quote`, a short quotation of the paper's own words, and `where` it is; both empty if the paper has no
+statement;
 * `field`, a field of the paper's interpretation, or `setup`, the path of a key in the example's scenario, such as
   "flows.0.transport.window"; a number in a path counts list entries from 0;
 * `value`, ours: the default of the field, or the value in the scenario;
@@ -48,7 +49,7 @@ class Sentence:
 
     @property
     def status(self) -> str:
-        """What the text does with the value, for people."""
+        """Relation of the text to the value, for people."""
         if self.text == "fixed":
             return "fixed"
         ruled_out = f": {', '.join(map(value_text, self.excludes))}" if self.excludes else ""
@@ -57,7 +58,7 @@ class Sentence:
     @property
     def source(self) -> str:
         """The quotation with its place."""
-        return f'"{self.quote}" ({self.where})' if self.quote else "the paper says nothing"
+        return f'"{self.quote}" ({self.where})' if self.quote else "the paper has no statement"
 
 
 def of_paper(paper: str) -> list[Sentence]:
@@ -122,7 +123,7 @@ def value_text(value: Any) -> str:
 
 
 def text_on(of: Sequence[Sentence], axis: Axis) -> str:
-    """What the paper says of an axis; the axis' own source where no sentence is about its field."""
+    """Statement of the paper about an axis; the axis' own source where no sentence is about its field."""
     about = [each for each in of if each.field == axis.field]
     return "; ".join(f"{each.source}: {each.status}" for each in about) or axis.source
 
@@ -139,9 +140,9 @@ def excluded(of: Sequence[Sentence], axis: Axis, at: int) -> bool:
 
 
 def table(of: Sequence[Sentence]) -> Table:
-    """The sentences beside our values."""
+    """The sentences with our values."""
     rows = [
         (each.quote or "nothing", each.where, each.field or each.setup, value_text(each.value), each.status)
         for each in of
     ]
-    return Table("What the text says of each choice", HEADINGS, rows)
+    return Table("Statements of the text about each choice", HEADINGS, rows)

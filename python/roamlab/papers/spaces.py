@@ -1,4 +1,4 @@
-"""What a paper leaves open, as a space, and how its claims are decided at one point of it."""
+"""Open points of a paper, as a space, and how its claims are decided at one point of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AXES = "axes.toml"
 
 @dataclass(frozen=True)
 class Space(Generic[R]):
-    """What a paper leaves open, and how its claims are decided under one choice of it all."""
+    """Open points of a paper, and how its claims are decided under one choice of it all."""
 
     title: str
     default: R
@@ -57,7 +57,7 @@ class Space(Generic[R]):
         return self.ask.__module__.split(".")[-2] if "." in self.ask.__module__ else ""
 
     def interpretation(self, setting: Setting) -> R:
-        """The interpretation that a setting stands for."""
+        """The interpretation of a setting."""
         chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
         return replace(self.default, **chosen)  # type: ignore[type-var]
 
@@ -65,8 +65,8 @@ class Space(Generic[R]):
 def axes(paper: str) -> tuple[Axis, ...]:
     """The axes of a paper, from `axes.toml` in its package: a list `axis`, each with the fields of an `Axis`.
 
-    A value is `[label, value, weight]`, of which the label may stand for the value, and 1 is the weight if there is
-    none; or a table of these, which without `value` stands for `None`. Lists are tuples.
+    A value is `[label, value, weight]`, in which the label may replace the value, and 1 is the weight if
+    there is none; or a table of these, which without `value` is `None`. Lists are tuples.
     """
     data = (files("roamlab.papers") / paper / AXES).read_text(encoding="utf-8")
     return tuple(

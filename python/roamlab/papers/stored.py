@@ -55,7 +55,7 @@ def decode(text: str) -> Any:
 
 
 def name_of(take: Callable[[Results], Any]) -> str:
-    """What determines what a measure gives of a run: its name, its arguments and its code.
+    """Inputs of a measure of a run: its name, its arguments and its code.
 
     Raises `TypeError` if it is no function of a module, nor a `functools.partial` of one.
     """

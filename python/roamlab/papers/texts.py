@@ -1,4 +1,4 @@
-"""What a paper's report says, and the sentences of its claims: the data of its package, `paper.toml`.
+"""Texts of a paper's report, and the sentences of its claims: the data of its package, `paper.toml`.
 
 * `title` and `paper`, what the report is about; `main`, the claim of its headline; `lead`, the figure that carries it;
 * `parameters` and `assumptions`, lists of rows: what, the value, and its source or the reason;

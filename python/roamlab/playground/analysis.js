@@ -1,5 +1,6 @@
-// Stalls, slow periods, and what the record says led to them: as `roamlab why` tells them (docs/metrics.md defines both).
-// Limits, kinds of losses and the ranks of suspects are the Python package's: `constants.py` writes them as constants.
+// Stalls, slow periods, and their causes by the record: as `roamlab why` reports them (docs/metrics.md
+// defines both). Limits, kinds of losses and the ranks of suspects are the Python package's: `constants.py`
+// writes them as constants.
 
 /** The table of a flow, or of the group that it is of, in the scenario. */
 function flowTable(record, flow) {
@@ -25,7 +26,7 @@ function rowsOf(table, wanted) {
   return found.subarray(0, count);
 }
 
-/** What arrived of a flow: the rows of what was new in order of time, and twice the smallest one-way delay in ns, 0 of none. */
+/** Arrivals of a flow: the rows of new data in order of time, and twice the smallest one-way delay in ns, 0 of none. */
 function arrivalsOf(record, flow) {
   record.arrivals ??= new Map();
   if (!record.arrivals.has(flow)) {
@@ -65,7 +66,7 @@ function sendsOf(record, rows, fresh) {
   const { packets, deliveries } = record.tables;
   const [time, again, number] = ["time_ns", "retransmission", "number"].map((name) => packets.column(name));
   const [kind, syn] = [packets.column("kind"), packets.code("kind", "syn")];
-  // Each connection numbers its segments anew.
+  // Each connection numbers its segments from the beginning.
   const opened = Array.from(rows.filter((row) => kind[row] === syn && !again[row]), (row) => time[row]);
   const connection = (at) => firstNot(opened.length, (place) => opened[place] <= at);
   const key = (at, seq) => connection(at) * 2 ** 40 + seq + 1;
@@ -111,7 +112,7 @@ function stallsOf(record, flow) {
     if (after - before > limit) {
       const last = place === count;
       sends ??= sendsOf(record, sent, fresh);
-      // A file that goes on is never idle: what has arrived may be waiting for its acknowledgement.
+      // A file in transfer is never idle: data that have arrived may be waiting for their acknowledgement.
       const start = sendsFile && !last ? before : waitingSince(sends, before, after, limit);
       if (start !== null && after - start > limit) found.push({ flow, start, end: after, trip, cutOff: last, isSlow: false });
     }
@@ -411,12 +412,12 @@ function sentences(record, stall, slow, suspects, search) {
   const expired = timeoutsOf(record, stall);
   if (expired.length) {
     const at = Array.from(expired, (row) => `${seconds(tcp.column("time_ns")[row], 3)} s (${tcp.word("timeout", row)})`);
-    told.push(`the retransmission timer went off at ${at.join(", ")}; RTO then ${general(tcp.column("rto_ns")[expired.at(-1)] / 1e9, 3)} s`);
+    told.push(`the retransmission timer expired at ${at.join(", ")}; RTO then ${general(tcp.column("rto_ns")[expired.at(-1)] / 1e9, 3)} s`);
   }
   const waited = waitOf(record, stall, search);
   if (waited) {
     const what = waited.isLink ? `the link ${waited.where} was up again` : `${waited.where} was in a cell again`;
-    const later = `the retransmission timer went off ${seconds(waited.expired - waited.back, 3)} s later`;
+    const later = `the retransmission timer expired ${seconds(waited.expired - waited.back, 3)} s later`;
     told.push(`${what} at ${seconds(waited.back, 3)} s, and ${later}: this part of the stall is the timer's`);
   }
   const groups = new Map();
@@ -453,7 +454,7 @@ function stepOf({ messages, cells }, row) {
   return `${said} at ${seconds(time, 3)} s${kind === "loss" ? `: ${REASONS[name]}` : ""}`;
 }
 
-/** What of a stall was the timer's: the path was back, and the sender sent nothing before its timer went off; null: nothing. */
+/** Part of a stall that was due to the timer: the path was back, and the sender sent nothing before its timer expired; null: nothing. */
 function waitOf(record, stall, { hosts, moves }) {
   const { tcp, drops, packets } = record.tables;
   const last = Array.from(timeoutsOf(record, stall), (row) => tcp.column("time_ns")[row]).findLast((time) => time > stall.start);
@@ -561,14 +562,14 @@ function queueSpec(network, place) {
   return common.uplink_queue;
 }
 
-/** A suspect: its kind, the message, the host and the place, each if it says something. */
+/** A suspect: its kind, the message, the host and the place, each if it adds information. */
 function named({ kind, name, host, place }) {
   const subject = MESSAGES.includes(kind) && name ? `${kind}: ${name}` : kind;
   const whose = host && !Object.values(LOSSES).includes(kind) ? ` of ${host}` : "";
   return `${subject}${whose}${place && place !== host ? ` at ${place}` : ""}`;
 }
 
-/** A number with so many digits and no zeros at the end. */
+/** A number with this number of digits and no zeros at the end. */
 function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e").map(Number);
   if (value === 0 || (power >= -4 && power < digits)) return String(Number(value.toPrecision(digits)));

@@ -1,4 +1,4 @@
-"""What `roamlab play` writes: the playground with a scenario of the user's in it."""
+"""Output of `roamlab play`: the playground with a scenario of the user's in it."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-// What can be written at a place of a scenario, read from the engine's schema.
+// Possible texts at a place of a scenario, read from the engine's schema.
 
-/** A schema's tables with their own words: `at(path)` are the schemas that may stand at a field. */
+/** A schema's tables with their own words: `at(path)` are the schemas that are valid at a field. */
 class Schema {
   constructor(text) {
     this.root = JSON.parse(text);
   }
 
-  /** A schema and those that it stands for. */
+  /** A schema and those that it refers to. */
   *each(node) {
     if (!node) return;
     if (node.$ref) yield* this.each(this.root.$defs[node.$ref.split("/").at(-1)]);
@@ -48,7 +48,7 @@ class Schema {
     return found;
   }
 
-  /** Words that may stand at a field; `kind`: of a table of this kind, in which the last key is. */
+  /** Words that are valid at a field; `kind`: of a table of this kind, in which the last key is. */
   words(path, kind) {
     const found = new Map();
     const nodes = kind ? [...this.inside(this.kind(path.slice(0, -1), kind), path.at(-1))] : this.at(path);
@@ -92,7 +92,7 @@ function contextOf(before) {
   return { path: [...path, ...keys], key, kind, quoted };
 }
 
-/** What CodeMirror offers at the cursor. `names`: of cells and nodes of the last scenario that was read. */
+/** Completions for CodeMirror at the cursor. `names`: of cells and nodes of the last scenario that was read. */
 function completions(schema, names) {
   return (context) => {
     const before = context.state.sliceDoc(0, context.pos);

@@ -1,4 +1,5 @@
-// Sliders and choices for the fields that matter. Each changes the text of the scenario, which alone says what is run.
+// Sliders and choices for the fields that matter. Each changes the text of the scenario, which alone
+// determines the run.
 
 const MOST_EACH = 4;
 const STEPS = [1, 1.5, 2, 3, 5, 7];
@@ -22,7 +23,7 @@ const UNITS = {
   packets: { stops: [0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96, 120, 160, 250, 500, 1000], read: (text) => Number.parseFloat(text), write: (value) => `${value} pkt` },
 };
 
-/** What protocols have for their moves: label, field, unit; without a unit it is a choice. */
+/** Parameters of protocols for their moves: label, field, unit; without a unit it is a choice. */
 const OF_PROTOCOLS = [
   ["detach time", ["detach_time"], "time"],
   ["buffer", ["buffer_limit"], "packets"],
@@ -74,12 +75,12 @@ function nextStop({ unit, value }) {
   return write(stops.find((each) => each > read(value)) ?? stops.at(-2));
 }
 
-/** What changes a field to a value: `[{path, value}]`, value in TOML or null. */
+/** Changes that set a field to a value: `[{path, value}]`, value in TOML or null. */
 function changesOf({ path, before = [] }, value) {
   return [...before, { path, value: JSON.stringify(value) }].map((each) => ({ ...each, path: each.path.map(String) }));
 }
 
-/** What makes a table one of another kind: with all fields that both have, and with none but the kind. */
+/** Changes that give a table another kind: with all fields that both have, or with the kind only. */
 function kindChanges(echo, schema, { table, path }, word) {
   const node = schema.kind(table, word);
   const now = table.reduce((part, key) => part[key], echo);
@@ -90,13 +91,13 @@ function kindChanges(echo, schema, { table, path }, word) {
   return [[...gone(unknown), ...kind], [...gone(others), ...kind]];
 }
 
-/** The controls in their place. `change(control, value, done)` is called as they move; `done`: they have come to rest. */
+/** The controls in their place. `change(control, value, done)` is called as they move; `done`: they have stopped. */
 class Controls {
   constructor(root, change) {
     Object.assign(this, { root, change, known: "", made: [] });
   }
 
-  /** Shows what a scenario says. Elements stay while the scenario has the same fields, so that a slider can be dragged on. */
+  /** Shows the values of a scenario. Elements stay while the scenario has the same fields, so that a slider can be dragged on. */
   show(controls) {
     const known = JSON.stringify(controls.map(({ group, path, unit, words }) => [group, path, unit, words]));
     if (known !== this.known) this.build(controls);

@@ -1,4 +1,4 @@
-// The engine: WebAssembly in, runs out. Nothing here knows of a page; it serves a worker and the tests alike.
+// The engine: WebAssembly in, runs out. It is independent of the page: a worker and the tests use it.
 
 /** Bytes that the network of a scenario may take, and those that the record of a run may. */
 const MOST_MEMORY = 400e6;
@@ -70,7 +70,7 @@ class Column {
     Object.assign(this, { memory, kind, place, rows });
   }
 
-  /** Its values as they stand in memory. */
+  /** Its values as in memory. */
   get view() {
     return new KINDS[this.kind](this.memory.buffer, this.place, this.rows);
   }

@@ -1,4 +1,4 @@
-// What the explorer is told of a run beside its tables, and the run in one sentence.
+// Data for the explorer about a run in addition to its tables, and the run in one sentence.
 
 const SHOWN = { flows: 1, queues: 2, hosts: 6, nodes: 14 };
 
@@ -21,7 +21,7 @@ function recordOf(checked, seed, number, duration, tables) {
   return { echo, network, duration, tables: Object.fromEntries(made) };
 }
 
-/** What the explorer takes: the run's facts, without its tables. `tcpProfile` tells the knobs of a profile. */
+/** Input of the explorer: the run's facts, without its tables. `tcpProfile` returns the parameters of a profile. */
 function factsOf(record, title, tcpProfile) {
   const { flows } = record.tables;
   const told = explain(record);
@@ -130,9 +130,9 @@ function shownFlows(record, told, names) {
 function windowOf(record, flow, tcpProfile) {
   const { kind, window, variant, profile } = flowTable(record, flow).transport ?? {};
   if (kind !== "tcp") return null;
-  const knobs = () => JSON.parse(tcpProfile(profile ?? record.echo.run.profile ?? "rfc", variant ?? "reno") ?? "[]");
-  const knob = () => knobs().find((each) => each.parameter === "window");
-  const told = window ?? `${knob()?.value} ${knob()?.unit}`;
+  const parameters = () => JSON.parse(tcpProfile(profile ?? record.echo.run.profile ?? "rfc", variant ?? "reno") ?? "[]");
+  const largest = () => parameters().find((each) => each.parameter === "window");
+  const told = window ?? `${largest()?.value} ${largest()?.unit}`;
   const [, segments] = /^(\d+) pkt$/.exec(told) ?? [];
   return segments ? Number(segments) : null;
 }

@@ -1,4 +1,4 @@
-// Numbers beside the sentence, and what a press of the button for remedies finds.
+// Numbers next to the sentence, and the results of the button for remedies.
 
 /** Goodput and losses of the flow that is shown, and of all together, with the change since the run before: a line each. */
 function figureLines(facts, before, second, secondSeed) {
@@ -28,7 +28,7 @@ function packetsText(count) {
   return count === 1 ? "1 packet" : `${count} packets`;
 }
 
-/** What a setting gained in words. */
+/** Gain of a setting in words. */
 function gainText({ trouble, goodput, refused }) {
   if (refused) return `not tried: ${refused}`;
   const time = trouble ? `${Math.abs(trouble).toFixed(3)} s ${trouble > 0 ? "less" : "more"} in stalls and slow periods` : "the same time in stalls and slow periods";

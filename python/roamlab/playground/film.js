@@ -1,6 +1,7 @@
-// A run as a film: what each packet does on each hop, and where the nodes stand. A function of time, without a page.
+// A run as a film: the times of each packet on each hop, and the positions of the nodes. A function of time,
+// without a page.
 
-/** A film with more nodes than these would be a blot: those that most packets come by are shown. */
+/** A film with more nodes than these would be a blot: those that most packets pass are shown. */
 const MOST_NODES = 40;
 const MOST_HOPS = 1_500_000;
 const PACKET = { data: 0, ack: 1, again: 2, forwarded: 3, signal: 4 };
@@ -20,7 +21,7 @@ function filmOf(record) {
   return { nodes, links, hosts: hostsOf(record), hops: hops.sorted(), left: nodes.length < shown.all };
 }
 
-/** What happens on one hop: it waits from `begin` to `go`, is under way to `arrive`, and waits at the other end to `end`. */
+/** Times on one hop: it waits from `begin` to `go`, is under way to `arrive`, and waits at the other end to `end`. */
 class Hops {
   constructor(most) {
     this.count = 0;
@@ -78,7 +79,7 @@ function passagesOf(record) {
   return rows.sort((one, other) => serial[one] - serial[other] || one - other);
 }
 
-/** The nodes that most packets come by; `all`: how many there are. */
+/** The nodes that most packets pass; `all`: how many there are. */
 function busiest(record, stops) {
   const { packets, flows } = record.tables;
   const [counts, ofFlows] = [new Map(), new Map()];
@@ -102,7 +103,7 @@ function busiest(record, stops) {
   return Object.assign(new Set(order.slice(0, MOST_NODES)), { all: order.length });
 }
 
-/** Where nodes stand: hosts on the right, then cells, then the others by their distance from the cells. */
+/** Positions of nodes: hosts on the right, then cells, then the others by their distance from the cells. */
 function placesOf(network, shown) {
   const cells = Object.keys(network.cells ?? {}).filter((name) => shown.has(name));
   const hosts = (network.hosts ?? []).map((host) => host.name).filter((name) => shown.has(name));
@@ -176,7 +177,7 @@ function addPackets(record, stops, hops, number) {
     const codes = (fate) => [number.get(link.from), number.get(link.to), kind, fate];
     if (goesOn) {
       const then = columns.time_ns[next];
-      // What goes on from where it was has waited there, in a queue and then in a buffer.
+      // A packet that continues from its place has waited there, in a queue and then in a buffer.
       const stays = linkOf(next)?.from === link.from;
       const go = stays ? then : Math.max(begin, Math.min(then - took, begin + columns.waiting[row] * columns.wire_bytes[row] * link.perByte));
       hops.add([begin, go, stays ? then : Math.min(then, go + took), then], codes(FATE.goesOn));

@@ -26,7 +26,7 @@ async function encodeLink(state) {
   return `s=${btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** What such a part holds; null: it holds none. Throws what is wrong with it. */
+/** Content of such a part; null: there is none. Throws its fault. */
 async function decodeLink(fragment) {
   const [, packed] = /(?:^|[#&])s=([^&]*)/.exec(fragment) ?? [];
   if (packed === undefined) return null;

@@ -41,7 +41,7 @@ PAGE = (
 )
 """The page's program, behind CodeMirror and the explorer."""
 SCENARIOS = '<script type="application/json" id="scenarios">'
-"""What stands before the page's scenarios, of which the first is shown."""
+"""Text before the page's scenarios, of which the first is shown."""
 
 _FIRST = "busy-cell"
 """The example that is shown first: in it a flow stalls."""
@@ -116,7 +116,7 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 
 
 def embedded(scenarios: Sequence[Mapping[str, object]]) -> str:
-    """Scenarios as they stand in the page. A `<` could end the element of a script."""
+    """Scenarios as written in the page. A `<` could end the element of a script."""
     return json.dumps(scenarios, separators=(",", ":")).replace("<", "\\u003c")
 
 

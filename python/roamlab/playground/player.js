@@ -2,7 +2,7 @@
 
 const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1];
 const COLOURS = { [PACKET.data]: "link", [PACKET.ack]: "ack", [PACKET.again]: "again", [PACKET.forwarded]: "forwarded", [PACKET.signal]: "warn" };
-/** What is lost stays in the picture for so long, in s of who looks. */
+/** Time for which lost packets stay in the picture, in s of real time. */
 const LOST_S = 0.5;
 const ROW = 12;
 /** Pixels from one host to the next below it, with the name of the first between them. */
@@ -101,7 +101,7 @@ class Player {
     return [side + x * (width - 2 * side), 22 + y * (height - 50)];
   }
 
-  /** Where nodes stand now: a host beside the cell that it is in. */
+  /** Present positions of nodes: a host next to the cell that it is in. */
   places() {
     const { nodes, hosts } = this.film;
     const cells = new Map(nodes.filter((node) => node.kind === "cell").map((node) => [node.name, node]));
@@ -119,7 +119,7 @@ class Player {
     return found;
   }
 
-  /** Moves hosts apart that would cover each other; where they are many, their names stand to the right of them. */
+  /** Moves hosts apart that would cover each other; where they are many, their names are to the right of them. */
   spread(hosts) {
     const [top, bottom] = [this.place({ x: 0, y: 0 })[1], this.place({ x: 0, y: 1 })[1]];
     this.apart = Math.min(LABELLED, (bottom - top) / Math.max(1, hosts.length - 1));
@@ -177,7 +177,7 @@ class Player {
         this.seen[isLost ? "lost" : "travel"]++;
         continue;
       }
-      // In the queue of a link beside its beginning, in a buffer above the node.
+      // In the queue of a link next to its beginning, in a buffer above the node.
       const buffered = at >= hops.arrive[row];
       const key = buffered ? `${hops.to[row]}` : `${hops.from[row]} ${hops.to[row]}`;
       const number = lines.get(key) ?? 0;

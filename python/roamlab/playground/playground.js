@@ -231,7 +231,7 @@ class Playground {
     this.beside();
   }
 
-  /** The numbers beside the sentence. */
+  /** The numbers next to the sentence. */
   tell() {
     const place = this.find("figures");
     place.replaceChildren();
@@ -284,7 +284,7 @@ class Playground {
     }
   }
 
-  /** The explorer of another scenario: what was shown of the one before says nothing of it. */
+  /** The explorer of another scenario: what was shown of the one before does not apply to it. */
   explore(made) {
     if (!this.explorer) window.explorer = this.explorer = new LiveExplorer([made], this);
     else {
@@ -299,7 +299,7 @@ class Playground {
     this.film.show(first ? first.begin : 0);
   }
 
-  /** The film is made behind the picture, by a worker of its own, when nothing has moved for a moment. */
+  /** The film is made behind the picture, by a separate worker, when nothing has moved for a moment. */
   shoot() {
     clearTimeout(this.resting);
     this.resting = setTimeout(async () => {

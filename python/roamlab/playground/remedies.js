@@ -1,10 +1,10 @@
 // Settings that may take the longest stall away, each tried with several seeds: as `roamlab why --check`, for a page.
 
-/** A setting is tried with so many seeds, and all together for so long. */
+/** A setting is tried with this number of seeds, and all together for this time. */
 const REMEDY_SEEDS = 3;
 const REMEDIES_MS = 9000;
 
-/** What a flow has of a run: time in stalls and slow periods in s, and its goodput. */
+/** Measures of a flow in a run: time in stalls and slow periods in s, and its goodput. */
 function outcomeOf(record, flow) {
   const spans = [...stallsOf(record, flow), ...slowPeriods(record, flow)].sort((one, other) => one.start - other.start);
   let [trouble, until] = [0, 0];

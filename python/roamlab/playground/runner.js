@@ -2,7 +2,7 @@
 
 /** A worker that has not answered after so long is ended. */
 const PATIENCE_MS = 12000;
-/** A run that is out of date may go on for so long before its worker is ended. */
+/** A run that is out of date may continue for this time before its worker is ended. */
 const OUTDATED_MS = 1000;
 const REPLACED = ["run", "film", "remedies"];
 
@@ -38,13 +38,13 @@ class Runner {
     });
   }
 
-  /** What waits and is not wanted any more. */
+  /** Waiting jobs that are not wanted any more. */
   drop(test) {
     for (const each of this.waiting.filter(test)) each.reject({ outdated: true });
     this.waiting = this.waiting.filter((each) => !test(each));
   }
 
-  /** A run under way that nobody waits for is ended, if it does not end by itself soon. */
+  /** A run under way without a receiver is ended, if it does not end soon. */
   outdate({ ask }) {
     const { current } = this;
     if (!REPLACED.includes(ask) || current?.question.ask !== ask || current.outdated) return;
@@ -80,7 +80,7 @@ class Runner {
     this.current = null;
   }
 
-  /** Ends what is under way; the engine begins anew, compiled as it is. */
+  /** Ends the present run; the compiled engine starts again. */
   restart(why) {
     const { current } = this;
     this.settle();

@@ -104,7 +104,7 @@ function bounded(facts) {
   return { ...facts, flows: cut(flows), queues: cut(queues), stalls: cut(stalls), slow: cut(slow) };
 }
 
-/** Columns that the explorer draws, as arrays of their own, which leave without a copy. */
+/** Columns that the explorer draws, as separate arrays, which leave without a copy. */
 function packed(record) {
   return Object.fromEntries(
     Object.entries(EXPLORED).map(([name, columns]) => {
@@ -115,7 +115,7 @@ function packed(record) {
   );
 }
 
-/** A view of the engine's memory becomes an array of its own. */
+/** A view of the engine's memory becomes a separate array. */
 function own(values) {
   return values.buffer === engine.memory.buffer ? values.slice() : values;
 }
@@ -137,7 +137,7 @@ onmessage = ({ data }) => {
     const done = HANDLERS[data.ask](data);
     postMessage({ id: data.id, done }, [...new Set(buffersOf(done.tables ?? done.film ?? {}))]);
   } catch (error) {
-    // A panic leaves the engine in a state that nobody knows.
+    // A panic leaves the engine in an unknown state.
     postMessage({ id: data.id, error: plain(error), broken: error instanceof WebAssembly.RuntimeError });
   }
 };

@@ -26,11 +26,11 @@ Rows = Mask | NDArray[np.intp] | slice
 
 
 class RunTables(Protocol):
-    """What metrics read of a run. `Results` has it."""
+    """Data that metrics read of a run. `Results` has it."""
 
     @property
     def manifest(self) -> Manifest:
-        """What determined the run."""
+        """Inputs that determined the run."""
 
     def columns(self, name: str) -> Columns:
         """A table by its name."""
@@ -72,7 +72,7 @@ class Columns:
         return self._values[column]
 
     def __contains__(self, column: str) -> bool:
-        """Whether there is such a column."""
+        """True if there is such a column."""
         return column in self._values
 
     @property
@@ -92,7 +92,7 @@ class Columns:
         return chosen
 
     def names(self, column: str) -> Sequence[str] | None:
-        """The names that the codes of a column stand for; None: it holds numbers."""
+        """The names of the codes of a column; None: it holds numbers."""
         return self._names.get(column)
 
     def words(self, column: str, rows: Rows = slice(None)) -> list[str]:

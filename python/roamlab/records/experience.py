@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Codec:
-    """What the E-model and the fits of Cole and Rosenbluth know of a codec."""
+    """Parameters of a codec in the E-model and the fits of Cole and Rosenbluth."""
 
     ie: float
     """Equipment impairment without loss (ITU-T G.113)."""
@@ -124,10 +124,11 @@ def mos(r: float) -> float:
 def freeze_spans_s(
     offered_s: Values, completed_s: Values, kinds: Sequence[str], offset_s: float, end_s: float
 ) -> Values:
-    """Begin and end of each time in which the picture stands still: a row from a missing frame to the next shown one.
+    """Begin and end of each time in which the picture is frozen: a row from a missing frame to the next shown one.
 
-    A frame is shown if it is whole (`completed_s`; NaN: never) at its time plus `offset_s`, and what it is coded from
-    was shown: a P- or B-frame needs the last I- or P-frame before it. Frames that are due after `end_s` are left out.
+    A frame is shown if it is whole (`completed_s`; NaN: never) at its time plus `offset_s`, and its
+    references were shown. A P- or B-frame needs the last I- or P-frame before it. Frames that are due after
+    `end_s` are left out.
     """
     due = offered_s + offset_s
     in_time = completed_s <= due + 0.5e-9
@@ -158,8 +159,9 @@ def play_out(
     """When a player of segments begins, begin and end of each of its stalls, and when it ends.
 
     The end is `end_s` at the latest.
-    `came_s`: when segments were there, in order. Play-out begins, and goes on after a stall, with `startup_s` in the
-    buffer. A stall that has not ended lasts to `end_s`; behind the last segment of a film (`whole`) there is none.
+    `came_s`: when segments were there, in order. Play-out begins, and continues after a stall, with
+    `startup_s` in the buffer. A stall that has not ended lasts to `end_s`; behind the last segment of a film
+    (`whole`) there is none.
     """
     needed = max(1, math.ceil(startup_s / segment_s - 1e-9))
     begin, played, clock, at = math.nan, 0, 0.0, 0
@@ -223,7 +225,7 @@ def late_pkts(results: Results, flow: str, offset_s: float) -> int:
 
 @dataclass(frozen=True)
 class Voice:
-    """What one direction of a call is like."""
+    """Quality of one direction of a call."""
 
     lost: float
     """Packets that did not arrive, over packets sent."""
@@ -376,8 +378,8 @@ def freeze_s(results: Results, flow: str) -> float:
 def mean_page_load_s(results: Results, flow: str) -> float:
     """The mean load time of a flow's pages, in s.
 
-    A page that is not whole at the end of the run counts with its time until then, if it is longer than the mean of the
-    whole ones: the mean does not leave out what never comes. NaN if no page was asked for.
+    A page that is not whole at the end of the run counts with its time until then, if it is longer than the
+    mean of the whole ones. So the mean includes pages that never arrive. NaN if no page was asked for.
     """
     loads, open_s = _page_times_s(results, flow)
     mean = float(loads.mean()) if loads.size else -math.inf
@@ -387,7 +389,7 @@ def mean_page_load_s(results: Results, flow: str) -> float:
 
 @dataclass(frozen=True)
 class Player:
-    """What a `dash` flow is like."""
+    """Quality of a `dash` flow."""
 
     startup_s: float
     """From the first request to the first picture."""

@@ -76,7 +76,7 @@ class Frames:
 
     @property
     def tcp_info(self) -> pl.DataFrame:
-        """What Linux kernels report of their senders (`TCP_INFO`), a row for each time that they are asked.
+        """Reports of Linux kernels on their senders (`TCP_INFO`), a row for each report.
 
         Recorded if `record.variables` is on.
         """

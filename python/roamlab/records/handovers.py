@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def timeouts(results: RunTables, flow: str) -> NDArray[np.integer]:
     """Timeouts of each handover of a host at the flow's ends, in order of time.
 
-    A timeout belongs to the handover whose chain of causes has the same root: the motion, say, that broke the link. If
-    the root is a later motion or the like of that host, as its entry into the next cell, the timeout belongs to the
-    host's last handover before it. A handover begins with the host's `link-down`.
+    A timeout belongs to the handover whose chain of causes has the same root: for example the motion that
+    broke the link. If the root is a later motion or the like of that host, as its entry into the next cell,
+    the timeout belongs to the host's last handover before it. A handover begins with the host's `link-down`.
     """
     phases, events, causes = (results.columns(name) for name in ("handovers", "tcp", "causes"))
     down = phases.where("phase", "link-down")

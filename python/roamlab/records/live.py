@@ -1,4 +1,4 @@
-"""What a run in real time was: its programs, how late its packets were, and what TCP of the machine has counted."""
+"""Description of a run in real time: its programs, how late its packets were, and the TCP counters of the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEANINGS = {
 
 
 def facts(live: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is told of a run in real time: names and values. Empty for every other run."""
+    """Reported values of a run in real time: names and values. Empty for every other run."""
     if not live:
         return []
     late = live["lateness"]
@@ -63,7 +63,7 @@ def warnings(live: dict[str, Any]) -> list[str]:
         return [
             "not comparable with other runs: the simulation was slower than the clock,"
             f" {late_events:,} of its {events:,} events happened more than 1 ms late;"
-            " simulate fewer or slower flows beside the program"
+            " simulate fewer or slower flows with the program"
         ]
     p999 = _time(late["p999_ns"])
     return [f"not comparable with other runs: the lateness of its packets has a p99.9 of {p999}, above 1 ms"]

@@ -59,9 +59,9 @@ class Manifest:
 
     @classmethod
     def from_dict(cls, content: Any, parameters_text: str) -> Manifest:
-        """From what a manifest file holds, and the line of its parameters, empty if they have none of their own.
+        """From the content of a manifest file, and the line of its parameters, empty if they have no separate one.
 
-        Raises `ValueError`, which names the field, if it is none of ours.
+        Raises `ValueError`, which names the field, if it is not one of our manifests.
         """
         if not isinstance(content, dict):
             raise ValueError("not a JSON object")
@@ -140,7 +140,7 @@ _LATENESS: dict[str, Any] = {
     "late_events?": int,
     "comparable": bool,
 }
-"""What is known of a run in real time, and of how late its packets were."""
+"""Data of a run in real time, and of how late its packets were."""
 
 _SHAPE: dict[str, Any] = {
     "hosts": [{"name": str, "visits?": [{"cell": str}], "plan?": {"kind": str}}],
@@ -149,7 +149,7 @@ _SHAPE: dict[str, Any] = {
     "cells": {"*": {"router": str}},
     "record": {"deliveries": bool, "packets": bool, "tcp": bool},
 }
-"""What charts and traces read in the parameters. A field may be missing unless it is in a list and
+"""Parameters that charts and traces read. A field may be missing unless it is in a list and
 has no `?`; `*` is any name."""
 
 
@@ -186,7 +186,7 @@ def kernels_of(parameters_text: str) -> list[str]:
 
 
 def build_of(parameters_text: str) -> str:
-    """What makes a run: the hash of the engine, and the name of the kernel if flows are over one."""
+    """Build of a run: the hash of the engine, and the name of the kernel if flows are over one."""
     return " ".join([_roamlab.build_hash(), *kernels_of(parameters_text)])
 
 

@@ -29,7 +29,7 @@ MOVES = ("motion", "measurement", "out-of-range", "on-air", "prediction")
 """Roots of the table `causes` that begin a handover of their host."""
 
 NO_LOSS = ("copy-released", "duplicate")
-"""Reasons in `drops` that lose no data: a spare copy was let go, or one that the host had got already."""
+"""Reasons in `drops` that lose no data: a spare copy was released, or one that the host had got already."""
 
 _NS = 1e9
 
@@ -104,13 +104,13 @@ def goodput_of_all_bps(results: RunTables) -> float:
 
 
 def has_connection(results: RunTables, flow: str) -> bool:
-    """Whether `flow` has a connection with acknowledgements (TCP, QUIC)."""
+    """True if `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
     return bool(flows.where("kind", *_CONNECTIONS)[rows_of_flow(flows, flow)].any())
 
 
 def elastic_flows(results: RunTables) -> list[str]:
-    """The flows that take what the network gives: those with a connection, but for requests of other flows' data."""
+    """The flows that take what the network gives: those with a connection, except requests of other flows' data."""
     flows = results.columns("flows")
     return _without_requests(flows, flows.words("flow", flows.where("kind", *_CONNECTIONS)))
 
@@ -132,7 +132,8 @@ def fairness(results: RunTables) -> float:
 def losses(results: RunTables, flow: str) -> Values:
     """When data packets of `flow` were lost, in s: for each packet of which no copy arrived, when the last was lost.
 
-    All copies of a packet have the same number and the same time of sending. A retransmission is a packet of its own.
+    All copies of a packet have the same number and the same time of sending. A retransmission is a separate
+    packet.
     """
     drops, deliveries = results.columns("drops"), results.columns("deliveries")
     is_data = _lost_data(results, drops, flow)
@@ -150,7 +151,7 @@ def _lost_data(results: RunTables, drops: Columns, flow: str) -> NDArray[np.bool
 
 
 def loss_ratio(results: RunTables, flow: str) -> float:
-    """Data packets of which no copy arrived, over data packets sent; a retransmission is a packet of its own."""
+    """Data packets of which no copy arrived, over data packets sent; a retransmission is a separate packet."""
     sent = total(results, flow, "sent_pkts")
     return losses(results, flow).size / sent if sent else math.nan
 
@@ -171,7 +172,7 @@ def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
 
 
 def reordering_extent(results: RunTables, flow: str) -> int:
-    """The largest extent of the flow's data packets; a retransmission is a packet of its own."""
+    """The largest extent of the flow's data packets; a retransmission is a separate packet."""
     return max(reordering_extents(_sending_order(results, flow)), default=0)
 
 
@@ -213,11 +214,12 @@ def disruption_s(
 ) -> float:
     """The longest silence that a handover at `handover` explains, in s.
 
-    The largest a(k+1) - a(k) over successive arrivals `times` with a(k) < handover + settle and a(k+1) > handover:
-    from the last packet before to the first after, and not hidden by a packet that was in the air at the break. The
-    end of the run stands for an arrival that never came: data that ends within `settle` of a handover is taken for
-    cut off by it. NaN if nothing arrived before. With `waits`, a silence begins when data waits between two
-    arrivals, which that function gives (infinity: none does); NaN if none does in any of them.
+    The largest a(k+1) - a(k) over successive arrivals `times` with a(k) < handover + settle and a(k+1) >
+    handover. It is the time from the last packet before to the first after, and not hidden by a packet that
+    was in the air at the break. The end of the run replaces an arrival that never came: data that ends within
+    `settle` of a handover is taken for cut off by it. NaN if nothing arrived before. With `waits`, a silence
+    begins when data waits between two arrivals, which that function gives (infinity: none does); NaN if none
+    does in any of them.
     """
     found = silence_s(times, handover, end, settle, waits)
     return math.nan if found is None else found[1] - found[0]
@@ -273,13 +275,13 @@ def table_of(results: RunTables, flow: str) -> dict[str, Any]:
 
 
 def application(results: RunTables, flow: str) -> dict[str, Any]:
-    """The application of a flow, as the scenario says it; of one that stands for no table there, empty."""
+    """The application of a flow, as in the scenario; for one without a table there, empty."""
     found: dict[str, Any] = table_of(results, flow).get("app", {})
     return found
 
 
 def has_size(results: RunTables, flow: str) -> bool:
-    """Whether the flow is a file that ends."""
+    """True if the flow is a file that ends."""
     app = application(results, flow)
     return app.get("kind") == "ftp" and (app.get("size") or app.get("packets")) is not None
 
@@ -400,7 +402,7 @@ def utilisation(results: RunTables, rate_bps: float, start: float, end: float, f
 
 
 def jain(shares: Sequence[float]) -> float:
-    """Jain's fairness index (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all; NaN if nobody has anything."""
+    """Jain's fairness index (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all; NaN if none has anything."""
     values = np.asarray(shares, dtype=np.float64)
     squares = values.size * float(np.square(values).sum())
     return float(values.sum()) ** 2 / squares if squares else math.nan

@@ -48,7 +48,7 @@ class Handover:
     """When the host had access to the target; None: it has none yet."""
 
     def was_shortly_before(self, at_s: float, shortly_s: float) -> bool:
-        """Whether a failure at this time is one of the handover."""
+        """True if a failure at this time is one of the handover."""
         return self.confirmed_s is None or at_s - self.confirmed_s <= shortly_s
 
 

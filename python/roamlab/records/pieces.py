@@ -134,7 +134,7 @@ class _File:
                 register_io_source(self._pieces, schema=schema).sink_parquet(file)
         except BaseException as error:  # noqa: BLE001 (Polars' interrupts too: it is raised where pieces are added)
             self._error = error
-        self._hand.end()  # nobody who adds may wait for ever
+        self._hand.end()  # no writer may wait forever
 
     def _pieces(self, *_: Any) -> Iterator[pl.DataFrame]:
         while (piece := self._hand.take()) is not None:

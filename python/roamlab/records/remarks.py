@@ -25,7 +25,7 @@ MOST_FLOWS = 1000
 """Flows of runs with more are not looked at for ones that nothing reaches: the scenario would be read whole."""
 
 _LEAST = 50
-"""A flow with fewer deliveries says too little."""
+"""A flow with fewer deliveries shows too little."""
 _NAMED = 3
 _ASKED = ("requests", "program", "web", "dash")
 _WAITING, _BUSY, _MOST = 0.25, 0.9, 0.5
@@ -37,10 +37,10 @@ def window_limited(
     """One line on the flows whose data was sent at the pace of the window and not of the network; none without such.
 
     `windows` are the largest windows, in segments, of the flows that always have data to send, `ends` where each flow
-    comes from and goes. A packet is limited by the window if cwnd was at least that large when it was sent, and the
-    packet waited less than a quarter of the smallest round trip: twice the smallest one-way delay of all flows with the
-    same ends. A flow is limited if more than half of its data is, and the narrowest link, judged by the spacing of
-    arrivals, was idle for more than a tenth of that time.
+    comes from and goes. A packet is limited by the window if cwnd was at least that large when it was sent,
+    and the packet waited less than a quarter of the smallest round trip. That is twice the smallest one-way
+    delay of all flows with the same ends. A flow is limited if more than half of its data is, and the
+    narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time.
     """
     found = {}
     cwnds = dict(_by_flow(tcp))
@@ -73,7 +73,7 @@ def _limited(
     window: float,
     least_ns: int,
 ) -> float:
-    """The share of a flow's data that its window limited; 0 if the path was busy all the same.
+    """The share of a flow's data that its window limited; 0 if the path was busy anyway.
 
     `least_ns` is the one-way delay of the path without queues.
     """
@@ -104,7 +104,7 @@ def _by_flow(table: Columns) -> Iterator[tuple[str, NDArray[np.integer]]]:
 def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[str, float]:
     """The largest windows, in segments, of the flows that send a file over TCP.
 
-    `parameters` is the scenario with every default; the name of a group stands for its members.
+    `parameters` is the scenario with every default; the name of a group represents its members.
     """
     profile = parameters.get("run", {}).get("profile", "rfc")
     written = {}
@@ -149,8 +149,8 @@ def unreached(
 @cache
 def _default_window(profile: str, variant: str) -> str:
     """The largest window of a flow that leaves it to the profile; "inf" if the profile has none."""
-    knobs = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
-    return str(knobs.get("window", "inf"))
+    parameters = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
+    return str(parameters.get("window", "inf"))
 
 
 def unmet(

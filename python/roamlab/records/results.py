@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def not_recorded(name: str, place: str) -> BadInput:
-    """The error for a table without rows that the run was not told to record."""
+    """The error for a table without rows that the run did not record."""
     return BadInput(
         f"{place}, table {name!r}" if name not in place else place,
         "the run did not record it: it has no rows",
@@ -43,7 +43,7 @@ class Results(Frames):
 
     manifest: Manifest
     loaders: Mapping[str, Callable[[str], pl.DataFrame]]
-    """What makes or reads each table, by its name."""
+    """Writer or reader of each table, by its name."""
     tables: Tables | None = None
     """The engine's columns, while this process has them."""
     frames: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
@@ -170,7 +170,10 @@ class Results(Frames):
 
     @property
     def packets(self) -> pl.DataFrame:
-        """What endpoints send, queues are handed and the network loses. Raises `BadInput` if it was not recorded."""
+        """Packets that endpoints send, queues are handed and the network loses.
+
+        Raises `BadInput` if it was not recorded.
+        """
         return self._recorded("packets")
 
     @property

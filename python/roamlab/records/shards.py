@@ -34,13 +34,13 @@ FORMAT = 1
 """Version of the store: another number is another layout."""
 
 ROWS = 20_000
-"""So many rows make a shard."""
+"""Rows of a shard."""
 
 SECONDS = 5.0
-"""What was measured longer ago is in a shard: a killed sweep loses no more."""
+"""Measures from before this time are in a shard: a killed sweep loses no more."""
 
 METRICS: dict[str, Any] = {"metric": pl.String, "value": pl.Float64}
-"""Columns of a store of summaries, beside the key: a row for each metric of a run."""
+"""Columns of a store of summaries, in addition to the key: a row for each metric of a run."""
 
 _NOTHING = ""
 """A run of which nothing is kept has one row with this text, so that it is found again."""
@@ -67,7 +67,7 @@ class Mended(Exception):
 class Shards:
     """An open store. Close it, or use it as a context manager: leaving keeps what was added.
 
-    `columns` are those beside the key, of text or of numbers; the first is of text.
+    `columns` are those in addition to the key, of text or of numbers; the first is of text.
     """
 
     def __init__(self, root: Path, columns: dict[str, Any] = METRICS) -> None:
@@ -100,7 +100,7 @@ class Shards:
         try:
             self.flush()
         except OSError:
-            # What led here is reported; that the last seconds are lost beside it is no news.
+            # The error that led here is reported; the loss of the last seconds adds nothing.
             if kind is None:
                 raise
         finally:
@@ -219,7 +219,7 @@ class Shards:
             self._reconcile(self._index)
 
     def _reconcile(self, index: sqlite3.Connection) -> None:
-        """Make the index say what the shards hold."""
+        """Make the index agree with the shards."""
         # In this order: what another process writes meanwhile is there before the index knows it.
         known = {str(name) for (name,) in index.execute("SELECT name FROM shards")}
         there = {path.name for path in self._folder.iterdir() if _SHARD.fullmatch(path.name)}
@@ -250,10 +250,10 @@ _INDEX = {
     "runs": "CREATE TABLE runs (key TEXT PRIMARY KEY, shard TEXT) WITHOUT ROWID",
     "by_shard": "CREATE INDEX by_shard ON runs (shard)",
 }
-"""What the index has, by name. One with anything else, such as a view that never ends, is made again."""
+"""Content of the index, by name. One with anything else, such as a view that never ends, is made again."""
 
 _ENDS = ("-journal", "-wal", "-shm", "")
-"""How the names of SQLite's files end. The index has none but the first beside it, and that for an instant."""
+"""How the names of SQLite's files end. The index has only the first next to it, and that for an instant."""
 
 _OF_SEVERAL = bytes.fromhex("d9d505f920a163d7")
 """How a journal of SQLite ends that names another file, which SQLite deletes. One of a single database never does."""
@@ -324,7 +324,7 @@ def _check_format(root: Path) -> None:
     if found != FORMAT:
         raise BadInput(
             f"{path}, field `format`",
-            f"the store has format {found!r}" if found is not None else "the file does not say which format",
+            f"the store has format {found!r}" if found is not None else "the file has no format",
             expected=f"format {FORMAT}, which this version reads",
             remedy="name another folder with --store, or read this one with the version that wrote it",
         )

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 FLOOR_NS = 200_000_000
 """The shortest silence that can be a stall, and the shortest slow period."""
 BEFORE = 5
-"""The rate before is that of so many limits."""
+"""The rate before is that of this number of limits."""
 LEAST_PKTS = 4
-"""A window that holds fewer packets at the rate before says nothing of a rate."""
+"""A window that holds fewer packets at the rate before shows no rate."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def slow_s(results: Results, flow: str) -> float:
 
 
 def is_defined(results: Results, flow: str) -> bool:
-    """Whether slow periods of a flow can be told: it is a file or of datagrams, and its records are there."""
+    """True if slow periods of a flow can be found: it is a file or of datagrams, and its records are there."""
     recorded = results.manifest.outline.recorded
     if has_connection(results, flow):
         return "deliveries" in recorded and application(results, flow).get("kind") == "ftp"
@@ -116,7 +116,7 @@ def is_defined(results: Results, flow: str) -> bool:
 
 
 def _sent(results: Results, flow: str, delay: int) -> _Course:
-    """What is sent, when it would arrive without waiting."""
+    """Sent data, and when they would arrive without waiting."""
     packets = results.columns("packets")
     chosen = packets.where("flow", flow) & packets.where("event", "send") & packets.where("kind", "datagram")
     return _Course.of(packets["time_ns"][chosen].astype(np.int64) + delay, packets["wire_bytes"][chosen])

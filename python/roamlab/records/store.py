@@ -58,7 +58,7 @@ class Begun:
     def keep(self, results: Results) -> Results:
         """Put the run in its folder: `results` has the tables of which no piece came.
 
-        The run as it stands there, with tables that are read when they are asked for.
+        The run in that folder, with tables that are read when they are asked for.
         """
         digests = self.store._complete(results, self)
         return _in_folder(self.store.folder(results.manifest), results.manifest, digests)
@@ -81,7 +81,7 @@ class Store:
         object.__setattr__(self, "root", Path(self.root))
 
     def folder(self, manifest: Manifest) -> Path:
-        """Where the run stands, or would stand."""
+        """Place of the run, now or later."""
         return self.root / manifest.key
 
     def find(self, manifest: Manifest) -> Results | None:
@@ -105,7 +105,7 @@ class Store:
 
     @contextmanager
     def begin(self) -> Iterator[Begun]:
-        """A run whose long tables are written while it goes on. A block that ends before `keep` leaves nothing."""
+        """A run whose long tables are written during it. A block that ends before `keep` leaves nothing."""
         self.root.mkdir(parents=True, exist_ok=True)
         with draft_folder(self.root) as draft, Pieces(draft) as pieces:
             yield Begun(self, draft, pieces)
@@ -116,7 +116,7 @@ class Store:
             return self._complete(results, begun)
 
     def _complete(self, results: Results, begun: Begun) -> dict[str, str]:
-        """Put a run's other tables beside those that are written, and all of it in its place; the tables' digests."""
+        """Put a run's other tables next to those that are written, and all of it in its place; the tables' digests."""
         final, draft = self.folder(results.manifest), begun.draft
         digests: dict[str, str] = {}
         for table in begun.pieces.finish():
@@ -158,7 +158,7 @@ def _mend(file: Path, place: Path, folder: int) -> None:
 
 
 def _in_place(place: Path, of: str, expected: str) -> BadInput:
-    """The error of what stands where a run is to be written."""
+    """The error for another file where a run is to be written."""
     kind = "a symbolic link" if place.is_symlink() else "a folder" if place.is_dir() else "a file"
     return BadInput(
         place,
@@ -264,7 +264,7 @@ def _begin(field: str) -> str:
 
 
 def _line(content: bytes, field: str) -> str:
-    """The JSON object of a field in a manifest's file; empty if it has no line of its own, as in one that was edited.
+    """The JSON object of a field in a manifest's file; empty if it has no separate line, as in one that was edited.
 
     Nor has it one in a file with an indent of one space, or with the field twice.
     """

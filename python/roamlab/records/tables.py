@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
     name: str
     about: str
-    """What its rows are."""
+    """Meaning of its rows."""
     recorded: str
     """When it is recorded; empty: always."""
     columns: dict[str, Column]

@@ -19,20 +19,20 @@ WITH_CAUSES = tuple(table.name for table in TABLES.values() if "cause" in table.
 
 @called(results=RESULTS, table=TEXT, row=NUMBER)
 def why(results: Results, table: str, row: int) -> pl.DataFrame:
-    """What led to a row, step by step to the root.
+    """Causes of a row, step by step to the root.
 
     `table` is one with a column `cause`: drops, tcp, packets, handovers, path_changes, releases, signalling or causes
     itself;
     `row` its number from 0. The frame has the columns of `causes` behind `id`, the number of each row there: first the
-    row itself or what it leads to directly, last the root. It is empty if nothing led to the row (`cause` is -1
-    there): a window that opens, say. A wrong table or row raises `BadInput`.
+    row itself or what it leads to directly, last the root. It is empty if the row has no cause (`cause` is -1
+    there), for example when a window opens. A wrong table or row raises `BadInput`.
     """
     if table not in WITH_CAUSES:
         raise BadInput(
             f"table {table!r}",
             "its rows have no causes",
             expected=f"one of {', '.join(WITH_CAUSES)}",
-            remedy="docs/tables.md says which tables have a column `cause`",
+            remedy="docs/tables.md lists the tables with a column `cause`",
         )
     frame = results.table(table)
     if not 0 <= row < frame.height:

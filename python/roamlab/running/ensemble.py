@@ -94,7 +94,7 @@ def measure(
     threads: int | None = None,
     wanted: Callable[[Job], list[str]] | None = None,
 ) -> list[T]:
-    """`take(job, results)` of every job, in their order. Each run is let go once it is measured.
+    """`take(job, results)` of every job, in their order. Each run is released once it is measured.
 
     `wanted(job)` lists the tables, or columns as "table.column", that `take` finds; all without it.
     """
@@ -126,7 +126,7 @@ def measure(
 
 
 def _progress(jobs: Sequence[Job]) -> AbstractContextManager[Advance]:
-    """Progress by scenario: runs of the same take alike long."""
+    """Progress by scenario: runs of the same scenario take the same time."""
     wanted = Counter(job.scenario for job in jobs)
     return progress(wanted, {scenario: weight(scenario) for scenario in wanted})
 
@@ -160,7 +160,7 @@ def _make(
     ended: Callable[[Job], None] = lambda _: None,
     tell: Callable[[int, int], None] | None = None,
 ) -> dict[str, Results]:
-    """Make runs. Long tables are written while they go on; what ends this leaves nothing of a run under way."""
+    """Make runs. Long tables are written during them; an interruption leaves nothing of a run under way."""
     kept: dict[str, Results] = {}
     with ExitStack() as stack:
         under_way: dict[int, tuple[ExitStack, Begun]] = {}

@@ -146,7 +146,10 @@ class DaskCluster:
         return outcome
 
     def _ended(self, client: Any, pending: set[Any]) -> list[Any]:
-        """Those of `pending` that have ended, at least one. While there is no worker, it says so, up to the limit."""
+        """Those of `pending` that have ended, at least one.
+
+        While there is no worker, it reports this, up to the limit.
+        """
         distributed = _distributed()
         alone_since: float | None = None
         while True:

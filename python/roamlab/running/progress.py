@@ -31,13 +31,13 @@ class Advance(Protocol):
 
 
 def weight(scenario: Scenario) -> float:
-    """What a run is likely to cost beside one of another scenario, before either was made: simulated s x flows."""
+    """Estimated cost of a run relative to one of another scenario, before either was made: simulated s x flows."""
     found = scenario.outline
     return found.duration_ns / 1e9 * max(1, found.flows)
 
 
 class Estimate:
-    """The time left, learnt from the runs that have ended: a run of one kind says little about one of another.
+    """The time left, learnt from the runs that have ended: a run of one kind is a poor estimate for one of another.
 
     Runs of a kind of which some were made take as long as these did, on average. One of a kind that is still to come
     takes as long for its weight as all those that were made.
@@ -112,7 +112,7 @@ def _shown(estimate: Estimate) -> AbstractContextManager[Show]:
 
 
 def in_notebook() -> bool:
-    """Whether a notebook shows what is printed: its kernel is loaded, and standard error is no terminal."""
+    """True if a notebook shows the output: its kernel is loaded, and standard error is no terminal."""
     return "ipykernel" in sys.modules and not sys.stderr.isatty()
 
 
@@ -141,7 +141,7 @@ def _line(estimate: Estimate) -> Iterator[Show]:
 
 
 class Steps:
-    """Tells of the steps of a search, each in a line, once it has taken `QUIET_SECONDS`: those before come with it."""
+    """Prints the steps of a search, each in a line, once it has taken `QUIET_SECONDS`: those before come with it."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -217,7 +217,7 @@ def pace(estimate: Estimate) -> str:
 
 
 class Show(Protocol):
-    """Shows what the estimate says now."""
+    """Shows the present estimate."""
 
     def __call__(self) -> None:
         """Show it."""

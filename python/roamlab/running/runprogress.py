@@ -56,7 +56,7 @@ def simulated_time(total_ns: int) -> Iterator[Callable[[int, int], None]]:
 
 
 def describe(now_ns: int, total_ns: int, events: int, seconds: float) -> str:
-    """How far a run has come after so many seconds, and how fast it goes, for people."""
+    """How far a run has come after this number of seconds, and how fast it goes, for people."""
     rate = f", {now_ns / 1e9 / seconds:.3g} s/s, {events / seconds:.2g} events/s" if seconds > 0 else ""
     return f"{now_ns / 1e9:.3g} of {total_ns / 1e9:.6g} s{rate}"
 

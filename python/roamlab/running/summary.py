@@ -63,7 +63,7 @@ _MADE_OF: dict[str, tuple[str, ...]] = {
     "synchronisation": ("deliveries", "tcp"),
     "window_correlation": ("tcp",),
 }
-"""Tables besides `flows` that a metric is made of; totals of flows need none."""
+"""Tables of a metric other than `flows`; totals of flows need none."""
 
 
 _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
@@ -130,7 +130,7 @@ _OVER: dict[str, Callable[[Sequence[float]], float]] = {
     "max": max,
     "sum": math.fsum,
 }
-"""What makes one number of the flows that a pattern matches."""
+"""Function that makes one number of the flows that match a pattern."""
 
 _UNITS = {"ns": "ns", "bps": "bit/s", "bytes": "B", "pkts": "pkt", "timeouts": "1", "retransmits": "1"}
 
@@ -145,7 +145,7 @@ class Name(NamedTuple):
     """The parts of a metric's name: `mean(flows.*.mos)`, `flows.moving.mos`, `jain`, `census.created`."""
 
     over: str
-    """What is made of several flows: a key of `_OVER`, or empty."""
+    """Function over several flows: a key of `_OVER`, or empty."""
     family: str
     """`flows`, `census`, or empty for a metric of the run."""
     flow: str
@@ -155,7 +155,7 @@ class Name(NamedTuple):
 
     @classmethod
     def of(cls, metric: str) -> Name:
-        """The parts of a name, whatever they say."""
+        """The parts of a name, unchecked."""
         over, inner = "", metric
         if (head := metric.partition("("))[1] and metric.endswith(")"):
             over, inner = head[0], head[2][:-1]
@@ -167,7 +167,7 @@ class Name(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether there is such a metric, whatever flows there are."""
+        """True if there is such a metric, whatever flows there are."""
         if self.family == "flows":
             return self.over in ("", *_OVER) and bool(self.flow) and self.what in (*TOTALS, *_OF_FLOW)
         plain = not self.over and not self.flow
@@ -176,12 +176,12 @@ class Name(NamedTuple):
         )
 
     def covers(self, other: Name) -> bool:
-        """Whether a run that keeps this metric keeps the other one, flow by flow."""
+        """True if a run that keeps this metric keeps the other one, flow by flow."""
         alike = (self.over, self.family, self.what) == ("", "flows", other.what)
         return alike and not other.over and other.family == "flows" and self.matches(other.flow)
 
     def matches(self, flow: str) -> bool:
-        """Whether the name means this flow; `*` stands for any characters."""
+        """True if the name matches this flow; `*` is any number of characters."""
         pattern = ".*".join(map(re.escape, self.flow.split("*")))
         return re.fullmatch(pattern, flow, re.DOTALL) is not None
 
@@ -257,7 +257,7 @@ def inapplicable(metric: str, flows: Iterable[Mapping[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The metrics that are wanted of each run. A `*` in the place of a flow stands for all of them."""
+    """The metrics that are wanted of each run. A `*` in the place of a flow means all of them."""
 
     metrics: tuple[str, ...] = tuple(f"flows.*.{column}" for column in TOTALS)
 
@@ -305,15 +305,15 @@ def metric(results: Results, name: str) -> float:
     """A metric of one run by its name, such as "flows.moving.mos" or "mean(flows.*.goodput_bps)".
 
     It has the unit in `docs/metrics.md`, and is NaN if the run does not define it, such as a disruption without a
-    handover. Raises `BadInput` if there is no such metric or flow, if the name stands for several flows, or if it is
-    about another application than the flow's.
+    handover. Raises `BadInput` if there is no such metric or flow, if the name matches several flows, or if
+    it is about another application than the flow's.
     """
     check(name, "metric")
     found = Measurement((name,)).of_results(results)
     if len(found) > 1:
         raise BadInput(
             f"metric {name!r}",
-            f"it stands for {len(found)} flows",
+            f"it matches {len(found)} flows",
             expected="one number",
             remedy=f"name one of {', '.join(each for each, _ in found[:8])}, or write mean({name})",
         )
@@ -332,8 +332,8 @@ def metric(results: Results, name: str) -> float:
 def _aggregate(run: _Made, name: Name, values: Mapping[str, float]) -> float:
     """One number of several flows; those that do not define it are left out.
 
-    A file that is not complete at the end of the run takes longer than any number says: only the smallest completion
-    time is then known.
+    A file that is not complete at the end of the run takes longer than any number shows: only the smallest
+    completion time is then known.
     """
     if name.what == "completion_s" and name.over != "min":
         late = [flow for flow, value in values.items() if math.isnan(value)]

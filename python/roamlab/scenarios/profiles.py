@@ -1,4 +1,4 @@
-"""TCP profiles as tables. The engine declares every knob, its value and its meaning; nothing is listed here."""
+"""TCP profiles as tables. The engine declares every parameter, its value and its meaning; nothing is listed here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-class Knob(TypedDict):
+class ProfileParameter(TypedDict):
     """A row of a profile."""
 
     parameter: str
@@ -21,9 +21,9 @@ class Knob(TypedDict):
     unit: str
     """Unit of `value`; empty for a count, a truth value or a choice."""
     meaning: str
-    """What it is, and its source: RFC section or ns-2 variable."""
+    """Its meaning, and its source: RFC section or ns-2 variable."""
     rfc: str
-    """What the profile "rfc" has, with its unit."""
+    """Value in the profile "rfc", with its unit."""
     differs: bool
     """The value is not that of "rfc"."""
 
@@ -33,8 +33,8 @@ def names(family: str = "tcp profiles") -> list[str]:
     return [row["name"] for row in json.loads(_roamlab.catalogue())[family]]
 
 
-def profile(name: str, variant: str = "reno") -> list[Knob]:
-    """The knobs of a TCP profile for one variant. Raises `BadInput` where there is no such name."""
+def profile(name: str, variant: str = "reno") -> list[ProfileParameter]:
+    """The parameters of a TCP profile for one variant. Raises `BadInput` where there is no such name."""
     for option, value, known in (
         ("profile", name, names()),
         ("variant", variant, names("tcp variants")),
@@ -44,17 +44,17 @@ def profile(name: str, variant: str = "reno") -> list[Knob]:
                 f"--{option} {value}",
                 f"there is no such {option}",
                 expected=f"one of: {', '.join(known)}",
-                remedy="`roamlab list` says what each is",
+                remedy="`roamlab list` explains each",
             )
     found = _roamlab.tcp_profile(name, variant)
     if found is None:
         raise AssertionError(f"the catalogue lists {name} and {variant}, which the engine does not know")
-    knobs: list[Knob] = json.loads(found)
-    return knobs
+    parameters: list[ProfileParameter] = json.loads(found)
+    return parameters
 
 
 def terminal_table(name: str, variant: str) -> Table:
-    """The profile as a table for the terminal; what differs from "rfc" stands in the third column."""
+    """The profile as a table for the terminal; differences from "rfc" are in the third column."""
     from rich.table import Table
     from rich.text import Text
 

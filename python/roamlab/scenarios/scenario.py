@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 _DRAWN = 100
-"""A notebook draws networks of so many links and cells."""
+"""A notebook draws networks of at most this number of links and cells."""
 
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 _PATH = Kind((str, Path), "the path of a scenario", 'write roamlab.load("scenario.toml")')
@@ -49,12 +49,12 @@ class Scenario:
     text: str
     name: str = "scenario"
     changed: bool = field(default=False, compare=False)
-    """No file holds the text: its lines say nothing to anybody."""
+    """No file has the text, so its lines are not useful."""
     changes: str = field(default="", compare=False)
-    """What was changed last, for reports."""
+    """Last changes, for reports."""
 
     def __new__(cls, *_: object, **given: object) -> Scenario:
-        """Python calls this before `__init__`, which would not say what to write for a section."""
+        """Python calls this before `__init__`, whose error would not have what to write for a section."""
         if foreign := [name for name in given if name not in cls.__dataclass_fields__]:
             raise BadCall(
                 "Scenario",
@@ -92,7 +92,7 @@ class Scenario:
     def from_dict(cls, data: dict[str, Any], name: str = "scenario", changes: str = "") -> Scenario:
         """A checked scenario from nested dictionaries and lists, as TOML would hold them.
 
-        `changes` stands behind the name in reports. Paths of files are relative to the folder of `name`.
+        `changes` is behind the name in reports. Paths of files are relative to the folder of `name`.
         """
         if not isinstance(data, Mapping):
             raise BadCall(
@@ -182,12 +182,12 @@ class Scenario:
     def tables(self) -> dict[str, Any]:
         """The text as dictionaries and lists, without defaults; a copy that may be changed.
 
-        Raises `ScenarioError` if the text is no TOML: that of a run folder may be anybody's.
+        Raises `ScenarioError` if the text is no TOML: that of a run folder may have any author.
         """
         try:
             return tomli.loads(self.text)
         except tomli.TOMLDecodeError:
-            _ = self.resolved  # its error says where the text is wrong
+            _ = self.resolved  # its error has the place of the fault
             raise
 
     @called(path=_FIELD)
@@ -246,7 +246,7 @@ class Scenario:
 
     @property
     def _outline(self) -> str:
-        """What it is, in a line."""
+        """Its summary, in a line."""
         try:
             found = self.parameters
         except _roamlab.ScenarioError as error:
@@ -278,7 +278,7 @@ class Scenario:
             table[self._position(table, last, path)] = value
 
     def _position(self, elements: Any, step: str, path: str) -> int:
-        """Where in a list the element stands that `step` names."""
+        """Position in a list of the element that `step` names."""
         if not isinstance(elements, list):
             raise BadInput(
                 f"{self.name}, field {path}",
@@ -294,7 +294,7 @@ class Scenario:
         raise self._no_element(path, step, [str(name) for name in names if name is not None], len(elements))
 
     def _no_element(self, path: str, step: str, known: Sequence[str], positions: int = 0) -> BadInput:
-        """Neither the name nor the position of an element that stands in the scenario."""
+        """Neither the name nor the position of an element in the scenario."""
         named = f"one of {', '.join(known)}" if known else ""
         numbered = f"a position below {positions}" if positions else ""
         example = f"write {path.rpartition('.')[0]}.0, for example" if positions and not known else ""
@@ -302,7 +302,7 @@ class Scenario:
             f"{self.name}, field {path}",
             f"no element {step!r}",
             expected=" or ".join(filter(None, (numbered, named))) or "an element, of which there are none",
-            remedy=did_you_mean(step, known, example or "name an element that stands in the scenario"),
+            remedy=did_you_mean(step, known, example or "name an element of the scenario"),
         )
 
 
@@ -337,7 +337,7 @@ def of(scenario: Scenario | str | Path, memory: int | None = None) -> Scenario:
 
 
 def _is_toml(text: str) -> bool:
-    """Whether a text in a path's place is the content of a file."""
+    """True if a text in a path's place is the content of a file."""
     with suppress(OSError, ValueError):  # no path can be so long, or have such bytes
         if Path(text).exists():
             return False
@@ -356,7 +356,7 @@ def _no_path(given: object) -> BadInput:
 
 
 def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
-    """The changes that `PATH=VALUE` says, each. Raises `BadInput`.
+    """The changes that each `PATH=VALUE` requests. Raises `BadInput`.
 
     A value is one of TOML (`5`, `true`, `["a"]`), or else text (`14 s`).
     """
@@ -382,7 +382,7 @@ def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
 
 
 def _toml_value(text: str) -> Any:
-    """What TOML takes a text for, if it is a value of a scenario; else the text itself."""
+    """TOML value of a text, if it is a value of a scenario; otherwise the text itself."""
     with suppress(tomli.TOMLDecodeError, RecursionError):
         read = tomli.loads(f"value = {text}")
         if read.keys() == {"value"} and isinstance(read["value"], bool | int | float | str | list | dict):
@@ -415,7 +415,7 @@ def check_number(name: str, value: object) -> None:
 
 
 class Outline(NamedTuple):
-    """What is asked of a scenario of any size."""
+    """Queries to a scenario of any size."""
 
     duration_ns: int
     """How long a run lasts in simulated time."""
@@ -424,7 +424,7 @@ class Outline(NamedTuple):
     moves: bool
     """A host visits more than one cell."""
     generates: bool
-    """It has topologies, groups or plans, which stand for links, cells, hosts and flows."""
+    """It has topologies, groups or plans, which generate links, cells, hosts and flows."""
     forces: bool
     """Its links lose or delay packets that it lists, or its messages have faults."""
     recorded: Collection[str]
@@ -472,7 +472,7 @@ def _refuse_sweep(path: Path, text: str) -> None:
 
 
 def is_declared_by(name: str, declared: str) -> bool:
-    """Whether a flow or host is the one with this name in the scenario, or a member of the group with it.
+    """True if a flow or host is the one with this name in the scenario, or a member of the group with it.
 
     A member of a group has the group's name, a hyphen and its number.
     """

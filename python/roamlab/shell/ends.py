@@ -61,7 +61,7 @@ class End:
             raise BadInput(
                 "roamlab shell",
                 answer["error"],
-                expected="a machine on which a user may make a network of their own",
+                expected="a machine on which a user may make a separate network",
                 remedy=answer["help"],
             )
         return files[0]
@@ -76,8 +76,8 @@ class End:
         self._send({"run": command})
 
     def finish(self) -> tuple[int | None, dict[str, int]]:
-        """End every program; the status of the one that had ended by itself, and what TCP has counted."""
-        with suppress(RoamlabError):  # if it has ended, what it said is still there
+        """End every program; the status of the one that had ended alone, and the counters of TCP."""
+        with suppress(RoamlabError):  # if it has ended, its output is still there
             self._send({"stop": True})
         answer = self._answer()
         return answer["status"], answer["counted"]
@@ -91,7 +91,7 @@ class End:
     def _answer(self) -> dict[str, Any]:
         try:
             content = self._socket.recv(1 << 20)
-        except ConnectionResetError:  # it had ended before it could be told to; what it said is still there
+        except ConnectionResetError:  # it had ended before it got the order; its output is still there
             content = self._socket.recv(1 << 20)
         return self._read(content)
 

@@ -32,7 +32,7 @@ CARD = b"roamlab0"
 """The card's name, in a namespace that has no other."""
 
 GRACE_S = 1.0
-"""So long may programs take to end when they are told to."""
+"""Time for programs to end after the order."""
 
 PATIENCE_S = 5.0
 """So long servers may take until they listen."""
@@ -48,7 +48,7 @@ _NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x00020000, 0x10000000, 0x20000000, 0x40000
 _BIND, _REC, _PRIVATE, _DETACH = 4096, 16384, 1 << 18, 2
 _RDONLY, _REMOUNT = 1, 32
 _MOUNTED = {"nosuid": 2, "nodev": 4, "noexec": 8, "noatime": 1024, "nodiratime": 2048, "relatime": 1 << 21}
-"""Options of a mount, as /proc/self/mountinfo says them, which it keeps."""
+"""Options of a mount, as in /proc/self/mountinfo, which it keeps."""
 _SET_PDEATHSIG, _SET_DUMPABLE = 1, 4
 # linux/if_tun.h, linux/if.h, linux/sockios.h
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
@@ -57,13 +57,13 @@ _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFDSTADDR = 0x8914, 0x8916, 0x8918
 # linux/rtnetlink.h, linux/if_link.h
 _NEWLINK, _REQUEST, _TXQLEN = 16, 1, 13
 _QUEUE = 10_000
-"""Packets that may wait for the simulation. It takes them at once, and queues are its own."""
+"""Packets that may wait for the simulation. It takes them immediately, and queues are its own."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 _OF_THE_MACHINE = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/sys")
-"""What of the kernel's files belongs to the machine; of the first what is below `net` is the namespace's."""
+"""Files of the kernel that belong to the machine; of the first the part below `net` is the namespace's."""
 
 
 class Refusal(Exception):
@@ -95,7 +95,7 @@ def main() -> None:
     os.close(card)
     child = os.fork()
     if child == 0:
-        # This one's parent has no number in the new namespace: if it has ended by now the socket says so.
+        # This one's parent has no number in the new namespace: if it has ended by now the socket shows it.
         _prctl(_SET_PDEATHSIG, signal.SIGKILL)
         _attend(to_outside)
     to_outside.close()
@@ -170,7 +170,7 @@ def _card(address: str, peer: str) -> int:
 
 
 def _lengthen_queue() -> None:
-    """Let more packets wait in the card. The older call for it is root's alone."""
+    """Let more packets wait in the card. The older call is only for root."""
     index = socket.if_nametoindex(CARD.decode())
     link = struct.pack("BxHiII", socket.AF_UNSPEC, 0, index, 0, 0)
     queue = struct.pack("HHI", 8, _TXQLEN, _QUEUE)
@@ -196,8 +196,8 @@ def _name_nodes(names: dict[str, str]) -> None:
 def _protect() -> None:
     """Make what belongs to the machine read-only. Only the superuser could write it.
 
-    That is done in namespaces around those of the programs: there the kernel permits nobody to undo it, nor to mount
-    another /proc.
+    That is done in namespaces around those of the programs: there the kernel permits no process to undo it or
+    to mount another /proc.
     """
     _unshare(0)
     net = b"/proc/sys/net"
@@ -231,7 +231,7 @@ def _mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int) 
 
 
 def _attend(to_outside: socket.socket) -> NoReturn:
-    """The second process: starts what it is told to, and collects what has ended."""
+    """The second process: starts the requested programs, and collects the ended ones."""
     woken, waker = os.pipe()
     for end in (woken, waker):
         os.set_blocking(end, False)
@@ -270,7 +270,7 @@ def _ended() -> list[tuple[int, int]]:
 
 
 def _start(command: list[str], *, as_server: bool = False) -> int:
-    """A program; a server reads nothing, and what it says goes nowhere, but for its errors."""
+    """A program; a server reads nothing, and its output is discarded, except its errors."""
     child = os.fork()
     if child:
         return child
@@ -327,7 +327,7 @@ def _stop() -> None:
 
 
 def _finish(to_outside: socket.socket, status: int | None) -> NoReturn:
-    """Say how the program ended, and what TCP has counted. With this process all others in here end."""
+    """Report how the program ended, and the counters of TCP. With this process all others in here end."""
     _send(to_outside, {"status": status, "counted": _counted()})
     os._exit(0)
 
@@ -347,12 +347,12 @@ def _counted() -> dict[str, int]:
 def _send(to_outside: socket.socket, message: dict[str, Any]) -> None:
     try:
         to_outside.send(json.dumps(message).encode())
-    except OSError:  # nobody is there any more
+    except OSError:  # the other side has gone
         os._exit(1)
 
 
 def _receive(to_outside: socket.socket) -> dict[str, Any]:
-    """The next order. The end of all if nobody is there any more."""
+    """The next order. Ends everything if the other side has gone."""
     try:
         content = to_outside.recv(1 << 20)
     except OSError:

@@ -49,7 +49,7 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Session:
-    """What is wanted: a program at a node, and servers at another one."""
+    """Requested programs: a program at a node, and servers at another one."""
 
     scenario: Scenario
     node: str
@@ -61,7 +61,7 @@ class Session:
     seed: int = 1
     run: int = 0
     began: Callable[[str], None] = field(default=lambda _: None)
-    """Told in a line which addresses the nodes have."""
+    """A line with the addresses of the nodes."""
 
 
 @dataclass(frozen=True)

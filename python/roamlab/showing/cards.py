@@ -70,7 +70,7 @@ def _links(claims: Sequence[Claim], robustness: Mapping[str, str] | None, addres
 
 
 def _told(claim: Claim, robustness: Mapping[str, str] | None) -> str:
-    """What an index says of a claim beside its sentence."""
+    """Text of an index about a claim in addition to its sentence."""
     if robustness is None:
         return ""
     lines = (f"{claim.verdict}; {claim.failing or decided(claim)}", robustness.get(claim.id, NOT_SEARCHED))
@@ -86,8 +86,8 @@ def card(
 ) -> str:
     """The card of a claim.
 
-    `beside`: the paper's numbers with ours, and facts of the nearest setting. `stands`: of each comparison, whether its
-    verdict stands among all of the report.
+    `beside`: the paper's numbers with ours, and facts of the nearest setting. `stands`: true for each
+    comparison whose verdict is significant among all of the report.
     """
     numbers, nearest = beside
     told = {
@@ -139,7 +139,7 @@ def _outcomes(claim: Claim) -> str:
 
 
 def standing(claims: Sequence[Claim]) -> dict[str, dict[str, bool]]:
-    """Of each claim's comparisons of random runs, whether the verdict stands after Holm's correction."""
+    """Of each claim's comparisons of random runs, true if the verdict is significant after Holm's correction."""
     found: dict[str, dict[str, bool]] = {claim.id: {} for claim in claims}
     for each in corrected(claims):
         found[each.claim][each.measure.what] = each.verdict == each.measure.verdict

@@ -77,7 +77,7 @@ class Chart:
     zero_ns: int
     """When the host lost its link, or got one if it had none."""
     origin: str
-    """What made it: scenario, seed and run."""
+    """Origin: scenario, seed and run."""
     nodes: tuple[str, ...]
     """The lifelines, from left to right."""
     messages: tuple[Message, ...]
@@ -231,7 +231,7 @@ def stays(results: Results, host: str) -> list[Stay]:
 
 
 def _limits(visits: list[Stay], visit: int) -> tuple[int, int]:
-    """What cannot belong to this handover: before the visit before, after the end of this one."""
+    """Events that cannot belong to this handover: before the visit before, after the end of this one."""
     before = visits[max(visit - 1, 0)]
     has_been = visit > 0 and before.begin_ns < before.end_ns
     return before.begin_ns if has_been else 0, visits[visit].end_ns
@@ -287,10 +287,10 @@ def _data(
     own: pl.DataFrame,
     span: tuple[int, int, int],
 ) -> list[Note]:
-    """What happened to the host's packets from the handover's first message on; then the host lost its link.
+    """Events of the host's packets from the handover's first message on; then the host lost its link.
 
-    A packet is direct if no base station sent it on. Nothing comes to a host through a cell before the host has sent
-    something there, so what arrives earlier was still in the air of the old cell.
+    A packet is direct if no base station sent it on. Nothing reaches a host through a cell before the host
+    has sent something there, so earlier arrivals were still in the air of the old cell.
     """
     first, zero, end = span
     flow = pl.col("flow").cast(pl.String)
@@ -376,7 +376,7 @@ def lifelines(
 ) -> tuple[str, ...]:
     """The nodes that take part, in the order of the path: host, new cell, on to the old cell, then the others.
 
-    The others stand so that arrows are short, and else by their distance from the new cell.
+    The others are placed so that arrows are short, and otherwise by their distance from the new cell.
     """
     ends = [(message.source, message.destination) for message in messages]
     taking_part = {host, *others, *(node for pair in ends for node in pair)}

@@ -81,7 +81,7 @@ class _Canvas:
     """Height of each instant."""
     parts: list[str] = field(default_factory=list)
     boxes: list[_Box] = field(default_factory=list)
-    """What labels cover."""
+    """Area of the labels."""
 
     def add(self, text: str) -> None:
         """Draw."""
@@ -191,7 +191,7 @@ def _lifeline(canvas: _Canvas, node: str, bottom: float) -> None:
 
 
 def _notes(canvas: _Canvas, notes: Sequence[Note], x: float) -> None:
-    """At the right; a dotted line leads to the node. Notes of one instant stand below each other."""
+    """At the right; a dotted line leads to the node. Notes of one instant are below each other."""
     stacked: dict[int, int] = {}
     for note in notes:
         at = stacked.get(note.time_ns, 0)
@@ -282,7 +282,7 @@ def _label_part(canvas: _Canvas, arrow: _Arrow, others: Sequence[_Arrow], wide: 
 
 
 def _covered(arrow: _Arrow, part: float, wide: float) -> list[_Box]:
-    """What a label along the arrow covers, in five pieces."""
+    """Area of a label along the arrow, in five pieces."""
     (x, y), (dx, dy) = arrow.at(part), arrow.direction
     pieces = [(at - 2) / 5 * wide for at in range(5)]
     half = wide / 10

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from roamlab.scenarios.scenario import Scenario
 
 MOST_NODES = 600
-"""Larger networks are refused: nobody could read them, and the layout takes time with the square of their size."""
+"""Larger networks are refused: they would be unreadable, and the layout takes time with the square of their
+size."""
 
 _STEPS = 150
 _INCHES = 0.7
@@ -44,8 +45,8 @@ def drawing(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
 
     Random plans are those of the run with this seed and number.
 
-    A node stands about as far from another as there are links between them (stress majorization of the distances in
-    hops, from their classical scaling).
+    The distance of two nodes is about the number of links between them (stress majorization of the distances
+    in hops, from their classical scaling).
     """
     network = scenario.expanded(seed, run)
     cells = network.get("cells", {})
@@ -64,7 +65,7 @@ def drawing(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
 
 
 def _roles(network: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What the mobility protocol puts where: nodes by role."""
+    """Roles that the mobility protocol gives to nodes."""
     given = network.get("mobility", [])
     found: dict[str, list[Any]] = {role: [] for role in _RINGS}
     for mobility in given if isinstance(given, list) else [given]:
@@ -166,7 +167,7 @@ def _legend(
     hosts: Sequence[Mapping[str, Any]],
     roles: Mapping[str, Sequence[str]],
 ) -> None:
-    """What the signs mean that are in the drawing."""
+    """Meaning of the signs in the drawing."""
     signs = [
         ("node", {"marker": "s", "color": BLUE, "linestyle": ""}),
         ("link", {"color": "0.45", "linestyle": "-"}),

@@ -55,7 +55,7 @@ class Table:
 
 
 def policy(*scripts: str) -> str:
-    """What a page may do, as an element of its head: show itself, and run these scripts. It loads nothing."""
+    """Permissions of a page, as an element of its head: show itself, and run these scripts. It loads nothing."""
     digests = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts
     )
@@ -85,12 +85,12 @@ def _style() -> str:
 
 
 def prose(text: str) -> str:
-    """Text in which a command stands between backquotes."""
+    """Text in which a command is between backquotes."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def anchor(name: str) -> str:
-    """What a link to a figure of this name leads to."""
+    """Target of a link to a figure of this name."""
     return f"figure-{name}"
 
 
@@ -116,9 +116,9 @@ def figure(saved: SavedFigure, number: int, *, wide: bool = False, of: str = "")
 
 
 def table(title: str, headings: Sequence[str], rows: Iterable[Row]) -> str:
-    """A table in a box of its own: it is never wider than the page, and no cell narrower than its longest word.
+    """A table in a separate box: it is never wider than the page, and no cell narrower than its longest word.
 
-    Columns in which nothing stands are not shown, and the unit 1 of a ratio, "[1]", is not either.
+    Empty columns are not shown, and the unit 1 of a ratio, "[1]", is not either.
     """
     title, headings = title.replace(" [1]", ""), [heading.replace(" [1]", "") for heading in headings]
     rows = list(rows)
@@ -145,7 +145,7 @@ def _cell(value: str | Measured) -> str:
 
 
 def _is_number(text: str) -> bool:
-    """A number, or the two ends of an interval, which stand on one line."""
+    """A number, or the two ends of an interval, which are on one line."""
     try:
         return len([float(part) for part in text.split(" … ")]) <= 2
     except ValueError:

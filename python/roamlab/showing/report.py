@@ -51,7 +51,7 @@ class Handover:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found, told in sentences."""
+    """A result, in sentences."""
 
     title: str
     sentences: Sequence[str]
@@ -61,7 +61,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Link:
-    """A page beside the report."""
+    """A page next to the report."""
 
     words: str
     address: str
@@ -69,20 +69,20 @@ class Link:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found."""
+    """Result."""
 
     title: str
     paper: str
     """The paper's full citation, or what the page is about."""
     headline: str
-    """What was found, in one sentence."""
+    """Result, in one sentence."""
     claims: Sequence[Claim]
     figures: Sequence[SavedFigure]
     tables: Sequence[Table]
     parameters: Sequence[Parameter]
     assumptions: Sequence[Assumption]
     origin: Sequence[tuple[str, str]]
-    """What made it: version, build, seed, runs."""
+    """Origin: version, build, seed, runs."""
     main: str = ""
     """The claim that the headline is about; empty: none."""
     lead: str = ""
@@ -90,17 +90,18 @@ class Report:
     shows: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The names of each claim's figures."""
     findings: Sequence[Finding] = ()
-    """What a page without claims tells."""
+    """Text of a page without claims."""
     handovers: Sequence[Handover] = ()
     """Shown message by message."""
     numbers: Mapping[str, Table] = field(default_factory=dict)
-    """The paper's numbers beside ours, by claim."""
+    """The paper's numbers and ours, by claim."""
     robustness: Mapping[str, str] = field(default_factory=dict)
     """Where each claim holds, in one line."""
     nearest: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Of contradicted claims: the nearest setting in which they hold more, and what the paper says of it, by names."""
+    """Of contradicted claims: the nearest setting in which they hold more, and the paper's statement about
+    it, by names."""
     searched: str = ""
-    """What that is from."""
+    """Source of that."""
     source: str = ""
     """The scenario, as text."""
     explorer: Link | None = None
@@ -108,7 +109,7 @@ class Report:
 
 
 def moment(begin_s: float, end_s: float) -> str:
-    """What the address of the explorer ends with, so that it opens at this time, in s."""
+    """End of the explorer's address, so that it opens at this time, in s."""
     return f"#t={max(0.0, begin_s):.6g}-{end_s:.6g}"
 
 
@@ -143,8 +144,8 @@ def write(report: Report, path: Path) -> None:
 
 _RULE = f"""<p class="quiet">A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes
 the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise, and with fewer than {LEAST}
-runs, it is <b>undecided</b>. <b>Results</b> are what the paper found by simulation; <b>inventory</b> says that a part
-exists and does what its algorithm says, and does not count as a result. In the drawings the claimed range is the grey
+runs, it is <b>undecided</b>. <b>Results</b> are what the paper found by simulation; in an <b>inventory</b> a part
+exists and follows its algorithm, which does not count as a result. In the drawings the claimed range is the grey
 ground, the measured effect the point, and its interval the line.</p>
 """
 
@@ -158,7 +159,7 @@ class _Figures:
         self._numbers: dict[str, int] = {}
 
     def show(self, names: Sequence[str]) -> str:
-        """These figures, or where they stand."""
+        """These figures, or their place."""
         return "".join(map(self._show, names))
 
     def rest(self) -> str:
@@ -292,29 +293,29 @@ class Chapter:
     """A reproduction in an index."""
 
     name: str
-    """Of the folder beside the index that has its `report.html`."""
+    """Of the folder next to the index that has its `report.html`."""
     title: str
     paper: str
     """The paper's full citation."""
     headline: str
     claims: Sequence[Claim]
     robustness: Mapping[str, str]
-    """What a search through the paper's interpretations found of each claim, if one was made."""
+    """Result of a search through the paper's interpretations for each claim, if one was made."""
     searched: str
-    """What that is from."""
+    """Source of that."""
     lead: SavedFigure | None = None
     """The figure that carries the headline."""
 
     @property
     def address(self) -> str:
-        """Where its report stands, from the index."""
+        """Place of its report, from the index."""
         return f"{self.name}/report.html"
 
 
 def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str], calibration: str) -> None:
     """Write one HTML file with all claims of several reproductions, and links to their reports.
 
-    `further`: what there is beside them, and its address, empty if it was not made. `calibration`: how far the engine
+    `further`: additional pages, with the address, empty if it was not made. `calibration`: how far the engine
     agrees with the simulator that the papers used.
     """
     every = [claim for chapter in chapters for claim in chapter.claims]

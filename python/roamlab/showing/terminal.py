@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 FIRST, WORST = 20, 5
-"""So many flows are shown: the first, and of the others those with the least goodput."""
+"""Most flows shown: the first, and of the others those with the least goodput."""
 
 COLUMNS = {
     "flow": "flow",
@@ -107,7 +107,10 @@ def live_table(results: Results) -> Table:
 
 
 def drops(results: Results) -> pl.DataFrame:
-    """Lost packets by place and reason. A copy that is let go, or comes twice, is no loss, and no flow counts it."""
+    """Lost packets by place and reason.
+
+    A copy that is released, or arrives twice, is not a loss, and no flow counts it.
+    """
     lost = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
         ~pl.col("reason").is_in(["copy-released", "duplicate"])
     )

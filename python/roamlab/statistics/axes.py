@@ -21,7 +21,7 @@ Setting: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Value:
-    """A value on an axis. `weight` is how plausible it is beside the others, before anything was run."""
+    """A value on an axis. `weight` is how plausible it is compared with the others, before anything was run."""
 
     label: str
     value: Any
@@ -37,7 +37,7 @@ class Axis:
     what: str
     values: tuple[Value, ...]
     source: str
-    """Why it is open: what the paper says, and where."""
+    """Why it is open: the paper's statement, and its place."""
 
     def __post_init__(self) -> None:
         if len(self.values) < 2 or any(value.weight <= 0 for value in self.values):
@@ -62,7 +62,7 @@ def shortfall(margin: float) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one setting gave for one claim.
+    """Result of one setting for one claim.
 
     `margin` is the distance of the deciding measure from the border of the claimed range, positive inside, in half
     widths of its interval: from 1 the claim holds, up to -1 it is contradicted.

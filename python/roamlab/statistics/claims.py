@@ -49,7 +49,7 @@ def too_few(runs: int) -> str:
 
 @dataclass(frozen=True)
 class Claimed:
-    """The range in which a paper says that an effect lies; `strict` leaves the bounds themselves out."""
+    """The range in which an effect lies by a paper; `strict` leaves the bounds themselves out."""
 
     low: float
     high: float
@@ -63,7 +63,7 @@ class Claimed:
         return f"{self.low:g} … {self.high:g}"
 
     def verdict(self, measured: Interval) -> Verdict:
-        """What the measurement says about the claim.
+        """Verdict of the measurement on the claim.
 
         Runs that are all equal and lie on an excluded bound leave it open: another run may lie on the other side.
         """
@@ -119,8 +119,8 @@ def within(low: float, high: float) -> Claimed:
 def as_printed(low: str, high: str = "") -> Claimed:
     """A number that a paper prints as `low`, or a range that it prints from `low` to `high`, by their digits.
 
-    A printed number stands for all that are rounded to it: "15" is 14.5 to 15.5, ".95" is .945 to .955. Counts are
-    exact, and are no printed numbers in this sense.
+    A printed number represents all that are rounded to it: "15" is 14.5 to 15.5, ".95" is .945 to .955.
+    Counts are exact, and are no printed numbers in this sense.
     """
     return within(_rounded_to(low)[0], _rounded_to(high or low)[1])
 
@@ -147,7 +147,7 @@ def _rounded_to(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Measure:
-    """One measured effect and what the paper says of it."""
+    """One measured effect and the paper's statement about it."""
 
     what: str
     measured: Interval
@@ -160,7 +160,7 @@ class Measure:
 
     @property
     def verdict(self) -> Verdict:
-        """What the measurement says."""
+        """Verdict of the measurement."""
         if self.kind == "inventory" and self.measured.extreme:
             return "holds" if self.claimed.contains(self.measured.effect) else "contradicted"
         return "undecided" if self.too_few else self.claimed.verdict(self.measured)
@@ -230,7 +230,7 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """What the measurements say about the claim; undecided if all of them are ties that the set-up forces."""
+        """Verdict of the measurements on the claim; undecided if all of them are ties that the set-up forces."""
         return self.deciding.verdict if self.counted else "undecided"
 
     @property
@@ -247,7 +247,7 @@ class Claim:
 
     @property
     def open(self) -> list[str]:
-        """Measures that give no verdict of their own, with the reason: ties that the set-up forces, too few runs."""
+        """Measures that give no separate verdict, with the reason: ties that the set-up forces, too few runs."""
         return [
             f"{measure.what}: {measure.outcome}"
             for measure in self.measures
@@ -393,7 +393,10 @@ def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
 
 
 def remarks(claims: Sequence[Claim]) -> str:
-    """What the table has no room for: the measures that fail, and those that do not count. Empty if there are none."""
+    """Measures for which the table has no room: those that fail, and those that do not count.
+
+    Empty if there are none.
+    """
     lines = []
     for claim in claims:
         told = [*([claim.failing] if claim.failing else []), *claim.open]

@@ -21,9 +21,9 @@ Score: TypeAlias = tuple[int, float, float]
 each bounded to `MARGIN` half-widths."""
 
 _TOPS = 6
-"""Settings around which the search goes on."""
+"""Settings around which the search continues."""
 _FAR = 2000
-"""Settings drawn from the whole space beside those."""
+"""Settings drawn from the whole space in addition to those."""
 
 
 def score(outcomes: Mapping[str, Outcome], wanted: Sequence[str]) -> Score:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Verdict
 
 MARGIN = 5.0
-"""Beyond so many half widths it does not matter how far."""
+"""Half widths beyond which the distance does not matter."""
 
 
 def margins_of(tried: Tried, claim: str) -> NDArray[np.float64]:

@@ -65,13 +65,13 @@ class Robustness:
     turning: Setting | None
     """The smallest change of the default that makes the claim hold or, where it holds, contradicts it."""
     turned: int
-    """In so many of the settings tried."""
+    """In this number of the settings tried."""
     best: Setting
     """The setting with the largest margin."""
     effects: Sequence[Effect]
 
     nearest: Outcome
-    """What `best` gave."""
+    """Result of `best`."""
     measures: Mapping[str, int]
     """Of each measure of the claim, in how many of the settings tried it holds."""
     most_measures: int
@@ -103,7 +103,7 @@ class Robustness:
 
 @dataclass(frozen=True)
 class Explored:
-    """What a search found."""
+    """Result of a search."""
 
     axes: Sequence[Axis]
     tried: Tried
@@ -125,7 +125,7 @@ def explore(
     budget: int,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Explored:
-    """Search a space with so many settings; `evaluate` gives each claim's outcome under each of a few settings.
+    """Search a space with this number of settings; `evaluate` gives each claim's outcome under each of a few settings.
 
     Its second argument asks for a closer look, with more runs, at settings that lean to a verdict and do not reach it.
     Equal arguments give equal searches. `tell` hears how many settings were tried.
@@ -182,7 +182,7 @@ def alone(axes: Sequence[Axis]) -> list[Setting]:
 
 
 def _with_idle(axes: Sequence[Axis], tried: Tried) -> list[Setting]:
-    """Each change that alone does something, with all those at once that alone do nothing: one of each axis.
+    """Each change that alone does something, together with all those that alone do nothing: one of each axis.
 
     Which packet a full buffer drops does nothing where no buffer fills, and decides where another change fills it.
     """
@@ -221,7 +221,7 @@ def _covered(setting: Setting, groups: Iterable[tuple[int, ...]]) -> set[tuple[t
 def _open(
     axes: Sequence[Axis], settings: Iterable[Setting], strength: int
 ) -> set[tuple[tuple[int, int], ...]]:
-    """Combinations of values on so many axes that no setting has."""
+    """Combinations of values on this number of axes that no setting has."""
     groups = list(_groups(axes, strength))
     wanted = {
         tuple(zip(group, values, strict=True))
@@ -240,7 +240,7 @@ def _cover(
     rng: np.random.Generator,
     most: int | None = None,
 ) -> list[Setting]:
-    """Settings that, with those given, have every combination of values on so many axes, or `most` of these settings.
+    """Settings that, with those given, have every combination of values on `strength` axes, or `most` of them.
 
     Greedy: of some candidates around a missing combination, the one with most that are missing.
     """
@@ -265,7 +265,7 @@ def with_values(setting: Setting, values: Iterable[tuple[int, int]]) -> Setting:
 
 
 def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[Setting]:
-    """What to try now: for each claim in turn what it needs most, and combinations of three values."""
+    """Settings to try now: for each claim in turn what it needs most, and combinations of three values."""
     default = (0,) * len(axes)
     open_, parts = [], []
     for claim in tried[default]:
@@ -275,7 +275,7 @@ def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[
             lists = [_stepwise(axes, tried, claim, other), *_promising(axes, tried, claim, other, rng)]
             open_.append([each for row in _turns(lists) for each in row])
         else:
-            # What of the change is needed: each part taken back, and each part alone.
+            # Necessary part of the change: each part taken back, and each part alone.
             parts.append([each for each in _parts(turning) if each not in tried])
     lists = [*open_, *parts, _cover(axes, list(tried), 3, rng, most=4)]
     turns = [each for row in _turns(lists) for each in row]
@@ -339,7 +339,7 @@ def _parts(setting: Setting) -> list[Setting]:
 _NEAR = 3
 """A stepwise search begins at settings with fewer changes of the default than that."""
 _BASES, _STEPS = 4, 8
-"""At so many of these, and it gives so many settings."""
+"""Threshold for these, and the number of settings then."""
 
 
 def _stepwise(axes: Sequence[Axis], tried: Tried, claim: str, other: Verdict) -> list[Setting]:
@@ -407,7 +407,7 @@ def steps_from(axes: Sequence[Axis], setting: Setting) -> set[Setting]:
 
 _RESAMPLES = 60
 _SHOWN = 0.05
-"""Shares of variance below this are not told."""
+"""Shares of variance below this are not reported."""
 
 
 def _effects(axes: Sequence[Axis], tried: Tried, claim: str) -> list[Effect]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 LEAST = 5
-"""Fewer runs say too little of their own spread: no verdict is given, and no number of runs derived, from them. With 4
-runs Student's quantile is 3.2 and the spread itself is known to a factor of 3.7; with 5 the factor is 2.9."""
+"""Fewer runs show too little of their own spread: no verdict is given, and no number of runs derived, from
+them. With 4 runs Student's quantile is 3.2 and the spread itself is known to a factor of 3.7; with 5 the
+factor is 2.9."""
 
 
 _ROUNDING = 1e-11
@@ -131,7 +132,7 @@ def _student_test(sample: NDArray[np.float64], truth: float) -> float:
 
 @cache
 def _student_bounds(freedom: int) -> tuple[float, float]:
-    """Student's t of so many degrees of freedom lies between them at the confidence level."""
+    """Student's t of this number of degrees of freedom lies between them at the confidence level."""
     from scipy import special
 
     low, high = special.stdtrit(freedom, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
@@ -139,7 +140,7 @@ def _student_bounds(freedom: int) -> tuple[float, float]:
 
 
 def bootstrap(values: Sequence[float]) -> Interval:
-    """The mean and its percentile bootstrap interval, for skewed measures. Resamples alike each time."""
+    """The mean and its percentile bootstrap interval, for skewed measures. Resamples in the same way each time."""
     from scipy import stats as scipy_stats
 
     sample = _sample(values)
@@ -170,7 +171,7 @@ def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
 
 
 def differences(treatment: Sequence[float], baseline: Sequence[float]) -> list[float]:
-    """`treatment - baseline`, run by run; all the same if they differ by rounding only, and 0 if they are no more."""
+    """`treatment - baseline`, run by run; all equal if they differ by rounding only, and 0 if they are not larger."""
     found = [after - before for after, before in zip(treatment, baseline, strict=True)]
     rounding = _ROUNDING * max((abs(value) for value in (*treatment, *baseline)), default=0.0)
     if not found or max(found) - min(found) > rounding:
@@ -247,8 +248,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def clipped(found: Interval, least: float, most: float) -> Interval:
     """The part of an interval in which the truth can lie, for a quantity that is never below `least` or above `most`.
 
-    A value that is impossible is never the truth, so the smaller interval covers it as often. An interval without
-    bounds, that of one run alone, stays as it is.
+    A value that is impossible is never the truth, so the smaller interval covers it as often. An interval
+    without bounds, that of one run alone, is unchanged.
     """
     if math.isinf(found.low) or math.isinf(found.high):
         return found
@@ -258,7 +259,7 @@ def clipped(found: Interval, least: float, most: float) -> Interval:
 
 
 def _equal(sample: NDArray[np.float64]) -> bool:
-    """Whether all values are the same, but for the rounding of floating-point numbers."""
+    """True if all values are the same, except for the rounding of floating-point numbers."""
     return bool(np.ptp(sample) <= _ROUNDING * np.abs(sample).max())
 
 

@@ -23,12 +23,12 @@ class Until:
     The interval is that of each point's mean; with a `baseline`, named as in `Runs.compare`, that of the difference to
     it, run by run.
 
-    * `rule = "pilot"`, Stein's two stages: `minimum` runs give the spread s, then n = (t s / half_width)² are made
-      in all, t being Student's quantile with minimum - 1 degrees of freedom, and the interval is the mean of all
-      ± t s / √n. The number does not look at the runs that it asks for, so the coverage is kept.
-    * `rule = "sequential"`: runs are added, a fifth at a time, until the Student interval is narrow enough. It needs
-      fewer runs, and stops more readily where the spread was underestimated by chance: the coverage is lower than it
-      says, the more so the smaller `minimum`. `docs/sweeps.md` has figures.
+    * `rule = "pilot"`, Stein's two stages: `minimum` runs give the spread s, then n = (t s / half_width)² are
+    made in all. Here t is Student's quantile with minimum - 1 degrees of freedom. The interval is the mean of
+    all ± t s / √n. The number does not look at the runs that it asks for, so the coverage is kept.
+    * `rule = "sequential"`: runs are added, a fifth at a time, until the Student interval is narrow enough.
+    It needs fewer runs, and stops more readily where the spread was underestimated by chance: the coverage is
+    lower than stated, the more so the smaller `minimum`. `docs/sweeps.md` has figures.
     """
 
     metric: str
@@ -83,7 +83,7 @@ class Until:
         return Interval(mean, mean - error, mean + error, len(values))
 
     def p_value(self, values: Sequence[float]) -> float | None:
-        """The two-sided test of a mean of 0 that says what the interval says. `None` if all values are equal."""
+        """The two-sided test of a mean of 0 with the same result as the interval. `None` if all values are equal."""
         from scipy import stats as scipy_stats
 
         pilot = values[: self.minimum]
@@ -93,7 +93,7 @@ class Until:
         return float(2 * scipy_stats.t.sf(statistic, self.minimum - 1))
 
     def _goes_by_pilot(self, values: Sequence[float]) -> bool:
-        """Whether the spread is that of the pilot, not that of all values."""
+        """True if the spread is that of the pilot, not that of all values."""
         return self.rule == "pilot" and len(values) >= self.minimum
 
 

@@ -50,7 +50,7 @@ def scenarios() -> dict[str, Scenario]:
     handovers="host phase time_ns",
 )
 def received(results: Results) -> dict[str, list[float]]:
-    """What a download has received since half a second before the move, in kB each 10 ms; its silence in ms."""
+    """Data of a download since half a second before the move, in kB each 10 ms; its silence in ms."""
     rows = results.columns("deliveries")
     new = rows.where("flow", "download") & rows["fresh"]
     at, sizes = metrics.seconds(rows, chosen=new), rows["bytes"][new]
@@ -91,7 +91,7 @@ def demonstrate(store: Path, threads: int, folder: Path) -> tuple[list[str], str
 
 
 def _felt(runs: list[dict[str, list[float]]]) -> tuple[Interval, Interval]:
-    """What comes after the move, in kB, and the silence, in ms."""
+    """Data after the move, in kB, and the silence, in ms."""
     after = [run["course"][-1] - run["course"][_MOVE] for run in runs]
     silences = [run["silence"][0] for run in runs]
     return clipped(student(after), 0.0, math.inf), clipped(student(silences), 0.0, math.inf)
@@ -104,7 +104,7 @@ def _page(felt: dict[str, tuple[Interval, Interval]], figure: SavedFigure) -> Re
     rows = [(name, Measured(felt[name][0]), Measured(felt[name][1])) for name in order]
     return Report(
         title="A download around a move",
-        paper="The scenarios stand beside this page: `roamlab run` simulates one, `roamlab study schemes` compares all "
+        paper="The scenarios are next to this page: `roamlab run` simulates one, `roamlab study schemes` compares all "
         "schemes.",
         headline=f"In the {_SPAN_S[1] - MOVE_S:g} s after the same move a download receives {most} and {least}, on "
         "average.",

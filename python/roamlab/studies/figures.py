@@ -26,11 +26,11 @@ _ROW_INCHES = 3.9
 
 
 def draw(names: list[str], found: Found, folder: Path) -> list[SavedFigure]:
-    """What each application feels, and what it costs."""
+    """Effect on each application, and the cost."""
     captions = {
         "download": "What a download feels: its goodput after the move, and the longest time without data.",
         "call": "What a call feels: its quality, and the packets that were lost or too late.",
-        "video": "What a video feels: frames that never were whole, and how long the picture stood still.",
+        "video": "Effect on a video: frames that were never whole, and how long the picture was frozen.",
     }
     chosen = {
         "download": ("goodput", "silence"),

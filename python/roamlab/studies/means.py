@@ -1,4 +1,4 @@
-"""What studies measure: quantities, and their means over runs with 95 % intervals."""
+"""Measures of studies: quantities, and their means over runs with 95 % intervals."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ FELT: dict[str, tuple[Quantity, ...]] = {
     ),
     "video": (
         Quantity("frames", "frames lost", "frames"),
-        Quantity("freeze", "picture stands still", "ms"),
+        Quantity("freeze", "picture is frozen", "ms"),
     ),
 }
-"""What people notice of each application."""
+"""Noticeable quantities of each application."""
 
 COST: tuple[Quantity, ...] = (
     Quantity("messages", "signalling messages", "1"),
@@ -51,7 +51,7 @@ COST: tuple[Quantity, ...] = (
     Quantity("copies", "copies made at the cross-over", "pkt"),
     Quantity("held", "highest number of packets in a buffer", "pkt"),
 )
-"""What a scheme takes for it, whatever the application."""
+"""Cost of a scheme, for any application."""
 
 _FLOWS = "flow source destination sent_pkts retransmitted_pkts delivered_pkts delivered_bytes timeouts"
 _DELIVERIES = "flow time_ns sent_ns fresh"
@@ -66,7 +66,7 @@ _COSTS = {
 
 @reads(flows=_FLOWS, deliveries=_DELIVERIES, **_COSTS)
 def download(results: Results) -> dict[str, float]:
-    """What a download feels and costs."""
+    """Effect on a download, and its cost."""
     return {
         "goodput": metrics.goodput_bps(results, "download", MOVE_S, MOVE_S + AFTER_S) / 1e6,
         "silence": 1e3 * max(metrics.flow_disruptions_s(results, "download")),
@@ -78,7 +78,7 @@ def download(results: Results) -> dict[str, float]:
 
 @reads(flows=_FLOWS, deliveries=_DELIVERIES, **_COSTS)
 def call(results: Results) -> dict[str, float]:
-    """What a call feels and costs."""
+    """Effect on a call, and its cost."""
     heard = experience.voice(results, "call", VOICE_OFFSET_S, adapts=False)
     lost = sum(
         total(results, flow, "sent_pkts") - total(results, flow, "delivered_pkts")
@@ -90,7 +90,7 @@ def call(results: Results) -> dict[str, float]:
 
 @reads(flows=_FLOWS, units="flow time_ns completed_ns group kind", **_COSTS)
 def video(results: Results) -> dict[str, float]:
-    """What a video feels and costs."""
+    """Effect on a video, and its cost."""
     return {
         "frames": float(np.isnan(experience.frame_delays_s(results, "video")).sum()),
         "freeze": 1e3 * float(experience.freezes_of_s(results, "video", VIDEO_OFFSET_S).sum()),
@@ -102,7 +102,7 @@ TAKES = {"download": download, "call": call, "video": video}
 
 
 def costs(results: Results, flow: str) -> dict[str, float]:
-    """What the scheme takes for the host that moves, while `flow` comes down to it."""
+    """Cost of the scheme for the host that moves, while `flow` sends to it."""
     sent = results.columns("signalling")
     at = metrics.seconds(sent, "sent_ns")
     meant = sent.where("host", "mh") & (at >= MOVE_S - LEAD_S - 0.01) & (at < MOVE_S + SIGNALLED_S)
@@ -121,7 +121,7 @@ def costs(results: Results, flow: str) -> dict[str, float]:
 
 
 def held_pkts(results: Results) -> int:
-    """The most packets that left one node's buffer for the host at one instant: buffers are emptied at once."""
+    """The most packets that left one node's buffer for the host at one instant: buffers are emptied in one burst."""
     rows = results.columns("releases")
     chosen = rows.where("host", "mh")
     if not chosen.any():

@@ -10,9 +10,9 @@ from typing import Any
 from roamlab.scenarios.scenario import Scenario, load
 
 MOVE_S = 5.0
-"""When the host turns to its new cell, as network.toml says."""
+"""When the host turns to its new cell, as in network.toml."""
 LEAD_S = 0.1
-"""How much earlier schemes with a trigger know of it."""
+"""How much earlier schemes with a trigger have a notice of it."""
 OLD, NEW, CROSSING = "ar1", "ar2", "r1"
 """The access routers of the old and of the new cell, and the router above both."""
 
@@ -23,7 +23,7 @@ APPLICATIONS: dict[str, dict[str, Any]] = {
     "call": {"two_way": True, "app": {"kind": "voip", **_TIMES}},
     "video": {"app": {"kind": "video", **_TIMES}},
 }
-"""What the moving host uses, one at a time; also the names of the flows."""
+"""Applications of the moving host, one at a time; also the names of the flows."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Scheme:
 
     name: str
     needs: str
-    """What the network has to have for it."""
+    """Requirements on the network."""
     tables: dict[str, Any]
     """Its table `mobility` and, where it has its own, `radio`."""
     queue: dict[str, Any] | None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def measure(listed: list[Scheme], runs: int, store: Path, threads: int) -> Found:
-    """What each quantity is in each run: by scheme, application and name."""
+    """Values of each quantity in each run: by scheme, application and name."""
     batch = Batch()
     taken = {
         application: batch.each(
@@ -72,8 +72,8 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, di
     ]
     page = Report(
         title="All schemes on the same move",
-        paper="What a download, a call and a video feel when their host moves, and at which cost: means of "
-        f"{runs} runs with 95 % intervals. The page of studies in the documentation says what is the same for all and "
+        paper="Effects of a move on a download, a call and a video, and their cost: means of "
+        f"{runs} runs with 95 % intervals. The page of studies in the documentation describes the common parts and "
         "what cannot be compared.",
         headline=_headline(names, found),
         claims=(),
@@ -183,6 +183,6 @@ _ASSUMPTIONS = (
         "the same place for all schemes",
     ),
     Assumption(
-        "buffer", "the most packets that left one buffer at one instant", "buffers are emptied at once"
+        "buffer", "the most packets that left one buffer at one instant", "buffers are emptied in one burst"
     ),
 )

@@ -45,7 +45,7 @@ DEFAULT_METRICS = (
 
 
 ROWS_DRAWN = 12
-"""A figure has axes for so many metrics at most."""
+"""Most metrics with axes in a figure."""
 
 
 def compare(
@@ -64,9 +64,9 @@ def compare(
     if first.resolved == second.resolved:
         raise BadInput(
             f"{first.name} and {second.name}",
-            "they say the same",
+            "they are the same",
             expected="two scenarios that differ",
-            remedy="`roamlab check` shows what a scenario says",
+            remedy="`roamlab check` shows the content of a scenario",
         )
     _check_pairs(first, second, metrics)
     names = (first.name, second.name if second.name != first.name else f"{second.name} (2)")
@@ -94,7 +94,7 @@ def unpaired_note(first: Scenario, second: Scenario) -> str:
 
 
 def differences(runs: Runs, baseline: str) -> pl.DataFrame:
-    """What the runs of `compare` differ in. Raises `BadInput` if no pair of runs defines any of the metrics."""
+    """Differences between the runs of `compare`. Raises `BadInput` if no pair of runs defines any of the metrics."""
     found = runs.compare(baseline=baseline)
     if found.is_empty():
         raise BadInput(
@@ -172,7 +172,7 @@ def tables(frame: pl.DataFrame, first: str = "scenario") -> Iterator[Table]:
     """The differences for the terminal, a table for each metric. In bold: what `page.tells`.
 
     Of one scenario in many metrics the metrics are rows: of a table for each flow if it has many, or else of one
-    table. `first` says what the rows are otherwise.
+    table. `first` is the kind of the rows otherwise.
     """
     from rich import box
     from rich.table import Table

@@ -66,7 +66,7 @@ class Design(Protocol):
 
     @property
     def table(self) -> str:
-        """The table of a sweep file that says it."""
+        """The table of a sweep file that has it."""
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Design(Protocol):
         """The same for people."""
 
     def name(self, point: int) -> str:
-        """What the point is called: its values, unless it has a name. Different points have different names."""
+        """Name of the point: its values, unless it has a name. Different points have different names."""
         return ", ".join(self.labels(point))
 
 
@@ -115,7 +115,9 @@ class Grid(Design):
         )
         for path, values in self.choices.items():
             if len(set(labels_of(values))) < len(values):
-                raise BadDesign(("grid", path), "a value stands twice", "different values", "leave one out")
+                raise BadDesign(
+                    ("grid", path), "a value is listed twice", "different values", "leave one out"
+                )
         if not self.choices:
             raise BadDesign(("grid",), "the grid is empty", "at least one axis", _FOR_EXAMPLE)
         _check_axes("grid", self.axes)
@@ -152,7 +154,7 @@ class Grid(Design):
 
 
 _OF_RANGES = {"from", "to", "step", "start", "stop", "end", "min", "max", "count", "num", "steps", "values"}
-"""What other programs write for a range."""
+"""Forms of a range in other programs."""
 
 
 def _leaf(path: str, values: Any) -> str:
@@ -197,7 +199,7 @@ NAME = "name"
 
 @dataclass(frozen=True)
 class Listed(Design):
-    """Points that are written out: fields and values, and a `name` if the point shall be called by one.
+    """Points that are written out: fields and values, and a `name` if the point is to have one.
 
     What a point does not name is as in the base; `{}` is the base itself.
     """
@@ -221,7 +223,7 @@ class Listed(Design):
         _check_size(("points",), len(self), str(len(self)))
         twice = Counter(map(self.name, range(len(self)))).most_common(1)[0]
         if twice[1] > 1:
-            problem = f"the point {twice[0]!r} stands twice"
+            problem = f"the point {twice[0]!r} is listed twice"
             raise BadDesign(("points",), problem, "different points", "leave one out, or give them names")
 
     @cached_property
@@ -284,7 +286,7 @@ class Random(Design):
         if isinstance(self.points, Mapping):
             raise BadDesign(
                 ("random",),
-                "the ranges stand where the number of points is expected",
+                "expected the number of points, got the ranges",
                 "the number of points, then a table of paths and ranges",
                 "write rl.Random(100, {...})",
             )

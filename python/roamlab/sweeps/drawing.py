@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LINES, POINTS, METRICS = 6, 30, 5
-"""A figure has so many lines, or points below each other, and axes for so many metrics, at most."""
+"""Most lines of a figure, or points below each other, and most metrics with axes."""
 
 
 def means_over_axis(metric: str, means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame) -> Figure:
@@ -45,7 +45,7 @@ def overview(means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame, fold
     names = means["metric"].unique(maintain_order=True).to_list()
     of = names[:METRICS]
     axes_named, others = points.columns[3:], points.columns[4:]
-    # Points that leave a field as in the base stand on no axis.
+    # Points that leave a field as in the base are on no axis.
     whole = bool(axes_named) and points.select(axes_named).null_count().sum_horizontal().item() == 0
     over_axis = whole and (not others or points.select(others).unique().height <= LINES)
     if not over_axis:
@@ -127,14 +127,14 @@ _STEPS, _PART = 3.0, 0.5
 
 
 def _by_factors(numbers: Sequence[float]) -> bool:
-    """Whether values such as 4, 16, 64 grow by factors, so that a logarithmic axis spreads them evenly."""
+    """True if values such as 4, 16, 64 grow by factors, so that a logarithmic axis spreads them evenly."""
     ordered = sorted(numbers)
     steps = [after - before for before, after in pairwise(ordered)]
     return len(steps) > 1 and ordered[0] > 0 and max(steps) >= _STEPS * min(steps)
 
 
 def _from_zero(axes: Axes, which: str) -> None:
-    """Begin an axis of positive values at 0; if they are all above half of the largest, say where it begins."""
+    """Begin an axis of positive values at 0; if they are all above half of the largest, write where it begins."""
     low, high = axes.get_ylim() if which == "y" else axes.get_xlim()
     low_value = axes.dataLim.y0 if which == "y" else axes.dataLim.x0
     if low_value < 0 or not math.isfinite(low_value):

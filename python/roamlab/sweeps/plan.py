@@ -27,12 +27,12 @@ MAX_RUNS = 100_000_000
 """More runs than this are taken for a mistake."""
 
 _TRIED = 200
-"""So many values of each axis are tried before the first run."""
+"""Values of each axis that are tried before the first run."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep is: enough to make it again."""
+    """Definition of a sweep: enough to make it again."""
 
     base: Scenario
     design: Design

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from roamlab.sweeps.plan import Plan
 
 _SHOWN = 40
-"""A notebook shows so many means."""
+"""Means shown in a notebook."""
 
 _FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
 
 
 @dataclass(frozen=True, repr=False)
 class Runs:
-    """What a sweep measured: `kept` has a row per point, run and metric, in that order."""
+    """Measures of a sweep: `kept` has a row per point, run and metric, in that order."""
 
     plan: Plan
     counts: Sequence[int]
@@ -177,7 +177,7 @@ class Runs:
     def means(self, *metrics: str) -> pl.DataFrame:
         """The mean of each metric (all if none is named) at each point, with its 95 % interval.
 
-        Runs that do not define a metric are left out; `runs` says how many were not.
+        Runs that do not define a metric are left out; `runs` has the number of the others.
         """
         rows = []
         for metric in metrics or self.metrics:
@@ -258,7 +258,7 @@ class Runs:
 
     @property
     def warnings(self) -> list[str]:
-        """What the runs do not say: metrics that none of them defines, and points whose runs are all equal.
+        """Gaps in the runs' results: metrics that none of them defines, and points whose runs are all equal.
 
         Before these what the scenarios of the points are warned of.
         """
@@ -275,13 +275,13 @@ class Runs:
         spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
         if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
             found.append(
-                f"all runs of a point are equal, and one says as much as {max(self.counts)}: nothing that was measured "
-                "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
+                f"all runs of a point are equal, and one shows as much as {max(self.counts)}: nothing measured "
+                "here depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
             )
         return found + self._without_effect()
 
     def _of_scenarios(self) -> list[str]:
-        """What is warned of the scenarios of the first points, each once with its first point."""
+        """Warnings of the scenarios of the first points, each once with its first point."""
         found: dict[str, list[str]] = {}
         for point in range(min(len(self.counts), _WARNED)):
             for warning in self.plan.scenario(point).warnings:
@@ -319,7 +319,7 @@ class Runs:
         some = counts.filter((pl.col("undefined") > 0) & (pl.col("undefined") < pl.col("runs")))
         return [
             f"metric {metric}: {rows['undefined'].sum()} of {rows['runs'].sum()} runs do not define it, and means "
-            "leave them out; docs/metrics.md says when"
+            "leave them out; see docs/metrics.md"
             for (metric,), rows in some.group_by("metric", maintain_order=True)
         ]
 
@@ -338,7 +338,7 @@ _WARNED = 50
 """Points whose scenarios are asked for warnings."""
 
 _NEEDS = {"disruption_s": "it needs a handover while the flow has something to send"}
-"""What metrics need that the application of a flow does not say."""
+"""Needs of metrics that the application of a flow does not have."""
 
 
 def _column(axis: str) -> str:
@@ -361,7 +361,7 @@ def _typed(name: str, values: Sequence[Any], labels: Sequence[str]) -> pl.Series
 
 
 def _with_twins(frame: pl.DataFrame, twins: Sequence[tuple[int, int, int, int]]) -> pl.DataFrame:
-    """Points that come to the same scenario share their runs: give each its rows."""
+    """Points with the same scenario share their runs: give each its rows."""
     same = {"point": pl.UInt32, "run": pl.UInt32, "to_point": pl.UInt32, "to_run": pl.UInt32}
     copies = frame.join(
         pl.DataFrame(twins, schema=same, orient="row"), on=["point", "run"], maintain_order="left"

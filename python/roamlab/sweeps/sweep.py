@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 AnyDesign: TypeAlias = Design | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
 
 STORE = Path("out/store")
-"""Where summaries are kept if nothing else is said."""
+"""Default place of the summaries."""
 
 _REPLICATIONS = Kind((int, "Until"), "a whole number of runs, or roamlab.Until", "write replications=30")
 
 _WEIGHED = 200
-"""Points of a sweep with more are all taken to weigh alike."""
+"""Points of a sweep with more are all taken to have the same weight."""
 
 
 @called(replications=_REPLICATIONS)
@@ -82,7 +82,7 @@ def sweep(
 
 
 def _design(given: AnyDesign) -> Design:
-    """The design that a dictionary or a list stands for. Raises `BadInput` for what is none."""
+    """The design of a dictionary or a list. Raises `BadInput` for what is none."""
     if isinstance(given, Mapping):
         return Grid(given)
     if isinstance(given, Sequence) and not isinstance(given, str):
@@ -91,7 +91,7 @@ def _design(given: AnyDesign) -> Design:
         return given
     raise BadInput(
         "design",
-        f"{given!r} says no points",
+        f"{given!r} has no points",
         expected="a dictionary of paths and lists of values, a list of points, or a rl.Random",
         remedy='write for example {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}',
     )
@@ -185,7 +185,7 @@ class _Driver:
         under_way: Mapping[int, tuple[int, Job, str]],
         advance: Advance,
     ) -> Iterator[tuple[int, Job, str]]:
-        """Points, jobs and keys. Points may come to the same scenario: what is under way is not asked for again."""
+        """Points, jobs and keys. Points may have the same scenario: a run under way is not requested again."""
         for point, run in self._ordered(spans):
             key = self._plan.key(point, run)
             kept = key in self._shards and (self._plan.keep == "summary" or self._kept(point, run))

@@ -63,7 +63,7 @@ def swept(
 def headline(frame: pl.DataFrame, baseline: str) -> str:
     """The difference of the metric that was asked first, in words, and how many are significant.
 
-    If that metric tells nothing, the headline says so and goes on with the next that does.
+    If that metric shows nothing, the headline reports this and continues with the next that does.
     """
     stand = frame.filter([tells(row) for row in frame.iter_rows(named=True)])
     if stand.is_empty():
@@ -103,7 +103,7 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
 
 
 def tells(row: Mapping[str, Any]) -> bool:
-    """Whether a difference is significant after Holm's correction, or not 0 and the same in all of several runs.
+    """True if a difference is significant after Holm's correction, or not 0 and the same in all of several runs.
 
     Fewer than `LEAST` runs do not show their spread, and tell nothing.
     """

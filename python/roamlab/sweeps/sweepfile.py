@@ -51,7 +51,7 @@ _ELSEWHERE = {
     "store": "where runs are kept is an option: `roamlab sweep SWEEP --store FOLDER`",
     "zip": "write a table for each point: [[points]]",
 }
-"""What is another field, or no field of a sweep."""
+"""Name that is another field, or no field of a sweep."""
 
 _EXAMPLES = {
     "common_random_numbers": "write true",
@@ -61,12 +61,12 @@ _EXAMPLES = {
     "points": "write each point under a header [[points]], with double brackets",
     "random": "write under a header [random] points = 100, and a range for each path",
 }
-"""What to write instead of a value of another kind."""
+"""Text to write instead of a value of another kind."""
 
 
 @dataclass(frozen=True)
 class SweepFile:
-    """A sweep as its file says."""
+    """A sweep from its file."""
 
     plan: Plan
     baseline: str | None
@@ -162,7 +162,7 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
         raise source.refuse(
             (of_scenarios[0],),
             "this is a scenario, not a sweep",
-            "a sweep, which names a scenario and says what to vary",
+            "a sweep, which names a scenario and the fields to vary",
             f"run it with `roamlab run {shown(source.path)}`",
         )
     for name in data:
@@ -171,7 +171,7 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
             raise source.refuse((name,), "unknown field", f"one of {', '.join(_FIELDS)}", remedy)
     designs = [name for name in ("grid", "points", "random") if name in data]
     if len(designs) != 1:
-        problem = f"{' and '.join(designs)} stand side by side" if designs else "the sweep varies nothing"
+        problem = f"{' and '.join(designs)} are both given" if designs else "the sweep varies nothing"
         raise source.refuse(
             (designs[-1],) if designs else (), problem, "one of grid, points and random", "write one of them"
         )
@@ -203,7 +203,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
         problem = f"{named} is not a scenario" + (
             f": line {where[1].replace(':', ', column ')}" if where else ""
         )
-        remedy = "`roamlab check` of this file says what is wrong with it"
+        remedy = "`roamlab check` of this file reports its faults"
         raise source.refuse(("scenario",), problem, _FIELDS["scenario"], remedy) from None
     changes = _typed(source, data, "set", dict, {})
     for path in changes:
@@ -237,7 +237,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
 
 
 def _is_scenario(path: Path) -> bool:
-    """Whether a file has at least the tables of a scenario."""
+    """True if a file has at least the tables of a scenario."""
     try:
         found = tomli.loads(read_text(path, _FIELDS["scenario"]))
     except (BadInput, tomli.TOMLDecodeError, RecursionError):
@@ -246,7 +246,7 @@ def _is_scenario(path: Path) -> bool:
 
 
 def _touches(axis: str, path: str) -> bool:
-    """Whether one of two paths leads to, or through, the other."""
+    """True if one of two paths leads to, or through, the other."""
     return (axis + ".").startswith(path + ".") or (path + ".").startswith(axis + ".")
 
 
@@ -272,7 +272,7 @@ def _design(source: _Source, data: Mapping[str, Any]) -> Design:
     random = dict(_typed(source, data, "random", dict, {}))
     if "points" not in random:
         raise source.refuse(
-            ("random",), "it does not say how many points", "a field `points`", "write points = 100"
+            ("random",), "the number of points is missing", "a field `points`", "write points = 100"
         )
     return Random(random.pop("points"), random, _seed(source, data.get("seed", 1)))
 
@@ -315,7 +315,7 @@ def _metrics(source: _Source, value: Any) -> list[str] | None:
 
 
 def _for_example(value: Any) -> str:
-    """What to write instead of metrics that are no list."""
+    """Text to write instead of metrics that are no list."""
     return f"write [{json.dumps(value if isinstance(value, str) else 'flows.*.goodput_bps')}]"
 
 

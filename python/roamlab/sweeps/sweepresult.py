@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ORIGIN = "sweep.json"
 
 SHOWN = 40
-"""The terminal shows so many lines; the files have all."""
+"""Lines shown in the terminal; the files have all."""
 
 
 def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:

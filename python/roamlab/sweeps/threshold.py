@@ -45,7 +45,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True, repr=False)
 class Threshold:
-    """What a search found. With 95 % confidence the threshold lies above `above` and is at most `at_most`.
+    """Result of a search. With 95 % confidence the threshold lies above `above` and is at most `at_most`.
 
     `above` is the largest value that certainly fails (None: not even the smallest does), `at_most` the smallest that
     certainly meets the condition (None: not even the largest does). `tried` has a row for each value: its runs, how
@@ -112,13 +112,15 @@ def smallest(
     smallest and the largest value to try, numbers or quantities of one unit ("4 pkt", "256 pkt"), `step` apart in that
     unit. A larger value is taken to be no worse: the share that meets may only grow with it.
 
-    The search bisects. A value has 16, 32, 64, … runs, `budget` at most, until the bounds of Clopper and Pearson on the
-    share that meets lie on one side of `share`; one that is still open then is passed on both sides, and the interval
-    grows by it. The bounds are so wide that all verdicts of a search are right together with 95 %: the chance of error
-    is divided by the number of values that it can try and of looks at each. `docs/sweeps.md` has the details.
+    The search bisects. A value has 16, 32, 64, … runs, `budget` at most, until the bounds of Clopper and
+    Pearson on the share that meets lie on one side of `share`. A value that is still open then is passed on
+    both sides, and the interval grows by it. The bounds are so wide that all verdicts of a search are right
+    together with 95 %. The chance of error is divided by the number of values that it can try and of looks at
+    each. `docs/sweeps.md` has the details.
 
-    Raises `BadInput` if an argument cannot be used, if the budget is too small for any verdict, if the condition holds
-    at the smallest value and fails at the largest, or if a run does not define the metric.
+    Raises `BadInput` if an argument cannot be used, or if the budget is too small for any verdict. It also
+    does if the condition holds at the smallest value and fails at the largest, or if a run does not define
+    the metric.
     """
     base = of(scenario)
     check_number("seed", seed)
@@ -191,7 +193,7 @@ class _Search:
         self._most_tried, self._steps = most_tried, Steps()
 
     def check_budget(self) -> None:
-        """Raise `BadInput` if no result of so many runs could be a verdict, whatever the values."""
+        """Raise `BadInput` if no result of this number of runs could be a verdict, whatever the values."""
         budget, needed = self._sizes[-1], self._sizes[-1]
         while not self._decides(needed):
             needed += 1
@@ -200,7 +202,7 @@ class _Search:
                 "budget",
                 budget,
                 f"{needed} runs a value or more: with fewer even runs that all meet the condition, or all fail, do not "
-                f"say whether {self._share:.0%} do",
+                f"show whether {self._share:.0%} do",
                 f"write {needed}, or a `share` that is less extreme",
             )
 
@@ -225,7 +227,7 @@ class _Search:
             )
 
     def verdict(self, at: int) -> Verdict:
-        """What the runs of a value say."""
+        """Verdict of the runs of a value."""
         for size in self._sizes:
             if at in self._rows:
                 break
@@ -318,7 +320,7 @@ _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"
 
 
 def _rewritten(where: Any) -> str:
-    """What to write in the place of a condition that cannot be read."""
+    """Text to write in the place of a condition that cannot be read."""
     text = where if isinstance(where, str) else ""
     if re.search(r"\b(and|or)\b|&|\|", text):
         return "write one condition, and search once for each: the larger of the two values meets both"

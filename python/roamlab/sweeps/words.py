@@ -17,7 +17,7 @@ WORDS = {
     "jitter_s": "jitter",
     "mos": "mean opinion score",
     "frame_loss_ratio": "share of lost frames",
-    "freeze_s": "time in which the picture stands still",
+    "freeze_s": "time in which the picture is frozen",
     "page_load_s": "mean load time of the pages",
     "rebuffering_ratio": "share of the play-out time in stalls",
     "jain": "Jain's index of fairness",

@@ -33,7 +33,7 @@ FORMATS = {
     "ns2": "ns-2's packet trace: 12 columns or more, each line beginning with + - r d",
     "ns2-variables": "ns-2's traced variables: `f -t 0.1 -a _o84 -n cwnd_ -v 2`, or `0.1 0 0 3 0 cwnd_ 2.000`",
     "xgraph": 'pairs of time in s and value, each set under a line "title"',
-    "run": "a run folder of ours, or one Parquet table in it",
+    "run": "a run folder, or one Parquet table in it",
 }
 """The formats, in the order in which they are tried, and what each is."""
 
@@ -42,7 +42,7 @@ class Reader(Protocol):
     """A module that reads one format."""
 
     def recognises(self, path: Path, head: list[str], /) -> bool:
-        """Whether the file is of this format; `head` is its first lines, none if it is not text."""
+        """True if the file is of this format; `head` is its first lines, none if it is not text."""
 
     def offers(self, path: Path, /) -> Set[str]:
         """The kinds of event and the variables that there may be."""
@@ -51,7 +51,7 @@ class Reader(Protocol):
         """The events, in the order of time."""
 
     def locate(self, path: Path, event: Event, /) -> str:
-        """Where an event stands."""
+        """Place of an event."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Trace:
             return self.reader.offers(self.path)
 
     def locate(self, event: Event) -> str:
-        """Where an event stands."""
+        """Place of an event."""
         return self.reader.locate(self.path, event)
 
 

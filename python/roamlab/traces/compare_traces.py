@@ -99,7 +99,7 @@ class Side:
 
 
 def changes(events: Iterable[Event]) -> Iterator[Event]:
-    """Variables' values at the end of each instant, where they changed; other events as they are.
+    """Variables' values at the end of each instant, where they changed; other events unchanged.
 
     Values at time 0 are settings, of which no change is made.
     """
@@ -194,7 +194,7 @@ def _overdue(side: Side, other: Side, tolerance_ns: int) -> Event | None:
 
 
 def _absent(side: Side, other: Side, event: Event, ours: Side, tolerance_ns: int) -> Different:
-    """A difference: the other side has no such event in time. What it has instead, if anything, is said."""
+    """A difference: the other side has no such event in time. Its own value there, if any, is reported."""
     found = next((late for late in other.ahead(_LOOK_AHEAD) if late.stream == event.stream), None)
     pair = (event, found) if side is ours else (found, event)
     if found is None:
@@ -204,7 +204,7 @@ def _absent(side: Side, other: Side, event: Event, ours: Side, tolerance_ns: int
         distance = abs(found.time_ns - event.time_ns)
         what = f"{_words(event)} is {distance / 1e3:.3f} us apart, more than {tolerance_ns / 1e3:g} us"
     else:
-        what = f"{_words(event)} is in {side.name} only; {other.name} goes on with {_words(found)}"
+        what = f"{_words(event)} is in {side.name} only; {other.name} continues with {_words(found)}"
         pair = (event, None) if side is ours else (None, event)
     theirs = other if side is ours else side
     return _report(what, pair, ours, theirs, tolerance_ns)
@@ -254,7 +254,7 @@ def _same(event: Event, other: Event, tolerance_ns: int) -> bool:
 
 
 def choose(ours: Trace, theirs: Trace, wanted: str | None) -> frozenset[str]:
-    """What is compared: what `wanted` lists (letters and variables, by commas), or all that both traces can show."""
+    """Compared events: those in `wanted` (letters and variables, by commas), or all that both traces can show."""
     common = ours.offers() & theirs.offers()
     if wanted is None:
         tokens = common
@@ -363,7 +363,7 @@ def _cell(event: Event | None) -> str:
 
 
 def report(found: Equal | Different, ours: Side, theirs: Side) -> str:
-    """What was found, in words. Refuses a comparison of nothing."""
+    """Result, in words. Refuses a comparison of nothing."""
     read = f"{ours.trace.format} and {theirs.trace.format}: {', '.join(sorted(ours.choice.tokens))}"
     if isinstance(found, Different):
         places = (
@@ -383,7 +383,7 @@ def report(found: Equal | Different, ours: Side, theirs: Side) -> str:
 
 
 def _hint(ours: Side, theirs: Side) -> list[str]:
-    """What to say where the flows have different names."""
+    """Text for flows with different names."""
     if ours.choice.flows is not None or ours.flows_seen & theirs.flows_seen:
         return []
     names = (", ".join(sorted(side.flows_seen)) or "none" for side in (ours, theirs))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Event(NamedTuple):
-    """What happened, when, to which flow. `roamlab.traces` says what the letters mean."""
+    """Kind, time and flow of an event. `roamlab.traces` explains the letters."""
 
     time_ns: int
     kind: str
@@ -21,7 +21,7 @@ class Event(NamedTuple):
 
     @property
     def token(self) -> str:
-        """What `--events` calls it: its letter, or the variable's name."""
+        """Its name in `--events`: its letter, or the variable's name."""
         return self.what if self.kind in "VR" else self.kind
 
     @property
@@ -31,7 +31,7 @@ class Event(NamedTuple):
 
     @property
     def content(self) -> tuple[str, str]:
-        """What must be equal for two events to be the same."""
+        """Values that must be equal for two events to be the same."""
         return (self.what, self.value)
 
 

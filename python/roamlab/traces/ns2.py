@@ -43,7 +43,7 @@ def recognises(_path: Path, head: list[str]) -> bool:
 
 
 def offers(_path: Path) -> frozenset[str]:
-    """What ends and links show; queue lengths would need the name of a bottleneck."""
+    """Events that ends and links show; queue lengths would need the name of a bottleneck."""
     return frozenset("SKADB")
 
 

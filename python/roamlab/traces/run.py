@@ -30,16 +30,16 @@ _OFFERED = {
 }
 _SENT = {"data": "S", "syn": "S", "datagram": "S", "ack": "K"}
 _NO_LOSS = ("copy-released", "duplicate")
-"""Reasons for which a copy is let go: what it carries is not lost."""
+"""Reasons for which a copy is released: its content is not lost."""
 
 
 def recognises(path: Path, _head: list[str]) -> bool:
-    """A folder with a manifest, or a table beside one."""
+    """A folder with a manifest, or a table next to one."""
     return (path.is_dir() or path.suffix == ".parquet") and (_folder(path) / MANIFEST).exists()
 
 
 def offers(path: Path) -> frozenset[str]:
-    """What the tables hold. Q only if data pass one recorded queue: of several it would not say which."""
+    """Content of the tables. Q only if data pass one recorded queue: of several it would not be known which."""
     results = _results(path)
     tables = _tables(path, results)
     tokens = {token for table in tables for token in _OFFERED[table]}
@@ -62,7 +62,7 @@ def locate(path: Path, event: Event) -> str:
 
 
 def packets(results: Results) -> Iterator[Event]:
-    """What endpoints send, recorded queues are handed and the network loses, if recorded: S, K, Q, D and B."""
+    """Packets that endpoints send, recorded queues are handed and the network loses, if recorded: S, K, Q, D and B."""
     reasons = results.drops.select("serial", "reason")
     rows = (
         results.table("packets")
@@ -118,7 +118,7 @@ def _tables(path: Path, results: Results) -> list[str]:
 
 
 def _has_bottleneck(results: Results) -> bool:
-    """Whether there is one recorded queue that data are handed."""
+    """True if there is one recorded queue that data are handed."""
     handed = pl.col("event").cast(pl.String) == "enqueue"
     is_data = ~pl.col("kind").cast(pl.String).is_in(["ack", "signal"])
     return results.table("packets").filter(handed & is_data)["place"].n_unique() == 1

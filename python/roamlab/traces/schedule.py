@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 _QUOTED = 40
-"""So many characters of a value are quoted in an error."""
+"""Characters of a value that are quoted in an error."""
 
 _LONGEST_NUMBER, _MOST_DIGITS = 100, 30
 """Characters of a number, and digits before its point: a time of the log in ns since 1970 has 19."""
@@ -32,7 +32,7 @@ _LINES = (".jsonl", ".ndjson", ".json")
 
 @dataclass(frozen=True)
 class Fields:
-    """What the log calls each column of a schedule. A time's unit is that of the log."""
+    """Names of the columns of a schedule in the log. A time's unit is that of the log."""
 
     time: str
     unit: str
@@ -233,7 +233,7 @@ _CELLS = re.compile(r"(^|[\W_])(pci|cell|cellid|cell_id|eci|enb|bssid|gnb|nci)($
 
 
 def _refuse_other(log: Path, line: int, record: Mapping[str, Any]) -> None:
-    """Raise `BadInput` for a file that is no log of handovers, if its kind can be told by its first line."""
+    """Raise `BadInput` for a file that is no log of handovers, if its first line shows its kind."""
     names = [str(name) for name in record if name is not None]
     first = ",".join(names)
     if log.suffix.lower() == ".toml":

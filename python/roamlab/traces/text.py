@@ -25,7 +25,7 @@ LATEST_S = 2**63 // 10**9
 
 
 def is_text(path: Path) -> bool:
-    """Whether a path is a file to be read as text; a Parquet table is not."""
+    """True if a path is a file to be read as text; a Parquet table is not."""
     if path.is_dir():
         return False
     with open_file(path, "a trace") as file:
@@ -90,5 +90,5 @@ def real(text: str) -> float | None:
 
 
 def locate(path: Path, event: Event) -> str:
-    """Where an event stands in a text file."""
+    """Place of an event in a text file."""
     return f"{path}:{event.line}"

@@ -61,7 +61,7 @@ class Flow:
 
 
 def counts_idle_packets(rate: int, sizes: list[int], mean_packet: int) -> bool:
-    """Whether ns-2's RED counts n packets in an idle period of exactly n packets, for every n.
+    """True if ns-2's RED counts n packets in an idle period of exactly n packets, for every n.
 
     It multiplies the period by the packets per second. Rounded down, those would make one less of some n.
     """
@@ -73,7 +73,7 @@ def counts_idle_packets(rate: int, sizes: list[int], mean_packet: int) -> bool:
 
 @dataclass(frozen=True)
 class Red:
-    """RED at the bottleneck, by ns-2's names where they say more."""
+    """RED at the bottleneck, by ns-2's names where they are clearer."""
 
     thresh: int
     maxthresh: int
@@ -155,7 +155,7 @@ class Case:
         return sizes + stamped if self.knobs.get("timestamps_") else sizes
 
     def fits(self) -> bool:
-        """Whether ns-2 computes all its transmission times exactly."""
+        """True if ns-2 computes all its transmission times exactly."""
         rates = [self.access_rate, self.rate]
         rates += [self.back[0]] if self.back else []
         rates += [self.change[1]] if self.change else []
@@ -264,7 +264,7 @@ def draw_red(rng: random.Random, case: Case) -> Red:
 
 
 def draw_wide(seed: int) -> Case:
-    """The scenario of a seed, and on it what `draw` leaves as it is.
+    """The scenario of a seed, and on it the values that `draw` does not change.
 
     That is ns-2's variables, other rates and delays back, links without delay, packets held back, a second bottleneck,
     and flows both ways.

@@ -1,4 +1,4 @@
-"""Corners that random scenarios seldom have, laid over the wide ones by weight."""
+"""Corners that random scenarios rarely have, laid over the wide ones by weight."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _first_lost(rng: random.Random, case: Case) -> Case:
-    """The first segments are lost, `bugfix_ss_` is off, and more than two of them go out at once."""
+    """The first segments are lost, `bugfix_ss_` is off, and more than two of them go out together."""
     lost = rng.choice([[0], [1], [2], [1, 2], [0, 1]])
     set_otherwise = {"bugfix_ss_": 0, "windowInit_": rng.choice([3, 4, 10])}
     return replace(case, late=[], losses=sorted({*lost, *case.losses}), knobs={**case.knobs, **set_otherwise})

@@ -1,12 +1,12 @@
-"""What a run did, in a form that both simulators can be brought to, and the comparison."""
+"""Events of a run, in a form that both simulators have, and the comparison."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 # S: a sender puts a segment on its link (number, 1 if it was sent before). K: a receiver puts an ACK on its link (last
-# segment in order, size). Q: a segment comes to the bottleneck's queue (number, packets that wait). D: a packet is lost
-# (number, "q" by the queue or "l" by force or outage, with "a" if it is an ACK).
+# segment in order, size). Q: a segment arrives at the bottleneck's queue (number, packets that wait). D: a
+# packet is lost (number, "q" by the queue or "l" by force or outage, with "a" if it is an ACK).
 KINDS = "SKQD"
 
 

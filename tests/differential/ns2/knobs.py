@@ -1,4 +1,4 @@
-"""ns-2's variables and what says the same here: for scenarios that set them otherwise than the profiles do."""
+"""ns-2's variables and the same parameters here: for scenarios that set them otherwise than the profiles do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_VEGAS = _ALL[:-1]
 
 @dataclass(frozen=True)
 class Knob:
-    """A variable of a class of ns-2, and our knob."""
+    """A variable of a class of ns-2, and our parameter."""
 
     of: str
     ours: str
@@ -28,7 +28,7 @@ class Knob:
     is_time: bool = False
 
     def suits(self, variants: set[str]) -> bool:
-        """Whether it means something to some of the variants, and the others have no such variable or our knob."""
+        """True if it has a meaning for some of the variants, and the others have no such variable or parameter."""
         return bool(variants & set(self.variants)) and (
             variants <= set(self.variants) or self.of in _HARMLESS
         )
@@ -104,7 +104,7 @@ def tcl(name: str, value: int, unit: float) -> list[str]:
 
 
 def transport(knobs: dict[str, int], variant: str, *, delayed_ack: bool) -> dict[str, Any]:
-    """What they are to a connection of ours."""
+    """Their parameters of our connection."""
     said = {}
     for name, value in knobs.items():
         knob = KNOBS[name]

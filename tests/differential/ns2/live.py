@@ -60,7 +60,7 @@ def compare(case: Case, phases: list[int], theirs: Events) -> str | None:
 
 
 def traits(case: Case) -> list[str]:
-    """What the case has of what not every case has."""
+    """Fields of the case that not every case has."""
     delays = [case.delay, *(flow.to_r1 for flow in case.flows), *(flow.from_r2 for flow in case.flows)]
     delays += [case.second.delay] if case.second else []
     delays += [case.back[1]] if case.back else []
@@ -102,7 +102,7 @@ def _check(case: Case) -> _Checked:
 
 
 def _checked(todo: Iterator[Case], count: int) -> Iterator[_Checked]:
-    """Checks cases until so many were compared, or there are no more."""
+    """Checks cases until this number was compared, or there are no more."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         while batch := list(itertools.islice(todo, min(count, BATCH))):
             done = list(pool.map(_check, batch))
@@ -133,7 +133,7 @@ def main() -> int:
         variants = "+".join(sorted({flow.variant for flow in case.flows}))
         if fault:
             print(
-                f"{case.name} ({variants}, {case.preset}): ns-2 sent what nobody had given: {fault}",
+                f"{case.name} ({variants}, {case.preset}): ns-2 sent data that no application had given: {fault}",
                 flush=True,
             )
             faults += 1

@@ -1,4 +1,4 @@
-"""A case as a scenario of ours, and what our run of it did."""
+"""A case as a Roamlab scenario, and the events of our run."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def scenario(case: Case, phases: list[int]) -> Scenario:
 
 
 def events(results: Results) -> Events:
-    """What a run of ours did."""
+    """Events of our run."""
     return [_event(event) for event in packets(results)]
 
 

@@ -1,7 +1,7 @@
 """Runs of ns-2 kept in `recorded.json.xz`, for where ns-2 is not installed.
 
-`python tests/differential/ns2/recorded.py` records them anew: the classic cases and 92 random ones, of them 31 that
-once differed.
+`python tests/differential/ns2/recorded.py` records them again: the classic cases and 92 random ones, of them
+31 that once differed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def record() -> None:
 
 
 def read() -> Iterator[tuple[Case, list[int], Events]]:
-    """What was kept: each case, the phases of the senders' clocks, what ns-2 did."""
+    """Recorded data: each case, the phases of the senders' clocks, the events of ns-2."""
     for run in json.loads(lzma.decompress(FILE.read_bytes())):
         yield Case.of(run["case"]), run["phases"], _unpack(run["events"])
 

@@ -2,7 +2,7 @@
 
 `.venv/bin/python tests/differential/ns2/red_statistics.py` runs the dumbbell of `tests/golden/ns2/tcl/d_red.tcl` and
 compares the means with ns-2's, kept in `red_statistics.json`; exit code 1 if a 95 % interval of a difference is not
-within 2 %. `--record` runs ns-2 anew and writes the file.
+within 2 %. `--record` runs ns-2 again and writes the file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, values: list[float]) -> Sample:
-        """What these runs measured."""
+        """Measures of these runs."""
         return cls(statistics.fmean(values), statistics.stdev(values), len(values))
 
     def error(self) -> float:
@@ -51,13 +51,13 @@ class Sample(NamedTuple):
 
 
 def difference(ours: Sample, theirs: Sample) -> tuple[float, float]:
-    """Ours minus theirs and the half width of its 95 % interval, both as parts of theirs."""
+    """Our value minus that of ns-2 and the half width of its 95 % interval, both relative to ns-2's."""
     width = NORMAL_95 * math.hypot(ours.error(), theirs.error())
     return (ours.mean - theirs.mean) / theirs.mean, width / theirs.mean
 
 
 def cases() -> dict[str, tuple[int, bool]]:
-    """Flows and `gentle` by the name of the case; with three flows the average never comes to where `gentle` acts."""
+    """Flows and `gentle` by the name of the case; with three flows the average never reaches the range of `gentle`."""
     return {"3 flows": (3, False), "9 flows": (9, False), "9 flows, gentle": (9, True)}
 
 
@@ -139,7 +139,7 @@ def scenario(n: int, gentle: bool) -> rl.Scenario:
 
 
 def world(n: int, gentle: bool, seed: int) -> Run:
-    """A run of ours."""
+    """One of our runs."""
     results = rl.run(scenario(n, gentle), seed=seed)
     offered = dict(results.links.select("link", "offered_pkts").iter_rows())["r1->r2"]
     sunk = [float(count) for count in results.flows["delivered_bytes"]]
@@ -159,7 +159,7 @@ def sample(one: Callable[[int, bool, int], Run], name: str, seeds: range) -> dic
 
 
 def recorded() -> dict[str, dict[str, Sample]]:
-    """What ns-2 measured, by case and quantity."""
+    """Measures of ns-2, by case and quantity."""
     table = json.loads(FILE.read_text(encoding="utf-8"))
     return {
         name: {quantity: Sample(**values) for quantity, values in quantities.items()}

@@ -1,9 +1,10 @@
 """A case as a Tcl script for ns-2, and what its run did.
 
-ACK-clocked packets come to a bottleneck at the spacing in which they left it, so that one arrives exactly when another
-leaves. Our clock is an integer, and what was put first among simultaneous events happens first. The clock of ns-2 is a
-double, and its rounding errors decide. Here one of our nanoseconds is therefore 2^-30 s to ns-2: every time, delay,
-transmission time and timer is a multiple of that, its double is exact, and insertion decides there too.
+ACK-clocked packets arrive at a bottleneck at the spacing in which they left it, so that one arrives exactly
+when another leaves. Our clock is an integer, and what was put first among simultaneous events happens first.
+The clock of ns-2 is a double, and its rounding errors decide. Here one of our nanoseconds is therefore 2^-30
+s to ns-2: every time, delay, transmission time and timer is a multiple of that, its double is exact, and
+insertion decides there too.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ $ns run
 
 
 def installed() -> bool:
-    """Whether there is an ns-2 to run."""
+    """True if there is an ns-2 to run."""
     return shutil.which("ns") is not None
 
 

@@ -31,7 +31,7 @@ def _runs() -> list[tuple[Case, list[int], Events]]:
 @pytest.mark.parametrize("case", recorded.cases(), ids=lambda case: case.name)
 def test_a_recorded_run_is_repeated_packet_by_packet(case: Case) -> None:
     kept, phases, events = next(run for run in _runs() if run[0].name == case.name)
-    assert kept == case, "the generator has changed: record anew"
+    assert kept == case, "the generator has changed: record again"
     assert events
     assert compare(case, phases, events) is None
 

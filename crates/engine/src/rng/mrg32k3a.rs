@@ -88,7 +88,7 @@ fn dot(left: [u64; 3], right: [u64; 3], modulus: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// What ns-2's Tcl command makes of a draw: its upper 31 bits over 2^31 − 1.
+    /// Value that ns-2's Tcl command makes of a draw: its upper 31 bits over 2^31 − 1.
     fn tcl(value: f64) -> f64 {
         (value * f64::from(1u32 << 31)).floor() / f64::from(i32::MAX)
     }

@@ -81,7 +81,7 @@ fn repeated_distances_take_lanes() {
     assert_eq!(scheduler.pending().count(), 60);
 }
 
-/// A guest that did not fit gets a lane of its own, which may stay empty while others are added.
+/// A guest that did not fit gets its own lane, which may stay empty while others are added.
 #[test]
 fn lanes_may_be_empty_when_others_are_added() {
     let mut scheduler = EventScheduler::default();
@@ -93,7 +93,7 @@ fn lanes_may_be_empty_when_others_are_added() {
     assert_eq!(scheduler.pop(), None);
 }
 
-/// Distances, each with a lane of its own that has no event yet: events at several of them are due at one time.
+/// Distances, each with its own lane without an event: events at several of them are due at one time.
 fn with_lanes(lanes: usize) -> (EventScheduler<u64>, Vec<u64>) {
     let mut scheduler = EventScheduler::default();
     let distances: Vec<u64> = (1..=lanes as u64).map(|number| 10 * number).collect();
@@ -103,7 +103,7 @@ fn with_lanes(lanes: usize) -> (EventScheduler<u64>, Vec<u64>) {
     (scheduler, distances)
 }
 
-/// The last lane loses its only event beside lanes that never had one, in tournaments of every size.
+/// The last lane loses its only event among lanes that never had one, in tournaments of every size.
 #[test]
 fn the_last_lane_may_run_empty() {
     for lanes in [4, FEW_LANES, SOME_LANES, SOME_LANES + 1, 32, MAX_LANES] {
@@ -153,7 +153,7 @@ fn near_distances_share_a_lane_while_their_events_are_few() {
     let (few, waiting) = lanes_of_near_distances(1_000_000);
     assert!(few <= 16 && waiting < 3, "{few} lanes, {waiting} in the heap");
     let (many, waiting) = lanes_of_near_distances(10_000);
-    // Were guests never given lanes of their own, some 800 of the 2,000 would wait there.
+    // Were guests never given their own lanes, some 800 of the 2,000 would wait there.
     assert!(many > 16 && waiting < 400, "{many} lanes, {waiting} in the heap");
 }
 

@@ -19,7 +19,7 @@ crate::transitions! {
     AccessRouter, "state of a host": None "none", Prepared "prepared", Serving "serving", Preparing "preparing", Forwarding "forwarding", Left "left";
     "any" | "host arrived" | "" | "" | "same";
     "serving, preparing" | "host gone" | "buffers, if the buffer is here" | "start buffering" | "left";
-    "forwarding" | "host gone" | "what waits for the air goes on" | "start buffering, release into tunnel, tunnel, discard buffer" | "same";
+    "forwarding" | "host gone" | "packets for the air continue" | "start buffering, release into tunnel, tunnel, discard buffer" | "same";
     "none, prepared, left" | "host gone" | "" | "" | "same";
     "any" | "login-request" | "of a present host, for the anchor" | "login-request" | "same";
     "none, prepared, forwarding, left" | "login-response" | "of a present host, not older" | "no route, release, route, discard buffer, login-response" | "serving";
@@ -141,7 +141,7 @@ impl AccessRouter {
         if !known {
             visitor.path = None;
         } else if idle {
-            // What is on its way still comes to it.
+            // Packets on their way still arrive at it.
             visitor.state = State::Left { until: now + self.params.tunnel_lifetime };
         } else if self.params.anchor_change && from != self.anchor {
             send(host, (host, id, Kind::AnchorChange { anchor: self.anchor }), out);
@@ -354,7 +354,7 @@ impl AccessRouter {
     }
 }
 
-/// What an attach says.
+/// Content of an attach.
 struct Attach {
     id: Identification,
     session: Session,

@@ -47,7 +47,7 @@ struct Binding {
     packets: Packets,
 }
 
-/// What becomes of a host's packets.
+/// State of a host's packets.
 #[derive(Copy, Clone, Debug)]
 enum Packets {
     /// They go to its access router.

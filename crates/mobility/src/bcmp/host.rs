@@ -8,7 +8,7 @@ use crate::{Identification, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
-/// Whether a host has a session. Whether it has an access router, its detector knows.
+/// States of the session of a host. The detector knows its access router.
 #[derive(Clone, Debug)]
 pub enum State {
     /// Before its hour of login.
@@ -23,7 +23,7 @@ pub enum State {
     },
     /// It has a session.
     LoggedIn(LoggedIn),
-    /// It is logged out for good.
+    /// It is logged out permanently.
     Off,
 }
 
@@ -36,21 +36,21 @@ pub struct LoggedIn {
     pub former: Option<(Session, Option<Time>)>,
     /// When the host attaches again.
     pub refresh_at: Option<Time>,
-    /// What it does.
+    /// Activity of the host.
     pub activity: Activity,
 }
 
-/// What a host with a session does.
+/// Activity of a host with a session.
 #[derive(Clone, Debug)]
 pub enum Activity {
     /// Its packets go to its access router.
     Active {
         /// When it becomes idle without data; `None`: never.
         idle_at: Option<Time>,
-        /// What it is about to do.
+        /// Planned step.
         next: Next,
     },
-    /// It has told its anchor to page it.
+    /// It has asked its anchor to page it.
     Idle {
         /// At this access router.
         at: Addr,
@@ -59,7 +59,7 @@ pub enum Activity {
     },
 }
 
-/// What an active host is about to do.
+/// Planned step of an active host.
 #[derive(Copy, Clone, Default, Debug)]
 pub enum Next {
     /// Nothing.
@@ -81,7 +81,7 @@ impl Next {
 }
 
 impl State {
-    /// What the host is about to do.
+    /// Planned step of the host.
     pub fn next(&self) -> Next {
         match self {
             State::LoggedIn(LoggedIn { activity: Activity::Active { next, .. }, .. }) => *next,
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// Whether the anchor pages the host.
+    /// True if the anchor pages the host.
     pub fn is_idle(&self) -> bool {
         matches!(self, State::LoggedIn(LoggedIn { activity: Activity::Idle { .. }, .. }))
     }
@@ -210,7 +210,7 @@ impl Registrar {
         self.timer = None;
     }
 
-    /// The host's packets shall go to this anchor.
+    /// The host's packets are to go to this anchor.
     pub fn begin(&mut self, about: (Addr, Addr), session: Session, now: Time, out: &mut Vec<Action>) {
         self.registered = false;
         self.timer = Some(Backoff::start(now, self.params.retransmit, self.params.retransmit_limit));
@@ -248,7 +248,7 @@ impl Registrar {
         }
     }
 
-    /// Whether a reply accepts what it waits for.
+    /// True if a reply accepts the request that it waits for.
     pub fn is_accepted(
         &mut self,
         (host, id): (Addr, Identification),

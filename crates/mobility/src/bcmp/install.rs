@@ -58,7 +58,7 @@ impl Protocol for Params {
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Bcmp> {
         let mut installed = Installation::empty();
         let names = self.anchor_names(topology);
-        // Without an anchor there is no host: the check has seen to it.
+        // Without an anchor there is no host: the check ensures this.
         let Some(first) = names.first() else { return installed };
         let (areas, params) = (Arc::new(self.areas(topology)), Arc::new(self.clone()));
         let mut together: BTreeMap<Addr, Vec<Addr>> = BTreeMap::new();
@@ -75,7 +75,7 @@ impl Protocol for Params {
             let buffering = buffering.clone();
             installed.place_with(at, role, buffering);
         }
-        // The check has seen to it that there are links to every cell.
+        // The check ensures that there are links to every cell.
         let trees: Vec<(&str, AccessTree)> =
             names.iter().filter_map(|&name| Some((name, AccessTree::new(topology, name).ok()?))).collect();
         for cell in &topology.cells {
@@ -145,7 +145,7 @@ impl Params {
             return Err(refusal.help("write the anchors: `anchors = [\"...\"]`"));
         }
         if self.global.is_none() && self.anchor_change {
-            let message = "a host with another anchor has another address, and nobody outside would know";
+            let message = "a host with another anchor has another address, and no node outside knows it";
             return Err(Refusal::at("anchor_change", message).help("write `global = {}` too, or `false`"));
         }
         for host in topology.hosts.iter().filter(|_| !self.anchors.is_empty()) {
@@ -179,8 +179,11 @@ impl Params {
                     Refusal::at(format!("hours.{pattern}"), format!("there is no host \"{pattern}\""));
                 return Err(refusal.known(pattern, names()));
             }
-            if logout.is_some_and(|logout| logout <= *login) {
-                let refusal = Refusal::at(format!("hours.{pattern}.logout"), "it logs in later");
+            if let Some(logout) = logout.filter(|logout| logout <= login) {
+                let refusal = Refusal::at(
+                    format!("hours.{pattern}.logout"),
+                    format!("expected a time after the login at {login}, got {logout}"),
+                );
                 return Err(refusal.help(format!("write more than \"{login}\"")));
             }
         }

@@ -24,7 +24,7 @@ crate::messages! {
         advertisement = 48;
     /// Host → its access router → anchor: a session, please.
     LoginRequest {
-        /// The anchor that it shall be at; `None`: the access router chooses.
+        /// The anchor that it is to use; `None`: the access router chooses.
         anchor: Option<Addr>,
     } "login-request" size login_request = 100;
     /// The answer, on the same path.

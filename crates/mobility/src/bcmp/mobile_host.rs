@@ -67,7 +67,7 @@ pub struct MobileHost {
 }
 
 impl MobileHost {
-    /// A host that hears nobody; `areas` has the number of the paging area of each access router.
+    /// A host that hears no base station; `areas` has the number of the paging area of each access router.
     pub fn new(
         home: Home,
         areas: &Arc<BTreeMap<Addr, usize>>,

@@ -26,13 +26,14 @@ pub struct Params {
     pub anchor_grace: Duration,
     /// How a host learns that it has moved.
     pub detection: Detection,
-    /// Whether hosts are told before: "source" makes handovers planned, "none" unplanned.
+    /// Advance notice to hosts: "source" makes handovers planned, "none" unplanned.
     pub trigger: Trigger,
     /// Buffering at the new access router until the attach, or at the old one from the break to the notify.
     pub buffer: HandoverBuffer,
-    /// What becomes of packets that waited for a host that did not come. Default "dropped".
+    /// Fate of packets that waited for a host that did not arrive. Default "dropped".
     pub unused: Unused,
-    /// A host changes cells as soon as it is told that its handover is prepared, before its plan does. Default false.
+    /// A host changes cells as soon as it is notified that its handover is prepared, before its plan does.
+    /// Default false.
     pub move_when_prepared: bool,
     /// In an unplanned handover the old access router tunnels to the new one once it knows it. Default true.
     pub forward_after_notify: bool,
@@ -82,7 +83,7 @@ pub enum AnchorChoice {
     Turns,
 }
 
-/// What becomes of packets that waited at a prepared access router for a host that did not come.
+/// Fate of packets that waited at a prepared access router for a host that did not arrive.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unused {
@@ -107,7 +108,7 @@ pub struct Hours {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Paging {
-    /// The cells of each area, by name or pattern; a cell in none is an area of its own. Default none.
+    /// The cells of each area, by name or pattern; each other cell is its own area. Default none.
     pub areas: Vec<Vec<String>>,
     /// A host without data for this long is idle. Default 5 s.
     pub idle_after: Duration,

@@ -6,10 +6,10 @@ use crate::{Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
-/// A host whose packets come to the access router.
+/// A host whose packets arrive at the access router.
 #[derive(Clone, Debug)]
 pub struct Visitor {
-    /// What becomes of them.
+    /// Their treatment.
     pub state: State,
     /// They go to the buffer.
     pub buffering: bool,
@@ -19,7 +19,7 @@ pub struct Visitor {
     pub path: Option<Path>,
 }
 
-/// What becomes of a host's packets, and until when.
+/// Treatment of a host's packets, and until when.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum State {
     /// They wait for the host.
@@ -31,7 +31,7 @@ pub enum State {
     },
     /// They go over the air.
     Serving,
-    /// The host is not here, and nobody has said where it is.
+    /// The host is not here, and its place is unknown.
     Left {
         /// When it is given up.
         until: Time,
@@ -142,7 +142,7 @@ impl Visitor {
             out.push(Action::Release { host, via, mark: None });
         }
         out.push(Action::SetRoute { host, from: None, via, watch: false });
-        // What comes back from there is for this link, if for any.
+        // A packet that comes back from there is for this link, or for none.
         out.push(Action::SetRoute { host, from: Some(to), via: Via::Air, watch: false });
         if std::mem::take(&mut self.buffering) {
             out.push(Action::DiscardBuffer { host });
@@ -151,7 +151,7 @@ impl Visitor {
         out.push(Action::Note { host, phase: Phase::ForwardingStarted });
     }
 
-    /// What was kept goes back to the access router that prepared this one.
+    /// Kept packets go back to the access router that prepared this one.
     pub fn give_back(&mut self, host: Addr, out: &mut Vec<Action>) {
         if let State::Prepared { by: to, .. } = self.state
             && self.buffering
@@ -173,7 +173,7 @@ impl Visitor {
         out.extend(via.map(|via| Action::SetRoute { host, from: None, via, watch: false }));
     }
 
-    /// What came back through the tunnel has no other route left.
+    /// Packets that came back through the tunnel have no other route left.
     pub fn end_tunnel(&self, host: Addr, out: &mut Vec<Action>) {
         if let State::Forwarding { to, .. } = self.state {
             out.push(Action::ClearRoute { host, from: Some(to) });

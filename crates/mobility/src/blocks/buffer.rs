@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferPlace {
-    /// At base stations that the host may come to, until it does.
+    /// At base stations that the host may reach, until it does.
     New,
     /// At the base station that the host has left, until it knows where to.
     Old,
@@ -22,8 +22,8 @@ pub enum BufferPlace {
 pub struct HandoverBuffer {
     /// Where packets wait. Default "new".
     pub at: BufferPlace,
-    /// Packets that one host's buffer holds; at 0 there is none. ASSUMPTION: \[ripple\] says "some finite number".
-    /// Default 50 pkt.
+    /// Packets that one host's buffer holds; at 0 there is none. ASSUMPTION: \[ripple\] specifies "some
+    /// finite number". Default 50 pkt.
     pub limit: Packets,
     /// Which packet a full buffer loses. Default "newest": the one that comes.
     pub drop: BufferDrop,
@@ -50,12 +50,12 @@ impl HandoverBuffer {
         check_times("buffer", self.longest_wait.map(|wait| ("longest_wait", wait)))
     }
 
-    /// Whether packets wait at this place.
+    /// True if packets wait at this place.
     pub fn is_at(&self, place: BufferPlace) -> bool {
         self.limit > Packets(0) && self.at == place
     }
 
-    /// What a base station asks the world for.
+    /// Requests of a base station to the world.
     pub fn buffering(&self) -> Option<Buffering> {
         let HandoverBuffer { limit, drop, flush, longest_wait, .. } = *self;
         (limit > Packets(0)).then_some(Buffering { limit, drop, longest_wait, flush, keeps: Keeps::Nothing })

@@ -7,11 +7,11 @@ use roamlab_packet::Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What tells a host that it is in another cell.
+/// Way in which a host detects that it is in another cell.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetectedBy {
-    /// Layer 2 says so at once.
+    /// Layer 2 reports it immediately.
     LinkLayer,
     /// It hears the beacon of a base station that it did not hear before, and turns to it.
     Advertisement,
@@ -23,7 +23,7 @@ pub enum DetectedBy {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Detection {
-    /// What tells the host. Default "link-layer".
+    /// Means of detection. Default "link-layer".
     pub by: DetectedBy,
     /// How much later layer 3 of the host knows. Default 0 ns.
     pub delay: Duration,
@@ -98,7 +98,7 @@ impl Beacons {
         Beacons { next, interval: detection.beacon_interval }
     }
 
-    /// Whether a beacon is to be sent now.
+    /// True if a beacon is to be sent now.
     pub fn are_due(&mut self, now: Time) -> bool {
         let due = self.next.is_some_and(|next| next <= now);
         if due {
@@ -113,7 +113,7 @@ impl Beacons {
     }
 }
 
-/// What a host has found out.
+/// Result of the detection.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     /// Its base station is this one now.
@@ -134,7 +134,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// Of a host that hears nobody.
+    /// For a host that hears no base station.
     pub fn new(detection: &Detection) -> Detector {
         Detector { detection: detection.clone(), heard: Vec::new(), current: None, pending: None }
     }
@@ -178,7 +178,7 @@ impl Detector {
         self.heard.retain(|(_, until)| *until > now);
         if let Some((base_station, _)) = self.pending.take_if(|(_, at)| *at <= now) {
             self.current = Some(base_station);
-            // It may be gone by now: then the choice says what is next.
+            // It may be gone by now: then the choice names the next one.
             return self.choose(now).or(Some(Found::Moved(base_station)));
         }
         self.choose(now)

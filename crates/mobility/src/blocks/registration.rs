@@ -12,7 +12,7 @@ pub struct Registration {
     /// Time to the first repetition, and what later ones double up to.
     retransmit: (Duration, Duration),
     id: Identification,
-    /// When it is repeated; `None`: it has been acknowledged, or there is nobody to register with.
+    /// When it is repeated; `None`: it has been acknowledged, or there is no base station to register with.
     again: Option<Backoff>,
     /// Base stations that may have a way to the host: the last one that acknowledged, and those tried since.
     visited: Vec<Addr>,
@@ -24,12 +24,12 @@ impl Registration {
         Registration { retransmit, id: Identification::default(), again: None, visited: Vec::new() }
     }
 
-    /// What tells it from earlier ones.
+    /// Difference from earlier ones.
     pub fn id(&self) -> Identification {
         self.id
     }
 
-    /// Whether it waits for its acknowledgement.
+    /// True if it waits for its acknowledgement.
     pub fn is_pending(&self) -> bool {
         self.again.is_some()
     }
@@ -47,19 +47,19 @@ impl Registration {
         self.visited.push(base_station);
     }
 
-    /// The other base stations that may have a way to the host, in the order in which it came to them.
+    /// The other base stations that may have a way to the host, in the order in which it visited them.
     pub fn previous(&self, base_station: Addr) -> Vec<Addr> {
         self.visited.iter().copied().filter(|visited| *visited != base_station).collect()
     }
 
-    /// Whether it has to be repeated now.
+    /// True if it has to be repeated now.
     pub fn repeats(&mut self, now: Time) -> bool {
         let due = self.again.filter(|again| again.at <= now);
         self.again = due.map(|again| again.again(now)).or(self.again);
         due.is_some()
     }
 
-    /// Whether this acknowledgement is the one that it waits for.
+    /// True if this acknowledgement is the one that it waits for.
     pub fn is_acknowledged(&mut self, id: Identification, by: Addr) -> bool {
         let expected = id == self.id && self.again.take().is_some();
         if expected {
@@ -68,7 +68,7 @@ impl Registration {
         expected
     }
 
-    /// There is nobody to register with.
+    /// There is no base station to register with.
     pub fn give_up(&mut self) {
         self.again = None;
     }

@@ -6,12 +6,12 @@ use roamlab_engine::{Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Redundancy: how long the old way stays beside the new one.
+/// Redundancy: how long the old way stays next to the new one.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Redundancy {
-    /// Copies go to the old base station for this long after the new one has its way; at 0 the old way ends as the
-    /// release says. Default 0 ns.
+    /// Copies go to the old base station for this long after the new one has its way; at 0 the old way ends
+    /// as `release` specifies. Default 0 ns.
     pub bicast: Duration,
 }
 
@@ -22,8 +22,8 @@ pub struct Release {
     /// The old base station gives its way up this long after it knows that the new one has its own and that the host has
     /// gone. Default 0 ns.
     pub prune_delay: Duration,
-    /// A base station that has a way and no host, and hears of none, gives the way and its buffer up after this time.
-    /// Default 1 s.
+    /// A base station that has a way and no host, and is notified of none, removes the way and its buffer
+    /// after this time. Default 1 s.
     pub prune_timer: Duration,
 }
 
@@ -74,7 +74,7 @@ impl Equaliser {
         Ok(())
     }
 
-    /// What the node asks the world for.
+    /// Requests of the node to the world.
     pub fn buffering(&self) -> Option<Buffering> {
         (self.delay > Duration::ZERO).then(|| Buffering::plain(self.limit, Keeps::Nothing))
     }

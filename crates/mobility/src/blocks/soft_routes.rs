@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct SoftState {
     /// Time between two refreshes. Default 10 s.
     pub refresh: Duration,
-    /// What has not been refreshed for this long is forgotten. Default 30 s.
+    /// Time after which a route that has not been refreshed is removed. Default 30 s.
     pub lifetime: Duration,
 }
 
@@ -40,7 +40,7 @@ impl SoftState {
     }
 }
 
-/// What a refresh has done.
+/// Effect of a refresh.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Refreshed {
     /// The way was not there.
@@ -51,8 +51,8 @@ pub enum Refreshed {
     Stale,
 }
 
-/// A node's ways for each host, by the adjacent node that they lead to. Of what is said about one way only what is newer
-/// counts; a way that was taken away leaves its identification behind for as long as it would have lived.
+/// A node's ways for each host, by the adjacent node that they lead to. Of the messages about one way only
+/// newer ones count; a way that was removed leaves its identification for the rest of its lifetime.
 #[derive(Clone, Debug, Default)]
 pub struct SoftRoutes {
     ways: BTreeMap<(Addr, Addr), Entry>,

@@ -122,7 +122,7 @@ mod tests {
     use crate::{CellSite, HostSite, LinkSite};
     use roamlab_engine::Rate;
 
-    /// gw – a – b and, shorter, gw – c – b; d hangs on c and leads nowhere.
+    /// gw – a – b and, shorter, gw – c – b; d hangs on c and is a dead end.
     fn network() -> Topology {
         let links = [("gw", "a", 5), ("a", "b", 5), ("gw", "c", 1), ("b", "c", 2), ("c", "d", 1)];
         let link = |(one, other, delay): (&str, &str, u64)| LinkSite {

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Who is told before a host changes cells (\[ripple\] section II.C).
+/// Recipients of the notice before a host changes cells (\[ripple\] section II.C).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TriggerBy {
-    /// Nobody: the handover is reactive.
+    /// None: the handover is reactive.
     None,
     /// The old base station, shortly before; it names the new one (source trigger).
     Source,
@@ -25,7 +25,7 @@ pub enum TriggerBy {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Trigger {
-    /// Who is told. Default "none".
+    /// Recipients. Default "none".
     pub by: TriggerBy,
     /// How long before the host turns to its next cell. Default 100 ms.
     pub lead: Duration,
@@ -33,8 +33,8 @@ pub struct Trigger {
     #[schemars(range(min = 1))]
     pub candidates: u32,
     /// The candidate set of each cell, most likely first; absent: the cells that hosts of the scenario change to from
-    /// there, most often first. ASSUMPTION: the sources do not say how a network knows its neighbours; its own
-    /// handovers tell it.
+    /// there, most often first. ASSUMPTION: the sources do not specify how a network knows its neighbours; it
+    /// learns them from its own handovers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sets: Option<BTreeMap<String, Vec<String>>>,
     /// Share of handovers without a trigger. Default 0.
@@ -69,7 +69,8 @@ impl Trigger {
     /// The field, and what to write instead.
     pub fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         if self.candidates == 0 {
-            return Err(Refusal::at("trigger.candidates", "a trigger names somebody").help("write 1 or more"));
+            return Err(Refusal::at("trigger.candidates", "expected at least 1 candidate, got 0")
+                .help("write 1 or more"));
         }
         let shares = [("missing", self.missing), ("wrong", self.wrong), ("false_alarms", self.false_alarms)];
         if let Some((part, _)) = shares.iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {
@@ -109,7 +110,7 @@ impl Trigger {
         sets
     }
 
-    /// What base stations are told, by the plans of the hosts. `stream` is the random stream of a component.
+    /// Notices to base stations, from the plans of the hosts. `stream` is the random stream of a component.
     pub fn predictions(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Vec<Prediction> {
         let mut predictions = Vec::new();
         if matches!(self.by, TriggerBy::None | TriggerBy::NoPath) {
@@ -174,7 +175,7 @@ fn handovers(host: &HostSite) -> impl Iterator<Item = (&str, &str, Duration)> {
     })
 }
 
-/// The base stations that a host may come to, by the one where it is.
+/// The base stations that a host may reach, by the one where it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CarSets {
     sets: BTreeMap<Addr, Vec<Addr>>,

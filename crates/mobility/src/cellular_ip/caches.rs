@@ -12,13 +12,14 @@ use std::collections::BTreeMap;
 pub struct Caches {
     routes: SoftRoutes,
     pages: SoftRoutes,
-    /// Without a paging cache: where packets for hosts go that are not in the route cache; over the air if nowhere else.
+    /// Without a paging cache: route of packets for hosts that are not in the route cache; over the air if
+    /// there is no other.
     floods: Option<Vec<Addr>>,
     /// The way of each host's last regular update.
     main: BTreeMap<Addr, Addr>,
     /// The way behind the delay equaliser.
     delayed: BTreeMap<Addr, Addr>,
-    /// What the world has been told.
+    /// The route that the world has.
     set: BTreeMap<Addr, Vec<Via>>,
     equaliser: Equaliser,
     route_timeout: Duration,
@@ -26,7 +27,7 @@ pub struct Caches {
     keep_stale: bool,
 }
 
-/// What an update has done to packets for its host.
+/// Effect of an update on the packets of its host.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// They take one more way.
@@ -64,12 +65,12 @@ impl Caches {
         self.routes.of(host).count()
     }
 
-    /// Whether the paging cache has the host.
+    /// True if the paging cache has the host.
     pub fn is_paged(&self, host: Addr) -> bool {
         self.pages.of(host).next().is_some()
     }
 
-    /// Whether the host's copies wait in the equaliser.
+    /// True if the host's copies wait in the equaliser.
     pub fn is_delaying(&self, host: Addr) -> bool {
         self.delayed.contains_key(&host)
     }
@@ -117,7 +118,7 @@ impl Caches {
         if is_other && had_ways { Change::Switched } else { Change::None }
     }
 
-    /// A paging update came from `way`: the host is idle there, and nowhere else.
+    /// A paging update came from `way`: the host is idle there, and at no other way.
     pub fn page(&mut self, host: Addr, way: Addr, (id, now): (Identification, Time), out: &mut Vec<Action>) {
         let others: Vec<Addr> = self.routes.of(host).filter(|known| *known != way).collect();
         for other in others {
@@ -147,7 +148,7 @@ impl Caches {
         self.apply(host, out);
     }
 
-    /// What waits in the equaliser for this way follows it, and nothing else waits.
+    /// Packets in the equaliser for this way follow it, and no others wait.
     fn end_delay(&mut self, host: Addr, way: Addr, out: &mut Vec<Action>) {
         if self.delayed.get(&host) == Some(&way) {
             self.delayed.remove(&host);

@@ -36,7 +36,7 @@ impl Protocol for Params {
 
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<CellularIp> {
         let mut installed = Installation::empty();
-        // The check has seen to it that there is one gateway, and a way to it from each cell.
+        // The check ensures that there is one gateway, and a way to it from each cell.
         let Ok(Some(gateway)) = gateway(topology) else { return installed };
         let Ok(tree) = AccessTree::new(topology, gateway) else { return installed };
         let uplinks: BTreeMap<&str, Option<&str>> = tree.nodes().collect();
@@ -117,7 +117,7 @@ impl Params {
                 Err(refusal.help("write \"source\" or \"path\""))
             }
             (Handoff::Semisoft, TriggerBy::None) if !overlaps => {
-                let message = "hosts hear one base station at a time, so nobody sends the semisoft packet";
+                let message = "hosts hear one base station at a time, so they cannot send the semisoft packet";
                 let refusal = Refusal::at("handoff", message);
                 Err(refusal.help(
                     "write `trigger = { by = \"source\" }`, or `[radio]` with `kind = \"soft\"` and an `overlap`",

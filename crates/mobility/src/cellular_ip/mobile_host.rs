@@ -43,7 +43,7 @@ pub struct MobileHost {
     paged_in: Option<Addr>,
 }
 
-/// Whether the network has a route to the host.
+/// State of the network's route to the host.
 #[derive(Copy, Clone, Debug)]
 enum State {
     /// It has a paging area.
@@ -55,7 +55,7 @@ enum State {
 }
 
 impl MobileHost {
-    /// A host that hears nobody; `areas`: the paging area of each base station.
+    /// A host that hears no base station; `areas`: the paging area of each base station.
     pub fn new(address: Addr, areas: BTreeMap<Addr, Addr>, params: &Params) -> MobileHost {
         MobileHost {
             address,

@@ -88,7 +88,7 @@ crate::roles! {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handoff {
-    /// The new way replaces the old one at once.
+    /// The new way replaces the old one immediately.
     Hard,
     /// For the semisoft delay packets take both.
     Semisoft,
@@ -103,8 +103,8 @@ pub struct Params {
     pub domain: Domain,
     /// How a host changes base stations. Default "hard".
     pub handoff: Handoff,
-    /// From the semisoft packet to the regular route update, of a host that hears two base stations. The sources say at
-    /// least a round trip to the gateway. Default 100 ms.
+    /// From the semisoft packet to the regular route update, of a host that hears two base stations. The
+    /// sources specify at least a round trip to the gateway. Default 100 ms.
     pub semisoft_delay: Duration,
     /// Who has the semisoft packet sent for a host that hears one base station at a time; its lead is the semisoft delay
     /// then. Default "none".

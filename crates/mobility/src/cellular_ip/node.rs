@@ -136,7 +136,7 @@ impl Node {
         }
     }
 
-    /// The gateway's beacon says where the gateway is: where its first copy comes from.
+    /// The gateway's beacon shows the way to the gateway: the link on which its first copy arrives.
     fn hear_gateway(&mut self, from: Addr, id: Identification, out: &mut Vec<Action>) {
         if self.position.is_gateway || id.0 <= self.sequence {
             return;

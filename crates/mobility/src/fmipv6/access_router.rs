@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// What came back through the tunnel has no other route left.
+    /// Packets that came back through the tunnel have no other route left.
     fn end_tunnel(self, host: Addr, out: &mut Vec<Action>) {
         if let State::Forwarding { to, .. } = self {
             out.push(Action::ClearRoute { host, from: Some(to) });
@@ -124,7 +124,7 @@ impl AccessRouter {
 
     fn host_arrived(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         self.present.insert(host);
-        // What the host has said elsewhere before is out of date.
+        // Messages of the host elsewhere before this one are out of date.
         self.newest.is_news(host, Identification(now.as_nanos()));
         if let Some(visitor) = self.visitors.get_mut(&host)
             && matches!(visitor.state, State::Forwarding { .. })
@@ -257,7 +257,7 @@ impl AccessRouter {
             out.push(Action::Release { host, via, mark: None });
         }
         out.push(Action::SetRoute { host, from: None, via, watch: false });
-        // What comes back from there is for this link, if for any.
+        // A packet that comes back from there is for this link, or for none.
         out.push(Action::SetRoute { host, from: Some(to), via: Via::Air, watch: false });
         if std::mem::take(&mut visitor.buffering) {
             out.push(Action::DiscardBuffer { host });

@@ -39,7 +39,7 @@ impl Protocol for Params {
 
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Fmipv6> {
         let mut installed = Installation::empty();
-        // The check has seen to it that there is one gateway, and a way to it from each cell.
+        // The check ensures that there is one gateway, and a way to it from each cell.
         let Ok(Some(gateway)) = gateway(topology) else { return installed };
         let anchor = topology.address(gateway);
         installed.place(anchor, Anchor::new(self));

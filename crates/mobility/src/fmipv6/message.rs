@@ -4,11 +4,12 @@
 use roamlab_packet::Addr;
 
 crate::messages! {
-    /// Sizes of messages on the wire, IPv6 header (40 B) included. ASSUMPTION: link-layer addresses have 48 bits, and options are
-    /// those that the RFCs require: rtsolpr 8 + 8 + 16 (ICMPv6, own and other link-layer address); prrtadv 8 + 16 + 16 + 24 + 24
-    /// (ICMPv6, two link-layer addresses, router, prefix), for one neighbour; fbu and fback 24 + 56 (home address or routing
-    /// header; mobility header with care-of address and authorisation); hi 64 (mobility header with link-layer address and two
-    /// care-of addresses); hack 32; una 24 + 8; local binding update 24 + 32, its acknowledge 24 + 16.
+    /// Sizes of messages on the wire, IPv6 header (40 B) included. ASSUMPTION: link-layer addresses have 48
+    /// bits, and options are those that the RFCs require. They are: rtsolpr 8 + 8 + 16 (ICMPv6, own and other
+    /// link-layer address); prrtadv 8 + 16 + 16 + 24 + 24 (ICMPv6, two link-layer addresses, router, prefix),
+    /// for one neighbour. The fbu and fback: 24 + 56 (home address or routing header; mobility header with
+    /// care-of address and authorisation); hi 64 (mobility header with link-layer address and two care-of
+    /// addresses). Then: hack 32; una 24 + 8; local binding update 24 + 32, its acknowledge 24 + 16.
     Sizes as sizes;
 
     /// Access router → all: this cell is here.
@@ -19,7 +20,7 @@ crate::messages! {
     RtSolPr "rtsolpr" size rtsolpr = 72;
     /// The answer, or without a question: you will come there.
     PrRtAdv {
-        /// The access router that the host will come to; `None`: it was solicited.
+        /// The access router that the host will move to; `None`: it was solicited.
         expected: Option<Addr>,
     } "prrtadv" size prrtadv = 128;
     /// Host → PAR: tunnel my packets.

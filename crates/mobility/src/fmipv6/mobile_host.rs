@@ -35,7 +35,7 @@ pub struct MobileHost {
     state: State,
 }
 
-/// What the host's messages have in common.
+/// Fields that all messages of the host have.
 #[derive(Clone, Debug)]
 struct Signalling {
     address: Addr,
@@ -152,7 +152,8 @@ impl State {
         }
     }
 
-    /// Whether this is the acknowledge of the last update, and the first one. The next update is due at `refresh`.
+    /// True if this is the acknowledge of the last update, and the first one. The next update is due at
+    /// `refresh`.
     fn acknowledge(&mut self, id: Identification, refresh: Time) -> bool {
         match self {
             State::Away { unacknowledged, .. } => unacknowledged.take_if(|last| *last == id).is_some(),

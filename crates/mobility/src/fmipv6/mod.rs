@@ -118,13 +118,13 @@ pub struct Params {
     pub domain: Domain,
     /// How a host learns that it has moved.
     pub detection: Detection,
-    /// Whether the PAR is told before: "source" makes handovers predictive, "none" reactive.
+    /// Advance notice to the PAR: "source" makes handovers predictive, "none" reactive.
     pub trigger: Trigger,
     /// Buffering at the NAR until the una (flag U of the hi), or at the PAR until the fbu.
     pub buffer: HandoverBuffer,
     /// A predicted host that has not moved this long after its first fbu withdraws it. Default 500 ms.
     pub stay_timeout: Duration,
-    /// What waits for a host that does not come is given up after this time. Default 1.5 s.
+    /// Time after which packets that wait for a host that does not arrive are dropped. Default 1.5 s.
     pub buffer_lifetime: Duration,
     /// The tunnel from PAR to NAR ends this long after the fbu or hack that began it. Default 2 s.
     pub tunnel_lifetime: Duration,

@@ -3,7 +3,7 @@
 crate::phases! {
     /// A phase of a handover of FMIPv6.
     Phase:
-    /// The PAR told the host that it will come to another access router.
+    /// The PAR notified the host that it will move to another access router.
     PredictionSent "prediction-sent",
     /// The NAR awaits the host.
     Prepared "nar-prepared",

@@ -74,7 +74,7 @@ struct Member {
     turn: Option<Time>,
     /// When it is forgotten.
     until: Time,
-    /// (Of a host that left while its path stood) until when its registration holds.
+    /// (Of a host that left while its path existed) end of the time in which its registration holds.
     registered: Option<Time>,
 }
 
@@ -268,7 +268,7 @@ impl BaseStation {
     fn hand_over(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         let until = now + self.params.entries.lifetime;
         let known = self.members.remove(&host);
-        // The switches of an earlier handover to here are on their way, and nobody else repeats them.
+        // The switches of an earlier handover to here are on their way, and no other node repeats them.
         let (id, switching, again) = match &known {
             Some(member) => (member.id, member.switching.clone(), member.again),
             None => (Identification::default(), BTreeSet::new(), None),
@@ -358,7 +358,7 @@ fn turn_back(host: Addr, uplink: Addr, out: &mut Vec<Action>) {
     out.push(Action::SetRoute { host, from: None, via: Via::Neighbour(uplink), watch: false });
 }
 
-/// What is in the host's buffer goes before them.
+/// Packets in the host's buffer go before them.
 fn forward(host: Addr, uplink: Addr, out: &mut Vec<Action>) {
     out.push(Action::Release { host, via: Via::Neighbour(uplink), mark: None });
     turn_back(host, uplink, out);

@@ -16,10 +16,10 @@ pub struct Entries {
     hosts: BTreeMap<Addr, Known>,
 }
 
-/// What a router knows of a host.
+/// State of a host in a router.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The last registration heard of, which outlives the entries.
+    /// The last registration that was received, which remains after the entries.
     last: Identification,
     way: Option<Entry>,
     /// When this way replaces the present one (bicast).
@@ -52,22 +52,22 @@ impl Entries {
         Entries { lifetime, hosts: BTreeMap::new() }
     }
 
-    /// The hosts that were heard of.
+    /// The hosts that have registered.
     pub fn hosts(&self) -> impl Iterator<Item = Addr> {
         self.hosts.keys().copied()
     }
 
-    /// Whether the host's packets wait here.
+    /// True if the host's packets wait here.
     pub fn is_held(&self, host: Addr) -> bool {
         self.hosts.get(&host).is_some_and(|known| known.held.is_some())
     }
 
-    /// Whether another route replaces the host's at a later time.
+    /// True if another route replaces the host's at a later time.
     pub fn turns(&self, host: Addr) -> bool {
         self.hosts.get(&host).is_some_and(|known| known.turn.is_some())
     }
 
-    /// Whether packets for the host have routes by the previous hop.
+    /// True if packets for the host have routes by the previous hop.
     pub fn has_streams(&self, host: Addr) -> bool {
         self.hosts.get(&host).is_some_and(|known| !known.streams.is_empty())
     }
@@ -85,12 +85,12 @@ impl Entries {
         Some(self.hosts.get(&host)?.way?.way)
     }
 
-    /// Whether this registration is later than all that were heard of.
+    /// True if this registration is later than all that were received.
     pub fn is_later(&self, host: Addr, id: Identification) -> bool {
         self.hosts.get(&host).is_none_or(|known| id > known.last)
     }
 
-    /// Whether the host's packets take another way later, by this registration.
+    /// True if the host's packets take another way later, by this registration.
     pub fn waits(&self, (host, id): (Addr, Identification)) -> bool {
         let later = self.hosts.get(&host).and_then(|known| known.turn.or(known.held));
         later.is_some_and(|later| later.id == id)
@@ -153,7 +153,7 @@ impl Entries {
         out.push(Action::StartBuffering { host });
     }
 
-    /// What waits here follows its way.
+    /// Packets that wait here follow its way.
     pub fn end_hold(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         if let Some(Later { way, id, .. }) = self.hosts.get(&host).and_then(|known| known.held) {
             self.set((host, id), way, now, out);

@@ -14,9 +14,9 @@ pub struct Ends {
 }
 
 crate::messages! {
-    /// Sizes of messages on the wire, headers included. ASSUMPTION: the registration is that of Mobile IP with an
-    /// authentication extension of 22 B, a previous base station an extension of 30 B (as in RFC 5944 and the draft on route
-    /// optimisation); for the others an IP header and 20 to 28 bytes.
+    /// Sizes of messages on the wire, headers included. ASSUMPTION: the registration is that of Mobile IP
+    /// with an authentication extension of 22 B, a previous base station an extension of 30 B (as in RFC 5944
+    /// and the draft on route optimisation). The others have an IP header and 20 to 28 bytes.
     // The switch sweeps forwarded packets before it.
     Sizes as sizes, in band: Switch;
 

@@ -109,7 +109,7 @@ crate::roles! {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
-    /// Unicast non-forwarding: from the new base station to the old one; the cross-over switches at once.
+    /// Unicast non-forwarding: from the new base station to the old one; the cross-over switches immediately.
     Unf,
     /// Multicast non-forwarding: the same, and the cross-over sends packets to both for a while.
     Mnf,
@@ -128,8 +128,8 @@ pub struct Params {
     pub domain: Domain,
     /// How paths are set up. Default "unf".
     pub scheme: Scheme,
-    /// (MNF) how long the cross-over sends packets to both base stations. ASSUMPTION: the sources say a short time.
-    /// Default 100 ms.
+    /// (MNF) how long the cross-over sends packets to both base stations. ASSUMPTION: the sources specify a
+    /// short time. Default 100 ms.
     pub bicast: Duration,
     /// (MSF, SSF) buffering at the base station that the host has left, and with SSF at the cross-over: `at` is "old".
     pub buffer: HandoverBuffer,
@@ -176,12 +176,12 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether a base station keeps packets of a host that has left.
+    /// True if a base station keeps packets of a host that has left.
     fn keeps(&self) -> bool {
         self.scheme.forwards() && self.buffer.limit > Packets(0)
     }
 
-    /// Whether a cross-over holds packets back.
+    /// True if a cross-over holds packets back.
     fn holds_at_switch(&self) -> bool {
         self.scheme == Scheme::Ssf && self.ordered_switch && self.buffer.limit > Packets(0)
     }

@@ -8,7 +8,7 @@ use roamlab_packet::Addr;
 /// When a node refreshes, and how.
 #[derive(Clone, Debug)]
 pub struct Refresher {
-    /// The next one towards the gateway, and when it gets the next refresh; `None`: there is nobody.
+    /// The next one towards the gateway, and when it gets the next refresh; `None`: there is none.
     next: Option<(Addr, Time)>,
     interval: Duration,
     aggregate: bool,
@@ -24,7 +24,7 @@ impl Refresher {
         }
     }
 
-    /// Whether it is time.
+    /// True if it is time.
     pub fn is_due(&mut self, now: Time) -> bool {
         match &mut self.next {
             Some((_, at)) if *at <= now => {

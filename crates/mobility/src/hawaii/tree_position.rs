@@ -20,7 +20,7 @@ impl TreePosition {
         self.below.get(&base_station).copied().or(self.uplink)
     }
 
-    /// Whether the ways to two base stations part here.
+    /// True if the ways to two base stations part here.
     pub fn parts(&self, one: Addr, other: Addr) -> bool {
         match (self.below.get(&one), self.below.get(&other)) {
             (Some(one), Some(other)) => one != other,

@@ -124,7 +124,7 @@ impl EnodebBearer {
         }
     }
 
-    /// What waits here and what comes goes to `target`.
+    /// Packets that wait here and later ones go to `target`.
     pub fn forward(&mut self, target: Addr, now: Time, params: &Params, out: &mut Vec<Action>) {
         if self.outlet == Outlet::Air {
             out.push(Action::StartBuffering { host: self.host });
@@ -135,7 +135,8 @@ impl EnodebBearer {
         self.set_routes(out);
     }
 
-    /// Nothing more goes to a target that packets were forwarded to: it is told so, behind them.
+    /// No more packets go to a target to which packets were forwarded: an end marker behind them reports
+    /// this.
     pub fn stop_forwarding(&self, target: Addr, id: Identification, out: &mut Vec<Action>) {
         out.push(end_marker(self.host, id).to(target));
     }
@@ -169,7 +170,7 @@ impl EnodebBearer {
         self.ended = None;
     }
 
-    /// A forwarded packet came by.
+    /// A forwarded packet passed.
     pub fn forwarded(&mut self, now: Time, params: &Params) {
         self.restart_wait(now, params);
     }
@@ -182,7 +183,7 @@ impl EnodebBearer {
         }
     }
 
-    /// An end marker; whether it went on to the target, and nothing more is to come.
+    /// Takes an end marker. True if it has passed to the target, and no more packets will come.
     pub fn end_marker(&mut self, from: Addr, id: Identification, out: &mut Vec<Action>) -> bool {
         if self.inflow.is_some_and(|inflow| inflow.from == from) {
             self.close(out);
@@ -193,7 +194,8 @@ impl EnodebBearer {
         self.relay_end(out)
     }
 
-    /// Whether the wait for forwarded packets is over at `now`; then what waits behind them follows.
+    /// True if the wait for forwarded packets is over at `now`; then the packets that wait behind them
+    /// follow.
     pub fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
         let over = self.next_deadline().is_some_and(|until| until <= now);
         if over {
@@ -241,7 +243,8 @@ mod tests {
 
     #[test]
     fn the_reordering_wait_begins_when_the_host_is_there() {
-        // What is forwarded while the packets are held cannot overtake anything: the wait runs from the attachment on.
+        // Packets forwarded while the packets are held cannot overtake anything: the wait runs from the
+        // attachment on.
         let (host, source) = (Addr::new(9, 1), Addr::new(9, 2));
         let (params, id) = (Params { reordering: true, ..Params::default() }, Identification::default());
         let at = |millis| Time::ZERO + roamlab_engine::Duration::from_millis(millis);

@@ -72,7 +72,7 @@ impl Context {
         self.forward_to(from, env);
     }
 
-    /// No candidate is wanted any more, but for one that has the host.
+    /// No candidate is needed any more, except one that has the host.
     pub fn cancel_candidates(&mut self, but: Option<Addr>, env: &mut Environment<'_>) {
         let State::Conditional { candidates, .. } = &mut self.state else { return };
         for candidate in std::mem::take(candidates) {

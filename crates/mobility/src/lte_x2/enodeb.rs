@@ -48,9 +48,9 @@ crate::transitions! {
     "any" | "handover-request" | "newer, not admitted" | "handover-preparation-failure" | "same";
     "prepared" | "random-access-preamble" | "of the handover" | "random-access-response" | "same";
     "prepared" | "handover-confirm" | "of the handover; success if it is conditional" | "adopt marking, release, route, route to reorder queue, path-switch-request, handover-success" | "serving";
-    "prepared" | "handover-cancel" | "random access not begun: returns what it holds" | "release into tunnel, route to buffer, route to reorder queue, end-marker" | "leaving";
-    "prepared" | "handover-cancel" | "random access not begun: drops what it holds" | "no route, end bearer" | "none";
-    "any" | "end-marker" | "goes on to the target behind what was forwarded; of the source: direct packets follow" | "end-marker, no route, release reorder queue, route, route to buffer, await drained" | "same";
+    "prepared" | "handover-cancel" | "random access not begun: returns its packets" | "release into tunnel, route to buffer, route to reorder queue, end-marker" | "leaving";
+    "prepared" | "handover-cancel" | "random access not begun: drops its packets" | "no route, end bearer" | "none";
+    "any" | "end-marker" | "continues to the target behind what was forwarded; of the source: direct packets follow" | "end-marker, no route, release reorder queue, route, route to buffer, await drained" | "same";
     "ready" | "drained" | "and again behind the command" | "end-marker" | "same";
     "executing" | "marking reported" | "the marking state is carried" | "sn-status-transfer" | "same";
     "prepared" | "sn-status-transfer" | "of the handover: keeps the marking state until the host is here" | "" | "same";
@@ -79,7 +79,7 @@ pub struct ENodeB {
     hosts: BTreeMap<Addr, Context>,
 }
 
-/// What a base station knows of a host.
+/// State of a host in a base station.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     /// Of the newest handover, service request or path switch.
@@ -119,7 +119,7 @@ pub(super) enum State {
         until: Time,
         early: bool,
     },
-    /// Source: the host goes to one of these by itself.
+    /// Source: the host goes to one of these without a further command.
     Conditional {
         candidates: Vec<Candidate>,
         until: Time,
@@ -145,7 +145,7 @@ pub(super) struct Candidate {
     pub progress: Progress,
 }
 
-/// What the source knows of a candidate.
+/// State of a candidate at the source.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
     Asked,
@@ -165,12 +165,12 @@ pub(super) struct Resuming {
 pub(super) struct Path {
     pub id: Identification,
     pub base_station: Addr,
-    /// Who is told when it is done.
+    /// Recipient of the notice when it is done.
     pub release: Option<Addr>,
     pub retry: Backoff,
 }
 
-/// What a context's reaction may use.
+/// Data for the reaction of a context.
 pub(super) struct Environment<'a> {
     pub address: Addr,
     pub mme: Addr,
@@ -292,7 +292,7 @@ impl Context {
         }
     }
 
-    /// Whether the context stays.
+    /// True if the context stays.
     fn on_timer(&mut self, env: &mut Environment<'_>) -> bool {
         self.wait_is_over(env);
         if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= env.now) {
@@ -363,7 +363,7 @@ impl ENodeB {
         ENodeB { address, mme, params, present: BTreeSet::new(), hosts: BTreeMap::new() }
     }
 
-    /// Hands the host's context, if there is one, to `react`, which says whether it stays.
+    /// Hands the host's context, if there is one, to `react`, which returns true if it stays.
     fn with(
         &mut self,
         host: Addr,

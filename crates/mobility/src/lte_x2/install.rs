@@ -58,7 +58,7 @@ impl Protocol for Params {
 
     fn install(&self, topology: &Topology, _: &dyn Fn(&str) -> Rng) -> Installation<LteX2> {
         let mut installed = Installation::empty();
-        // The check has seen to it that all hosts have the same home.
+        // The check ensures that all hosts have the same home.
         let Some(host) = topology.hosts.first() else { return installed };
         let gateway = topology.address(&host.home);
         let mme = self.mme.as_ref().map_or(gateway, |name| topology.address(name));
@@ -87,7 +87,7 @@ impl Protocol for Params {
 }
 
 impl Params {
-    /// Where gateway and MME stand.
+    /// Nodes of gateway and MME.
     fn check_places(&self, topology: &Topology) -> Result<(), Refusal> {
         let first = topology.hosts.first().map(|host| &host.home);
         let home = topology.gateway.as_ref().or(first);

@@ -33,7 +33,7 @@ crate::messages! {
     } "measurement-report" size measurement_report = 30;
     /// Step 4, source → target: take this UE.
     HandoverRequest {
-        /// What the source does next.
+        /// Next step of the source.
         plan: Plan,
     } "handover-request" size handover_request = 250;
     /// Step 6, target → source: its resources are reserved.
@@ -49,7 +49,7 @@ crate::messages! {
         /// The targets that are prepared.
         candidates: Vec<Addr>,
     } "conditional-reconfiguration" size conditional_reconfiguration = 120;
-    /// Target → source, conditional handover: the UE has come to this one.
+    /// Target → source, conditional handover: the UE has arrived at this one.
     HandoverSuccess "handover-success" size handover_success = 60;
     /// Step 8, source → target: PDCP sequence numbers of bearers without loss.
     SnStatusTransfer {
@@ -62,11 +62,11 @@ crate::messages! {
     RandomAccessResponse "random-access-response" size random_access_response = 8;
     /// Step 11, UE → target (RRC connection reconfiguration complete): handover confirm.
     HandoverConfirm "handover-confirm" size handover_confirm = 30;
-    /// UE → the base station that it has come to (PDCP status report, TS 36.323 §5.3.1): what it has got of bearers without
-    /// loss.
+    /// UE → the base station at which it has arrived (PDCP status report, TS 36.323 §5.3.1): received packets
+    /// of bearers without loss.
     StatusReport {
-        /// Packets, by the serial number of their first copy; stands for the first number missing and the bitmap. Layer
-        /// 2 of the UE fills it in.
+        /// Packets, by the serial number of their first copy; represents the first number missing and the
+        /// bitmap. Layer 2 of the UE fills it in.
         received: BTreeSet<u64>,
     } "pdcp-status-report" size pdcp_status_report = 20;
     /// Step 12, base station → MME: the downlink path of the UE goes to this base station.
@@ -92,7 +92,7 @@ crate::messages! {
     HandoverPreparationFailure "handover-preparation-failure" size handover_preparation_failure = 80;
     /// Source → target: forget the preparation.
     HandoverCancel "handover-cancel" size handover_cancel = 60;
-    /// Base station → the one that the UE says it lost: its link has failed.
+    /// Base station → the one that the UE reports as lost: its link has failed.
     RlfIndication "rlf-indication" size rlf_indication = 80;
     /// MME → who asked: a newer handover is known, or no such UE.
     PathSwitchRequestFailure "path-switch-request-failure" size path_switch_request_failure = 80;
@@ -101,7 +101,7 @@ crate::messages! {
         /// The base station that served it last.
         previous: Addr,
     } "reestablishment-request" size reestablishment_request = 20;
-    /// Base station → UE: it goes on.
+    /// Base station → UE: the connection continues.
     Reestablishment "reestablishment" size reestablishment = 20;
     /// UE → base station: the answer to that; packets flow again.
     ReestablishmentComplete "reestablishment-complete" size reestablishment_complete = 20;
@@ -111,7 +111,7 @@ crate::messages! {
     ServiceRequest "service-request" size service_request = 100;
     /// MME → base station: this UE is yours.
     InitialContextSetup "initial-context-setup" size initial_context_setup = 200;
-    /// Base station → UE: the new connection stands.
+    /// Base station → UE: the new connection is established.
     ConnectionSetup "connection-setup" size connection_setup = 80;
     /// MME → the base station that had the UE before: it has another connection now.
     ContextReleaseCommand "ue-context-release-command" size ue_context_release_command = 80;

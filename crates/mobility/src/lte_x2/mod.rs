@@ -207,7 +207,7 @@ crate::roles! {
     UserEquipment,
     /// At a base station.
     ENodeB,
-    /// At a node of its own.
+    /// At its own node.
     Mme,
     /// At the home of the hosts.
     ServingGateway,

@@ -15,7 +15,7 @@ pub struct Params {
     /// The part of the network that it is about; absent: all.
     #[serde(skip_serializing_if = "Domain::is_whole")]
     pub domain: Domain,
-    /// The node of the mobility management entity; absent: it stands at the serving gateway, which is the home of the
+    /// The node of the mobility management entity; absent: at the serving gateway, which is the home of the
     /// hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mme: Option<String>,
@@ -28,12 +28,13 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predictions: Option<Vec<Prediction>>,
     /// A predicted handover that has not come this long after the path switch was requested is given up: the path
-    /// is switched back. ASSUMPTION: the paper says only that a wrong prediction disconnects. Default 300 ms.
+    /// is switched back. ASSUMPTION: the paper states only that a wrong prediction disconnects. Default 300
+    /// ms.
     pub prediction_timeout: Duration,
-    /// What becomes of packets that a target holds when the handover is cancelled. ASSUMPTION: TS 36.300 leaves it
+    /// Fate of packets that a target holds when the handover is cancelled. ASSUMPTION: TS 36.300 leaves it
     /// open. Default "return".
     pub cancelled: Cancelled,
-    /// What the source forwards to the target. Default "lossless".
+    /// Packets that the source forwards to the target. Default "lossless".
     pub forwarding: Forwarding,
     /// The code point that a source marks forwarded packets with, so that the queue of the target can spare them. The
     /// edge of the access network polices it. Absent: they are not marked.
@@ -50,12 +51,13 @@ pub struct Params {
     pub end_markers: u32,
     /// The host drops packets that it has got already (PDCP, TS 36.323 §5.1.2). Default true.
     pub drop_duplicates: bool,
-    /// The host tells the base station that it comes to what it has got, with lossless forwarding (PDCP status report,
-    /// TS 36.323 §5.3.1). Default true.
+    /// The host reports received packets to its new base station, with lossless forwarding (PDCP status
+    /// report, TS 36.323 §5.3.1). Default true.
     pub status_report: bool,
-    /// The target's queue for a host goes on from the estimate by which the source's drops or marks, which travels with
-    /// the SN status transfer. Needs lossless forwarding, and in each cell a queue for each host whose discipline has an
-    /// estimate. ASSUMPTION: no standard has a field for it. Default false: the target's queue goes by what it has seen.
+    /// The target's queue for a host continues from the estimate by which the source's drops or marks, which
+    /// travels with the SN status transfer. Needs lossless forwarding, and in each cell a queue for each host
+    /// whose discipline has an estimate. ASSUMPTION: no standard has a field for it. Default false: the
+    /// target's queue begins its own estimate.
     pub carry_marking_state: bool,
     /// Packets that a base station holds for one host that is not attached. Default 200 pkt (lte table I).
     pub buffer_limit: Packets,
@@ -71,7 +73,8 @@ pub struct Params {
     pub forwarding_overhead: Bytes,
     /// The event that hosts report.
     pub measurement: EventA3,
-    /// The host goes by itself to a prepared target that meets a second condition. Absent: it is commanded.
+    /// The host goes without a command to a prepared target that meets a second condition. Absent: it is
+    /// commanded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditional: Option<Conditional>,
     /// Timers.
@@ -111,7 +114,7 @@ impl Default for Params {
     }
 }
 
-/// Most end markers on a path: TS 36.300 §10.1.2.2.1 says "one or more", an implementation sends a few.
+/// Most end markers on a path: TS 36.300 §10.1.2.2.1 requires "one or more", an implementation sends a few.
 const MOST_END_MARKERS: u32 = 1000;
 
 /// Least time between two preambles: a subframe (TS 36.211 §5.7.1).
@@ -171,19 +174,19 @@ pub enum PathSwitch {
     Predictive,
 }
 
-/// What the source forwards.
+/// Forwarded packets.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forwarding {
-    /// What layer 2 has not acknowledged, what has not been sent, and what comes (TS 36.300 §10.1.2.3.1).
+    /// Packets that layer 2 has not acknowledged, packets not yet sent, and new ones (TS 36.300 §10.1.2.3.1).
     Lossless,
-    /// What has not been sent, and what comes (§10.1.2.3.2).
+    /// Packets not yet sent, and new ones (§10.1.2.3.2).
     Seamless,
     /// Nothing.
     None,
 }
 
-/// What a target does with the packets of a host that does not come.
+/// Treatment of the packets of a host that does not arrive, by the target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cancelled {
@@ -201,7 +204,7 @@ pub struct Prediction {
     pub host: String,
     /// The cell that it is expected in.
     pub cell: String,
-    /// When the base station that serves it is told.
+    /// Time of the notice to the base station that serves it.
     pub at: Duration,
 }
 

@@ -9,9 +9,9 @@ crate::phases! {
     ForwardingEnded "forwarding-ended",
     /// The host reported a better neighbour.
     NeighbourReported "neighbour-reported",
-    /// The source was told that the host will report a neighbour.
+    /// The source was notified that the host will report a neighbour.
     HandoverPredicted "handover-predicted",
-    /// What was predicted did not come, or another target came.
+    /// The predicted handover did not happen, or another target was used.
     PredictionFailed "prediction-failed",
     /// The target has acknowledged the source's request.
     HandoverPrepared "handover-prepared",

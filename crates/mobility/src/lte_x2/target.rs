@@ -29,15 +29,16 @@ impl Context {
         }
     }
 
-    /// The source keeps the host; whether the context stays. A host that has begun random access has heard the command
-    /// all the same, and one that re-establishes its connection here has lost the source: they do not go back.
+    /// The source keeps the host; whether the context stays. A host that has begun random access has received
+    /// the command anyway, and one that re-establishes its connection here has lost the source: they do not
+    /// go back.
     pub fn cancelled(&mut self, from: Addr, env: &mut Environment<'_>) -> bool {
         let State::Prepared { source, plan, granted: None, .. } = self.state else { return true };
         if source != from || self.resuming.is_some() {
             return true;
         }
         let drops = env.params.cancelled == Cancelled::Drop || env.params.forwarding == Forwarding::None;
-        // A candidate has no packets: the source forwards only to the one that the host has come to.
+        // A candidate has no packets: the source forwards only to the one that the host has arrived at.
         if drops || plan == Plan::Condition {
             self.bearer.end(env.out);
             return false;

@@ -82,7 +82,7 @@ enum State {
     },
 }
 
-/// The targets to which the host may go by itself.
+/// The targets to which the host may go without a further command.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Candidates {
     /// Of the handover for which they are prepared.
@@ -150,7 +150,7 @@ impl UserEquipment {
 
     fn cell_found(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
         if let State::Idle { retry } = &mut self.state {
-            // Another search before the entry is done would put it off again, and for ever.
+            // Another search before the entry is done would postpone it again, without end.
             *retry = Some(now + self.params.timers.cell_entry + self.params.timers.t311);
         } else if !matches!(self.state, State::Selecting { .. }) {
             return;
@@ -164,7 +164,7 @@ impl UserEquipment {
         self.note(phase, out);
     }
 
-    /// What the host has got need not be sent to it again.
+    /// Packets that the host has received need not be sent to it again.
     fn report_status(&self, base_station: Addr, out: &mut Vec<Action>) {
         if self.params.status_report && self.params.forwarding == Forwarding::Lossless {
             out.push(Action::ReportReceived { to: base_station });

@@ -61,9 +61,9 @@ struct Member {
     until: Option<Time>,
     /// The host is attached elsewhere by now.
     moved: bool,
-    /// Base stations to be told that the host is here, once this one is on the tree.
+    /// Base stations to notify that the host is here, once this one is on the tree.
     previous: Vec<Addr>,
-    /// When the candidate set is told again (no-path trigger).
+    /// Time of the next notice to the candidate set (no-path trigger).
     announce: Option<Time>,
 }
 
@@ -184,7 +184,7 @@ impl AccessRouter {
         let keeps = self.params.buffer.is_at(BufferPlace::New);
         let member = self.member(host, State::Candidate, now, out);
         if member.state == State::Left && member.buffering {
-            // What waits here is for the base station where the host is, which will say so.
+            // Packets that wait here are for the base station where the host is, which will report this.
             member.until = Some(until);
             return;
         }

@@ -47,7 +47,7 @@ impl Graft {
         graft
     }
 
-    /// Whether the node is on the tree.
+    /// True if the node is on the tree.
     pub fn is_on_tree(&self) -> bool {
         self.on_tree
     }

@@ -25,7 +25,7 @@ impl Protocol for Params {
 
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Mandm> {
         let mut installed = Installation::empty();
-        // The check has seen to it that there is one gateway, and a way to it from each cell.
+        // The check ensures that there is one gateway, and a way to it from each cell.
         let Ok(Some(gateway)) = gateway(topology) else { return installed };
         let Ok(tree) = AccessTree::new(topology, gateway) else { return installed };
         let sets = self.trigger.sets(topology);

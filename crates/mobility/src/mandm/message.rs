@@ -28,7 +28,7 @@ crate::messages! {
     JoinAcknowledge "join-acknowledge" total sizes.join.0;
     /// Node → the next one towards the border router: I want them no more.
     Prune "prune" total sizes.join.0;
-    /// Base station → one that the host may come to.
+    /// Base station → one that the host may reach.
     Trigger "trigger" size
         /// A trigger.
         trigger = 48;

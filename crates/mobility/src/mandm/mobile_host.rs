@@ -29,7 +29,7 @@ pub struct MobileHost {
 }
 
 impl MobileHost {
-    /// A host that hears nobody.
+    /// A host that hears no base station.
     pub fn new(address: Addr, params: &Params) -> MobileHost {
         MobileHost {
             address,

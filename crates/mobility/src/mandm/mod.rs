@@ -98,9 +98,9 @@ pub struct Params {
     pub domain: Domain,
     /// How a host learns that it has moved.
     pub detection: Detection,
-    /// Who is told before.
+    /// Recipients of the advance notice.
     pub trigger: Trigger,
-    /// How long the old branch stays beside the new one.
+    /// How long the old branch stays next to the new one.
     pub redundancy: Redundancy,
     /// Buffering while the host changes cells.
     pub buffer: HandoverBuffer,

@@ -3,7 +3,7 @@
 crate::phases! {
     /// A phase of a handover of M&M.
     Phase:
-    /// The old base station told others that the host may come.
+    /// The old base station notified others that the host may arrive.
     TriggerSent "trigger-sent",
     /// A base station to which the host may come is on the tree.
     CandidateJoined "candidate-joined",

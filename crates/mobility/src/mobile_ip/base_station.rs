@@ -112,7 +112,7 @@ impl BaseStation {
 
     fn handoff_requested(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         if !self.present.contains(&host) {
-            // The host left while its request was on the air: what waits for it goes on waiting.
+            // The host left while its request was on the air: its packets continue to wait.
             return;
         }
         self.attach(host, out);
@@ -139,7 +139,7 @@ impl BaseStation {
             return;
         };
         if !self.params.buffers() {
-            // The route stays: the queue does not know that nobody listens any more.
+            // The route stays: the queue does not know that no host listens any more.
             self.hosts.remove(&host);
             return;
         }

@@ -28,13 +28,13 @@ pub struct Correspondent {
 struct Binding {
     care_of: Addr,
     identification: Identification,
-    /// Who told, and who is asked for more.
+    /// Sender of the notice, and recipient of the request for more.
     home_agent: Addr,
     watch: Watch,
     expires: Time,
 }
 
-/// Whether packets to the host show that its binding is still of use.
+/// Use of the binding, as the packets to the host show it.
 #[derive(Copy, Clone, Debug)]
 enum Watch {
     /// Not before this time.

@@ -246,7 +246,7 @@ impl ForeignAgent {
         let here = entry.as_ref().is_some_and(|entry| matches!(entry.location, Location::Here { .. }));
         if let Some(drain) = entry.and_then(|entry| entry.drain.as_mut()) {
             if !tunnelled {
-                // Nobody but the base station sends such packets here without a tunnel.
+                // Only the base station sends such packets here without a tunnel.
                 drain.forward = None;
             } else if let Some(until) = &mut drain.detour_until {
                 *until = now + self.params.buffer.hold;

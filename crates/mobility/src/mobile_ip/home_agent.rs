@@ -47,7 +47,7 @@ struct Binding {
 /// A correspondent of a host.
 #[derive(Copy, Clone, Debug)]
 struct Known {
-    /// It need not be told of changes after this.
+    /// It need not be notified of changes after this.
     until: Time,
     /// The last update it was sent, and when.
     told: Option<(Identification, Time)>,
@@ -86,7 +86,7 @@ impl HomeAgent {
         send(from, (host, identification, Kind::RegistrationReply { code, lifetime }), out);
     }
 
-    /// A new care-of address: tells the correspondents of it, if the registration shall do that.
+    /// A new care-of address: notifies the correspondents, if the registration is to do that.
     fn inform_all(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         self.correspondents.retain(|key, known| key.0 != host || now < known.until);
         let mut stale = Vec::new();
@@ -99,7 +99,7 @@ impl HomeAgent {
         }
     }
 
-    /// Tells one correspondent of the binding, unless it was told just now.
+    /// Notifies one correspondent of the binding, unless it was notified just now.
     fn inform(&mut self, host: Addr, correspondent: Addr, now: Time, out: &mut Vec<Action>) {
         let fresh =
             Known { until: now + self.params.binding_lifetime, told: None, retransmit: None, sent: 0 };

@@ -18,7 +18,7 @@ impl Protocol for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         if topology.gateway.is_some() {
-            let message = "Mobile IP has no gateway: its home agents stand at the homes of its hosts";
+            let message = "Mobile IP has no gateway: its home agents are at the homes of its hosts";
             return Err(Refusal::at("domain.gateway", message).help("remove this"));
         }
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
@@ -29,7 +29,7 @@ impl Protocol for Params {
         Ok(())
     }
 
-    /// Warnings come from the old agent, which hears of the handoff only by smooth handoff.
+    /// Warnings come from the old agent, which is notified of the handoff only with smooth handoff.
     fn warnings(&self, _end: Duration) -> Vec<Refusal> {
         let alone = self.route_optimisation && !self.smooth_handoff && self.ro_trigger == RoTrigger::Warning;
         let message = "without smooth handoff no old agent knows that a host has left, and none warns the home \

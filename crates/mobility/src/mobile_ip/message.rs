@@ -19,7 +19,7 @@ impl ReplyCode {
     /// Denied by the home agent: the identification is not newer than the binding's.
     pub const IDENTIFICATION_MISMATCH: ReplyCode = ReplyCode(133);
 
-    /// Whether the registration was accepted (codes 0 and 1).
+    /// True if the registration was accepted (codes 0 and 1).
     pub const fn accepted(self) -> bool {
         self.0 <= 1
     }
@@ -47,7 +47,7 @@ crate::messages! {
     /// Base station → all: this cell is here. Much shorter than an advertisement, sent much more often
     /// (\[mblue\] §II).
     Beacon "beacon" size
-        /// A beacon. ASSUMPTION: the papers say "much shorter" than an advertisement (48 B).
+        /// A beacon. ASSUMPTION: the papers specify "much shorter" than an advertisement (48 B).
         beacon = 24;
     /// Mobile host → new base station: I am here (\[mblue\] fig. 3).
     HandoffRequest "handoff-request" size
@@ -69,7 +69,7 @@ crate::messages! {
     RegistrationRequest {
         /// Its home agent.
         home_agent: Addr,
-        /// Where its packets shall be tunnelled to.
+        /// Where its packets are to be tunnelled to.
         care_of: Addr,
         /// For how long.
         lifetime: Duration,
@@ -101,7 +101,7 @@ crate::messages! {
     /// Home agent → correspondent, or new → old foreign agent: the host's care-of address. The identification is
     /// always present (flag I).
     BindingUpdate {
-        /// Where its packets shall be tunnelled to.
+        /// Where its packets are to be tunnelled to.
         care_of: Addr,
         /// For how long.
         lifetime: Duration,

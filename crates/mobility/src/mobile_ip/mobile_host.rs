@@ -46,7 +46,7 @@ pub struct MobileHost {
     state: State,
     /// Those of the present registration; replies to any other are stale.
     requests: Requests,
-    /// What the last accepted registration took, from its request to the reply.
+    /// Duration of the last accepted registration, from its request to the reply.
     round_trip: Duration,
     /// Agents that got a request since the last reply, and the one that the reply came through: they may hold
     /// packets or routes for this host.
@@ -139,8 +139,8 @@ impl MobileHost {
 
     fn hear_advertisement(&mut self, from: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
         match self.state {
-            // With the local handoff protocol nobody has asked for it in this stay: it is left from an earlier one, and
-            // the base station does not know that the host is back.
+            // With the local handoff protocol no node has requested it in this stay: it is left from an
+            // earlier one, and the base station does not know that the host is back.
             State::Listening { base_station, .. } if base_station == from && !self.params.local_handoff => {
                 self.note(Phase::MovementDetected, out);
             }
@@ -215,8 +215,9 @@ impl MobileHost {
             State::Registering { base_station, agent, retransmit, handover } if retransmit.at <= now => {
                 let retransmit = retransmit.again(now);
                 self.state = State::Registering { base_station, agent, retransmit, handover };
-                // The advertisement may have been meant for an earlier stay in this cell, and the request of this one be
-                // lost: then the base station does not know that the host is back, and the reply ends there.
+                // The advertisement may belong to an earlier stay in this cell, and the request of this one
+                // be lost. Then the base station does not know that the host is back, and the reply ends
+                // there.
                 if self.params.local_handoff {
                     out.push(self.handoff_request(base_station));
                 }

@@ -106,8 +106,8 @@ pub struct Params {
     /// The new agent tells the previous one, which tunnels on what still comes. Needed to get at a base station's
     /// buffer. Default true.
     pub smooth_handoff: bool,
-    /// What makes the home agent update correspondents. ASSUMPTION (A1): mblue's text says the warning, its eq. 1
-    /// needs the registration. Default "both": whichever is first.
+    /// Event at which the home agent updates correspondents. ASSUMPTION (A1): mblue's text names the warning,
+    /// its eq. 1 needs the registration. Default "both": whichever is first.
     pub ro_trigger: RoTrigger,
     /// The local handoff protocol of mblue fig. 3: beacon, handoff request, notification, advertisement on demand.
     /// Off: the host waits for the periodic advertisement. Default true.
@@ -130,8 +130,9 @@ pub struct Params {
     /// Least time to the first retransmission of a registration request; each later one waits twice as long (RFC 5944
     /// §3.6.3). Default 1 s.
     pub registration_retransmit: Duration,
-    /// What the first wait allows for processing, on top of twice the round trip to the home agent as the host's last
-    /// registration measured it (RFC 5944 §3.6.3). A host's first registration knows no round trip. Default 100 ms.
+    /// Allowance for processing in the first wait, on top of twice the round trip to the home agent as the
+    /// host's last registration measured it (RFC 5944 §3.6.3). A host's first registration knows no round
+    /// trip. Default 100 ms.
     pub registration_processing: Duration,
     /// A foreign agent gives a registration up after this time without an answer (code 78). A late answer counts, as long
     /// as the lifetime asked for. Default 7 s.
@@ -230,18 +231,18 @@ impl Params {
         }
     }
 
-    /// Whether base stations buffer. Without smooth handoff nobody would ask for what they hold.
+    /// True if base stations buffer. Without smooth handoff no node would request the packets that they hold.
     pub fn buffers(&self) -> bool {
         self.smooth_handoff && self.buffer.at == BufferAt::BaseStation
     }
 }
 
-/// What makes the home agent tell correspondents of a new care-of address. A packet of a correspondent that comes to
-/// the home agent itself always does.
+/// Event at which the home agent notifies correspondents of a new care-of address. A packet of a
+/// correspondent that arrives at the home agent always does so.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoTrigger {
-    /// The registration: all correspondents with a live binding at once.
+    /// The registration: all correspondents with a live binding at the same time.
     Registration,
     /// The old agent's binding warning: the correspondent that it names.
     Warning,
@@ -273,14 +274,14 @@ pub enum BeaconTiming {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferAt {
-    /// Nowhere: they are lost.
+    /// They are lost.
     None,
     /// At the base station that the host left.
     BaseStation,
 }
 
-/// Buffering at the base station: one buffer per host (mblue section II). The world keeps the packets; agents say
-/// when to hold, release and discard them.
+/// Buffering at the base station: one buffer per host (mblue section II). The world keeps the packets; agents
+/// decide when to hold, release and discard them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferParams {
@@ -300,18 +301,18 @@ pub struct BufferParams {
     /// The code point it marks with, and that the edge of the access network polices. Default 3 (000011).
     #[schemars(with = "u8", range(min = 1, max = 63))]
     pub mark: Dscp,
-    /// The buffer is let go, forwarding ends, and the old agent's detour ends after this time without a packet.
-    /// Default 2 s.
+    /// The buffer is released, forwarding ends, and the old agent's detour ends after this time without a
+    /// packet. Default 2 s.
     pub hold: Duration,
     /// Layer-2 acknowledgements free a copy that the host has received, so only what it lacks is forwarded (ipf
     /// section II.A). Default true.
     pub layer2_ack: bool,
-    /// After a host's arrival the new base station holds unmarked packets for this long from the first of them on,
-    /// while marked ones pass, so that what the correspondent sends directly stays behind what is still on the old
-    /// path. ASSUMPTION (A6): neither paper treats the end of forwarding. Default 0, which holds nothing.
+    /// After a host's arrival the new base station holds unmarked packets for this long from the first of
+    /// them on. Marked ones pass. So packets that the correspondent sends directly stay behind those on the
+    /// old path. ASSUMPTION (A6): neither paper treats the end of forwarding. Default 0, which holds nothing.
     pub in_order_wait: Duration,
     /// Packets that reach the old agent during forwarding pass through the old base station's buffer (mblue
-    /// fig. 4). Off: they are tunnelled to the new agent at once. Default true.
+    /// fig. 4). Off: they are tunnelled to the new agent immediately. Default true.
     pub detour: bool,
 }
 

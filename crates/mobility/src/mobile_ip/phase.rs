@@ -3,11 +3,11 @@
 crate::phases! {
     /// A phase of a handover of Mobile IP.
     Phase:
-    /// The mobile host heard the beacon (or advertisement) that told it that it has moved.
+    /// The mobile host heard the beacon (or advertisement) that showed its move.
     MovementDetected "movement-detected",
     /// The mobile host sent its first registration request through the new agent.
     RegistrationSent "registration-sent",
-    /// The new agent relayed the registration request to the home agent and told the old agents.
+    /// The new agent relayed the registration request to the home agent and notified the old agents.
     NewAgentNotified "new-agent-notified",
     /// The old agent learnt the new care-of address: losses end here.
     OldAgentInformed "old-agent-informed",

@@ -22,7 +22,7 @@ pub(super) struct Host {
     pub location: Location,
     /// The base station that it left last.
     pub drain: Option<Drain>,
-    /// Base stations whose packets for the host have a route of their own.
+    /// Base stations whose packets for the host have their own route.
     diverted: BTreeSet<Addr>,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Location {
     Departed { care_of: Addr, expires: Time },
 }
 
-/// What is left at a base station that the host moved away from.
+/// State that remains at a base station after the host has left it.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Drain {
     pub base_station: Addr,
@@ -60,7 +60,7 @@ impl Host {
         matches!(self.location, Location::Departed { .. })
     }
 
-    /// Whether a message with this identification comes too late, or again.
+    /// True if a message with this identification is late or repeated.
     pub fn outdates(&self, identification: Identification) -> bool {
         self.identification.is_some_and(|known| identification <= known)
     }
@@ -88,7 +88,8 @@ impl Host {
         self.leave(host, old, params, now, out);
     }
 
-    /// The host left `old`: its packets go on to where the host is, others through its buffer or on as well.
+    /// The host left `old`: its packets continue to the host's place, others through its buffer or on as
+    /// well.
     pub fn leave(&mut self, host: Addr, old: Addr, params: &Params, now: Time, out: &mut Vec<Action>) {
         if params.buffers() {
             let until = now + params.buffer.hold;
@@ -104,8 +105,9 @@ impl Host {
         self.forward_again(host, out);
     }
 
-    /// The host moved again, elsewhere. It may have been back at the old base station in between without registering
-    /// here, so that the base station holds its packets once more. If this message is lost too, they expire.
+    /// The host moved again, elsewhere. It may have been back at the old base station in between without
+    /// registering here, so that the base station holds its packets again. If this message is lost too, they
+    /// expire.
     pub fn ask_again(&self, host: Addr, out: &mut Vec<Action>) {
         if let (Some(identification), Some(drain)) = (self.identification, self.drain) {
             send(drain.base_station, (host, identification, Kind::Forward), out);

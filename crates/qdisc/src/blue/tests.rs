@@ -15,7 +15,7 @@ fn params() -> Params {
 
 #[test]
 fn a_carried_probability_counts_as_an_update() {
-    // A full queue raises it by d1 once more than a millisecond has passed.
+    // A full queue raises it by d1 as soon as more than a millisecond has passed.
     let mut bench = full(&params());
     bench.queue.adopt(&roamlab_packet::MarkingState::Probability(0.0), bench.now);
     bench.wait(MILLISECOND);
@@ -93,8 +93,8 @@ fn b1_random_drops_raise_the_probability_only_on_request() {
         bench.wait(MILLISECOND * 2);
         bench.offer_many(1, PLAIN);
         bench.wait(MILLISECOND * 2);
-        // At P_m = 0.5, 64 tries without a random drop have a chance of 2^-64; time stands still, so that only
-        // the first drop can change P_m.
+        // At P_m = 0.5, 64 tries without a random drop have a chance of 2^-64; the time is constant, so that
+        // only the first drop can change P_m.
         assert!(offer_with_room(&mut bench, 64) > 0);
         assert_eq!(p_m(&bench), expected);
     }

@@ -29,7 +29,7 @@ const ROOTS: [u32; 16] = [
     1_108_955_788,
 ];
 
-/// What COBALT goes by, in ns.
+/// Parameters of COBALT, in ns.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Law {
     pub interval: u64,
@@ -102,13 +102,13 @@ impl Cobalt {
         self.drop_next = self.after(self.drop_next, law);
     }
 
-    /// Whether nothing of the past matters any more.
+    /// True if nothing of the past matters any more.
     pub(super) fn is_at_rest(&self, now: i64) -> bool {
         self.chance == 0 && self.count == 0 && now >= self.drop_next
     }
 
-    /// Whether a packet that has waited for `sojourn` ns is to be dropped. `mark` marks it instead, if it can; `draw` gives
-    /// 32 random bits.
+    /// True if a packet that has waited for `sojourn` ns is to be dropped. `mark` marks it instead, if it
+    /// can; `draw` gives 32 random bits.
     pub(super) fn drops(
         &mut self,
         law: &Law,

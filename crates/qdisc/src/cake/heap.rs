@@ -5,7 +5,7 @@ pub(super) const FLOWS: usize = 1024;
 const TINS: usize = 8;
 const SIZE: usize = FLOWS * TINS;
 
-/// Departures after which the heap is built anew (`overflow_timeout`).
+/// Departures after which the heap is built again (`overflow_timeout`).
 const LIFE: u16 = u16::MAX;
 
 /// A flow of a tin.
@@ -30,7 +30,7 @@ fn entry(code: u16) -> Entry {
 }
 
 impl Heap {
-    /// Whether changes have to be passed on.
+    /// True if changes have to be passed on.
     pub(super) fn is_kept(&self) -> bool {
         self.life > 0
     }
@@ -164,7 +164,11 @@ mod tests {
         lengths[9] = 1;
         heap.longest(bytes_by(&lengths));
         lengths[17] = 2;
-        assert_eq!(heap.longest(bytes_by(&lengths)), (0, 9), "nobody said that flow 17 grew");
+        assert_eq!(
+            heap.longest(bytes_by(&lengths)),
+            (0, 9),
+            "the heap has no notice of the growth of flow 17"
+        );
         (0..65_535).for_each(|_| heap.age());
         assert!(!heap.is_kept());
         assert_eq!(heap.longest(bytes_by(&lengths)), (0, 17));

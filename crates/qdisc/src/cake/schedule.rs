@@ -3,7 +3,8 @@
 use super::tin::{Shares, Tin};
 use crate::flow_hash::FlowHash;
 
-/// Numbers that look random: a hash of how many were drawn. A copy goes on alike, so that the next packet can be foreseen.
+/// Numbers that look random: a hash of how many were drawn. A copy continues in the same way, so that the
+/// next packet can be foreseen.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Draws {
     hash: FlowHash,

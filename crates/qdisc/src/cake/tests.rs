@@ -104,7 +104,7 @@ fn sources_share_equally_and_so_do_the_flows_of_each() {
 
 #[test]
 fn triple_isolation_goes_by_the_busier_end() {
-    // Flows 0 and 1 have one source, flows 1 and 2 one destination. Each is beside another one at one end.
+    // Flows 0 and 1 have one source, flows 1 and 2 one destination. Each has a neighbour at one end.
     let mut bench = bench(Tins::Besteffort, Isolation::TripleIsolate);
     for (flow, hosts) in [(0, (1, 10)), (1, (1, 20)), (2, (2, 20)), (3, (3, 30))] {
         offer_between(&mut bench, flow, hosts, 400);
@@ -293,13 +293,14 @@ fn other_parameters_keep_the_contract_too() {
 
 #[test]
 fn flows_that_have_ended_are_no_load_of_their_host() {
-    // `cake_dec_srchost_bulk_flow_count`: a bulk flow that comes to rest leaves its host's share to the others.
+    // `cake_dec_srchost_bulk_flow_count`: a bulk flow that becomes idle leaves its host's share to the
+    // others.
     let mut bench = bench(Tins::Besteffort, Isolation::DualSrchost);
     (0..8).for_each(|flow| offer_between(&mut bench, flow, (1, 101), 20));
     while bench.serve().is_some() {}
     bench.wait(ms(1000));
     for _ in 0..3 {
-        // Queues come to rest where their turn finds them empty.
+        // Queues become idle where their turn finds them empty.
         offer_between(&mut bench, 9, (3, 103), 8);
         while bench.serve().is_some() {}
         bench.wait(ms(1000));

@@ -11,7 +11,7 @@ const WAYS: usize = 8;
 /// Bytes that a flow may send in its turn.
 const QUANTUM: u64 = 1514;
 
-/// What a flow is to the tin.
+/// State of a flow in the tin.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Set {
     #[default]
@@ -114,7 +114,7 @@ impl Tin {
         }
     }
 
-    /// Whether it has flows that may have packets.
+    /// True if it has flows that may have packets.
     pub(super) fn is_active(&self) -> bool {
         self.sparse + self.bulk > 0
     }
@@ -201,8 +201,8 @@ impl Tin {
         }
     }
 
-    /// What a flow may send in its turn: a share of the quantum, by its host with the most bulk flows. `draw` gives 16 random
-    /// bits, by which the share is rounded.
+    /// Bytes of a flow in its turn: a share of the quantum, by its host with the most bulk flows. `draw`
+    /// gives 16 random bits, by which the share is rounded.
     fn turn(&mut self, number: u16, shares: Shares, draw: &mut impl FnMut() -> u64) -> i64 {
         let hosts = self.flow(number).hosts;
         let bulk = |end: usize| self.hosts.get(&hosts[end]).map_or(0, |host| host.bulk[end]);
@@ -253,13 +253,13 @@ impl Tin {
         order.iter().find_map(|list| Some((*self.lists[*list].front()?, *list)))
     }
 
-    /// Whether a flow has a packet and may send it.
+    /// True if a flow has a packet and may send it.
     pub(super) fn may_send(&self, number: u16) -> bool {
         self.get(number).is_some_and(|flow| flow.deficit > 0 && flow.waiting > 0)
     }
 
-    /// Ends the turn of a flow, the first of its list, that has sent all that it may or has no packets. Whether the search
-    /// goes on in this tin.
+    /// Ends the turn of a flow, the first of its list, that has sent all that it may or has no packets. True
+    /// if the search continues in this tin.
     pub(super) fn end_turn(
         &mut self,
         (number, list): (u16, usize),

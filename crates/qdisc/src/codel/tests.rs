@@ -120,8 +120,8 @@ fn the_last_packet_of_the_greatest_size_is_never_dropped() {
 
 #[test]
 fn a_new_period_soon_after_the_last_goes_on_with_its_rate() {
-    // Drops number 1 to 5 end at 384 ms; after a pause below the target the next period begins with 5 − 1 = 4, so its
-    // second drop comes after 100/√4 = 50 ms instead of 100 ms.
+    // Drops number 1 to 5 end at 384 ms. After a pause below the target the next period begins with 5 − 1 =
+    // 4, so its second drop comes after 100/√4 = 50 ms instead of 100 ms.
     let mut bench = burst(&Params::default());
     assert_eq!(drops_until(&mut bench, 400).len(), 5);
     bench.take_matching(FlowId(0));
@@ -132,7 +132,8 @@ fn a_new_period_soon_after_the_last_goes_on_with_its_rate() {
 
 #[test]
 fn a_queue_elsewhere_continues_with_the_rate_of_a_carried_schedule() {
-    // As before, but the period goes on in a queue that has seen nothing: without the schedule its second drop is at 605 ms.
+    // As before, but the period continues in a queue that has seen nothing: without the schedule its second
+    // drop is at 605 ms.
     let mut old = burst(&Params::default());
     assert_eq!(drops_until(&mut old, 400).len(), 5);
     let state = old.queue.marking_state().expect("a schedule");

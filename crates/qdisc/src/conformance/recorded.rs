@@ -48,7 +48,8 @@ fn drawn(schema: &Value, number: u64) -> Option<QueueSpec> {
 /// Code points of packets of all classes.
 const CLASSES: [u8; 6] = [0, 8, 26, 34, 46, 48];
 
-/// Packets as they come in a walk: of so many flows between some hosts, of one size or of many, with classes or without.
+/// Packets as they come in a walk: of this number of flows between some hosts, of one size or of many, with
+/// classes or without.
 struct Traffic {
     flows: u32,
     size: Option<u64>,
@@ -75,7 +76,7 @@ impl Traffic {
     }
 }
 
-/// What a history does to a queue: the fates of packets, and its state after each step.
+/// Effect of a history on a queue: the fates of packets, and its state after each step.
 fn walk(spec: &QueueSpec, number: u64) -> Digests {
     let mut bench = Bench::<Qdisc>::new(spec);
     let traffic = Traffic::of(number);

@@ -31,7 +31,7 @@ fn flows(bench: &mut Bench<Fq>, count: usize) -> Vec<u32> {
     (0..count).filter_map(|_| bench.serve_packet().map(|packet| packet.flow.0)).collect()
 }
 
-/// So many packets of each of these flows.
+/// This number of packets of each of these flows.
 fn runs(runs: &[(u32, usize)]) -> Vec<u32> {
     runs.iter().flat_map(|(flow, count)| vec![*flow; *count]).collect()
 }

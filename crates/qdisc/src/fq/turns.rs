@@ -37,7 +37,7 @@ const fn neighbours() -> [u16; NUMBERS] {
     found
 }
 
-/// Whether a flow is in one of the lists.
+/// True if a flow is in one of the lists.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Place {
     /// It is unknown: it never had a packet, or is forgotten.
@@ -70,7 +70,7 @@ struct Band {
     credit: i64,
 }
 
-/// What a flow gets at its turns.
+/// Share of a flow at its turns.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Credits {
     pub quantum: i64,

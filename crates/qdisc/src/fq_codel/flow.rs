@@ -17,7 +17,7 @@ pub(super) struct Flow {
     pub control: Control,
     /// Bytes that it may send in this turn.
     pub deficit: i64,
-    /// Whether it is in one of the lists.
+    /// True if it is in one of the lists.
     pub has_turn: bool,
 }
 

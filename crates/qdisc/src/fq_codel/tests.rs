@@ -251,7 +251,8 @@ fn spared_packets_survive_an_overflow() {
     }
 }
 
-/// RFC 8289 §5.5: the rate of drops goes on from a period of drops by the law. Overflows are none, also in the first 16 intervals.
+/// RFC 8289 §5.5: the rate of drops continues from a period of drops by the law. Overflows are none, also in
+/// the first 16 intervals.
 #[test]
 fn overflows_at_the_start_of_the_clock_begin_no_period_of_drops() {
     for rules in [Rules::Rfc, Rules::Linux] {

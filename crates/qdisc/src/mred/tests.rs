@@ -303,12 +303,13 @@ fn a_priority_packet_is_not_marked_for_congestion() {
 
 #[test]
 fn r2_a_priority_packet_that_leaves_is_no_service_of_ordinary_ones() {
-    // ns-2 begins the idle period where the link asks in vain: here, for ordinary packets, while a priority packet leaves.
+    // ns-2 begins the idle period where the link asks without result: here, for ordinary packets, while a
+    // priority packet leaves.
     let params = Params { np_idle: NpIdle::NonPriorityEmpty, ..Params::of(crate::red::Rules::Ns2) };
     let mut bench = Bench::<Mred>::new(&params);
     assert_eq!(offer(&mut bench, PLAIN), None);
     bench.serve();
-    assert_eq!(bench.queue.detector.idle_since, None, "the link has not asked in vain");
+    assert_eq!(bench.queue.detector.idle_since, None, "the link has not asked without result");
     assert_eq!(offer(&mut bench, MARKED), None);
     bench.wait(Duration::from_millis(1));
     bench.serve();

@@ -6,7 +6,7 @@ use crate::fifo::Fifo;
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Time};
 use roamlab_packet::MarkingState;
 
-/// What RED decides for an arriving packet.
+/// RED's decision for an arriving packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// Let it in.
@@ -43,7 +43,7 @@ pub(crate) struct Detector {
     pub(crate) idle_since: Option<Time>,
     /// The link's rate at the beginning.
     initial_rate: Option<Rate>,
-    /// `(1 − w_q)^m` of the first whole numbers `m`, as far as they have been asked for: a power costs as much as the
+    /// `(1 − w_q)^m` of the first whole numbers `m`, as far as they were needed. A power costs as much as the
     /// rest of an arrival, and behind a queue that is mostly empty each arrival takes one.
     decays: Vec<f64>,
 }
@@ -130,7 +130,7 @@ impl Detector {
         }
     }
 
-    /// The link took a packet, or asked for one in vain, and `waiting` says whether others remain.
+    /// The link took a packet, or asked for one without result, and `waiting` is true if others remain.
     #[inline(always)]
     pub(crate) fn on_dequeue(&mut self, found: bool, waiting: bool, now: Time) {
         if !found || !waiting && self.params.idle_start == IdleStart::QueueEmpty {
@@ -143,7 +143,7 @@ impl Detector {
         self.idle_since = Some(now);
     }
 
-    /// Whether an idle period is under way.
+    /// True if an idle period is under way.
     pub(crate) fn is_idle(&self) -> bool {
         self.idle_since.is_some()
     }
@@ -221,7 +221,7 @@ impl Detector {
         }
     }
 
-    /// Whether the average lies beyond the last threshold.
+    /// True if the average lies beyond the last threshold.
     pub(crate) fn is_certain(&self) -> bool {
         self.average >= self.certain_from()
     }

@@ -18,7 +18,7 @@ pub enum Rules {
     Ns2,
 }
 
-/// What a quantity is counted in.
+/// Unit of a quantity.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -58,8 +58,8 @@ pub enum IdleStart {
     LinkIdle,
 }
 
-/// Writes the parameters of a discipline of RED's family once: as they are, as they are written, and with the
-/// defaults of both sets of rules. `red` are RED's, `own` those that only this discipline has.
+/// Writes the parameters of a discipline of RED's family once: as values, as texts, and with the defaults of
+/// both sets of rules. `red` are RED's, `own` those that only this discipline has.
 macro_rules! params {
     (
         $(#[$doc:meta])* $name:literal
@@ -183,43 +183,48 @@ macro_rules! red_params {
                 mean_packet: Bytes = Bytes(512), Bytes(500);
                 /// Unit of average, thresholds and limit (ns-2: `queue_in_bytes_`). Default packets; ns2: bytes.
                 threshold_unit: Unit = Unit::Packets, Unit::Bytes;
-                /// Whether a packet's size changes its drop probability (ns-2: `bytes_`). Default packets; ns2: bytes.
+                /// True if a packet's size changes its drop probability (ns-2: `bytes_`). Default packets;
+                /// ns2: bytes.
                 probability_unit: Unit = Unit::Packets, Unit::Bytes;
                 /// With `probability_unit = "bytes"`, where the size enters. Default before-spacing; ns2: after-spacing.
                 byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, ByteScaling::AfterSpacing;
-                /// Whether `p_b` goes from `max_p` at `max_threshold` to 1 at twice that, instead of being 1 at once
-                /// (ns-2: `gentle_`). Default false; ns2: true.
+                /// True if `p_b` goes from `max_p` at `max_threshold` to 1 at twice that, instead of being 1
+                /// immediately (ns-2: `gentle_`). Default false; ns2: true.
                 gentle: bool = false, true;
-                /// Whether the first drop is held back until `count`·`p_b` reaches 1 (ns-2: `wait_`). Default false;
-                /// ns2: true.
+                /// True if the first drop is held back until `count`·`p_b` reaches 1 (ns-2: `wait_`). Default
+                /// false; ns2: true.
                 wait: bool = false, true;
                 /// Which arrivals `count` counts. Default in-band; ns2: all.
                 count_arrivals: CountArrivals = CountArrivals::InBand, CountArrivals::All;
-                /// Whether the first packet that meets an average above `min_threshold` is never dropped and sets `count`
-                /// to 1 (ns-2: the state `old`). Default false; ns2: true.
+                /// True if the first packet that meets an average above `min_threshold` is never dropped and
+                /// sets `count` to 1 (ns-2: the state `old`). Default false; ns2: true.
                 spare_first: bool = false, true;
-                /// Whether nothing is dropped early while at most one packet (byte, by `threshold_unit`) waits (ns-2: the
-                /// test `qlen > 1`). Default false; ns2: true.
+                /// True if nothing is dropped early while at most one packet (byte, by `threshold_unit`)
+                /// waits (ns-2: the test `qlen > 1`). Default false; ns2: true.
                 spare_short_queue: bool = false, true;
-                /// Whether an overflow sets `count` to 0 (ns-2: unless `ns1_compat_`). Default false; ns2: true.
+                /// True if an overflow sets `count` to 0 (ns-2: unless `ns1_compat_`). Default false; ns2:
+                /// true.
                 overflow_resets_count: bool = false, true;
-                /// Whether an average beyond the last threshold leads to a test with `p_b` = 1 instead of a drop outright,
-                /// and `mark_p_max` holds (ns-2: `use_mark_p_`). Default false; ns2: true.
+                /// True if an average beyond the last threshold leads to a test with `p_b` = 1 instead of a
+                /// drop outright, and `mark_p_max` holds (ns-2: `use_mark_p_`). Default false; ns2: true.
                 use_mark_p: bool = false, true;
                 /// With `use_mark_p`, the `p_b` from which ECN-capable packets are dropped like others; above 1 none is (ns-2:
                 /// `mark_p_`). Default 0.1.
                 mark_p_max: f64 = 0.1, 0.1;
-                /// Whether an ECN-capable packet is marked instead of dropped (ns-2: `setbit_`). Default false.
+                /// True if an ECN-capable packet is marked instead of dropped (ns-2: `setbit_`). Default
+                /// false.
                 mark_ecn: bool = false, false;
                 /// When an idle period begins (ns-2: `idletime_`). Default queue-empty; ns2: link-idle.
                 idle_start: IdleStart = IdleStart::QueueEmpty, IdleStart::LinkIdle;
-                /// Whether the packets that could have been sent while idle, m, are those of the link's rate at the
-                /// beginning, whatever it is now, and rounded down to a whole number. Default false; ns2: true.
-                whole_idle_packets: bool = false, true;
-                /// Whether the arrival that ends an idle period also counts as a sample of length 0. Default false;
+                /// True if the packets that could have been sent while idle, m, are those of the link's rate
+                /// at the beginning, whatever it is now, and rounded down to a whole number. Default false;
                 /// ns2: true.
+                whole_idle_packets: bool = false, true;
+                /// True if the arrival that ends an idle period also counts as a sample of length 0. Default
+                /// false; ns2: true.
                 sample_after_idle: bool = false, true;
-                /// Whether the packet in service counts towards `limit`, so that one packet less may wait. Default false.
+                /// True if the packet in service counts towards `limit`, so that one packet less may wait.
+                /// Default false.
                 count_in_service: bool = false, false;
             }
             own { $($own)* }
@@ -256,10 +261,11 @@ const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
 const TARGET_DELAY: f64 = 0.005;
 
 impl Params {
-    /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a minimum of 0 is
-    /// half of what the link sends in `targetdelay_`, 5 ms, but 5 packets at least; a maximum of 0 three times the
-    /// minimum; a weight of 0, -1 or -2 that of an average with a time constant of 1 s, ten round trips or 0.1 s, a
-    /// round trip being thrice the delay and the time of a packet, but 0.1 s at least.
+    /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a
+    /// minimum of 0 is half of what the link sends in `targetdelay_`, 5 ms, but 5 packets at least. A maximum
+    /// of 0 is three times the minimum. A weight of 0, -1 or -2 is that of an average with a time constant of
+    /// 1 s, ten round trips or 0.1 s. A round trip is thrice the delay and the time of a packet, but 0.1 s at
+    /// least.
     pub(super) fn sized(&self, rate: Rate, delay: Duration) -> (f64, f64, f64) {
         let (min, max) = (f64::from(self.min_threshold.0), f64::from(self.max_threshold.0));
         if self.rules != Rules::Ns2 {
@@ -295,7 +301,7 @@ impl Params {
         }
     }
 
-    /// Whether nothing more fits. In bytes the last packet may overhang the limit, as in ns-2.
+    /// True if nothing more fits. In bytes the last packet may overhang the limit, as in ns-2.
     pub(crate) fn is_full(&self, line: &Fifo, size: Bytes) -> bool {
         let in_service = if self.count_in_service { self.length(1, size) } else { 0.0 };
         self.length(line.packets(), line.bytes()) + in_service >= self.in_unit(self.limit)

@@ -179,7 +179,7 @@ fn counting_starts_with_the_first_packet_in_the_band() {
     test(&mut detector, arrival(39.0), 0.0);
     let verdicts: Vec<_> = (0..3).map(|_| test(&mut detector, arrival(60.0), 0.0206).0).collect();
     assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Notify], "count was 0, 1, 2");
-    // An average below the band starts it anew, so does a drop outright above it (with 0 instead of −1).
+    // An average below the band starts it again, so does a drop outright above it (with 0 instead of −1).
     test(&mut detector, arrival(39.0), 0.0);
     let verdicts: Vec<_> = (0..3).map(|_| test(&mut detector, arrival(60.0), 0.0206).0).collect();
     assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Notify]);
@@ -333,7 +333,7 @@ fn the_idle_clock_starts_by_its_rule() {
         bench.queue.detector.idle_since.map(|since| since.as_nanos())
     };
     assert_eq!(idle_since(Rules::Floyd1993), Some(1_000_000), "when the last one went into service");
-    assert_eq!(idle_since(Rules::Ns2), Some(3_000_000), "when the link first asked in vain");
+    assert_eq!(idle_since(Rules::Ns2), Some(3_000_000), "when the link first asked without result");
 }
 
 #[test]

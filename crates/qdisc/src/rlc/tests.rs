@@ -105,7 +105,7 @@ fn a_packet_that_waited_longer_is_marked_if_it_can_be() {
     }
 }
 
-/// 12 packets that come at once; one leaves each 2 ms.
+/// 12 packets that arrive together; one leaves each 2 ms.
 fn first_marked(mean: Option<Duration>) -> Option<u64> {
     let mark_above = Some(ms(5));
     let mut bench = Bench::<Rlc>::new(&Params { mark_above, mark_weight: 0.1, ..Params::default() });
@@ -189,7 +189,7 @@ fn small_queues_keep_the_contract_too() {
     check(&Params { limit_bytes, spare_forwarded: true, forwarded_at_full, ..params });
 }
 
-/// What happens to a queue, at a time in ms.
+/// Events of a queue, at a time in ms.
 enum Event {
     /// A packet of flow 0 and 512 B arrives.
     Comes,

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 pub struct HardHandover {
     /// Time between leaving a cell and entering the next.
     pub gap: Duration,
-    /// What becomes of packets in flight when the host leaves.
+    /// Fate of packets in flight when the host leaves.
     pub in_flight_at_break: InFlightAtBreak,
-    /// What hosts measure; absent: nothing, and every host moves as its visits say. Present: a host enters the first
-    /// of its visits by itself, and from then on goes where its agent says.
+    /// Measurements of hosts; absent: none, and every host moves as its visits specify. Present: a host
+    /// enters the first of its visits alone, and then follows its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measurement: Option<MeasurementSpec>,
 }

@@ -15,7 +15,7 @@ use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What happens to packets whose transmission over the air began before the host left.
+/// Fate of packets whose transmission over the air began before the host left.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InFlightAtBreak {
@@ -57,7 +57,7 @@ pub enum UplinkChoice {
     All,
 }
 
-/// What a host does with a packet of which it has had a copy.
+/// Treatment of a packet of which a host has had a copy.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
@@ -68,7 +68,7 @@ pub enum Duplicates {
     Drop,
 }
 
-/// A way to change cells; its parameters stand for it.
+/// A way to change cells; its parameters represent it.
 trait Radio {
     /// The motions of a host with these visits, in order of time.
     fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit>;
@@ -150,7 +150,7 @@ radios! {
     "hard" => HardHandover: "A host is in at most one cell: it leaves one, is unreachable for a gap, and enters the next",
     "soft" => SoftHandover: "A host enters the next cell before it leaves the last: it is in both for a while",
     "802.11" => Wifi:
-        "A host finds out by itself that its cell is gone, scans, authenticates and associates, by frames on the air",
+        "A host detects that its cell is gone, scans, authenticates and associates, by frames on the air",
 }
 
 impl Default for RadioSpec {
@@ -188,12 +188,12 @@ impl RadioSpec {
         self.kind().overlap()
     }
 
-    /// What becomes of packets in flight when the host leaves.
+    /// Fate of packets in flight when the host leaves.
     pub fn in_flight_at_break(&self) -> InFlightAtBreak {
         self.kind().in_flight_at_break()
     }
 
-    /// What hosts measure; `None`: nothing, and every host moves as its visits say.
+    /// Measurements of hosts; `None`: none, and every host moves as its visits specify.
     pub fn measurement(&self) -> Option<&MeasurementSpec> {
         self.kind().measurement()
     }
@@ -203,7 +203,7 @@ impl RadioSpec {
         self.kind().uplink()
     }
 
-    /// What a host does with a packet of which it has had a copy.
+    /// Treatment of a packet of which a host has had a copy.
     pub fn duplicates(&self) -> Duplicates {
         self.kind().duplicates()
     }

@@ -13,9 +13,9 @@ pub struct SoftHandover {
     pub overlap: Duration,
     /// Which link it sends on while it is in several cells.
     pub uplink: UplinkChoice,
-    /// What it does with a packet of which it has had a copy.
+    /// Treatment of a packet of which it has had a copy.
     pub duplicates: Duplicates,
-    /// What becomes of packets in flight when it leaves a cell.
+    /// Fate of packets in flight when it leaves a cell.
     pub in_flight_at_break: InFlightAtBreak,
 }
 
@@ -41,8 +41,8 @@ impl Radio for SoftHandover {
     }
 }
 
-/// A host leaves a cell `overlap` after it has entered the next, or when the visit says. If it turns back to a cell that it
-/// is still in, it stays there.
+/// A host leaves a cell `overlap` after it has entered the next, or at the visit's end. If it turns back to a
+/// cell that it is still in, it stays there.
 pub(super) fn overlapping(visits: &[Visit], overlap: Duration) -> Result<Vec<(Time, Motion)>, BadVisit> {
     let mut motions: Vec<(Time, Motion)> = Vec::new();
     for (number, visit) in visits.iter().enumerate() {

@@ -12,15 +12,16 @@ use serde::{Deserialize, Serialize};
 pub struct Wifi {
     /// How long a host is in the coverage of the cell that it comes from after it has come into that of the next.
     pub overlap: Duration,
-    /// A host that heard no beacon of its cell for so many beacon intervals, and had no frame acknowledged, asks its base
-    /// station whether it is there; 0: it does not notice so.
+    /// A host that heard no beacon of its cell for this number of beacon intervals, and had no frame
+    /// acknowledged, asks its base station whether it is there; 0: it does not notice so.
     pub missed_beacons: u32,
     /// How much later than expected the last of these may come.
     pub beacon_grace: Duration,
-    /// It asks so often with a frame without data. When none is acknowledged it has lost the cell; 0: it has at once.
+    /// It asks so often with a frame without data. When none is acknowledged it has lost the cell; 0: it
+    /// loses it immediately.
     pub null_data_tries: u32,
-    /// A host so many of whose transmissions in a row were not acknowledged has lost its cell. In a crowded cell collisions
-    /// do so too. 0: it does not notice so.
+    /// A host has lost its cell after this number of transmissions in a row without acknowledgement. In a
+    /// crowded cell collisions do so too. 0: it does not notice so.
     pub failed_attempts: u32,
     /// How it looks for cells.
     pub scan: Scan,
@@ -42,10 +43,11 @@ pub struct Wifi {
     pub association_timeout: Duration,
     /// How often it sends either, before it turns to another cell or scans again.
     pub tries: u32,
-    /// A host none of whose data was acknowledged for so long sends a frame without data. A base station that does not know it
-    /// any more says so.
+    /// A host none of whose data was acknowledged for so long sends a frame without data. A base station that
+    /// has removed it reports this.
     pub keep_alive: Duration,
-    /// A base station that has given up so many frames in a row for a host takes it as gone; 0: it does not notice so.
+    /// A base station that has given up this number of frames in a row for a host takes it as gone; 0: it
+    /// does not notice so.
     pub ap_failed_frames: u32,
     /// A base station that has had no sign of a host for so long takes it as gone.
     pub ap_inactivity: Duration,
@@ -102,11 +104,12 @@ impl Default for ManagementSizes {
     }
 }
 
-/// ASSUMPTION: three lost beacons. Timeouts and tries are those of Linux (mac80211): 200 ms and three times for requests, two
-/// frames without data to ask for the base station, and 50 lost frames until a base station gives a host up. Data that is
-/// not acknowledged does not end an association there. hostapd gives a host up after 300 s of silence; many drivers send a
-/// sign of life every 30 s. ns-2.35 gives a probe delay of 0.1 ms and channel times of 5, 11 and 120 ms; it also turns to
-/// another cell after three failed attempts.
+/// ASSUMPTION: three lost beacons. Timeouts and tries are those of Linux (mac80211): 200 ms and three times
+/// for requests. Two frames without data ask for the base station, and it takes 50 lost frames until a base
+/// station gives a host up. Data that is not acknowledged does not end an association there. The program
+/// hostapd gives a host up after 300 s of silence; many drivers send a sign of life every 30 s. The simulator
+/// ns-2.35 gives a probe delay of 0.1 ms and channel times of 5, 11 and 120 ms; it also turns to another cell
+/// after three failed attempts.
 impl Default for Wifi {
     fn default() -> Wifi {
         Wifi {
@@ -139,7 +142,7 @@ const SIZES: (Bytes, Bytes) = (Bytes(28), Bytes(2346));
 const MOST_CHANNELS: u32 = 200;
 
 impl Wifi {
-    /// Whether hosts can roam so.
+    /// Checks that hosts can roam with these parameters.
     ///
     /// # Errors
     /// The field at fault, and what to write.
@@ -166,7 +169,7 @@ impl Wifi {
         ];
         for (field, wait) in waits {
             if wait < Duration::from_micros(1) {
-                return bad(field, "no answer comes at once: write at least \"1 us\"".to_owned());
+                return bad(field, "expected more than 0, got 0: write at least \"1 us\"".to_owned());
             }
         }
         if self.max_channel_time < self.min_channel_time {
@@ -221,7 +224,7 @@ impl Radio for Wifi {
         self.overlap
     }
 
-    /// A medium says itself whether a frame that the host has left is received.
+    /// A medium itself decides the reception of a frame from a host that has left.
     fn in_flight_at_break(&self) -> InFlightAtBreak {
         InFlightAtBreak::Lost
     }

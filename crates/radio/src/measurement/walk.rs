@@ -7,7 +7,7 @@ const PERIOD: Duration = Duration::from_millis(40);
 const CELLS: usize = 4;
 const AUDIBLE_DBM: f64 = -110.0;
 
-/// What a walk has seen. Nothing is kept but the samples and the reports.
+/// Observations of a walk. Nothing is kept but the samples and the reports.
 struct Past {
     condition: Condition,
     offsets: Vec<f64>,

@@ -22,7 +22,7 @@ pub struct Frame {
     pub size: Bytes,
     /// The rate that the station sends at.
     pub rate: Rate,
-    /// It is for all who hear it, and nobody acknowledges it.
+    /// It is for all who hear it, and no station acknowledges it.
     pub broadcast: bool,
     /// It is a management frame: `size` is all of it, and it is sent at the rate that the medium has for such.
     pub management: bool,
@@ -37,26 +37,26 @@ pub enum Role {
     Host,
 }
 
-/// Whether the frame of this station, which it began to send at this time, gets across to its receiver.
+/// True if the frame of this station, which it began to send at this time, gets across to its receiver.
 pub type Reached<'a> = &'a dyn Fn(u32, Time) -> bool;
 
-/// What has become of a frame. One that is acknowledged has two: it is received, and later its station is free. On a medium
-/// that [reports](Medium::report), also what tells stations whether they hear each other.
+/// Fate of a frame. One that is acknowledged has two: it is received, and later its station is free. On a
+/// medium that [reports](Medium::report), also what tells stations whether they hear each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Whose frame it was.
     pub station: u32,
     /// When its transmission began: the last one, if there were several.
     pub started: Time,
-    /// What became of it; `None`: that is known already.
+    /// Its fate; `None`: that is known already.
     pub fate: Option<Fate>,
-    /// How long the medium was taken by it, as far as this has not been told.
+    /// How long the medium was taken by it, as far as this has not been reported.
     pub air: Duration,
     /// The station may offer its next frame.
     pub free: bool,
 }
 
-/// Whether a frame has arrived.
+/// True if a frame has arrived.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It has.
@@ -106,13 +106,13 @@ pub trait Medium: Sized {
     /// Beacons that were sent and attempts that were not acknowledged are outcomes from now on.
     fn report(&mut self) {}
 
-    /// Whether anything was on the air since then.
+    /// True if anything was on the air since then.
     fn was_busy(&self, _since: Time) -> bool {
         false
     }
 }
 
-/// Each direction of each host's link sends by itself. It has no parameters.
+/// Each direction of each host's link sends alone. It has no parameters.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dedicated {}
@@ -123,7 +123,7 @@ macro_rules! media {
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum MediumSpec {
-            /// Each direction of each host's link sends by itself.
+            /// Each direction of each host's link sends alone.
             #[serde(rename = "dedicated")]
             Dedicated(Dedicated),
             $(
@@ -135,7 +135,7 @@ macro_rules! media {
 
         /// Names and one-line summaries of all media.
         pub const MEDIA: &[(&str, &str)] = &[
-            ("dedicated", "Each direction of each host's link sends by itself"),
+            ("dedicated", "Each direction of each host's link sends alone"),
             $(($name, $summary),)+
         ];
 
@@ -154,7 +154,7 @@ macro_rules! media {
         }
 
         impl MediumSpec {
-            /// Whether a medium can have these parameters.
+            /// Checks that a medium can have these parameters.
             ///
             /// # Errors
             /// The field at fault, and what to write.

@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Time that each frame takes beside its bytes: preamble, pauses, acknowledgement.
+    /// Time that each frame takes in addition to its bytes: preamble, pauses, acknowledgement.
     pub per_frame: Duration,
     /// Probability that a frame is lost on the air; it is not sent again.
     pub frame_loss: f64,
 }
 
 impl Params {
-    /// Whether a medium can have these parameters.
+    /// Checks that a medium can have these parameters.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
         if (0.0..1.0).contains(&self.frame_loss) {
             return Ok(());
@@ -40,7 +40,7 @@ pub struct Shared {
     waiting: VecDeque<Frame>,
     /// The frame on the air, when it began and when it ends.
     sending: Option<(Frame, Time, Time)>,
-    /// What of a nanosecond the last frame left over.
+    /// Part of a nanosecond that the last frame left over.
     remainder: u64,
 }
 
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Who sent when, in microseconds, until nobody wants to.
+    /// Who sent when, in microseconds, until no station has a frame.
     fn play(medium: &mut Shared) -> Vec<(u32, u64, u64)> {
         let micros = |time: Time| time.as_nanos() / 1000;
         std::iter::from_fn(|| {

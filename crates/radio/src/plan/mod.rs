@@ -17,7 +17,7 @@ use roamlab_engine::{Duration, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a plan may know of the network.
+/// Data of the network for a plan.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Cells {
     /// The names of the plan's cells, in order.
@@ -50,7 +50,7 @@ pub struct Itinerary<'a> {
     pub begin: Option<&'a str>,
     /// When the host enters its first cell.
     pub at: Duration,
-    /// How long it stays in a cell; `None`: for ever.
+    /// How long it stays in a cell; `None`: forever.
     pub dwell: Option<Duration>,
     /// Changes of cell at most.
     pub moves: Option<u32>,
@@ -120,7 +120,7 @@ macro_rules! plans {
                 }
             }
 
-            /// It draws random numbers: each run has visits of its own.
+            /// It draws random numbers: each run has its own visits.
             pub fn is_random(&self) -> bool {
                 match self {
                     $(PlanSpec::$type(_) => $module::$type::IS_RANDOM,)+
@@ -153,8 +153,8 @@ macro_rules! plans {
 plans! {
     "stay" => stay::Stay: "Stays in its cell",
     "line" => line::Line: "Goes through the list of cells to its end",
-    "ping-pong" => ping_pong::PingPong: "Goes through the list of cells and back again, for ever",
-    "schedule" => schedule::Scheduled: "Goes where a file of handovers says",
+    "ping-pong" => ping_pong::PingPong: "Goes through the list of cells and back again, forever",
+    "schedule" => schedule::Scheduled: "Follows a file of handovers",
     "random-neighbour" => random_neighbour::RandomNeighbour: "Goes to a random neighbour of its cell each time",
 }
 
@@ -249,7 +249,7 @@ mod tests {
         assert!(one.windows(2).all(|pair| pair[0].abs_diff(pair[1]) == 1), "{one:?}");
         let ways: std::collections::BTreeSet<_> = one.windows(2).map(|pair| (pair[0], pair[1])).collect();
         assert_eq!(ways.len(), 6, "every way between neighbours was taken: {ways:?}");
-        assert_ne!(one, other, "each host has a stream of its own");
+        assert_ne!(one, other, "each host has its own stream");
         assert_eq!(one, walk("a/plan"));
     }
 }

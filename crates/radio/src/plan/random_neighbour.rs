@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
-    /// Those beside each other in the list.
+    /// Neighbours in the list.
     #[default]
     List,
     /// Those whose routers are the same or joined by a link: in a grid those around.
@@ -40,7 +40,7 @@ pub struct Params {
     /// Which cells are neighbours.
     #[serde(default)]
     pub neighbours: Neighbours,
-    /// Neighbours besides these: pairs of cells.
+    /// Neighbours in addition to these: pairs of cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [[["bs1", "bs2"]]]))]
     pub pairs: Vec<Vec<String>>,

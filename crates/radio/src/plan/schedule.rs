@@ -19,7 +19,7 @@ pub struct Params {
     /// The file: a table with the columns time, host, from, to, gap. Its path is relative to the scenario's file, or to the
     /// folder that the variable `ROAMLAB_DATA` names.
     pub file: InputFile<Schedule>,
-    /// What the file calls the host; absent: by the host's own name.
+    /// Name of the host in the file; absent: the host's own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }
@@ -30,7 +30,7 @@ impl Params {
     }
 }
 
-/// It goes where its file says; no cell follows from the one before.
+/// It follows its file; no cell follows from the one before.
 #[derive(Debug)]
 pub struct Scheduled;
 
@@ -67,7 +67,7 @@ pub struct Move {
     pub gap: Option<Duration>,
 }
 
-/// What a column holds, and the unit that its name says.
+/// Content of a column, and the unit in its name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum ColumnOf {
     Time(&'static str),
@@ -179,7 +179,7 @@ impl Schedule {
         if fields.len() != columns.len() {
             let (found, wanted) = (fields.len(), columns.len());
             return Err(format!(
-                "{found} fields; expected {wanted}, as the first line says: write for example 12.5,mh,bs1,bs2,0.02"
+                "expected {wanted} fields as in the first line, got {found}: write for example 12.5,mh,bs1,bs2,0.02"
             ));
         }
         let (mut host, mut made) = ("", Move { line, time: Duration::ZERO, from: None, to: None, gap: None });
@@ -260,7 +260,7 @@ impl Schedule {
 }
 
 impl Move {
-    /// When the host is in `to`, but for the radio's gap.
+    /// When the host is in `to`, except the radio's gap.
     fn enters(&self) -> Duration {
         self.time + self.gap.unwrap_or_default()
     }
@@ -321,7 +321,7 @@ mod tests {
             ("time_s,host,from,time_ms\n".into(), 1, "\"time_ms\" is there twice"),
             ("time_s,host,from\n".into(), 1, "\"to\" is missing"),
             ("time_s,host,from,to\n".into(), 1, "no rows"),
-            (row("2,mh,b,a"), 3, "4 fields; expected 5"),
+            (row("2,mh,b,a"), 3, "expected 5 fields as in the first line, got 4"),
             (row("x,mh,b,a,0"), 3, "the time is wrong; expected a number"),
             (row("-2,mh,b,a,0"), 3, "the time is wrong"),
             (row("2 s,mh,b,a,0"), 3, "the time is wrong"),

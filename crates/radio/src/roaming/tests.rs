@@ -113,7 +113,7 @@ fn unanswered_requests_are_repeated_and_then_the_next_cell_is_tried() {
         StationAction::Authenticate(1),
     ];
     assert_eq!(station.done(), expected);
-    // What the first one says now is too late.
+    // Present events of the first one are too late.
     station.hear(StationEvent::Authenticated(0), at(scanned + 610_000));
     assert_eq!(station.done(), []);
     station.hear(StationEvent::Authenticated(1), at(scanned + 620_000));
@@ -137,13 +137,13 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
     let since = station.associate();
     let beacon = since + Duration::from_millis(100);
     station.hear(StationEvent::Cell { offer: offer(0, 7), beacon: true }, beacon);
-    // Another cell's beacon, or a probe response, says nothing of this one.
+    // Another cell's beacon, or a probe response, shows nothing of this one.
     station.hear(StationEvent::Cell { offer: offer(1, 7), beacon: true }, beacon + Duration::from_millis(50));
     station
         .hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, beacon + Duration::from_millis(50));
     let span = Duration::from_micros(3 * 102_400 + 51_200);
     assert_eq!(station.roamer.next_deadline(), Some(beacon + span));
-    // It asks twice whether the cell is there. The first frame is sent in vain, the second not at all.
+    // It asks twice whether the cell is there. The first frame is sent without result, the second not at all.
     let sent_in_vain = StationEvent::FrameSent { acknowledged: false };
     let asked = at(station.wait(false));
     assert_eq!(station.done(), [StationAction::KeepAlive(0)]);
@@ -152,7 +152,8 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
     assert_eq!(at(station.wait(false)), asked + Duration::from_millis(540));
     assert_eq!(station.done(), lost("beacon-loss"));
 
-    // An answer, a beacon or acknowledged data is a sign of life; what was sent in vain before does not count then.
+    // An answer, a beacon or acknowledged data is a sign of life; a failed transmission before does not count
+    // then.
     for sign in [
         StationEvent::FrameSent { acknowledged: true },
         StationEvent::Cell { offer: offer(0, 7), beacon: true },
@@ -210,7 +211,7 @@ fn a_station_that_sends_nothing_says_now_and_then_that_it_is_there() {
     let mut station = Station::new(deaf);
     let since = station.associate();
     assert_eq!(station.roamer.next_deadline(), Some(since + apart));
-    // What is acknowledged says it as well.
+    // Acknowledged data show it as well.
     station.hear(StationEvent::Answered, since + Duration::from_secs(10));
     station.hear(StationEvent::Deadline { busy: false }, since + apart);
     assert_eq!(station.done(), []);
@@ -221,7 +222,8 @@ fn a_station_that_sends_nothing_says_now_and_then_that_it_is_there() {
 
 #[test]
 fn a_station_that_had_a_cell_asks_for_a_reassociation() {
-    // 802.11-2012 §4.5.3.4: by a reassociation a station goes on in the network that an association has brought it into.
+    // 802.11-2012 §4.5.3.4: by a reassociation a station continues in the network that an association has
+    // brought it into.
     let mut station = Station::new(Wifi::default());
     for again in [false, true] {
         let now = at(station.find_first());
@@ -242,7 +244,7 @@ fn a_scan_that_finds_nothing_is_repeated_after_a_rest() {
         station.done(),
         [StationAction::Tune(1), StationAction::Tune(2), StationAction::Note("nothing-found")]
     );
-    // What it hears while it rests it does not look at.
+    // It ignores frames while it rests.
     station.hear(StationEvent::Cell { offer: offer(1, 5), beacon: true }, at(250_000));
     assert_eq!(station.wait(false), 290_000);
     station.hear(StationEvent::Cell { offer: offer(1, 5), beacon: true }, at(300_000));

@@ -29,7 +29,7 @@ impl Bench {
         }
     }
 
-    /// A packet comes to a bearer.
+    /// A packet arrives at a bearer.
     pub(crate) fn offer(&mut self, bearer: usize, size: Bytes) {
         if self.queues[bearer].is_empty() {
             self.scheduler.wakes(bearer);
@@ -64,7 +64,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..400)
 }
 
-/// Checks that work is conserved, that twins are equal, and that nobody starves.
+/// Checks that work is conserved, that twins are equal, and that no bearer starves.
 pub(crate) fn check(spec: &SchedulerSpec) {
     let config = Config { cases: 64, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&steps(), |steps| {

@@ -19,7 +19,7 @@ use roamlab_engine::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a policy may know of a bearer.
+/// Data of a bearer for a policy.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct BearerShare {
     /// Its weight, above 0.
@@ -33,7 +33,7 @@ pub trait Policy: Sized {
     /// Its parameters.
     type Params;
 
-    /// Whether the weights of bearers change what it does.
+    /// True if the weights of bearers change what it does.
     const USES_WEIGHTS: bool = false;
 
     /// A policy that has seen nothing.
@@ -85,14 +85,14 @@ macro_rules! schedulers {
         }
 
         impl SchedulerSpec {
-            /// Whether the weights of bearers change what it does.
+            /// True if the weights of bearers change what it does.
             pub fn uses_weights(&self) -> bool {
                 match self {
                     $(SchedulerSpec::$type(_) => $module::$type::USES_WEIGHTS,)+
                 }
             }
 
-            /// Whether a scheduler can have these parameters.
+            /// Checks that a scheduler can have these parameters.
             ///
             /// # Errors
             /// The field at fault, and what to write.

@@ -21,7 +21,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the average has a time constant.
+    /// Checks that the average has a time constant.
     ///
     /// # Errors
     /// The field, and what to write.

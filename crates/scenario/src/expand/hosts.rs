@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Scenario {
-    /// The neighbours of a random walk besides those in its `pairs`, by the numbers of its cells, whose names these are.
+    /// The neighbours of a random walk in addition to those in its `pairs`, by the numbers of its cells,
+    /// whose names these are.
     pub(crate) fn neighbours(&self, walk: &RandomWalk, names: &[String]) -> Vec<(usize, usize)> {
         match walk.neighbours {
             Neighbours::List => (1..names.len()).map(|cell| (cell - 1, cell)).collect(),
@@ -126,7 +127,7 @@ fn scheduled(
         for cell in [&row.from, &row.to].into_iter().flatten() {
             if !scenario.cells.contains_key(cell) {
                 let message =
-                    format!("there is no cell \"{cell}\", which stands in {}:{}", file.path, row.line);
+                    format!("there is no cell \"{cell}\", which is named in {}:{}", file.path, row.line);
                 let help = known_value(cell, scenario.cells.keys().map(String::as_str));
                 return Err(Problem::at(field("plan.file"), message).help(help));
             }
@@ -201,7 +202,7 @@ impl<'a> Planned<'a> {
                     return Err(problem.help(known_value(&name, scenario.cells.keys().map(String::as_str))));
                 }
                 if !seen.insert(name.clone()) {
-                    let problem = Problem::at(place, format!("\"{name}\" stands in the list already"));
+                    let problem = Problem::at(place, format!("\"{name}\" is in the list already"));
                     return Err(problem.help("name each cell once"));
                 }
                 names.push(name);

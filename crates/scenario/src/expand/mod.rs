@@ -38,7 +38,7 @@ pub fn expand(scenario: &mut Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What means something in a group only.
+/// Fields that have a meaning in a group only.
 fn check_alone(scenario: &Scenario) -> Result<(), Problem> {
     let hosts = scenario.hosts.iter().map(|host| (host.count, host.stagger));
     let flows = scenario.flows.iter().map(|flow| (flow.count, flow.stagger));
@@ -48,7 +48,7 @@ fn check_alone(scenario: &Scenario) -> Result<(), Problem> {
         .chain(flows.enumerate().map(|(i, it)| ("flows", i, it)))
     {
         if count == Some(0) {
-            let problem = Problem::at(format!("{list}[{index}].count"), "a group of none");
+            let problem = Problem::at(format!("{list}[{index}].count"), "expected at least 1, got 0");
             return Err(problem.help("write at least 1, or remove the table"));
         }
         if count.is_none() && stagger.is_some() {
@@ -70,7 +70,7 @@ fn check_topologies(topologies: &[TopologySpec]) -> Result<(), Problem> {
                 format!("{field}.name"),
                 format!("there is another topology \"{}\"", topology.name()),
             );
-            return Err(problem.help("give each topology a name of its own"));
+            return Err(problem.help("give each topology its own name"));
         }
         topology.check(&field)?;
         let own = topology.size().unwrap_or_default();

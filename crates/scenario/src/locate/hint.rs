@@ -6,7 +6,7 @@ use crate::suggest::words::{Meaning, meaning};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What to write in `field`; `missing`: it is not there yet.
+/// Text to write in `field`; `missing`: it is not there yet.
 pub fn hint(field: &str, missing: bool) -> Option<String> {
     let root: Value = serde_json::from_str(&schema()).ok()?;
     let schema = Schema { root: &root };
@@ -25,7 +25,7 @@ pub fn hint(field: &str, missing: bool) -> Option<String> {
     Some(format!("{verb} for example `{example}`{about}"))
 }
 
-/// Whether there is such a field in some kind of the table around it.
+/// True if there is such a field in some kind of the table around it.
 pub fn has(field: &str) -> bool {
     let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
     let schema = Schema { root: &root };
@@ -45,7 +45,7 @@ pub fn kind(field: &str, text: &str) -> Option<String> {
     }
 }
 
-/// What the schema does not have, and who does.
+/// A name that the schema does not have, and the tables that have it.
 const OUTSIDE: &[(&str, &str)] = &[
     (
         "seed",
@@ -95,7 +95,7 @@ pub fn elsewhere(name: &str, within: &str) -> Option<String> {
     }
 }
 
-/// The header of a table as TOML has it; `None` stands for an item of a list, and a list's own header is double.
+/// The header of a table as TOML has it; `None` is an item of a list, and a list's own header is double.
 fn header(path: &[Option<String>]) -> String {
     let names: Vec<_> = path.iter().flatten().map(String::as_str).collect();
     let inner = names.join(".");
@@ -167,7 +167,7 @@ impl<'a> Schema<'a> {
             level = next;
         }
         let mut seen = BTreeSet::new();
-        // One table, or a list of several: said once.
+        // One table, or a list of several: written once.
         found.retain(|section| seen.insert(section.trim_matches(['[', ']']).to_owned()));
         found
     }
@@ -185,7 +185,7 @@ impl<'a> Schema<'a> {
         self.branches(schema).for_each(|branch| self.below(branch, each));
     }
 
-    /// What could be written: the schema's own example or default, or something made of what it requires.
+    /// Suggested value: the schema's own example or default, or a value made of what it requires.
     fn example(&self, schema: &'a Value) -> String {
         let plain = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
         let given = schema.get("examples").and_then(|examples| examples.get(0));

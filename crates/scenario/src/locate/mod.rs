@@ -13,7 +13,7 @@ mod hint;
 mod place;
 mod wording;
 
-/// Characters of what a report says; a help may list 40 names.
+/// Longest text of a report in characters; a help may list 40 names.
 const LONGEST_FIELD: usize = 400;
 const LONGEST_MESSAGE: usize = 600;
 const LONGEST_HELP: usize = 6000;
@@ -25,7 +25,7 @@ fn around(field: &str, name: &str) -> String {
     rest.trim_end_matches('.').to_owned()
 }
 
-/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+/// The line, from 1, of a field in a TOML text, or the closest table around it; `None` if neither does.
 pub fn line_of(text: &str, field: &str) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;
     let found = place::find(root.get_ref(), field)?;
@@ -103,70 +103,72 @@ impl<'a> Source<'a> {
             return self.place(span, wording::of_syntax(&error.message, line, at));
         };
         let root = root.get_ref();
-        let mut told = wording::of_reader(&error.message);
-        let mut field = match told.part {
+        let mut parsed = wording::from_serde(&error.message);
+        let mut field = match parsed.part {
             Some(wording::Part::Missing(_)) => place::table_at(root, &span),
             _ => place::field_at(root, span.start),
         };
         let mut span = span;
-        // An error in a field that stood before `kind` covers the whole table, but says which field it is.
-        for name in &told.within {
+        // An error in a field that is before `kind` covers the whole table, but names the field.
+        for name in &parsed.within {
             field::push_key(&mut field, name);
             span = place::find(root, &field).map_or(span, |found| found.value);
         }
         // Not where another program's name was found.
-        let is_listed = told.problem.help.starts_with("write one of");
-        if let Some(wording::Part::Unknown(name)) = &told.part
-            && told.meant.is_none()
-            && (is_listed || told.problem.help.is_empty() || told.problem.help.starts_with("did you mean"))
+        let is_listed = parsed.problem.help.starts_with("write one of");
+        if let Some(wording::Part::Unknown(name)) = &parsed.part
+            && parsed.meant.is_none()
+            && (is_listed
+                || parsed.problem.help.is_empty()
+                || parsed.problem.help.starts_with("did you mean"))
         {
             let table = around(&field, name);
             if let Some(part) = hint::part(name, &table) {
-                told.problem.help = part;
-            } else if told.problem.help.is_empty() {
+                parsed.problem.help = part;
+            } else if parsed.problem.help.is_empty() {
                 let place =
                     hint::elsewhere(name, &table).map(|place| format!("{place}; ")).unwrap_or_default();
-                told.problem.help = format!("{place}leave it out: this kind has no other fields");
+                parsed.problem.help = format!("{place}leave it out: this kind has no other fields");
             } else if is_listed && let Some(place) = hint::elsewhere(name, &table) {
-                told.problem.help = format!("{place}; here {}", told.problem.help);
+                parsed.problem.help = format!("{place}; here {}", parsed.problem.help);
             }
         }
-        if let Some(part) = &told.part
+        if let Some(part) = &parsed.part
             && !field::ends_with(&field, part.name())
         {
             field::push_key(&mut field, part.name());
             span = place::find(root, &field).filter(|found| found.whole).map_or(span, |found| found.key);
         }
-        if told.problem.message.ends_with(" is not a unit of a number of packets")
+        if parsed.problem.message.ends_with(" is not a unit of a number of packets")
             && hint::has(&format!("{field}_bytes"))
         {
-            told.problem.help +=
+            parsed.problem.help +=
                 "; a drop-tail queue can have a limit in bytes, as in limit_bytes = \"120 kB\"";
         }
-        if let Some(meant) = &told.meant {
-            let mut written = around(&field, told.part.as_ref().map_or("", wording::Part::name));
+        if let Some(meant) = &parsed.meant {
+            let mut written = around(&field, parsed.part.as_ref().map_or("", wording::Part::name));
             field::push_key(&mut written, meant);
             if let Some(hint) = hint::hint(&written, false) {
-                told.problem.help += &format!(" {hint}");
+                parsed.problem.help += &format!(" {hint}");
             }
         }
         if let Some(kind) = wording::found_text(&error.message).and_then(|text| hint::kind(&field, text)) {
-            told.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
+            parsed.problem.help = format!("write `{{ kind = \"{kind}\" }}`, with its other fields");
         }
-        if told.problem.help.is_empty() && field.starts_with("cells[") {
-            told.problem.help = "write each cell as a table with its name: `[cells.bs1]`".into();
+        if parsed.problem.help.is_empty() && field.starts_with("cells[") {
+            parsed.problem.help = "write each cell as a table with its name: `[cells.bs1]`".into();
         }
-        if told.problem.help.is_empty() {
-            let missing = matches!(told.part, Some(wording::Part::Missing(_)));
-            told.problem.help = hint::hint(&field, missing).unwrap_or_default();
+        if parsed.problem.help.is_empty() {
+            let missing = matches!(parsed.part, Some(wording::Part::Missing(_)));
+            parsed.problem.help = hint::hint(&field, missing).unwrap_or_default();
         }
-        if told.problem.help.is_empty()
+        if parsed.problem.help.is_empty()
             && let Some((table, "")) = field.split_once("[0]")
         {
-            told.problem.help = format!("write it once, with single brackets: `[{table}]`");
+            parsed.problem.help = format!("write it once, with single brackets: `[{table}]`");
         }
-        told.problem.field = field;
-        self.place(span, told.problem)
+        parsed.problem.field = field;
+        self.place(span, parsed.problem)
     }
 
     /// The line around a byte, and which of its bytes that is.

@@ -4,7 +4,7 @@ use crate::problem::field::{Step, push_key, steps};
 use std::ops::Range;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Where a field stands.
+/// Place of a field.
 pub struct Found {
     /// Its key (that of the list, for an item).
     pub key: Range<usize>,
@@ -14,7 +14,7 @@ pub struct Found {
     pub whole: bool,
 }
 
-/// Where a field stands in the text; if it does not, where the closest table around it does.
+/// Place of a field in the text; if it has none, that of the closest table around it.
 pub fn find(root: &DeTable<'_>, path: &str) -> Option<Found> {
     let mut found: Option<Found> = None;
     let (mut table, mut array): (Option<&DeTable<'_>>, Option<&DeArray<'_>>) = (Some(root), None);
@@ -44,7 +44,7 @@ pub fn field_at(root: &DeTable<'_>, at: usize) -> String {
     path
 }
 
-/// The table that stands exactly at `span`; the root if none does.
+/// The table that is exactly at `span`; the root if none does.
 pub fn table_at(root: &DeTable<'_>, span: &Range<usize>) -> String {
     let mut path = String::new();
     let exact = |range: Range<usize>| range == *span;
@@ -61,7 +61,7 @@ fn walk_table(table: &DeTable<'_>, covers: Covers<'_>, path: &mut String) {
         let at_key = covers(key.span());
         if at_key || holds(value.span(), value.get_ref(), covers) {
             push_key(path, key.get_ref());
-            // A header `[a.b.c]` is the place of three tables: the key says which is meant.
+            // A header `[a.b.c]` is the place of three tables: the key gives the right one.
             if !at_key {
                 walk(value.get_ref(), covers, path);
             }
@@ -84,7 +84,8 @@ fn walk(value: &DeValue<'_>, covers: Covers<'_>, path: &mut String) {
     }
 }
 
-/// Whether a value, or some part of one that is spread over the text (a table under a header), is at the place.
+/// True if a value, or some part of one that is spread over the text (a table under a header), is at the
+/// place.
 fn holds(span: Range<usize>, value: &DeValue<'_>, covers: Covers<'_>) -> bool {
     covers(span)
         || match value {

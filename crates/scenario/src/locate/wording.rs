@@ -4,8 +4,8 @@ use crate::problem::Problem;
 use crate::suggest::words::{Meaning, meaning};
 use crate::suggest::{known, substitutes};
 
-/// What is known of an error before its place is.
-pub struct Told {
+/// Content of an error before its place is known.
+pub struct ParsedError {
     /// The fields around it that its text names.
     pub within: Vec<String>,
     /// The field it is about, if its text names that.
@@ -73,7 +73,7 @@ pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
 }
 
 /// An error of a text that is TOML but no scenario.
-pub fn of_reader(message: &str) -> Told {
+pub fn from_serde(message: &str) -> ParsedError {
     let mut within = Vec::new();
     let mut rest = message.trim_end();
     while let Some((name, inner)) = rest.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
@@ -81,7 +81,7 @@ pub fn of_reader(message: &str) -> Told {
         rest = inner;
     }
     let (part, meant, problem) = reword(rest);
-    Told { within, part, meant, problem }
+    ParsedError { within, part, meant, problem }
 }
 
 fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
@@ -106,7 +106,7 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
     let invalid = ["invalid type: ", "invalid value: ", "invalid length "];
     if let Some(found) = invalid.iter().find_map(|prefix| what.strip_prefix(prefix)) {
         let (wanted, example) = wanted.split_once(", for example ").unwrap_or((wanted, ""));
-        let message = format!("{} where {} is expected", found_words(found), wanted_words(wanted));
+        let message = format!("expected {}, got {}", wanted_words(wanted), found_words(found));
         let help = match probably(found, wanted) {
             Some(value) => format!("write for example {value}"),
             None if example.is_empty() => String::new(),
@@ -117,7 +117,8 @@ fn reword(message: &str) -> (Option<Part>, Option<String>, Problem) {
     (None, None, Problem::told("", message))
 }
 
-/// What to write instead of a name that is not among `names`, and the one of them that another program's name means.
+/// Text to write instead of a name that is not among `names`, and the one of them that another program's name
+/// means.
 fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) {
     match meaning(name, names) {
         Some(Meaning::Text(text)) => (text, None),
@@ -126,13 +127,14 @@ fn refused(name: &str, names: &[&str], quote: char) -> (String, Option<String>) 
     }
 }
 
-/// The text that stands where something else is expected.
+/// The text in place of an expected value of another type.
 pub fn found_text(message: &str) -> Option<&str> {
     let (found, _) = message.split_once("invalid type: string \"")?.1.rsplit_once("\", expected ")?;
     Some(found)
 }
 
-/// What was probably meant: a text as a probability; a bare number as a quantity, in the unit that its size makes likely.
+/// Probable meaning: a text as a probability; a bare number as a quantity, in the unit that its size makes
+/// likely.
 fn probably(found: &str, wanted: &str) -> Option<String> {
     if let (Some(text), true) = (found.strip_prefix("string "), wanted == "a probability") {
         let text = text.trim_matches('"').trim();
@@ -170,17 +172,15 @@ fn plain_list(wanted: &str) -> Vec<&str> {
 
 fn found_words(found: &str) -> String {
     match found.split_once(' ') {
-        Some(("integer", number)) => format!("the number {} stands", number.trim_matches('`')),
-        Some(("floating", rest)) => {
-            format!("the number {} stands", rest.trim_start_matches("point ").trim_matches('`'))
-        }
-        Some(("string", text)) => format!("the text {text} stands"),
-        Some(("boolean", flag)) => format!("{flag} stands"),
-        None if found == "sequence" => "a list stands".into(),
-        None if found == "map" => "a table stands".into(),
-        None if found == "1" => "one entry stands".into(),
-        None if found.parse::<usize>().is_ok() => format!("{found} entries stand"),
-        _ => format!("{found} stands"),
+        Some(("integer", number)) => number.trim_matches('`').to_owned(),
+        Some(("floating", rest)) => rest.trim_start_matches("point ").trim_matches('`').to_owned(),
+        Some(("string", text)) => text.to_owned(),
+        Some(("boolean", flag)) => flag.trim_matches('`').to_owned(),
+        None if found == "sequence" => "a list".into(),
+        None if found == "map" => "a table".into(),
+        None if found == "1" => "1 entry".into(),
+        None if found.parse::<usize>().is_ok() => format!("{found} entries"),
+        _ => found.to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The width of a text in columns of a terminal.
 
-/// The columns of these characters: two for wide ones, none for those that go on top of the one before.
+/// The columns of these characters: two for wide ones, none for those that combine with of the one before.
 pub fn wide(text: impl Iterator<Item = char>) -> usize {
     text.map(columns).sum()
 }

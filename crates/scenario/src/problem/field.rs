@@ -8,7 +8,7 @@ pub enum Step {
     Item(usize),
 }
 
-/// A key as it stands in a field's path and in TOML: in quotes if it must be.
+/// A key as written in a field's path and in TOML: in quotes if it must be.
 pub fn quoted_key(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { format!("{key:?}") }
@@ -22,7 +22,7 @@ pub fn push_key(path: &mut String, key: &str) {
     path.push_str(&quoted_key(key));
 }
 
-/// Whether the last step of a field's path is this key.
+/// True if the last step of a field's path is this key.
 pub fn ends_with(path: &str, key: &str) -> bool {
     let key = quoted_key(key);
     path.strip_suffix(&key).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -55,7 +55,7 @@ pub fn steps(path: &str) -> Vec<Step> {
     steps
 }
 
-/// The names on the way to a field; `None` stands for an item of a list.
+/// The names on the way to a field; `None` is an item of a list.
 pub fn names(path: &str) -> Vec<Option<String>> {
     let name = |step| match step {
         Step::Key(key) => Some(key),

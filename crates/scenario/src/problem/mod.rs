@@ -14,9 +14,9 @@ pub use shown::{brief, shown};
 pub struct Problem {
     /// The field: "flows[0].path[1]".
     pub field: String,
-    /// What is wrong and what was expected.
+    /// The fault and the expected value.
     pub message: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub help: String,
 }
 
@@ -32,7 +32,7 @@ impl Problem {
         Problem::at(field, message).help(help)
     }
 
-    /// What to write instead.
+    /// The text to write instead.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = help.into();

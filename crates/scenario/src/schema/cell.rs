@@ -28,8 +28,8 @@ pub struct CellSpec {
     pub reverse_loss: Option<LossSpec>,
     /// The link between access router and base station.
     pub backhaul: BackhaulSpec,
-    /// Who sends next on the downlink; absent: all hosts share `queue`. Present: each host has a queue of its own, and
-    /// `queue` is left to broadcasts.
+    /// Who sends next on the downlink; absent: all hosts share `queue`. Present: each host has its own queue,
+    /// and `queue` is left to broadcasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerSpec>,
     /// The hosts' own queues behind the scheduler.
@@ -69,7 +69,7 @@ impl CellSpec {
 pub struct BearersSpec {
     /// Queue of a host that has none of its own here.
     pub queue: QueueSpec,
-    /// What some hosts have of their own, by name.
+    /// Properties of single hosts, by name.
     pub hosts: BTreeMap<String, BearerSpec>,
 }
 

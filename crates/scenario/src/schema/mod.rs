@@ -68,7 +68,7 @@ pub struct Scenario {
     /// Faults to inject into the signalling.
     #[serde(default)]
     pub faults: Vec<FaultSpec>,
-    /// What to record.
+    /// Data to record.
     #[serde(default)]
     pub record: RecordSpec,
     /// The scenario as it is written, as JSON with defaults, if it generates links, cells, hosts or flows.
@@ -89,8 +89,9 @@ pub struct RunSpec {
     /// The TCP profile that fills in what a flow's `tcp` table leaves out.
     #[serde(default)]
     pub profile: Profile,
-    /// Where random numbers come from. "chacha" (default): every component has a stream of its own. "ns2": all share
-    /// ns-2's generator, and TCP clocks are drawn as ns-2 draws them, so that a run of ns-2 can be repeated.
+    /// Where random numbers come from. "chacha" (default): every component has its own stream. "ns2": all
+    /// share ns-2's generator, and TCP clocks are drawn as ns-2 draws them, so that a run of ns-2 can be
+    /// repeated.
     #[serde(default)]
     pub random_numbers: RandomNumbers,
 }
@@ -101,13 +102,14 @@ pub struct RunSpec {
 pub struct NetworkSpec {
     /// Bytes that a tunnel header adds on the wire (IP-in-IP: RFC 2003).
     pub tunnel_overhead: Bytes,
-    /// What the entry of a tunnel writes into the outer ECN field; the exit follows RFC 6040.
+    /// Value that the entry of a tunnel writes into the outer ECN field; the exit follows RFC 6040.
     pub tunnel_ecn: TunnelEcn,
     /// Signalling overtakes data that waits for a link.
     pub signalling_priority: bool,
-    /// What access routers and base stations do with the mark of forwarded packets on packets from outside.
+    /// Treatment of the mark of forwarded packets on packets from outside, by access routers and base
+    /// stations.
     pub foreign_marks: ForeignMarks,
-    /// Queue of a wired link that has none of its own.
+    /// Queue of a wired link that has no own queue.
     pub queue: QueueSpec,
     /// Queue of a mobile host's uplink.
     pub uplink_queue: QueueSpec,
@@ -126,7 +128,7 @@ impl Default for NetworkSpec {
     }
 }
 
-/// What is done with a mark that comes from outside.
+/// Treatment of a mark that comes from outside.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForeignMarks {
@@ -149,7 +151,7 @@ pub struct LinkSpec {
     pub rate: LinkRate,
     /// Propagation delay, each way.
     pub delay: Duration,
-    /// Rate from the second node to the first, if it is another one. A recorded link says so in `rate`.
+    /// Rate from the second node to the first, if it is another one. A recorded link has it in `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
     /// Propagation delay from the second node to the first, if it is another one.
@@ -217,7 +219,7 @@ pub struct DropSpec {
     pub delay: Option<Duration>,
 }
 
-/// A change of a link in mid-run. What is left out stays as it is.
+/// A change of a link in mid-run. Omitted values are unchanged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeSpec {
@@ -235,7 +237,8 @@ pub struct ChangeSpec {
     /// The propagation delay from the second node to the first, if it becomes another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_delay: Option<Duration>,
-    /// Whether it works. On a link that is down packets wait and are sent as ever, but are lost where they arrive.
+    /// False: the link is down. On a link that is down packets wait and are sent as ever, but are lost where
+    /// they arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<bool>,
 }
@@ -246,7 +249,7 @@ pub struct ChangeSpec {
 pub struct HostSpec {
     /// Its name; of a group the first part of the names of its hosts: `NAME-0`, `NAME-1`, ….
     pub name: String,
-    /// Number of hosts that are alike.
+    /// Number of hosts in the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// The node that its home address belongs to (for Mobile IP: its home agent); of a group also a pattern with `*`: the
@@ -282,7 +285,7 @@ impl HostSpec {
 pub struct FlowSpec {
     /// Its name; of a group the first part of the names of its flows: `NAME-0`, `NAME-1`, ….
     pub name: String,
-    /// Number of flows that are alike.
+    /// Number of flows in the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// How much later each flow of a group starts, and stops, than the one before it.
@@ -295,7 +298,7 @@ pub struct FlowSpec {
     /// Another such flow goes back, `NAME-back`: the other direction of a call.
     #[serde(default, skip_serializing_if = "is_false")]
     pub two_way: bool,
-    /// What carries it; absent: UDP.
+    /// Transport; absent: UDP.
     #[serde(default)]
     pub transport: TransportSpec,
     /// Its sender is notified of a new path when an end changes cells; absent: it is not.
@@ -310,12 +313,12 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// Whether its packets are those of a program in real time.
+    /// True if its packets are those of a program in real time.
     pub fn is_of_program(&self) -> bool {
         matches!(self.app, AppSpec::Program(_))
     }
 
-    /// How many flows it stands for: those of its group, those back and those of requests.
+    /// How many flows it generates: those of its group, those back and those of requests.
     pub fn number(&self) -> u64 {
         let each = (1 + u64::from(self.two_way)) * (1 + u64::from(self.app.asks()));
         u64::from(self.count.unwrap_or(1)) * each
@@ -333,7 +336,7 @@ pub struct FaultSpec {
     pub host: Option<String>,
     /// Which of these messages, in the order in which they are sent, counted from 1.
     pub occurrences: Vec<u32>,
-    /// They set out this much later, or their copies do; absent: they are lost, or copied at once.
+    /// They set out this much later, or their copies do; absent: they are lost, or copied immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
     /// They set out in time, and a copy of each too.
@@ -341,7 +344,7 @@ pub struct FaultSpec {
     pub duplicate: bool,
 }
 
-/// What to record. Totals of flows, losses, signalling and handovers are always recorded.
+/// Data to record. Totals of flows, losses, signalling and handovers are always recorded.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecordSpec {
@@ -354,14 +357,14 @@ pub struct RecordSpec {
     pub variables: bool,
     /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
     pub packets: bool,
-    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or by a pattern
-    /// with `*`; absent: the downlinks of all cells and the wired links with a queue of their own.
+    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or by
+    /// a pattern with `*`; absent: the downlinks of all cells and the wired links with their own queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
 }
 
 impl RecordSpec {
-    /// Whether the queue of this name is recorded; `by_default`: if none is named.
+    /// True if the queue of this name is recorded; `by_default`: if none is named.
     pub fn has_queue(&self, name: &str, by_default: bool) -> bool {
         self.queues.as_ref().map_or(by_default, |queues| queues.iter().any(|queue| matches(queue, name)))
     }
@@ -391,7 +394,7 @@ impl Scenario {
         self.mobility.iter().flat_map(Protocols::iter)
     }
 
-    /// Whether it has topologies, groups or plans, which stand for links, cells, hosts and flows.
+    /// True if it has topologies, groups or plans, which generate links, cells, hosts and flows.
     pub fn generates(&self) -> bool {
         !self.topology.is_empty()
             || self.hosts.iter().any(|host| host.count.is_some() || host.plan.is_some())

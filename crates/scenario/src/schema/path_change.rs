@@ -5,7 +5,7 @@ use roamlab_engine::{Bytes, Duration, DurationLaw};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The phase that a host of any mobility protocol comes to: it is in its new cell.
+/// The phase that a host of any mobility protocol reaches: it is in its new cell.
 pub const LINK_UP: &str = "link-up";
 
 /// How the sender of a flow is notified of a new path, and what it does then. The path changes where an end of the flow
@@ -13,7 +13,7 @@ pub const LINK_UP: &str = "link-up";
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathChangeSpec {
-    /// What the sender does.
+    /// Reaction of the sender.
     pub policy: PathPolicy,
     /// How it learns of the path.
     #[serde(default)]
@@ -43,7 +43,7 @@ pub struct PathChangeSpec {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notification {
-    /// It knows by itself, wherever it is: the limit of what news can do.
+    /// The sender knows without a message, wherever it is: the upper limit for notices.
     #[default]
     Exact,
     /// A sender at the node of the phase is notified there. Any other gets a message, which crosses the network and can be lost.

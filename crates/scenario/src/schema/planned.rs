@@ -11,7 +11,7 @@ pub struct PlannedVisits {
     pub cells: Arc<Cells>,
     /// The cell that it begins in.
     pub(crate) first: usize,
-    /// How much later than the plan says.
+    /// Time after the plan.
     pub(crate) late: Duration,
 }
 

@@ -54,7 +54,7 @@ impl LinkRate {
         match self {
             LinkRate::Constant(rate) => *rate,
             LinkRate::Recorded(rate) => {
-                // Files are read before anybody asks.
+                // Files are read before they are needed.
                 rate.file(way).content().map_or(Rate::from_bps(1), |trace| trace.mean_rate())
             }
         }

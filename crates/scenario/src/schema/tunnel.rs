@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the entry of a tunnel writes into the ECN field of the outer header. The exit is the same for all.
+/// Value that the entry of a tunnel writes into the ECN field of the outer header. The exit is the same for
+/// all.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TunnelEcn {

@@ -1,4 +1,4 @@
-//! What to write in place of a name that does not exist.
+//! Text to write in place of a name that does not exist.
 
 pub mod substitutes;
 pub mod words;
@@ -22,7 +22,7 @@ pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
     }
 }
 
-/// [`known`] for a value: each name in double quotes. The name of a group stands for those of its members.
+/// [`known`] for a value: each name in double quotes. The name of a group represents those of its members.
 pub fn known_value<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let number = |name: &str| name.strip_prefix(wanted)?.strip_prefix('-')?.parse::<u32>().ok();
@@ -41,7 +41,7 @@ fn is_close(wanted: &str, name: &str) -> bool {
     distance(wanted, name) <= 2.min(name.chars().count() / 2)
 }
 
-/// Edit distance of two names. A text that is no name, of a megabyte say, is far from each.
+/// Edit distance of two names. A text that is no name, for example of a megabyte, is far from each.
 fn distance(left: &str, right: &str) -> usize {
     const LONGEST: usize = 400;
     if left.len() > LONGEST {

@@ -5,7 +5,7 @@ use super::words::plain;
 
 /// Something that users look for and Roamlab does not have.
 struct Absent {
-    /// What people write for it.
+    /// Names from elsewhere for it.
     words: &'static [&'static str],
     /// The name or field that is nearest.
     nearest: &'static str,
@@ -67,7 +67,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["copa"],
         nearest: "vegas",
-        how: "Vegas: also goes by delay, without pacing and without a model of the rate",
+        how: "Vegas: also uses delay, without pacing and without a model of the rate",
         section: "transports",
     },
     Absent {
@@ -80,7 +80,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["windows", "freebsd"],
         nearest: "rfc",
-        how: "the profile `rfc`: the standards, with what each clause says on [its page](models/tcp-clauses.md)",
+        how: "the profile `rfc`: the standards, with each clause on [its page](models/tcp-clauses.md)",
         section: "transports",
     },
     Absent {
@@ -212,7 +212,7 @@ const ABSENT: &[Absent] = &[
     Absent {
         words: &["mtu"],
         nearest: "rate",
-        how: "no link has an MTU; the `segment` of a flow says how large packets are",
+        how: "no link has an MTU; the `segment` of a flow is the size of its packets",
         section: "loss-and-errors",
     },
 ];

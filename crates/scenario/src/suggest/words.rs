@@ -1,36 +1,37 @@
 //! Names that other programs (ns-2, ns-3, Linux, tc, mininet, iperf) and papers have for the parts of a scenario.
 
-/// What users write who know another program, and what to write here.
+/// Words of users who know another program, and the text to write here.
 struct Known {
     /// Their words, as [`plain`] makes them.
     words: &'static [&'static str],
-    /// A name that only the right place knows: a field of the table, or a value that can stand there.
+    /// A name that only the right place knows: a field of the table, or a value that is valid there.
     among: &'static str,
-    /// What to write.
+    /// Text to write.
     answer: Answer,
 }
 
-/// What to write instead of a word.
+/// Text to write instead of a word.
 #[derive(Copy, Clone)]
 enum Answer {
     /// This field of the same table, or this value.
     Name(&'static str),
-    /// What this says.
+    /// Its text.
     Text(&'static str),
 }
 
 use Answer::{Name, Text};
 
-/// What a word means at a place that knows the names `names`.
+/// Meaning of a word at a place that knows the names `names`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Meaning {
     /// One of the names.
     Name(String),
-    /// What to write is said in words.
+    /// The help is a sentence.
     Text(String),
 }
 
-/// What `wanted` means where one of `names` is expected, if another program has it or it differs in its spelling only.
+/// Meaning of `wanted` where one of `names` is expected, if another program has it or it differs in its
+/// spelling only.
 pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
     let word = plain(wanted);
     let mut same = names.iter().filter(|name| plain(name) == word);
@@ -56,7 +57,7 @@ pub fn meaning(wanted: &str, names: &[&str]) -> Option<Meaning> {
     })
 }
 
-/// What some fields end with, whose values are bare numbers.
+/// Endings of some fields whose values are bare numbers.
 const UNITS: &[&str] = &["_db", "_dbm", "_m", "_m_per_s", "_db_per_s"];
 
 /// A congestion control, or a variant of TCP, where a transport is expected.
@@ -144,7 +145,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["protocol", "tcp", "udp", "quic", "proto", "socket", "agent"], among: "two_way", answer: Text("write `transport = { kind = \"tcp\", congestion_control = \"cubic\" }`; without `transport` it is UDP") },
     Known { words: &["application", "traffic", "type", "workload", "generator"], among: "two_way", answer: Name("app") },
     Known { words: &["duration", "time", "runtime"], among: "two_way", answer: Text("write when it ends: `stop = \"5 s\"` in its `app`") },
-    Known { words: &["start", "starttime", "begin", "stop", "stoptime", "end", "size", "bytes", "rate", "bandwidth"], among: "two_way", answer: Text("the application says when and how much: write it in `app`, as in `app = { kind = \"ftp\", start = \"1 s\", stop = \"5 s\" }`") },
+    Known { words: &["start", "starttime", "begin", "stop", "stoptime", "end", "size", "bytes", "rate", "bandwidth"], among: "two_way", answer: Text("the application has the time and the amount: write it in `app`, as in `app = { kind = \"ftp\", start = \"1 s\", stop = \"5 s\" }`") },
     Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "two_way", answer: PORTS },
     Known { words: &["port", "sport", "dport", "srcport", "dstport", "localport", "remoteport"], among: "dupack_threshold", answer: PORTS },
     Known { words: &["tos", "dsfield", "trafficclass", "qos", "priority"], among: "dscp", answer: Name("dscp") },
@@ -157,7 +158,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["rtomin", "minrto"], among: "min_rto", answer: Name("min_rto") },
     Known { words: &["rtomax", "maxrto"], among: "max_rto", answer: Name("max_rto") },
     Known { words: &["rto", "connectiontimeout", "initialrto"], among: "initial_rto", answer: Name("initial_rto") },
-    Known { words: &["delack", "delacktimeout", "delackcount", "delayedacks", "quickack"], among: "delayed_ack", answer: Text("write `delayed_ack = \"40 ms\"` for the timer; `ack_rule` says which segments are acknowledged at once") },
+    Known { words: &["delack", "delacktimeout", "delackcount", "delayedacks", "quickack"], among: "delayed_ack", answer: Text("write `delayed_ack = \"40 ms\"` for the timer; `ack_rule` sets which segments are acknowledged immediately") },
     Known { words: &["nodelay", "nagleenabled", "nagle", "cork"], among: "dupack_threshold", answer: Text("no sender waits for more data (Nagle's algorithm is absent): leave this out") },
     Known { words: &["sack", "sacksupport", "sackenabled", "sackpermitted", "fack", "newreno", "rack"], among: "dupack_threshold", answer: Text("this is the loss recovery: write `variant = \"sack\"`, or `recovery`, for example `recovery = \"rack\"`") },
     Known { words: &["hystart", "hystartplusplus", "beta", "fastconvergence"], among: "dupack_threshold", answer: Text("this is a parameter of the congestion control: write it in its table, as in `congestion_control = { kind = \"cubic\", slow_start = \"hystart\" }`") },
@@ -184,7 +185,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["stoptime", "end", "endtime", "until", "duration", "time"], among: "start_within", answer: Text("write when it ends: `stop = \"5 s\"`") },
     Known { words: &["packetsize", "length", "messagelength", "payload", "len", "pktsize"], among: "packet", answer: Name("packet") },
     Known { words: &["interval", "sendinterval", "pps"], among: "packet", answer: Text("write `rate`: the bits of a packet by the seconds between two") },
-    Known { words: &["parallel", "streams", "connections", "numapps", "count", "n", "p"], among: "start_within", answer: Text("several flows that are alike are one table: write `count = 4` in `[[flows]]`, next to `path`") },
+    Known { words: &["parallel", "streams", "connections", "numapps", "count", "n", "p"], among: "start_within", answer: Text("several equal flows are one table: write `count = 4` in `[[flows]]`, next to `path`") },
     Known { words: &["reverse", "upload", "download", "direction"], among: "start_within", answer: Text("the first name in `path` sends to the second: write them in the other order") },
     // 802.11 and QUIC.
     Known { words: &["rtsctsthreshold", "rtsthreshold"], among: "rts_threshold", answer: Name("rts_threshold") },
@@ -218,7 +219,7 @@ const KNOWN: &[Known] = &[
     // The run, and tables.
     Known { words: &["time", "stop", "stoptime", "simtime", "simtimelimit", "cputimelimit", "simulationtime", "end", "endtime", "length", "runtime", "simduration"], among: "random_numbers", answer: Name("duration") },
     Known { words: &["rngseed", "randomseed", "rngrun", "rng"], among: "random_numbers", answer: Text("a scenario has no seed: write `--seed 7` at the command line, `seed=7` in Python, or `seed = 7` in a sweep") },
-    Known { words: &["runs", "repetitions", "reps", "iterations", "trials"], among: "random_numbers", answer: Text("a scenario says what one run is: write `replications = 30` in a sweep, or `roamlab compare A B --runs 30`") },
+    Known { words: &["runs", "repetitions", "reps", "iterations", "trials"], among: "random_numbers", answer: Text("a scenario describes one run: write `replications = 30` in a sweep, or `roamlab compare A B --runs 30`") },
     Known { words: &["warmup", "warmuptime", "transient"], among: "random_numbers", answer: Text("nothing is cut off a run: write `start` in the flows' `app`, or count from a later time in the frames of the record") },
     Known { words: &["tcp", "variant", "transport"], among: "random_numbers", answer: Text("each flow has its own: write `transport = { kind = \"tcp\", congestion_control = \"cubic\" }` in `[[flows]]`") },
     Known { words: &["simulation", "general", "global", "config", "experiment", "simulator", "scenario", "sim"], among: "faults", answer: Name("run") },
@@ -249,7 +250,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["a3", "eventa3", "a3rsrp", "a3rsrphandoveralgorithm", "a2a4rsrqhandoveralgorithm", "a2a4rsrq", "rsrp"], among: "lte-x2", answer: Text("event A3 is a part of LTE: write `kind = \"lte-x2\"`, and `[mobility.measurement]` for its hysteresis and time to trigger") },
     Known { words: &["randomwaypoint", "randomwalk", "randomwalk2d", "randomdirection", "randomdirection2d", "gaussmarkov", "manhattan", "constantvelocity", "constantposition", "waypoint", "static", "sumo"], among: "lte-x2", answer: MOVES },
     Known { words: &["wifi", "80211", "80211r", "80211ac", "80211n", "wlan", "wpa"], among: "lte-x2", answer: Text("802.11 is a radio: write `radio.kind = \"802.11\"`. `mobility.kind` is the protocol above it; with all access points at one router `cellular-ip` with `domain.gateway` is the nearest to a switched LAN") },
-    Known { words: &["none", "off", "no", "null"], among: "lte-x2", answer: Text("no protocol: leave `[mobility]` out. A host that moves is then found nowhere, and its packets are lost") },
+    Known { words: &["none", "off", "no", "null"], among: "lte-x2", answer: Text("no protocol: leave `[mobility]` out. A host that moves is then not found, and its packets are lost") },
     // Profiles.
     Known { words: &["linux", "linux5", "linux4", "linux61", "linux612", "linux515", "ubuntu", "kernel"], among: "linux-6", answer: Name("linux-6") },
     Known { words: &["ns", "ns2", "ns234", "ns235", "ns2linux"], among: "ns2-2009", answer: Name("ns2-2009") },

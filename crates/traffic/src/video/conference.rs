@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One line for `roamlab list`.
-pub const SUMMARY: &str = "a video conference over RTP: P-frames at a steady rate, seldom an I-frame";
+pub const SUMMARY: &str = "a video conference over RTP: P-frames at a steady rate, rarely an I-frame";
 
 /// The application.
 pub type Conference = Paced<Camera>;
@@ -29,7 +29,7 @@ pub struct Params {
     pub rate: Rate,
     /// Frames a second.
     pub frame_rate: f64,
-    /// Every so many frames one is an I-frame.
+    /// One of this number of frames is an I-frame.
     pub intra_every: u32,
     /// How much larger than a P-frame an I-frame is, on average.
     pub intra_factor: f64,

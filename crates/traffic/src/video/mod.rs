@@ -19,9 +19,10 @@ const HEADERS: u64 = 12 + 8 + 20;
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Packetisation {
-    /// What of a frame a packet holds at most; RTP, UDP and IP add 40 B.
+    /// Largest part of a frame in a packet; RTP, UDP and IP add 40 B.
     pub payload: Bytes,
-    /// "back-to-back" (default): the packets of a frame leave at once; "spread": evenly over the time to the next frame.
+    /// "back-to-back" (default): the packets of a frame leave immediately; "spread": evenly over the time to
+    /// the next frame.
     pub spacing: Spacing,
 }
 
@@ -29,7 +30,7 @@ pub struct Packetisation {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// At once.
+    /// Immediately.
     BackToBack,
     /// Evenly over the time to the next frame.
     Spread,
@@ -80,7 +81,7 @@ pub trait Source: Sized {
     fn next(&mut self) -> Frame;
 }
 
-/// What the parameters of all sources have.
+/// Parameters of all sources.
 pub trait Stream {
     /// Earliest start, width of the interval that it is drawn from, stop, packets.
     fn stream(&self) -> (Duration, Duration, Option<Duration>, Packetisation);
@@ -95,7 +96,7 @@ pub struct Paced<S> {
     /// When the next packet leaves, and when the next frame begins.
     next: Time,
     next_frame: Time,
-    /// What of the frame is still to be sent, and the time between its packets.
+    /// The part of the frame still to be sent, and the time between its packets.
     left: u64,
     spacing: Duration,
     /// Frames that have begun, I-frames among them.
@@ -160,7 +161,8 @@ fn normal(rng: &mut Rng) -> f64 {
     radius * libm::cos(2.0 * std::f64::consts::PI * rng.uniform())
 }
 
-/// Gives the parameters of a source what all have: `start`, `start_within`, `stop`, `packets`, and a check of their own.
+/// Adds the common parameters to those of a source: `start`, `start_within`, `stop`, `packets`, and its own
+/// check.
 macro_rules! stream {
     ($params:ty) => {
         impl $crate::video::Stream for $params {

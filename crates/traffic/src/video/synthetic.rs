@@ -38,7 +38,7 @@ pub enum Encoding {
     H263At16k,
 }
 
-/// What is published of a trace: sizes of frames in bytes.
+/// Published statistics of a trace: sizes of frames in bytes.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Statistics {
     /// Mean size.

@@ -23,7 +23,7 @@ pub struct Agent {
     pub machine: Machine,
     /// The first of its pending deadlines, which an input alone changes.
     pub deadline: Option<Time>,
-    /// What set its pending deadlines.
+    /// Causes of its pending deadlines.
     pub timers: Timers,
 }
 

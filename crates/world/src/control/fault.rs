@@ -12,7 +12,7 @@ pub struct Fault {
     pub host: Option<Addr>,
     /// Which of them, counted from 1.
     pub occurrences: Vec<u32>,
-    /// How late they set out, or their copies; `None`: they are lost, or copied at once.
+    /// How late they set out, or their copies; `None`: they are lost, or copied immediately.
     pub delay: Option<Duration>,
     /// They set out in time, and a copy of each.
     pub duplicate: bool,
@@ -20,7 +20,7 @@ pub struct Fault {
     pub seen: u32,
 }
 
-/// What a fault does to a message.
+/// Effect of a fault on a message.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum FaultAction {
     /// It is lost.
@@ -32,7 +32,7 @@ pub enum FaultAction {
 }
 
 impl Fault {
-    /// What this fault does to the message of this name about this host that is being sent.
+    /// Effect of this fault on the message of this name about this host that is being sent.
     pub fn apply(&mut self, (name, host): (&str, Option<Addr>)) -> Option<FaultAction> {
         let concerned = name == self.message && (self.host.is_none() || self.host == host);
         if !concerned {

@@ -98,8 +98,8 @@ impl Agents {
         }
     }
 
-    /// The base station that has a host, if one has, is told where the host is expected, and the host itself. `false`: the
-    /// prediction is that of an alternative, and nothing happens.
+    /// The base station that has a host, if one has, is notified where the host is expected, and the host
+    /// itself. `false`: the prediction is that of an alternative, and nothing happens.
     pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Context) -> bool {
         if !self.own.contains(&number) {
             return false;

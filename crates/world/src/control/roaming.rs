@@ -4,7 +4,7 @@ use super::{Agents, HeldBack, Outgoing, send};
 use crate::context::Context;
 use crate::control::fault::FaultAction;
 use crate::control::messages::{Content, ManagementFrame};
-use crate::dataplane::network::{Air, Network};
+use crate::dataplane::network::{AirReport, Network};
 use crate::event::Event;
 use crate::ids::CellId;
 use roamlab_mobility::L2Trigger;
@@ -14,7 +14,7 @@ use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Agents {
-    /// The plan takes a host into the coverage of a cell, or out of it: nobody is told.
+    /// The plan takes a host into the coverage of a cell, or out of it: no component is notified.
     pub(super) fn change_coverage(
         &mut self,
         host: NodeId,
@@ -40,9 +40,9 @@ impl Agents {
     }
 
     /// Layer 2 learns what was on the air.
-    pub fn learn(&mut self, air: Air, net: &mut Network, cx: &mut Context) {
-        match air {
-            Air::Beacon(cell, started) => {
+    pub fn on_air_report(&mut self, report: AirReport, net: &mut Network, cx: &mut Context) {
+        match report {
+            AirReport::Beacon(cell, started) => {
                 for host in net.cells().listeners(cell, started) {
                     let offer = net.cells().offer(host, cell);
                     let led = CurrentCause::New(Cause::root(Kind::OnAir).about(Some(net.address(host))));
@@ -51,14 +51,14 @@ impl Agents {
                     });
                 }
             }
-            Air::Attempt(host, answered) => {
+            AirReport::Attempt(host, answered) => {
                 let heard = if answered { StationEvent::Answered } else { StationEvent::Unanswered };
                 let led = net.cells().why_silent(host, cx);
                 cx.with_cause(led, |cx| self.hear(host, heard, net, cx));
             }
-            Air::HostSent(host, acknowledged) => self.frame_sent(host, acknowledged, net, cx),
-            Air::Acknowledged(cell, host) => net.see(cell, host, cx),
-            Air::GivenUp(cell, host) => {
+            AirReport::HostSent(host, acknowledged) => self.frame_sent(host, acknowledged, net, cx),
+            AirReport::Acknowledged(cell, host) => net.see(cell, host, cx),
+            AirReport::GivenUp(cell, host) => {
                 let led = CurrentCause::Row(
                     net.node_at(host).map_or(CauseId::START, |node| net.cells().why_unheard(node, cell, cx)),
                 );
@@ -67,7 +67,7 @@ impl Agents {
         }
     }
 
-    /// A management frame has come to a base station, or to a host.
+    /// A management frame has arrived at a base station, or to a host.
     pub(super) fn take_frame(
         &mut self,
         node: NodeId,
@@ -112,7 +112,7 @@ impl Agents {
         }
     }
 
-    /// A base station does not take data from a host that it has not associated, and says so (§11.3).
+    /// A base station does not take data from a host that it has not associated, and reports this (§11.3).
     #[inline(never)]
     pub fn refuse(&mut self, uplink: LinkId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((cell, host, cause)) = net.refuse(uplink, packet, cx) else { return };
@@ -202,7 +202,7 @@ impl Agents {
         Some(row)
     }
 
-    /// A base station has associated a host, perhaps once more.
+    /// A base station has associated a host, perhaps again.
     fn admit(&mut self, cell: CellId, host: Addr, net: &mut Network, cx: &mut Context) {
         net.admit(cell, host, cx);
         let (station, _) = net.base_station(cell);
@@ -243,7 +243,8 @@ impl Agents {
         }
     }
 
-    /// A host asks on its channel who is there. Where nobody could hear it, its request takes no air.
+    /// A host asks on its channel who is there. Where no base station could receive it, its request takes no
+    /// air.
     fn probe(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
         let cells = net.cells().on_channel(host);
         if cells.is_empty() {

@@ -147,7 +147,7 @@ fn copies_take_the_branches_of_a_route_and_the_host_takes_or_drops_the_second() 
         let mut world = world_of(&format!("{}\n{SECOND_CELL}", network()));
         let (fa1, mh, host) = (node(&world, "fa1"), node(&world, "mh"), address(&world, "mh"));
         let cells = ["bs1", "bs2"].map(|name| node(&world, name));
-        // In both cells at once, with a route from the router to each.
+        // In both cells at the same time, with a route from the router to each.
         let Planes { cx, network, agents } = &mut world.planes;
         agents.enter(mh, network.cell_of(cells[1]).unwrap(), network, cx);
         if drops_duplicates {
@@ -222,7 +222,11 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     send(&mut world, "ch", &[600]);
     run_until(&mut world, 650).unwrap();
     act(&mut world, fa1, Action::Release { host, via, mark: None });
-    assert_eq!((held(&mut world, "fa1"), times(&world).len()), (0, 3), "what waits goes at once");
+    assert_eq!(
+        (held(&mut world, "fa1"), times(&world).len()),
+        (0, 3),
+        "waiting packets are sent immediately"
+    );
     assert!(!world.planes.cx.drop_reasons().contains(&DropReason::BufferExpired));
 }
 
@@ -265,7 +269,7 @@ fn a_buffer_that_was_released_to_the_air_keeps_copies_of_what_is_sent_again() {
     assert_eq!(world.planes.cx.pool.census().duplicated, 2);
 }
 
-/// What the run is ended with after an agent of a node has asked for this.
+/// Error that ends the run after an agent of a node has asked for this.
 fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
     let mut world = world();
     let (at, host) = (node(&world, name), address(&world, "mh"));

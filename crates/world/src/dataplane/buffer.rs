@@ -11,7 +11,7 @@ use roamlab_record::cause::CauseId;
 use roamlab_record::ids::Location;
 use std::collections::{BTreeSet, VecDeque};
 
-/// What the buffer does with a packet.
+/// Decision of the buffer about a packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
     /// The host is attached. Without layer-2 acknowledgement, copies of what was sent over the air are kept.
@@ -52,17 +52,18 @@ struct Held {
 /// A buffer for one host.
 #[derive(Clone, Debug)]
 pub struct HostBuffer {
-    /// What it does now.
+    /// Its present state.
     pub mode: Mode,
-    /// What the host has got, by the serial number of the first copy: as far as it has said so.
+    /// Packets that the host has received, by the serial number of the first copy: as far as it has reported
+    /// them.
     pub received: BTreeSet<u64>,
     /// When it is looked at next for packets that have waited too long, if it is.
     pub watched: Option<Time>,
-    /// What led to what it does now.
+    /// Cause of its present state.
     pub cause: CauseId,
     shape: Buffering,
     packets: VecDeque<Held>,
-    /// What waits until all that comes into the buffer has gone.
+    /// Packets that wait until the buffer has been emptied.
     reorder_queue: VecDeque<Held>,
 }
 
@@ -169,7 +170,7 @@ impl HostBuffer {
         self.packets.iter_mut().for_each(|held| held.since = now);
     }
 
-    /// What waits behind, in order.
+    /// Packets that wait behind, in order.
     pub fn take_reorder_queue(&mut self) -> VecDeque<PacketId> {
         std::mem::take(&mut self.reorder_queue).into_iter().map(|held| held.packet.take()).collect()
     }
@@ -188,7 +189,7 @@ impl HostBuffer {
         packets
     }
 
-    /// Whether the packet with this number waits.
+    /// True if the packet with this number waits.
     pub fn holds(&self, serial: u64, pool: &PacketPool) -> bool {
         let mut all = self.packets.iter().chain(&self.reorder_queue);
         all.any(|held| pool[&held.packet].serial == serial)
@@ -223,7 +224,7 @@ mod tests {
             .collect()
     }
 
-    /// What is inside: (serial, serial of the packet that it is a copy of).
+    /// Content: (serial, serial of the packet that it is a copy of).
     fn inside(buffer: &mut HostBuffer, cx: &Context) -> Vec<(u64, u64)> {
         buffer.take_all().iter().map(|id| (cx.pool[id].serial, cx.pool.original(&cx.pool[id]))).collect()
     }

@@ -17,7 +17,8 @@ pub struct ForcedDrops {
 }
 
 impl ForcedDrops {
-    /// Whether the packet that enters the link is one of them. Every packet counts, also one that another list loses.
+    /// True if the packet that enters the link is one of them. Every packet counts, also one that another
+    /// list loses.
     pub fn selects(&mut self, packet: &Packet) -> bool {
         if self.flow.is_some_and(|flow| flow != packet.flow) {
             return false;
@@ -27,7 +28,7 @@ impl ForcedDrops {
     }
 }
 
-/// What a link does to a packet that enters it, by order of the scenario.
+/// Effects of a link on a packet that enters it, by order of the scenario.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ForcedEvent {
     /// It loses the packet.
@@ -36,7 +37,8 @@ pub enum ForcedEvent {
     Delay(Duration),
 }
 
-/// What the lists of a link do to a packet, if it is in one of them. A loss has priority, and of two delays the longer.
+/// Effect of a link's lists on a packet, if it is in one of them. A loss has priority, and of two delays the
+/// longer.
 pub fn forced_event(lists: &mut [ForcedDrops], packet: &Packet) -> Option<ForcedEvent> {
     let selected = lists.iter_mut().filter_map(|list| list.selects(packet).then_some(list.delay));
     selected
@@ -53,7 +55,7 @@ pub struct LinkChange {
     pub rate: Option<Rate>,
     /// Its propagation delay from the next transmission on.
     pub delay: Option<Duration>,
-    /// Whether what arrives at its far end is received.
+    /// Reception at its far end.
     pub up: Option<bool>,
 }
 

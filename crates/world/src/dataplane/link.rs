@@ -60,7 +60,7 @@ struct Station {
     offered: Offered,
 }
 
-/// What a station has offered to its medium.
+/// Packet that a station has offered to its medium.
 #[derive(Clone, Debug)]
 enum Offered {
     /// Nothing: it is free.
@@ -98,7 +98,7 @@ struct SharedMedium {
     awake: bool,
 }
 
-/// What is special about a link.
+/// Special properties of a link.
 mod flag {
     /// A packet that finds it idle has to pass its queue.
     pub(super) const QUEUE: u8 = 1;
@@ -127,7 +127,7 @@ enum Transmitter {
     BusyWithEvent,
 }
 
-/// What every packet touches of a link.
+/// Fields of a link that every packet needs.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct HotLink {
@@ -161,11 +161,11 @@ pub struct Link {
     pub from: NodeId,
     /// Where it ends.
     pub to: End,
-    /// Whether what arrives at its far end is received.
+    /// True if packets are received at its far end.
     pub up: bool,
-    /// What it loses by order of the scenario.
+    /// Losses by order of the scenario.
     pub forced: Vec<ForcedDrops>,
-    /// What it loses at random.
+    /// Random losses.
     pub loss: Option<Box<LossProcess>>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
@@ -183,11 +183,11 @@ pub struct Link {
     in_flight: VecDeque<InFlight>,
     /// When the last of those that it has listed so far arrives, or would have.
     last_arrival: Time,
-    /// Its place on a medium; `None`: it sends by itself, from point to point.
+    /// Its place on a medium; `None`: it sends alone, from point to point.
     station: Option<Station>,
     /// The hosts that its base station has associated; `None`: it knows nothing of association.
     members: Option<Box<Members>>,
-    /// What says when it sends; `None`: its rate does.
+    /// Schedule of its transmissions; `None`: its rate.
     recorded: Option<Box<RecordedTransmitter>>,
 }
 
@@ -248,7 +248,7 @@ impl Links {
 
     /// The packet of a pending arrival has arrived: the node where it is.
     #[inline(always)]
-    pub fn landed(&mut self, id: LinkId) -> NodeId {
+    pub fn complete_arrival(&mut self, id: LinkId) -> NodeId {
         let link = &mut self.hot[id.0 as usize];
         link.pending -= 1;
         NodeId(link.to)
@@ -310,7 +310,7 @@ impl HotLink {
         cx.scheduler.push_at(self.end + self.delay, insertion, arrival);
     }
 
-    /// Whether nothing is being sent any more.
+    /// True if nothing is being sent any more.
     #[inline(always)]
     fn is_idle(&self, cx: &Context) -> bool {
         match self.transmitter {

@@ -3,7 +3,7 @@
 //! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
-use crate::context::{Context, News};
+use crate::context::{Context, PendingNotice};
 use crate::control::agent::Agent;
 use crate::dataplane::buffer::HostBuffer;
 use crate::dataplane::link::{InFlight, Links};
@@ -31,7 +31,7 @@ mod slow_path;
 
 pub use air::Decided;
 
-/// What becomes of a mark that comes from outside.
+/// Treatment of a mark that comes from outside.
 #[derive(Clone, Debug)]
 pub struct Policer {
     /// The code point that is policed.
@@ -40,7 +40,7 @@ pub struct Policer {
     pub drop: bool,
 }
 
-/// What a network is made of.
+/// Description of a network.
 #[derive(Clone, Debug)]
 pub struct Network {
     links: Links,
@@ -55,20 +55,20 @@ pub struct Network {
     bearers: Vec<String>,
 }
 
-/// What holds for all of a network.
+/// Properties of the whole network.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// What happens to the ECN field in tunnels.
+    /// Treatment of the ECN field in tunnels.
     pub tunnel_ecn: TunnelEcn,
     /// Policing of foreign marks at the edge of the access network.
     pub policer: Option<Policer>,
 }
 
-/// What an arrival delivers locally.
+/// Local deliveries of an arrival.
 #[derive(Debug)]
 #[must_use]
 pub enum LocalDelivery {
-    /// Nothing: the packet goes on, waits, or is lost.
+    /// Nothing: the packet continues, waits, or is lost.
     Nothing,
     /// Data for this node, in no tunnel.
     Data(NodeId, PacketId),
@@ -77,7 +77,7 @@ pub enum LocalDelivery {
     /// Signalling for all who hear a cell.
     Broadcast(CellId, PacketId),
     /// A packet over this uplink, from a host that the base station has not associated.
-    Stranger(LinkId, PacketId),
+    Unassociated(LinkId, PacketId),
 }
 
 impl LocalDelivery {
@@ -91,9 +91,9 @@ impl LocalDelivery {
     }
 }
 
-/// What layer 2 learns of what was on the air.
+/// Layer 2's report of a transmission.
 #[derive(Copy, Clone, Debug)]
-pub enum Air {
+pub enum AirReport {
     /// A cell has sent a beacon, which ends now and began at this time.
     Beacon(CellId, Time),
     /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
@@ -106,8 +106,9 @@ pub enum Air {
     GivenUp(CellId, Addr),
 }
 
-/// Who hears of data packets before they go on. It is the only way from the network to the agents: an agent may set routes
-/// then, open buffers or send messages, and the packet goes on as things are after that.
+/// Agents that are notified of data packets before they continue. It is the only way from the network to the
+/// agents: an agent may set routes then, open buffers or send messages, and the packet then continues in the
+/// new state.
 pub trait Listener {
     /// An agent of a node gets an input.
     fn notify(
@@ -120,7 +121,7 @@ pub trait Listener {
     );
 }
 
-/// What an agent wants cannot be done at its node, which says why.
+/// The agent's node cannot carry out a request, for the reason given.
 pub type Done<T = ()> = Result<T, Cow<'static, str>>;
 
 impl Network {
@@ -242,7 +243,7 @@ impl Network {
         &mut self.nodes[node].wake_ups
     }
 
-    /// Whether a protocol wants a message from a node to itself delivered at once.
+    /// True if a protocol wants a message from a node to itself delivered immediately.
     pub fn delivers_to_self(&self, domain: DomainId) -> bool {
         self.domains[domain.0 as usize].delivers_to_self
     }
@@ -287,7 +288,7 @@ impl Network {
         self.links.enter_late(link, packet, cx);
     }
 
-    /// A link changes as the scenario says.
+    /// A link changes as the scenario specifies.
     pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Context) {
         let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
         self.links[link].changed = cx.add_cause(row);
@@ -300,8 +301,8 @@ impl Network {
         self.links.enqueue(link, packet, cx);
     }
 
-    /// A host leaves a cell. Its packets that wait for the link there take another, or wait for one. The row of the causes
-    /// that says so; `None`: it was not in it.
+    /// A host leaves a cell. Its packets that wait for the link there take another, or wait for one. The row
+    /// of the causes of that; `None`: it was not in it.
     pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<CauseId> {
         if let Some(uplink) = self.cells.detach(host, cell)? {
             let (queued, overtaking) = self.links.take_waiting(uplink, cx);
@@ -322,8 +323,8 @@ impl Network {
         Some(self.cells.note_change(host, "link-down", Some(cell), cx))
     }
 
-    /// A host enters a cell, or turns back to one that it is in still. Whether it was in it already, and the row of the
-    /// causes that says that it has come.
+    /// A host enters a cell, or turns back to one that it is in still. True if it was in it already, with the
+    /// row of the causes for its arrival.
     pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
         let (stays, waiting) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
@@ -332,7 +333,7 @@ impl Network {
         self.send_overtaking(host, waiting.overtaking, cx);
         waiting.since.into_iter().for_each(|packet| self.send_uplink(host, packet.take(), cx));
         if !stays {
-            cx.news.push(News::Entered(host, row));
+            cx.pending_notices.push(PendingNotice::Entered(host, row));
         }
         Some((stays, row))
     }
@@ -347,12 +348,12 @@ impl Network {
         Ok(self.cells.note(host, phase, node, cx))
     }
 
-    /// Whether a node has a cell, and nothing is left for a host on the air there.
+    /// True if a node has a cell, and nothing is left for a host on the air there.
     pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Context) -> bool {
         self.nodes[node].serves.is_some_and(|cell| !self.links.has_for(self.cells.air(cell), host, cx))
     }
 
-    /// What led to the buffer that holds a packet, or to one of these hosts waiting for a link with it.
+    /// Cause of the buffer that holds a packet, or of one of these hosts waiting for a link with it.
     pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Context) -> Option<CauseId> {
         if let Some(host) = hosts.into_iter().find(|&host| self.cells.waits(host, serial, cx)) {
             return Some(self.last_change(host).or(|| CauseId::START));

@@ -21,9 +21,9 @@ pub struct Domain {
     pub tunnel_overhead: Bytes,
     /// Bytes that a tunnel from a base station adds.
     pub forwarding_overhead: Bytes,
-    /// A packet that leaves a tunnel, or comes to the host's home, without a route is discarded.
+    /// A packet that leaves a tunnel, or arrives at the host's home, without a route is discarded.
     pub discards_unknown: bool,
-    /// A message from a node to itself is delivered at once.
+    /// A message from a node to itself is delivered immediately.
     pub delivers_to_self: bool,
 }
 
@@ -78,17 +78,17 @@ impl Node {
         }
     }
 
-    /// Whether it is a mobile host.
+    /// True if it is a mobile host.
     pub fn is_host(&self) -> bool {
         self.addr.is_mobile()
     }
 
-    /// Whether packets that come to it, or that it sends, need more than the shortest path.
+    /// True if packets to it or from it need more than the shortest path.
     pub fn is_special(&self) -> bool {
         !self.agents.is_empty() || self.is_host() || self.is_access()
     }
 
-    /// Whether it belongs to the access network, whose marks are believed.
+    /// True if it belongs to the access network, whose marks are believed.
     pub fn is_access(&self) -> bool {
         self.is_access_router || self.serves.is_some()
     }

@@ -26,12 +26,12 @@ pub struct HostRoute {
     pub domain: DomainId,
     /// The agent.
     pub slot: AgentIndex,
-    /// What led to it.
+    /// Its cause.
     pub cause: CauseId,
 }
 
 impl HostRoute {
-    /// Whether both are ways of the same packets.
+    /// True if both are ways of the same packets.
     fn is_branch_of(&self, other: &HostRoute) -> bool {
         (self.from, self.slot) == (other.from, other.slot)
     }
@@ -51,7 +51,7 @@ struct HostRoutes {
     /// Those of the innermost domain first, in a domain in the order of its agents. Several of one agent for one origin
     /// are branches: packets take the first, and copies of them the others.
     routes: Vec<HostRoute>,
-    /// What led to the removal of one, if any was removed.
+    /// Cause of the removal, if one was removed.
     removed: CauseId,
 }
 
@@ -82,7 +82,7 @@ struct Place {
 
 const NO_PLACE: Place = Place { routes: NOWHERE, lookup: NO_ROUTE };
 
-/// What a node's host routes say of a host, as far as that does not depend on where a packet comes from.
+/// A node's host routes for a host, as far as they do not depend on the origin of a packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum HostLookup {
     /// One route, for packets from anywhere, over this link; no agent watches it.
@@ -106,7 +106,7 @@ pub struct HostRouteTable {
 }
 
 impl HostRouteTable {
-    /// What the routes say of a host.
+    /// Result of a look-up of routes for the host.
     #[inline]
     pub fn lookup(&self, host: Addr) -> HostLookup {
         match self.places.get(host.number().wrapping_sub(self.first)) {
@@ -119,10 +119,10 @@ impl HostRouteTable {
     /// The host route for `dst` for a packet that left a tunnel from `tunnel` here, or else came from the adjacent node
     /// `from`, who is asked for only if origins matter.
     ///
-    /// Routes of the innermost domain that has any win. In a domain a route for where the packet comes from wins over
-    /// one for packets from anywhere; among those the first agent's, or, for a packet that left a tunnel here, the last
-    /// agent's: the entry of a tunnel (a home agent) stands before its exit (a foreign agent). Agents in `passed` have
-    /// had their turn.
+    /// Routes of the innermost domain that has any win. In a domain a route for where the packet comes from
+    /// wins over one for packets from anywhere. Among those it is the first agent's, or, for a packet that
+    /// left a tunnel here, the last agent's, because the entry of a tunnel (a home agent) precedes its exit
+    /// (a foreign agent). Agents in `passed` have had their turn.
     #[inline]
     pub fn host(
         &self,
@@ -162,7 +162,7 @@ impl HostRouteTable {
         None
     }
 
-    /// Whether any route has branches.
+    /// True if any route has branches.
     pub fn has_branches(&self) -> bool {
         self.branches > 0
     }
@@ -251,12 +251,12 @@ impl HostRouteTable {
         }
     }
 
-    /// What led to the last removal of a route of a host.
+    /// Cause of the last removal of a route of a host.
     pub fn removed(&self, host: Addr) -> CauseId {
         self.routes(host).map_or(CauseId::NONE, |routes| routes.removed)
     }
 
-    /// What led to the route by which an agent sends a host's packets this way.
+    /// Cause of the route by which an agent sends a host's packets this way.
     pub fn cause(&self, host: Addr, slot: AgentIndex, via: Via) -> CauseId {
         let mut routes = self.all(host).iter();
         routes.find(|route| (route.slot, route.via) == (slot, via)).map_or(CauseId::NONE, |route| route.cause)
@@ -311,7 +311,7 @@ impl StaticRoutes {
         (link != NOWHERE).then_some(LinkId(link))
     }
 
-    /// Whether the shortest path is all that packets need at a node.
+    /// True if the shortest path is all that packets need at a node.
     #[inline]
     pub fn is_plain(&self, node: NodeId) -> bool {
         self.from[node.0 as usize] & SPECIAL == 0

@@ -52,7 +52,7 @@ pub fn encap(
     Ok(packet)
 }
 
-/// How a packet stands at a node that its outermost header is addressed to.
+/// State of a packet at the node that its outermost header is addressed to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Exit {
     /// It is in no tunnel.
@@ -152,7 +152,8 @@ mod tests {
         }
     }
 
-    /// What a packet looks like behind a tunnel's exit: its inner field, or its loss, and `!` if that was counted.
+    /// Appearance of a packet behind a tunnel's exit: its inner field, or its loss, and `!` if that was
+    /// counted.
     fn behind(mode: TunnelEcn, inner: Ecn, outer: Ecn) -> String {
         let mut cx = Context::default();
         let packet = packet(Tos::default().with_ecn(inner), &mut cx);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A queue of any discipline.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// Whether each change is recorded.
+    /// True if each change is recorded.
     recorded: bool,
     qdisc: Qdisc,
     /// The hosts of the waiting packets that a handover has held up or redirected, each as often as such a packet waits, in
@@ -27,7 +27,7 @@ impl Queue {
         Queue { recorded, qdisc, moved: Vec::new() }
     }
 
-    /// What the discipline has dropped is lost.
+    /// Packets dropped by the discipline are lost.
     fn settle(&mut self, id: LinkId, cx: &mut Context) {
         if !self.moved.is_empty() && !cx.dropped.is_empty() {
             // The packets that are lost had a share in filling the queue.
@@ -114,7 +114,7 @@ fn record_mark(id: LinkId, packet: &PacketId, cx: &mut Context) {
     }
 }
 
-/// What waits for a link.
+/// Packets that wait for a link.
 #[derive(Clone, Debug)]
 pub enum TxQueue {
     /// All in one queue.
@@ -141,7 +141,7 @@ impl TxQueue {
         }
     }
 
-    /// Whether a packet of this size for an idle link may go past the queue.
+    /// True if a packet of this size for an idle link may go past the queue.
     #[inline(always)]
     pub fn can_bypass(&self, size: Bytes) -> bool {
         match self {

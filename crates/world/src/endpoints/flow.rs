@@ -70,7 +70,8 @@ impl Transport {
         }
     }
 
-    /// The application offers so many segments, or an unlimited backlog. Datagrams are made one by one.
+    /// The application offers this number of segments, or an unlimited backlog. Datagrams are made one by
+    /// one.
     pub fn offer(&mut self, segments: Option<u64>) {
         match self {
             Transport::Tcp { sender, .. } => sender.offer(segments),
@@ -98,7 +99,7 @@ impl Transport {
         }
     }
 
-    /// Whether a packet with data has one segment.
+    /// True if a packet with data has one segment.
     pub fn counts_segments(&self) -> bool {
         #[cfg(feature = "quinn")]
         if matches!(self, Transport::Quinn { .. }) {
@@ -163,7 +164,7 @@ impl Transport {
         }
     }
 
-    /// Whether a segment has arrived.
+    /// True if a segment has arrived.
     pub fn has(&self, seq: u32) -> bool {
         match self {
             Transport::Tcp { receiver, .. } => receiver.has(seq),
@@ -175,7 +176,7 @@ impl Transport {
         }
     }
 
-    /// Whether an end of the connection may get a new address.
+    /// True if an end of the connection may get a new address.
     pub fn migrates(&self) -> bool {
         match self {
             Transport::Quic { receiver, .. } => receiver.spec().migration.is_some(),
@@ -198,7 +199,8 @@ impl Transport {
         }
     }
 
-    /// The sender is told of a new path; how many segments it has counted lost, or `None` if it has done nothing.
+    /// The sender is notified of a new path; the number of segments that it has counted lost, or `None` if it
+    /// has done nothing.
     pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
         match self {
             Transport::Tcp { sender, .. } => sender.on_new_path(policy, now),
@@ -261,11 +263,11 @@ pub struct Flow {
     pub(crate) here: [NodeId; 2],
     /// The addresses of both.
     pub addresses: [Addr; 2],
-    /// Whether the hosts of the sender and of the receiver have been in a cell.
+    /// True if the hosts of the sender and of the receiver have been in a cell.
     pub(crate) attached: [bool; 2],
-    /// What offers the data.
+    /// The application.
     pub app: App,
-    /// What carries it.
+    /// The transport.
     pub transport: Transport,
     /// The wake-ups of the two ends.
     pub wakes: [Wake; 2],
@@ -273,7 +275,7 @@ pub struct Flow {
     pub offered: Time,
     /// The code point that the sender gives its packets.
     pub dscp: Dscp,
-    /// What has happened so far.
+    /// State of the flow.
     pub stats: FlowStats,
     /// The row of the causes of its sender's last cut of the window or timeout.
     pub cause: CauseId,
@@ -333,7 +335,7 @@ struct Arrivals {
 impl Arrivals {
     /// Arrivals that are remembered; a packet overtaken by more counts as overtaken by this many.
     const MEMORY: usize = 192;
-    /// Room for so many more is made at once: none that stays empty.
+    /// Reserves room for exactly this number of flows.
     const ROOM: usize = 64;
 
     /// How many packets sent later have arrived before this one.
@@ -359,7 +361,7 @@ impl Arrivals {
 }
 
 impl Flow {
-    /// What the headers of its packets have in a capture.
+    /// Fields in a capture for the headers of its packets.
     pub fn headers(&self) -> FlowHeaders {
         let plain = FlowHeaders::datagrams(self.addresses[Side::Sender.index()]);
         let Transport::Tcp { receiver, .. } = &self.transport else { return plain };
@@ -476,7 +478,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What 100,000 flows cost: docs/benchmarks.md says how much that is.
+    /// The cost of 100,000 flows is in docs/benchmarks.md.
     #[test]
     fn a_tcp_flow_is_small() {
         let ends = size_of::<TcpSender>() + size_of::<TcpReceiver>();

@@ -21,7 +21,7 @@ mod notified;
 mod stack;
 mod units;
 
-/// What carries the packets of flows.
+/// Transport of the packets of flows.
 pub trait Carrier {
     /// The clock, the pending events, the packets and the record.
     fn cx(&mut self) -> &mut Context;
@@ -29,7 +29,7 @@ pub trait Carrier {
     fn send(&mut self, from: NodeId, packet: PacketId);
     /// A node tells the sender of a flow of a new path.
     fn announce(&mut self, from: NodeId, announcement: Announcement);
-    /// What led to the buffer that holds a packet, or to one of these nodes waiting for a link with it.
+    /// Cause of the buffer that holds a packet, or of one of these nodes waiting for a link with it.
     fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId>;
     /// The row of the causes of a node's last change of cells; none, if it has made none.
     fn last_change(&self, node: NodeId) -> CauseId;
@@ -41,15 +41,15 @@ pub struct Flows {
     flows: Vec<Flow>,
     /// Those whose ends may get new addresses.
     migrating: Vec<u32>,
-    /// Those whose senders are told of new paths, and the notices of new paths.
+    /// Those whose senders are notified of new paths, and the notices of new paths.
     informed: Vec<Informed>,
     notices: Vec<Notice>,
-    /// What has come out for ends that are outside.
+    /// Packets that have come out for ends that are outside.
     egress: VecDeque<Egress>,
 }
 
 impl Flows {
-    /// Flows that have not begun, and what is said of those whose senders are told of new paths.
+    /// Flows that have not begun, and notices to those whose senders are notified of new paths.
     pub fn new(flows: Vec<Flow>, informed: Vec<Informed>) -> Flows {
         let places = flows.iter().zip(0..);
         let migrating =
@@ -102,16 +102,16 @@ impl Flows {
         self.flows.get(flow.0 as usize)?.units.as_ref()?.partner.map(FlowId)
     }
 
-    /// Takes an end of a flow out: it sends nothing by itself, and what comes for it comes out.
+    /// Takes an end of a flow out: it sends nothing more, and its packets come out.
     pub fn take_out(&mut self, flow: FlowId, side: Side) {
         self.flows[flow.0 as usize].here[side.index()] = NodeId::NOWHERE;
     }
 
-    /// A host has entered a cell, as the row of the causes says. With its first cell it gets its address; with every other
-    /// one its connections may get a new one.
+    /// A host has entered a cell, with the row of the causes. With its first cell it gets its address; with
+    /// every other one its connections may get a new one.
     ///
-    /// ASSUMPTION: the network delivers to the old address and to the new one alike, as the mobility protocol does. What
-    /// is between the two is the ends' behaviour alone.
+    /// ASSUMPTION: the network delivers to the old address and to the new one, as the mobility protocol does.
+    /// What is between the two is the ends' behaviour alone.
     pub fn host_entered(&mut self, host: NodeId, row: CauseId, net: &mut impl Carrier) {
         for place in 0..self.migrating.len() {
             let flow = self.migrating[place];
@@ -153,7 +153,8 @@ impl Flows {
         self.egress.pop_front()
     }
 
-    /// A packet has come to a node where no end of its flow takes it: its end there is outside, or there is none.
+    /// A packet has arrived at a node where no end of its flow takes it: its end there is outside, or there
+    /// is none.
     #[cold]
     fn deliver_outside(&mut self, node: NodeId, packet: PacketId, cx: &mut Context) {
         let flow = self.flows.get(cx.pool[&packet].flow.0 as usize);

@@ -17,11 +17,11 @@ pub struct Datagram {
     pub tos: Tos,
     /// Its size on the wire.
     pub size: Bytes,
-    /// What it carries.
+    /// Its transport.
     pub payload: Payload,
 }
 
-/// What a datagram carries.
+/// Content of a datagram.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Payload {
     /// A TCP segment.

@@ -29,6 +29,6 @@ pub struct Notice {
     pub at: NodeId,
     /// When the path changed; `None`: it did not.
     pub changed: Option<Time>,
-    /// What led to it.
+    /// Its cause.
     pub cause: CauseId,
 }

@@ -12,27 +12,27 @@ use roamlab_record::ids::Side;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// What the application of a flow over a stack does.
+/// Steps of the application of a flow over a stack.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Offer {
-    /// It writes so many bytes.
+    /// It writes this number of bytes.
     Bytes(u64),
     /// It writes whatever the stack takes.
     Unlimited,
-    /// It writes nothing more. What is in the stack's buffer is sent all the same.
+    /// It writes nothing more. The content of the stack's buffer is still sent.
     Stop,
     /// It leaves its connection for a new one, if it has one.
     Anew,
 }
 
-/// What a stack reports of a sender.
+/// Reports of a stack about a sender.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The sender's variables. The round-trip time is measured here.
     pub variables: SenderVariables,
-    /// What has happened since the last report. The segments are those that the packets show.
+    /// Events since the last report. The segments are those that the packets show.
     pub facts: Vec<SenderEventKind>,
-    /// What it has counted. The time and the flow are written when it is taken.
+    /// Its counts. The time and the flow are written when it is taken.
     pub info: Option<TcpInfoRow>,
 }
 
@@ -53,14 +53,14 @@ pub struct Stack {
     /// Bytes that the receiver's application has read, and segments of them that were taken.
     read: u64,
     taken: u64,
-    /// What the sender's application had written when it stopped.
+    /// Bytes that the sender's application had written when it stopped.
     pub written: Option<u64>,
     /// Number of the first byte of data of either side, once its SYN was seen.
     first: [u32; 2],
     /// Bytes of data that were sent, and that are acknowledged.
     sent: u64,
     acknowledged: u64,
-    /// What has arrived, as ranges of bytes by their starts.
+    /// Bytes that have arrived, as ranges by their starts.
     arrived: BTreeMap<u64, u64>,
     /// Ends of data sent once, with the times: for the round-trip time (Karn's rule, RFC 6298 §3).
     timed: VecDeque<(u64, Time)>,
@@ -104,7 +104,7 @@ impl Stack {
         Bytes(u64::from(self.segment))
     }
 
-    /// The application offers so many segments, or an unlimited backlog.
+    /// The application offers this number of segments, or an unlimited backlog.
     pub fn offer(&mut self, segments: Option<u64>) {
         let bytes = |segments| Offer::Bytes(segments * u64::from(self.segment));
         self.offers.push_back(segments.map_or(Offer::Unlimited, bytes));
@@ -123,7 +123,7 @@ impl Stack {
         self.offers.push_back(Offer::Anew);
     }
 
-    /// Whether a segment that this end sent is of the present connection.
+    /// True if a segment that this end sent is of the present connection.
     pub fn is_present(&self, side: Side, segment: &Segment<'_>) -> bool {
         self.port == Some(segment.ports[side.index()])
     }
@@ -135,7 +135,7 @@ impl Stack {
         whole - std::mem::replace(&mut self.taken, whole)
     }
 
-    /// What the application does next.
+    /// Next step of the application.
     pub fn poll_offer(&mut self) -> Option<Offer> {
         self.offers.pop_front()
     }
@@ -155,7 +155,7 @@ impl Stack {
         self.number(self.acknowledged)
     }
 
-    /// Whether the first byte of a segment has arrived.
+    /// True if the first byte of a segment has arrived.
     pub fn has(&self, seq: u32) -> bool {
         let byte = u64::from(seq.saturating_sub(1)) * u64::from(self.segment);
         self.arrived.range(..=byte).next_back().is_some_and(|(_, end)| *end > byte)

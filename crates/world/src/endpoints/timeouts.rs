@@ -25,7 +25,7 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// The timer went off and `seq` is sent again. `arrived`: the receiver has it.
+    /// The timer expired and `seq` is sent again. `arrived`: the receiver has it.
     pub fn note(&mut self, seq: u32, last_serial: u64, arrived: bool, row: Option<usize>) {
         self.end = self.end.max(seq.saturating_add(1));
         self.cases.entry(seq).or_default().push(Case { last_serial, row, arrived });
@@ -47,7 +47,7 @@ impl Timeouts {
         }
     }
 
-    /// Whether any waits for its verdict.
+    /// True if any waits for its verdict.
     pub fn is_waiting(&self) -> bool {
         !self.cases.is_empty()
     }

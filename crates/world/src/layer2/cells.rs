@@ -63,7 +63,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Cells in which nobody is yet, and the mobile hosts by their nodes.
+    /// Cells that are still empty, and the mobile hosts by their nodes.
     pub fn new(cells: Vec<Cell>, hosts: Vec<Option<Box<Mobile>>>, radio: &RadioSpec) -> Cells {
         let in_flight_survives = radio.in_flight_at_break() == InFlightAtBreak::Delivered;
         Cells { cells, hosts, in_flight_survives, wifi: radio.roaming().cloned() }
@@ -109,8 +109,8 @@ impl Cells {
         is_covered.then_some((host, mobile.moved))
     }
 
-    /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host. With 802.11 the
-    /// medium has decided that when the frame ended.
+    /// True if a packet whose transmission in the cell began at `started` gets across between it and the
+    /// host. With 802.11 the medium has decided that when the frame ended.
     #[inline]
     pub fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = self.host(host) else { return false };
@@ -118,8 +118,9 @@ impl Cells {
         mobile.is_in(cell) || mobile.roaming.is_some() || mobile.left.get(&cell).is_some_and(just_left)
     }
 
-    /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
-    /// host is out of hearing. With 802.11 the medium has decided that, but for frames that nobody acknowledges (`for_all`).
+    /// True if a packet on an uplink, whose transmission began at `started`, was cut off when its host left,
+    /// or its host is out of hearing. With 802.11 the medium has decided that, except for frames without
+    /// acknowledgement (`for_all`).
     #[inline(always)]
     pub fn is_cut_off(&self, host: NodeId, cell: CellId, (started, for_all): (Time, bool)) -> bool {
         match self.host(host) {
@@ -146,7 +147,8 @@ impl Cells {
         !survives && !self.hears(host, cell, started)
     }
 
-    /// What led to the loss of a packet between a host and a cell: the host has moved, or cannot hear the cell it is in.
+    /// Cause of the loss of a packet between a host and a cell: the host has moved, or cannot hear the cell
+    /// it is in.
     pub fn why_unheard(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> CauseId {
         let Some(mobile) = self.host_mut(host) else { return CauseId::START };
         if let Some(roaming) = &mobile.roaming {
@@ -184,7 +186,8 @@ impl Cells {
         }
     }
 
-    /// Whether a host's layer 2 drops a packet, of which this is the number of the first copy, because it has got it already.
+    /// True if a host's layer 2 drops a packet, of which this is the number of the first copy, because it has
+    /// got it already.
     #[inline]
     pub fn is_duplicate(&mut self, host: NodeId, original: u64) -> bool {
         let mobile = self.host_mut(host).filter(|mobile| mobile.drops_duplicates);
@@ -208,13 +211,13 @@ impl Cells {
         self.host(host).filter(|mobile| mobile.uplink_choice != UplinkChoice::All)?.uplink
     }
 
-    /// Whether a host sends copies of its packets on further uplinks while it is in several cells.
+    /// True if a host sends copies of its packets on further uplinks while it is in several cells.
     #[inline]
     pub fn sends_copies(&self, host: NodeId) -> bool {
         self.host(host).is_some_and(|mobile| mobile.uplink_choice == UplinkChoice::All)
     }
 
-    /// The uplinks that copies of a host's packets take, beside [`uplink`](Self::uplink).
+    /// The uplinks that copies of a host's packets take, in addition to [`uplink`](Self::uplink).
     pub fn copy_uplinks(&self, host: NodeId) -> Vec<LinkId> {
         self.host(host).map(Mobile::copy_uplinks).unwrap_or_default()
     }
@@ -247,7 +250,7 @@ impl Cells {
         }
     }
 
-    /// Whether the packet with this number waits for a link at a host.
+    /// True if the packet with this number waits for a link at a host.
     pub fn waits(&self, host: NodeId, serial: u64, cx: &Context) -> bool {
         let mut waiting = self.host(host).into_iter().flat_map(|mobile| mobile.waiting.iter());
         waiting.any(|packet| cx.pool[packet].serial == serial)

@@ -16,8 +16,8 @@ use roamlab_scenario::{NetworkSize, Scenario, are_alternatives};
 /// A beginning that is a smaller part of the run than this is not worth the clone.
 const WORTHWHILE: f64 = 0.1;
 
-/// Runs alternatives, each to its end, and gives `each` of them its place and its tables, as [`run`] would; how many went on from
-/// a common beginning.
+/// Runs alternatives, each to its end, and gives `each` of them its place and its tables, as [`run`] would;
+/// returns the number of those that continued from a common beginning.
 ///
 /// # Panics
 /// If `options` wants a stream or a capture, which are of one run.
@@ -63,12 +63,12 @@ fn beginning(
     if alternatives.is_empty() || !(WORTHWHILE..1.0).contains(&part) {
         return None;
     }
-    // A run that fails here fails again by itself, with its own name.
+    // A run that fails here fails again alone, with its own name.
     world.advance(last_instant(branches), options).ok()?;
     (!world.planes.agents.differ()).then_some((world, alternatives))
 }
 
-/// An alternative goes on alone, to the end.
+/// An alternative continues alone, to the end.
 fn finish(
     mut world: World,
     alternative: usize,

@@ -41,8 +41,8 @@ use roamlab_traffic::{App, AppSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The knobs of a flow that runs over TCP.
-type TcpKnobs = Option<Arc<TcpParams>>;
+/// The parameters of a flow that runs over TCP.
+type SharedTcpParams = Option<Arc<TcpParams>>;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> World {
@@ -81,7 +81,7 @@ pub fn build_shared(
     builder.finish(cells, others, options.capture)
 }
 
-/// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
+/// Tables that the scenario records and the caller requests. Of all else totals are made.
 fn wanted(scenario: &Scenario, options: &RunOptions<'_>) -> Wanted {
     let (record, selection) = (&scenario.record, options.selection());
     let packets = record.packets && selection.wants("packets");
@@ -92,7 +92,7 @@ fn wanted(scenario: &Scenario, options: &RunOptions<'_>) -> Wanted {
         tcp: record.tcp && selection.wants("tcp"),
         variables: record.variables && selection.wants("variables"),
         packets,
-        // What is handed to a recorded queue is told of by packets too.
+        // Packets handed to a recorded queue are reported by `packets` too.
         queues: selection.wants("queue") || packets,
         units: selection.wants("units"),
         drops: selection.wants("drops"),
@@ -192,7 +192,7 @@ impl<'a> Builder<'a> {
             for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
                 self.record_of(id, &link.rate, way);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
-                self.links.interfere(id, forced, changes(link, way));
+                self.links.set_impairments(id, forced, changes(link, way));
                 self.lose_at_random(id, link.loss(way));
             }
         }
@@ -368,24 +368,25 @@ impl<'a> Builder<'a> {
         let apps: Vec<App> = specs.iter().map(app).collect();
         let tcp = |spec: &FlowSpec| {
             let mut params = spec.transport.tcp()?.resolve(self.scenario.run.profile).ok()?;
-            // DEVIATION: a connection carries data one way, so requests and responses have one each. They stand for one
-            // connection that the client opens: the handshake is that of the requests, the server answers at once.
+            // DEVIATION: a connection carries data one way, so requests and responses have one each. They
+            // represent one connection that the client opens: the handshake is that of the requests, the
+            // server answers immediately.
             if spec.app.asks() {
                 params.handshake = Handshake::None;
             }
             Some(params)
         };
-        let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
+        let mut tcps: Vec<SharedTcpParams> = Vec::with_capacity(specs.len());
         for spec in specs {
             let params = tcp(spec).map(Arc::new);
-            // Flows beside each other are mostly alike.
+            // Neighbouring flows mostly have the same parameters.
             let shared = tcps.last().filter(|last| **last == params).cloned();
             tcps.push(shared.unwrap_or(params));
         }
         let phases = self.clock_phases(&tcps);
         let partners = partners(specs);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
-        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
+        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &SharedTcpParams), Duration)| {
             let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
@@ -396,9 +397,9 @@ impl<'a> Builder<'a> {
         flows
     }
 
-    /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
-    fn clock_phases(&self, tcps: &[TcpKnobs]) -> Vec<Duration> {
-        let tick = |tcp: &TcpKnobs| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
+    /// Phase of the clock of each flow's sender within its tick; none without TCP.
+    fn clock_phases(&self, tcps: &[SharedTcpParams]) -> Vec<Duration> {
+        let tick = |tcp: &SharedTcpParams| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
         let flows = self.scenario.flows.iter().zip(tcps);
         let Some(mut shared) = self.streams.shared() else {
             let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
@@ -415,7 +416,7 @@ impl<'a> Builder<'a> {
         });
         let agents: Vec<ns2::Agent> = agents.collect();
         let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
-        let part = |(phase, tcp): (f64, &TcpKnobs)| {
+        let part = |(phase, tcp): (f64, &SharedTcpParams)| {
             Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
         };
         phases.into_iter().zip(tcps).map(part).collect()
@@ -436,7 +437,7 @@ impl<'a> Builder<'a> {
         flow
     }
 
-    /// The flows whose senders are told of new paths.
+    /// The flows whose senders are notified of new paths.
     fn informed(&self) -> Vec<Informed> {
         let informed = |(flow, spec): (u32, &FlowSpec)| {
             let told = spec.path_change.as_deref()?.clone();
@@ -548,7 +549,7 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     Some(Policer { mark, drop })
 }
 
-/// The number of the cell of this name. Cells stand in the order of their names.
+/// The number of the cell of this name. Cells are in the order of their names.
 fn number_of(name: &str, cells: &[Cell]) -> usize {
     cells.binary_search_by(|cell| cell.name.as_str().cmp(name)).unwrap_or_default()
 }

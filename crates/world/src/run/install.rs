@@ -12,11 +12,11 @@ use roamlab_record::ids::NodeId;
 use roamlab_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the protocols of a run ask of the world.
+/// Requests of the protocols of a run to the world.
 pub struct Setting {
     /// The protocols.
     pub domains: Vec<Domain>,
-    /// Handovers that base stations are told of in advance.
+    /// Handovers that base stations are notified of in advance.
     pub predictions: Vec<Prediction>,
     /// The code point that marks forwarded packets.
     pub mark: Dscp,
@@ -39,7 +39,7 @@ fn installed<'a>(
     let addresses: BTreeMap<String, Addr> = ids.keys().map(|&name| (name.into(), address(name))).collect();
     let each = protocols.protocols().enumerate().map(|(number, (table, spec))| {
         let topology = Topology { addresses: addresses.clone(), ..scenario.topology_of(spec) };
-        // Of two protocols each has streams of its own, and a second one changes nothing for the first.
+        // Of two protocols each has its own streams, and a second one changes nothing for the first.
         let prefix = if number == 0 { String::new() } else { format!("{table}/") };
         let stream = |component: &str| streams.named(&format!("{prefix}{component}"));
         let installation = spec.install(&topology, &stream);

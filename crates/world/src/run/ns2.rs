@@ -1,8 +1,8 @@
 //! The start of a run of ns-2: the order in which its TCP agents draw from the single stream of random numbers.
 //!
-//! At each reset an agent draws the phase of its clock within a tick (`boot_time_`): when it is made, and once more
-//! when the run begins, node by node. Only the last draw counts. ns-2 keeps its nodes in a Tcl array, and Tcl lists
-//! that in the order of its hash table.
+//! At each reset an agent draws the phase of its clock within a tick (`boot_time_`): when it is made, and
+//! again when the run begins, node by node. Only the last draw counts. ns-2 keeps its nodes in a Tcl array,
+//! and Tcl lists that in the order of its hash table.
 //!
 //! ASSUMPTION: start times with `start_within` are drawn before all of this, flow by flow. In a script of ns-2 the
 //! author chooses the order.
@@ -18,8 +18,8 @@ pub struct Agent {
     pub resets: u32,
 }
 
-/// Where the clock of each agent stands when the run begins, in ticks from 0 to 1, drawn from `rng` as ns-2 draws it in
-/// a network of `nodes` nodes. `agents` stand in the order in which they were made.
+/// Phase of the clock of each agent when the run begins, in ticks from 0 to 1, drawn from `rng` as ns-2 draws
+/// it in a network of `nodes` nodes. `agents` are in the order in which they were made.
 pub fn clock_phases(rng: &mut Rng, nodes: u32, agents: &[Agent]) -> Vec<f64> {
     let while_made = agents.iter().map(|agent| agent.resets).sum();
     (0..while_made).for_each(|_| {
@@ -42,7 +42,7 @@ pub fn clock_phases(rng: &mut Rng, nodes: u32, agents: &[Agent]) -> Vec<f64> {
 /// fourfold, and the chains are poured over in their order.
 pub fn node_order(nodes: u32) -> Vec<u32> {
     let mut chains: Vec<Vec<u32>> = vec![Vec::new(); 4];
-    // Heads stand at the ends here.
+    // The heads are at the ends here.
     let chain_of = |node: u32, chains: usize| hash(&node.to_string()) as usize & (chains - 1);
     for node in 0..nodes {
         let count = chains.len();

@@ -6,7 +6,7 @@ use roamlab_record::{Part, Piece, SLACK, Selection, bytes_soon};
 use roamlab_scenario::{NetworkSize, megabytes};
 use std::fmt;
 
-/// What determines a run beside its scenario.
+/// Inputs that determine a run, in addition to its scenario.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Replication {
     /// The seed of the ensemble.
@@ -26,27 +26,28 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// What a run is asked for, besides its scenario: when it ends, what it keeps, and how much memory it may take.
+/// Options of a run in addition to its scenario: when it ends, what it keeps, and how much memory it may
+/// take.
 #[derive(Copy, Clone)]
 pub struct RunOptions<'a> {
-    /// Asked each 2^14 events; when it says no, the run ends there, with the tables so far.
+    /// Asked each 2^14 events; when it returns `false`, the run ends there, with the tables so far.
     pub keep_going: &'a dyn Fn(Progress) -> bool,
-    /// What network, record and packets may take in memory; `None`: what there is.
+    /// Memory limit of network, record and packets; `None`: the memory of the machine.
     pub memory: Option<Bytes>,
-    /// What is wanted: tables by their names, columns as `table.column`; `None`: everything. No other tables are
-    /// recorded, and of those in which not all columns are wanted the others are left out.
+    /// Requested data: tables by their names, columns as `table.column`; `None`: everything. No other tables
+    /// are recorded, and of those in which not all columns are wanted the others are left out.
     pub tables: Option<&'a [String]>,
-    /// Who takes long tables in pieces, so that memory does not hold them; `None`: nobody.
+    /// Receiver of long tables in pieces, so that memory does not hold them; `None`: none.
     pub stream: Option<Stream<'a>>,
     /// Nodes and links, by their names, whose packets are captured: the tables `frames` and `frame_bytes`.
     pub capture: Option<&'a [String]>,
 }
 
 /// Takes the pieces of a table from the first row to the last, as they come. A table of which a piece has been taken is not
-/// among those of the result. All words of its columns stand in the first piece, in the others none.
+/// among those of the result. All words of its columns are in the first piece, in the others none.
 #[derive(Copy, Clone)]
 pub struct Stream<'a> {
-    /// Rows of a piece, at least, but for the last. A table with fewer is not taken.
+    /// Rows of a piece, at least, except in the last. A table with fewer is not taken.
     pub rows: usize,
     /// Takes a piece.
     pub take: &'a dyn Fn(Piece<'_>),
@@ -82,7 +83,7 @@ pub fn network_part(size: &NetworkSize) -> Part {
 pub struct MemoryLimit {
     /// When.
     pub time: Time,
-    /// What it may take.
+    /// Its limits.
     pub limit: Bytes,
     /// The part that takes most.
     pub largest: Part,

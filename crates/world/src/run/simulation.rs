@@ -45,13 +45,13 @@ impl Simulation {
         self.world.events
     }
 
-    /// When something happens next by itself, if something does before the run ends.
+    /// When something happens next without further input, if something does before the run ends.
     pub fn next_event(&mut self) -> Option<Time> {
         self.world.planes.cx.scheduler.next_time().filter(|time| *time < self.end)
     }
 
-    /// Lets happen what is due until `time`, that instant included, or before the run ends; then it is `time`. `false`: the
-    /// options say that the run is not wanted any more; they are asked after some thousand events.
+    /// Lets happen what is due until `time`, that instant included, or before the run ends; then it is
+    /// `time`. `false`: the options end the run; they are asked after some thousand events.
     ///
     /// # Errors
     /// The law that was violated, or the memory that the record would take.
@@ -92,7 +92,7 @@ impl Simulation {
         self.world.flows.partner(flow)
     }
 
-    /// Takes an end of a flow out, before the run begins: it sends nothing by itself, and what comes for it comes out.
+    /// Takes an end of a flow out, before the run begins: it sends nothing more, and its packets come out.
     /// Totals of the flow are those of the end that stays.
     ///
     /// # Panics
@@ -115,7 +115,7 @@ impl Simulation {
         self.world.flows.poll_egress()
     }
 
-    /// What the application of a flow over a stack outside does next, at the instant at which it does.
+    /// Immediate next step of the application of a flow over a stack outside.
     pub fn poll_offer(&mut self, flow: FlowId) -> Option<Offer> {
         self.world.flows.poll_offer(flow)
     }

@@ -3,7 +3,7 @@
 //! The parts are flows, the network and agents. Each has private data; the signatures here name the values that pass
 //! between them.
 
-use crate::context::{Announcement, Context, News};
+use crate::context::{Announcement, Context, PendingNotice};
 use crate::control::Agents;
 use crate::dataplane::network::{Decided, LocalDelivery, Network};
 use crate::endpoints::flows::{Carrier, Flows};
@@ -22,7 +22,7 @@ use std::fmt;
 pub struct World {
     pub(crate) flows: Flows,
     pub(crate) planes: Planes,
-    /// What the record calls things.
+    /// Names of the record.
     pub(crate) names: Names,
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
     /// may ask for it.
@@ -31,7 +31,7 @@ pub struct World {
     pub(crate) rare: Option<Event>,
     /// Packets handed over by links.
     pub(crate) packet_hops: u64,
-    /// What the network takes in memory, estimated.
+    /// Estimated memory of the network.
     pub(crate) size: Part,
 }
 
@@ -98,7 +98,7 @@ pub enum Failure {
 
 /// Events at one instant that no sane scenario reaches: a loop without delay.
 const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
-/// Events after which it is seen to that time goes on and that the run is still wanted.
+/// Events between two checks that time advances and that the run is still wanted.
 pub(crate) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 /// Events between two counts of the packets inside, with debug assertions. A packet that is missing stays missing.
@@ -107,7 +107,7 @@ const EVENTS_BETWEEN_CHECKS: u64 = 8;
 impl World {
     /// Lets everything happen until `end`.
     ///
-    /// It ends early, without a failure, when `options.keep_going` says no.
+    /// It ends early, without a failure, when `options.keep_going` returns `false`.
     ///
     /// # Errors
     /// The law that was violated: conservation (checked at each event in debug builds, at the end always), progress
@@ -128,7 +128,7 @@ impl World {
             }
             at_this_instant = if self.planes.cx.now > before { 0 } else { at_this_instant + happened };
             if at_this_instant > EVENTS_AT_ONE_INSTANT {
-                return Err(self.violation("time stands still".into()).into());
+                return Err(self.violation("time does not advance".into()).into());
             }
         }
     }
@@ -151,7 +151,8 @@ impl World {
         self.intact(EVENTS_BETWEEN_LOOKS - left)
     }
 
-    /// So many events have happened; unless an agent has violated a law meanwhile. What happened after that is of no account.
+    /// Number of events so far, unless an agent has violated a law. What happened after that is of no
+    /// account.
     fn intact(&mut self, happened: u64) -> Result<u64, LawViolation> {
         match self.planes.agents.violation() {
             None => Ok(happened),
@@ -191,8 +192,8 @@ impl World {
         }
     }
 
-    /// The events that a plain network has rarely, in a function of their own: the loop over the events is a third shorter
-    /// without them.
+    /// The events that a plain network has rarely, in a separate function: the loop over the events is a
+    /// third shorter without them.
     #[inline(never)]
     fn dispatch_other(&mut self) {
         let Some(event) = self.rare.take() else { return };
@@ -222,23 +223,24 @@ impl World {
     /// Tells the flows what has happened to their hosts: after most events nothing has.
     #[inline]
     fn tell_flows(&mut self) {
-        if !self.planes.cx.news.is_empty() {
+        if !self.planes.cx.pending_notices.is_empty() {
             self.tell_flows_all();
         }
     }
 
     #[cold]
     fn tell_flows_all(&mut self) {
-        while let Some(news) = self.planes.cx.news.pop() {
-            match news {
-                News::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
-                News::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),
-                News::Told(notice, row) => self.flows.tell(notice, row, &mut self.planes),
+        while let Some(notice) = self.planes.cx.pending_notices.pop() {
+            match notice {
+                PendingNotice::Entered(host, row) => self.flows.host_entered(host, row, &mut self.planes),
+                PendingNotice::Phase(phase) => self.flows.path_changed(phase, &mut self.planes),
+                PendingNotice::PathNotice(number, row) => self.flows.tell(number, row, &mut self.planes),
             }
         }
     }
 
-    /// The first packet in flight on a link arrives. Who waits for the air that it came over to be clear is told after it.
+    /// The first packet in flight on a link arrives. An agent that waits until the air is clear of it is
+    /// notified after it.
     #[inline(never)]
     fn arrive_tracked(&mut self, link: LinkId) {
         let Planes { cx, network, agents } = &mut self.planes;
@@ -254,7 +256,8 @@ impl World {
         }
     }
 
-    /// A medium's deadline may have come. Who waits for the air of a lost packet to be clear is told after it.
+    /// A medium's deadline may have come. An agent that waits until the air of a lost packet is clear is
+    /// notified after it.
     fn medium_wake(&mut self, medium: u32) {
         let Planes { cx, network, agents } = &mut self.planes;
         network.wake_medium(medium, cx.now);
@@ -263,7 +266,7 @@ impl World {
                 agents.look_for_drained(from, dst, network, cx);
             }
             if let Some(air) = air {
-                agents.learn(air, network, cx);
+                agents.on_air_report(air, network, cx);
             }
         }
         network.rest(medium, cx);
@@ -278,7 +281,7 @@ impl World {
             LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
             LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
             LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
-            LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
+            LocalDelivery::Unassociated(uplink, packet) => agents.refuse(uplink, packet, network, cx),
         }
         self.tell_flows();
     }

@@ -9,7 +9,8 @@ pub const START: f64 = 0.1;
 const MAX_ACK_DELAY: f64 = 0.2;
 /// CoDel's interval: it is to be of the order of the longest round trip (RFC 8289 §4.3).
 const INTERVAL: f64 = 0.1;
-/// What a handover takes behind its gap: signalling over the wires of the access, timers of layer 2, a first beacon.
+/// Time of a handover after its gap: signalling over the wires of the access, timers of layer 2, a first
+/// beacon.
 const HANDOVER: f64 = 0.4;
 
 /// A drawn run.
@@ -70,7 +71,7 @@ impl Draw {
         let choices: [usize; 16] = std::array::from_fn(|_| below(1 << 16));
         let mut between = |least: f64, most: f64| least * libm::pow(most / least, rng.uniform());
 
-        // A long transfer of many segments at a high rate is dear, and shows no more.
+        // A long transfer of many segments at a high rate is expensive, and shows no more.
         let rtt = between(0.004, 0.6);
         let segment = if tcp { [1448.0, 1448.0, 536.0, 1000.0][choices[0] % 4] } else { 1200.0 };
         let rfc = profile == "rfc" && tcp;
@@ -232,13 +233,14 @@ impl Draw {
         self.rate * self.rtt / 8.0 / self.wire()
     }
 
-    /// Whether no second segment comes before the delay of an ACK ends.
+    /// True if no second segment comes before the delay of an ACK ends.
     pub fn delays_each_ack(&self) -> bool {
         self.ack_delay > 0.0 && self.wire() * 8.0 / self.rate > self.ack_delay
     }
 
-    /// Whether the timer expires in a recovery of NewReno, which repairs a loss in a round trip: the impatient variant restarts it for the
-    /// first one only (RFC 6582 §4). CUBIC grows by some segments in the round trip in which the queue overflows.
+    /// True if the timer expires in a recovery of NewReno, which repairs a loss in a round trip: the
+    /// impatient variant restarts it for the first one only (RFC 6582 §4). CUBIC grows by some segments in
+    /// the round trip in which the queue overflows.
     pub fn is_impatient(&self) -> bool {
         let is_patient = self.fields.iter().any(|field| field == "impatient = false");
         self.recovery == "newreno"
@@ -247,7 +249,8 @@ impl Draw {
             && 4.0 * self.longest_rtt() > 1.0
     }
 
-    /// Round trips in which slow start comes to a product: by a factor 1.5 where an ACK waits for a second segment.
+    /// Round trips in which slow start reaches a product: by a factor 1.5 where an ACK waits for a second
+    /// segment.
     pub fn doublings(&self) -> f64 {
         libm::log2(self.product().max(2.0)) / if self.ack_delay > 0.0 { libm::log2(1.5) } else { 1.0 }
     }
@@ -266,8 +269,9 @@ impl Draw {
         }
         let mut least = 2.0;
         if self.ecn && self.profile == "rfc" && !self.row.by_marks {
-            // RFC 3168 §6.1.2, §6.1.5: an echo goes on until a new segment carries CWR, no repair does, and the window does not
-            // grow on an echo. So a segment of the flight is repaired in a round trip, and its ACK is delayed.
+            // RFC 3168 §6.1.2, §6.1.5: an echo continues until a new segment carries CWR, no repair does, and
+            // the window does not grow on an echo. So a segment of the flight is repaired in a round trip,
+            // and its ACK is delayed.
             least += (2.0 * self.product() + self.limit) * (self.rtt + self.ack_delay);
         }
         if self.fields.iter().any(|field| field == "impatient = false") {
@@ -280,9 +284,10 @@ impl Draw {
 
     /// How long a sender may take behind its start, in seconds.
     ///
-    /// One that goes by marks has an average of 1 at first (RFC 8257 §3.3), so each marked window is halved. Slow start has four
-    /// products in flight when the first echo is back. Half of them is where the queue still marks, and half of that a product. An
-    /// ACK of two segments may be one of the old window, with its mark, and one of the new: a third half is left to grow.
+    /// One that uses marks has an average of 1 at first (RFC 8257 §3.3), so each marked window is halved.
+    /// Slow start has four products in flight when the first echo is back. Half of them is where the queue
+    /// still marks, and half of that a product. An ACK of two segments may be one of the old window, with its
+    /// mark, and one of the new: a third half is left to grow.
     pub fn starts(&self) -> f64 {
         self.takes() + if self.row.by_marks { self.grows() } else { 0.0 }
     }
@@ -290,9 +295,10 @@ impl Draw {
     /// How long a sender may grow behind a gap until it has the whole path again, in seconds.
     ///
     /// Reno's window grows by a segment in a round trip (RFC 5681 §3.1). A gap costs one cut, to half of what was in flight, a product
-    /// at least (eq. 4; a timer that goes off again leaves ssthresh): half a product is left to grow. Reno's own recovery cuts the
-    /// window for each of several losses (Fall & Floyd 1996 §3), and in ns-2 each timeout of a series halves ssthresh, down to two
-    /// segments: a whole product is left at most. CUBIC's takes its K (RFC 9438 §4.2).
+    /// at least (eq. 4; a timer that expires again leaves ssthresh): half a product is left to grow. Reno's
+    /// own recovery cuts the window for each of several losses (Fall & Floyd 1996 §3). In ns-2 each timeout
+    /// of a series halves ssthresh, down to two segments: a whole product is left at most. CUBIC's takes its
+    /// K (RFC 9438 §4.2).
     pub fn grows(&self) -> f64 {
         let (product, rtt) = (self.product(), self.longest_rtt());
         // An ACK of two segments adds as much as one of one (RFC 5681 §3.1, equation 3).

@@ -7,7 +7,8 @@ use crate::lab::{results, rows};
 use roamlab_world::Table;
 use std::collections::HashMap;
 
-/// What is expected less often than that in a run has no law of its own: of 200 draws one in 50 sees it.
+/// Laws that are expected to apply less often than that in a run are left out: of 200 draws one in 50 has
+/// one.
 const RARE: f64 = 1e-4;
 
 /// A sender's variables after a change, times in seconds.
@@ -19,11 +20,11 @@ struct Variables {
     una: u32,
 }
 
-/// What a run did; times in seconds.
+/// Measures of a run; times in seconds.
 struct Seen {
     /// New data: when, bytes on the wire, and the segment.
     arrivals: Vec<(f64, f64, u32)>,
-    /// What left the sender: when, and the segment.
+    /// Segments that left the sender, with their times.
     sends: Vec<(f64, u32)>,
     variables: Vec<Variables>,
     timeouts: Vec<f64>,
@@ -106,7 +107,7 @@ impl Seen {
     }
 }
 
-/// What a run breaks.
+/// Laws that a run breaks.
 pub fn broken(draw: &Draw) -> Vec<String> {
     let tables = results(&draw.text(), DRAW);
     let seen = Seen::of(&tables);
@@ -176,7 +177,7 @@ fn conservation(draw: &Draw, tables: &[Table], broken: &mut Vec<String>) {
     }
 }
 
-/// No silence is longer than the timer in force says, up to the end of the run.
+/// No silence is longer than the timer in force, up to the end of the run.
 fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let linux = draw.profile == "linux-6";
     let ns2_fack = draw.profile.starts_with("ns2") && draw.recovery == "fack";
@@ -226,7 +227,7 @@ fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         }
         if next - from > timer {
             broken.push(format!(
-                "silent from {from:.3} ({last:.3}) to {next:.3} s, the {name} timer says {timer:.3} s"
+                "silent from {from:.3} ({last:.3}) to {next:.3} s, the {name} timer is {timer:.3} s"
             ));
         }
     }
@@ -281,7 +282,7 @@ fn wait(seen: &Seen, from: f64, until: f64) -> f64 {
     within.chain(seen.at(until).map(|row| row.rto)).fold(0.2, f64::max)
 }
 
-/// The least share of the path in so many seconds.
+/// The least share of the path in this number of seconds.
 fn least(draw: &Draw, span: f64) -> f64 {
     let product = draw.product().max(2.0);
     match draw.row.law {
@@ -292,8 +293,8 @@ fn least(draw: &Draw, span: f64) -> f64 {
                 _ => product,
             };
             let cycle = 1.5 * rounds * product;
-            // The span may be less than a cycle, and has one slow start all the same. The repair finds a full queue, and if it is lost
-            // as well it is left to the timer (RFC 6298 §2.4: 1 s at least).
+            // The span may be less than a cycle, and has one slow start nevertheless. The repair finds a full
+            // queue, and if it is lost as well it is left to the timer (RFC 6298 §2.4: 1 s at least).
             let idle = 1.0 + 2.0 * draw.longest_rtt() + draw.doublings() * draw.rtt;
             let most = (1.0 - idle / span).max(0.0);
             draw.least() * (cycle / (cycle + (2.0 + libm::log2(product)) * product)).min(most)
@@ -304,8 +305,9 @@ fn least(draw: &Draw, span: f64) -> f64 {
         }
         _ if draw.recovery == "reno" || draw.is_impatient() => {
             // Fall & Floyd 1996 §3: of several losses in a window Reno's recovery repairs one, and the timer the others. Between two
-            // losses the window grows by a product, a segment in a round trip, or CUBIC's K passes. The span may be less than that, and
-            // has one timer (RFC 6298 §2.4: 1 s at least) all the same, and the slow start behind it.
+            // losses the window grows by a product, a segment in a round trip, or CUBIC's K passes. The span
+            // may be less than that, and has one timer (RFC 6298 §2.4: 1 s at least) nevertheless, and the
+            // slow start behind it.
             let idle = 1.0 + draw.doublings() * draw.rtt;
             let (growth, pause) = match draw.recovery {
                 "reno" => (product * draw.longest_rtt(), 1.0),
@@ -345,7 +347,7 @@ fn timeouts(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let mut first = None;
     for (index, &at) in all.iter().enumerate() {
         let begun = *first.get_or_insert(at);
-        // It goes on until goodput is half of the path between two.
+        // It continues until goodput is half of the path between two.
         if all
             .get(index + 1)
             .is_some_and(|&next| next < at + behind + span && seen.share(draw, at, next) < half)
@@ -404,7 +406,7 @@ fn published(draw: &Draw) -> f64 {
 }
 
 impl Draw {
-    /// Whether a tail loss probe is sent.
+    /// True if a tail loss probe is sent.
     fn probes(&self) -> bool {
         self.recovery == "rack" && !self.fields.iter().any(|field| field == "tail_loss_probe = false")
     }

@@ -1,10 +1,11 @@
 //! Laws for every combination of congestion control, recovery, profile, ECN and settings, over TCP and QUIC, and the cases
 //! that showed them to be needed.
 //!
-//! With data to send, a window and a queue of at least the path's product, an open path and no random loss, goodput behind
-//! the start, and behind a gap or a move, is at least 85 % of the path. Behind a timeout it is half of it within max(2 s,
-//! 2 log2(product) + 4 round trips), and a series of timeouts is no longer. No silence is longer than the timer in force,
-//! or the tail loss probe's. Each packet has one end. With random loss goodput is at least a third of the algorithm's law.
+//! With data to send, a window and a queue of at least the path's product, an open path and no random loss,
+//! goodput is at least 85 % of the path. Behind a timeout it is half of it within max(2 s, 2 log2(product) +
+//! 4 round trips), and a series of timeouts is no longer. No silence is longer than the timer in force, or
+//! the tail loss probe's. Each packet has one end. With random loss goodput is at least a third of the
+//! algorithm's law.
 
 mod cases;
 mod draw;

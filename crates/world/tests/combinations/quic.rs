@@ -94,7 +94,7 @@ fn seconds(word: &str) -> f64 {
     word.parse::<f64>().unwrap() / 1e9
 }
 
-/// What a run breaks.
+/// Laws that a run breaks.
 fn broken(draw: &Moving) -> Vec<String> {
     let tables = results(&draw.text(), DRAW);
     let packets = rows(&tables, "packets", ["time_ns", "event", "place"]);
@@ -103,17 +103,17 @@ fn broken(draw: &Moving) -> Vec<String> {
     let fresh = rows(&tables, "deliveries", ["time_ns", "fresh"]);
     let came: Vec<f64> = fresh.iter().map(|row| seconds(&row[0])).collect();
     let mut broken = Vec::new();
-    // RFC 9002 §6.2.1: the probe timeout P doubles, so probes go out P, 3 P, 7 P … behind the last ACK: no silence is longer
-    // than the time since the packet that it acknowledges, and P. At most P is 5 samples and the delay; a sample may have waited for the gap.
-    // §8.2.4 of RFC 9000: an address that is being validated is challenged each 1.024 s.
+    // RFC 9002 §6.2.1: the probe timeout P doubles, so probes go out P, 3 P, 7 P … behind the last ACK. So no
+    // silence is longer than the time since the packet that it acknowledges, and P. At most P is 5 samples
+    // and the delay; a sample may have waited for the gap. §8.2.4 of RFC 9000: an address that is being
+    // validated is challenged each 1.024 s.
     let most = 5.0 * (draw.longest_rtt() + draw.gap) + MAX_ACK_DELAY;
     let least = if draw.migration.is_empty() { 0.0 } else { INITIAL_PTO };
     for pair in sends.windows(2).filter(|pair| pair[1] > 1.0) {
         let known = came[..came.partition_point(|&time| time <= pair[0])].last().copied().unwrap_or(0.1);
         let timer = (pair[0] - known + most).max(least);
         if pair[1] - pair[0] > timer {
-            broken
-                .push(format!("silent from {:.3} to {:.3} s, the timer says {timer:.3} s", pair[0], pair[1]));
+            broken.push(format!("silent from {:.3} to {:.3} s, the timer is {timer:.3} s", pair[0], pair[1]));
         }
     }
     let arrivals: Vec<f64> =

@@ -1,6 +1,6 @@
-//! What can be combined: senders, queues and paths, with the laws that each of them is held to.
+//! Possible combinations: senders, queues and paths, with the laws for each of them.
 
-/// What a sender is held to, besides the laws that hold for each.
+/// Laws for a sender, in addition to the laws that hold for each.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Law {
     /// All laws.
@@ -25,7 +25,7 @@ pub struct Row {
     pub recoveries: &'static [&'static str],
     /// The profiles of ns-2 have a variant of its name, or of that of its recovery.
     pub ns2: bool,
-    /// It goes by marks, and is always run with them.
+    /// It uses marks, and is always run with them.
     pub by_marks: bool,
     /// The part of its window that a loss leaves.
     pub beta: f64,
@@ -46,7 +46,7 @@ const fn quic(control: &'static str) -> Row {
     Row { transport: "quic", ..tcp(control, &[]) }
 }
 
-/// Every sender of today.
+/// Every current sender.
 pub const ROWS: &[Row] = &[
     Row { law: Law::SlowStarts(TAHOE), ns2: true, ..tcp("reno", &["tahoe"]) },
     Row { law: Law::SlowStarts(TAHOE), beta: 0.7, ..tcp("cubic", &["tahoe"]) },
@@ -67,7 +67,7 @@ pub const ROWS: &[Row] = &[
     Row { beta: 0.7, ..quic("bbr3") },
 ];
 
-/// What happens to a path.
+/// Changes of a path.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Trouble {
     Nothing,

@@ -1,4 +1,4 @@
-//! What the parameters of the base station's buffer do to a handoff.
+//! Effects of the base station buffer's parameters on a handoff.
 
 use super::lab::{LEAVES, Lab, MS, PROBE, Record};
 

@@ -25,7 +25,7 @@ packets = true
 queues = []
 "#;
 
-/// What is done to the link between the correspondent and the first cell's router.
+/// Change of the link between the correspondent and the first cell's router.
 fn trouble(dice: &mut Dice) -> String {
     let at = 1_000 + dice.below(6_000);
     let end = at + 20 + dice.below(2_000);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// When the host leaves its first cell in all scenarios with one handoff.
 pub const LEAVES: u64 = 3_000 * MS;
 
-/// What a scenario is made of.
+/// Parts of a scenario.
 #[derive(Clone, Debug)]
 pub struct Lab {
     pub duration_ms: u64,

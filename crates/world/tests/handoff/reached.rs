@@ -7,9 +7,9 @@ use super::lab::{Lab, MS, Trouble};
 use crate::lab::record::{Dice, walks};
 use std::fmt::Write;
 
-/// From the last entry of a cell to the first datagram that comes through it: what six requests take whose repetitions
-/// come after 1, 2, 4, 8, 8 and 8 s, the handoff itself with its beacon (or periodic advertisement), and a second that
-/// the home agent waits between two answers to warnings.
+/// From the last entry of a cell to the first datagram that comes through it. That is the time of six
+/// requests whose repetitions come after 1, 2, 4, 8, 8 and 8 s, and of
+/// the handoff itself with its beacon (or periodic advertisement). Then comes a second that the home agent waits between two answers to warnings.
 const BOUND: u64 = 33_000 * MS;
 
 /// A datagram each 100 ms.
@@ -85,7 +85,7 @@ pub fn walk(number: u64) -> Lab {
 fn every_covered_host_is_reached_again_within_the_bound() {
     walks(300, |number| {
         let lab = walk(number);
-        // Nobody warns the home agent then (docs/models/mobile-ip.md).
+        // No warning is sent to the home agent then (docs/models/mobile-ip.md).
         if lab.mobility.contains("smooth_handoff = false") && lab.mobility.contains("warning") {
             return Ok(0);
         }

@@ -13,7 +13,7 @@ type Variant = (&'static str, fn(&mut Lab));
 
 /// Ways to run the protocol under which every row of the tables is tried: a name, and what it changes.
 const VARIANTS: [Variant; 13] = [
-    ("as it is", |_| {}),
+    ("unchanged", |_| {}),
     ("without layer-2 acknowledgement", |lab| {
         lab.buffer = "limit = \"64 pkt\", layer2_ack = false".into();
     }),
@@ -34,7 +34,7 @@ const VARIANTS: [Variant; 13] = [
 
 /// The variants in which pairs of messages are lost.
 const IN_PAIRS: [&str; 6] = [
-    "as it is",
+    "unchanged",
     "without layer-2 acknowledgement",
     "without detour",
     "without buffering",
@@ -119,14 +119,14 @@ fn the_rows_are_the_messages_of_the_handoff() {
     assert!(other.is_empty(), "a variant has other messages: {other:#?}");
 }
 
-/// The buffer is let go after this time without a packet.
+/// The buffer is released after this time without a packet.
 const HOLD: u64 = 2_000 * MS;
 
 /// Packets that may be on their way at the end: a window of segments and one of acknowledgements, the datagrams of
 /// 44 ms, and signalling.
 const ON_THE_WAY: u64 = 8 + 8 + 3 + 5;
 
-/// What is wrong with a run; nothing if the host has recovered from the trouble.
+/// Faults of a run; empty if the host has recovered from the trouble.
 fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
     let record = lab.run();
     let mut problems = unsettled(lab, &record);
@@ -159,7 +159,7 @@ fn last_arrival(record: &Record) -> u64 {
     record.phases.iter().rfind(|phase| &*phase.phase == "link-up").expect("the host moves").time
 }
 
-/// What is wrong with a run whatever its trouble was.
+/// Faults of a run that are independent of its trouble.
 fn unsettled(lab: &Lab, record: &Record) -> Vec<String> {
     let mut problems = Vec::new();
     let mut expect = |holds: bool, what: &dyn Fn() -> String| {
@@ -175,8 +175,8 @@ fn unsettled(lab: &Lab, record: &Record) -> Vec<String> {
     let most_inside = ON_THE_WAY + if copies { 64 } else { 0 };
     expect(inside <= most_inside, &|| format!("{inside} packets are still inside"));
 
-    // Two seconds before the end all is well: the host is registered, both flows go on, nothing is lost, and packets
-    // take the shortest way: 44 ms of propagation, or 164 ms through the home agent.
+    // Two seconds before the end all is well: the host is registered, both flows continue, nothing is lost,
+    // and packets take the shortest way: 44 ms of propagation, or 164 ms through the home agent.
     let registered = record.phase("registered", last_arrival(record));
     expect(registered.is_some_and(|time| time < until), &|| "the host is not registered".into());
     for flow in ["tcp", "udp"] {
@@ -187,7 +187,7 @@ fn unsettled(lab: &Lab, record: &Record) -> Vec<String> {
         expect(false, &|| format!("still lost at the end: {loss:?}"));
     }
     let way = if lab.mobility.contains("route_optimisation = false") { 170 * MS } else { 50 * MS };
-    // A window of segments and their acknowledgements on one medium, with their backoffs, come to that.
+    // A window of segments and their acknowledgements on one medium, with their backoffs, take that time.
     let way = way + if lab.cell.contains("medium") { 60 * MS } else { 0 };
     let slow = |delivery: &&Delivery| delivery.sent > until && delivery.time > delivery.sent + way;
     expect(!record.delivered("udp").any(|delivery| slow(&delivery)), &|| "not the shortest way".into());
@@ -219,8 +219,8 @@ impl Step {
     }
 }
 
-/// The messages from the first break until all handoffs are complete: those about the host, and of those about nobody
-/// the one beacon or periodic advertisement that tells it that it has moved.
+/// The messages from the first break until all handoffs are complete: those about the host, and of those
+/// without a host the one beacon or periodic advertisement by which it detects its move.
 fn steps(record: &Record) -> Vec<Step> {
     let moved = record.phase("movement-detected", LEAVES).expect("the host moves");
     let complete = record.phase("registered", last_arrival(record)).expect("the handoff ends");
@@ -356,8 +356,8 @@ stays! {
     second_handoff_after_200_ms: 200;
 }
 
-/// The home agent's first reply comes so late that the answer to a later request is there first: the request that the
-/// host repeats (late by more than a second), or that of its next handoff.
+/// The home agent's first reply comes so late that the answer to a later request is there first. That is the
+/// request that the host repeats (late by more than a second), or that of its next handoff.
 #[test]
 fn registration_replies_come_out_of_order() {
     let mut problems = Vec::new();
@@ -379,9 +379,9 @@ fn registration_replies_come_out_of_order() {
     nothing_wrong(&problems);
 }
 
-/// Walks that once ended badly: a handoff request that came after its host had left emptied the buffer onto the air; an
-/// advertisement left from an earlier stay let the host register past its base station; a host that came back for less
-/// than a registration left its packets behind.
+/// Walks that once ended badly: a handoff request that came after its host had left emptied the buffer onto
+/// the air. An advertisement left from an earlier stay let the host register past its base station. A host
+/// that came back for less than a registration left its packets behind.
 #[test]
 fn walks_that_once_ended_badly() {
     let lost = "kind = \"hard\"\nin_flight_at_break = \"lost\"";
@@ -400,7 +400,8 @@ fn walks_that_once_ended_badly() {
     nothing_wrong(&problems.concat());
 }
 
-/// What was on the air when the host left is lost by that, though the host is back when the medium gives it up.
+/// Packets on the air when the host left are lost by that, though the host is back when the medium gives them
+/// up.
 #[test]
 fn a_host_that_comes_back_at_once_on_a_medium_with_contention() {
     let visits = vec![("bs1", 0), ("bs1", 3_000), ("bs1", 3_064)];
@@ -430,7 +431,7 @@ proptest! {
             let (message, before) = MESSAGES[message];
             lab.troubles.push(Trouble { delay_ms, ..Trouble::lost(message, before + occurrence) });
         }
-        // A stay too short to register in may cost packets: the next agent does not know of it.
+        // A stay too short to register in may cost packets: the next agent has no notice of it.
         let problems = unsettled(&lab, &lab.run());
         let case = format!("{:?} {:?} {}", lab.visits, lab.troubles, VARIANTS[variant].0);
         prop_assert!(problems.is_empty(), "{case}\n{}", problems.join("\n"));

@@ -31,8 +31,8 @@ fn assert_closed_form(what: &str, measured: u64, expected: u64, serialisation: u
     assert!(excess.is_some_and(|excess| excess <= serialisation), "{what}: {measured} ns, not {expected} ms");
 }
 
-/// When the last probe that is lost passes the old agent: 40 ms of propagation, and 70 B at 10 Mbit/s, after it was
-/// sent; through the home agent 120 ms and 50 B and 70 B.
+/// Time when the last probe that is lost passes the old agent: 40 ms of propagation, and 70 B at 10 Mbit/s,
+/// after it was sent. Through the home agent 120 ms and 50 B and 70 B.
 fn last_loss(record: &Record, way: u64) -> u64 {
     let last = record.lost("probe").map(|loss| loss.seq).max().expect("losses");
     1_600 * MS + last * MS + way - LEAVES
@@ -227,7 +227,7 @@ fn what_the_buffer_cannot_hold_is_counted() {
 #[test]
 fn a_buffer_that_nobody_asks_for_expires() {
     for message in ["forward", "binding-update"] {
-        // The first update told the correspondent of the first cell.
+        // The first update notified the correspondent of the first cell.
         let all = (1..=40).filter(|&number| message == "forward" || number > 1);
         let troubles = all.map(|number| Trouble::lost(message, number)).collect();
         let record = Lab { troubles, ..Lab::default() }.run();

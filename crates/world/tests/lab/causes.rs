@@ -99,7 +99,7 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap()
 }
 
-/// Whether a row of a table must have a cause.
+/// True if a row of a table must have a cause.
 fn must_have(table: &str, word: &str, again: bool) -> bool {
     match table {
         "drops" => word != "copy-released",

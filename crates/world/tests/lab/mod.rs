@@ -1,4 +1,4 @@
-//! What the tests of whole runs share.
+//! Shared code of the tests of whole runs.
 
 pub mod causes;
 pub mod record;
@@ -27,7 +27,7 @@ impl Third {
         Third { cases: 0, all: std::env::var("ROAMLAB_RACES").is_ok() }
     }
 
-    /// Whether the next case is run.
+    /// True if the next case is run.
     pub fn takes_next(&mut self) -> bool {
         self.cases += 1;
         self.all || self.cases.is_multiple_of(3)

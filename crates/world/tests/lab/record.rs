@@ -14,7 +14,7 @@ pub struct Trouble {
     pub message: String,
     /// Which one of its kind, from 1.
     pub occurrence: u32,
-    /// How late it is, or its copy; `None`: it is lost, or copied at once.
+    /// How late it is, or its copy; `None`: it is lost, or copied immediately.
     pub delay_ms: Option<u64>,
     /// It is in time, and a copy of it comes too.
     pub copied: bool,
@@ -110,12 +110,12 @@ pub struct Loss {
     pub flow: Rc<str>,
     pub seq: u64,
     pub serial: u64,
-    /// It wore the mark of forwarded packets.
+    /// It had the mark of forwarded packets.
     pub forwarded: bool,
 }
 
 impl Loss {
-    /// Whether it is more than a copy.
+    /// True if it is more than a copy.
     pub fn loses_data(&self) -> bool {
         !matches!(&*self.reason, "copy-released" | "duplicate")
     }
@@ -234,7 +234,7 @@ impl Record {
         }
     }
 
-    /// Losses of a flow's packets, but for copies of packets that have arrived.
+    /// Losses of a flow's packets, except copies of packets that have arrived.
     pub fn lost<'a>(&'a self, flow: &'a str) -> impl Iterator<Item = &'a Loss> {
         self.losses.iter().filter(move |loss| &*loss.flow == flow && loss.loses_data())
     }

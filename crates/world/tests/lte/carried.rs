@@ -58,9 +58,9 @@ fn first_mark_ms(carry: bool, troubles: &[Trouble]) -> f64 {
     (marked - confirmed) as f64 / MS as f64
 }
 
-/// What waits at the target when the host has confirmed leaves one packet each 2 ms. Packet k has waited 2k ms, and the
-/// mean is 2k − 18·(1 − 0.9^k) ms: 4.61 at k = 7 and 5.75 at k = 8, at 16 ms. The source's mean is some 100 ms, of which 0.9
-/// are left after a packet that has not waited: the first one is marked.
+/// Packets that wait at the target when the host has confirmed leave at one each 2 ms. Packet k has waited 2k
+/// ms, and the mean is 2k − 18·(1 − 0.9^k) ms: 4.61 at k = 7 and 5.75 at k = 8, at 16 ms. The source's mean
+/// is some 100 ms, of which 0.9 are left after a packet that has not waited: the first one is marked.
 #[test]
 fn the_target_marks_the_first_packet_by_the_sources_estimate() {
     let late = Trouble { delay_ms: Some(200), ..Trouble::lost("sn-status-transfer", 1) };
@@ -91,7 +91,7 @@ fn the_target_has_the_sources_probability() {
     assert_eq!(first_probability(false).1, 0.0);
 }
 
-/// What a report says, without its first line.
+/// A report without its first line.
 fn refusal(queues: [&str; 2], edit: (&str, &str)) -> String {
     let text = text(queues, true, &[]).replacen(edit.0, edit.1, 1);
     Scenario::parse(&text, "lab.toml").expect_err("it is refused").to_string()

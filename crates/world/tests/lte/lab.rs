@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// When the second cell becomes the better one in all scenarios with one handover.
 pub const TURNS: u64 = 3_000 * MS;
 
-/// What a scenario is made of.
+/// Parts of a scenario.
 #[derive(Clone, Debug)]
 pub struct Lab {
     pub duration_ms: u64,
@@ -109,7 +109,7 @@ impl Lab {
     }
 }
 
-/// Whether every packet of the flow came, once, and in order.
+/// True if every packet of the flow came, once, and in order.
 pub fn assert_flawless(record: &Record, flow: &str) {
     let lost: Vec<&Loss> = record.lost(flow).collect();
     assert!(lost.is_empty(), "{flow}: {lost:?}");

@@ -1,9 +1,9 @@
 //! Racing messages: each two that can be under way or awaited at one time come in both orders.
 //!
-//! The pairs are found in the record of a run. The earlier message is then held back until the later one has come,
-//! and the record of that run says whether it did come first. If it did not, the record must say why: the later message
-//! is an effect of the earlier one and sets out behind its arrival or never, or the earlier one comes too late to be
-//! heard.
+//! The pairs are found in the record of a run. The earlier message is then held back until the later one has
+//! come, and the record of that run shows whether it did come first. If it did not, the record must have the
+//! reason. The later message is an effect of the earlier one and sets out behind its arrival or never, or the
+//! earlier one comes too late to be received.
 
 use super::lab::{Lab, MS, Record, Signal, TURNS, Trouble};
 use super::trouble::{OTHERS, SCHEMES, Variant, judge, nothing_wrong};
@@ -32,7 +32,7 @@ fn named(record: &Record) -> Vec<(Name, &Signal)> {
     names
 }
 
-/// Whether the message that comes later may race the other.
+/// True if the message that comes later may race the other.
 fn may_race((earlier, earlier_at): (&Signal, u64), (later, later_at): (&Signal, u64)) -> bool {
     let gap = later.sent.saturating_sub(earlier_at);
     earlier_at < later_at && (gap <= CLOSE || (gap <= AWAITED && earlier.destination == later.destination))
@@ -45,7 +45,7 @@ enum Outcome {
     Reversed,
     /// The later message waits for the earlier one.
     Waits,
-    /// One of them found nobody, or had too old an air.
+    /// One of them found no host, or had too old an air.
     Unheard,
 }
 
@@ -80,7 +80,10 @@ fn race(lab: &Lab, [earlier, later]: [&Name; 2], gap: u64) -> (Outcome, Lab, Rec
         // Behind data in a queue it may have been late already.
         delay_ms += (behind / MS + 1) << round;
     }
-    panic!("{earlier:?} and {later:?} come in one order only, and nothing says why: {:?}", lab.troubles);
+    panic!(
+        "{earlier:?} and {later:?} come in one order only, and the record has no reason: {:?}",
+        lab.troubles
+    );
 }
 
 /// Pairs of kinds, and how their races ended.

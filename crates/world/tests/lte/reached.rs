@@ -7,9 +7,9 @@ use super::lab::{Lab, MS, TURNS, Trouble};
 use super::trouble::{MESSAGES, OTHERS, SCHEMES};
 use crate::lab::record::{Dice, walks};
 
-/// From the last entry of a cell, or the host's last turn, to the first datagram: what six repetitions take (0.2, 0.4,
-/// 0.8, 1.6, 2 and 2 s), and a link that fails in between, with T310, T311, T301 and the source's wait (1 + 3 + 0.3 +
-/// 1 s), and the search for a cell.
+/// From the last entry of a cell, or the host's last turn, to the first datagram. It is the time of six
+/// repetitions (0.2, 0.4, 0.8, 1.6, 2 and 2 s). Then comes a link that fails in between, with T310, T311, T301 and
+/// the source's wait (1 + 3 + 0.3 + 1 s), and the search for a cell.
 pub const BOUND: u64 = 13_000 * MS;
 
 /// A datagram each 50 ms.

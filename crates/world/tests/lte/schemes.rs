@@ -49,14 +49,14 @@ fn the_earlier_the_path_is_switched_the_less_is_forwarded() {
     assert_eq!(forwarded(&predictive), 0);
     // The price: with empty queues the host hears nothing from the path switch on.
     assert!(outage(&standard) < 60 * MS && outage(&fast) < 60 * MS && outage(&predictive) > 160 * MS);
-    // What comes directly waits for the host at the target instead.
+    // Direct packets wait for the host at the target instead.
     let held = predictive.releases.iter().filter(|release| &*release.node == "enb2").count();
     // 130 ms, the report, detaching and random access, at 500 datagrams a second.
     assert!((80..120).contains(&held), "{held}");
 }
 
-/// What has to precede the direct packets is known as soon as the source's queue is empty: the end marker need not wait
-/// for the command, nor the host behind the target's queue for the end marker.
+/// The packets before the direct ones are known as soon as the source's queue is empty. The end marker need
+/// not wait for the command, nor the host behind the target's queue for the end marker.
 #[test]
 fn a_predicted_handover_has_its_end_marker_before_the_command() {
     // Its segments wait for the wire to the target's cell.
@@ -77,7 +77,7 @@ fn a_predicted_handover_has_its_end_marker_before_the_command() {
     assert!(restored + 60 * MS < at(&predictive, "handover-commanded"), "{restored}");
     let markers = predictive.signals.iter().filter(|signal| &*signal.message == "end-marker");
     let relayed = markers.filter(|signal| &*signal.source == "enb1").map(|signal| signal.sent);
-    // And once more behind the command, should the first have been dropped.
+    // And again behind the command, should the first have been dropped.
     assert_eq!(relayed.skip(1).collect::<Vec<_>>(), [at(&predictive, "handover-commanded")]);
 
     // Without prediction it waits in that queue.
@@ -90,10 +90,11 @@ fn a_late_prediction_finds_the_handover_begun() {
     let late = "predictions = [{ host = \"ue\", cell = \"enb2\", at = \"3.05 s\" }]";
     let record = run(&format!("{PREDICTIVE}\n{late}"));
     assert_flawless(&record, "udp");
-    assert!(record.phase("handover-predicted", 0).is_none(), "nobody is there to be told");
+    assert!(record.phase("handover-predicted", 0).is_none(), "there is no host to notify");
     assert_eq!(forwarded(&record), forwarded(&run("")), "it is a standard handover");
 
-    // A little before the report: the preparation is under way, and the path switch follows the command at once.
+    // A little before the report: the preparation is under way, and the path switch follows the command
+    // immediately.
     let record = run(&format!("{PREDICTIVE}\nprediction_lead = \"1 ms\""));
     assert_flawless(&record, "udp");
     assert!(forwarded(&record) > 0 && forwarded(&record) <= forwarded(&run(FAST)));
@@ -120,7 +121,7 @@ fn a_wrong_prediction_cuts_the_host_off_until_it_is_given_up() {
     // 300 ms of waiting, and the way back.
     assert!((290 * MS..340 * MS).contains(&outage(&record)), "{}", outage(&record));
     assert!(outage(&mispredicted("prediction_timeout = \"100 ms\"")) < 140 * MS);
-    // What waited at the target comes back, in order.
+    // Packets that waited at the target come back, in order.
     assert_flawless(&record, "udp");
     let returned = record.releases.iter().filter(|release| &*release.node == "enb2").count();
     assert!((140..170).contains(&returned), "{returned}");

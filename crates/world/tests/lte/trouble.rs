@@ -1,8 +1,8 @@
 //! Handovers in trouble: every message lost or late, alone and in pairs; every timer at its extremes; a second handover
 //! before the first ends; ping-pong.
 //!
-//! Each run must end with its laws intact, every flow goes on, every datagram is delivered or lost for a reason, and
-//! nothing is forwarded any more. A host that keeps its connection loses nothing.
+//! Each run must end with its laws intact, every flow continues, every datagram is delivered or lost for a
+//! reason, and nothing is forwarded any more. A host that keeps its connection loses nothing.
 
 use super::lab::{Lab, Loss, MS, Record, TURNS, Trouble};
 use super::races::{self, COMMAND_LATE, SITUATIONS};
@@ -28,7 +28,7 @@ fn is_data(loss: &Loss) -> bool {
     &*loss.flow != "signalling" && loss.loses_data()
 }
 
-/// Whether the host had one connection all the time.
+/// True if the host had one connection all the time.
 fn stayed_connected(record: &Record) -> bool {
     let failure = |phase: &str| record.phases.iter().filter(|noted| &*noted.phase == phase).count();
     failure("link-failed") == 0 && failure("service-requested") == 1
@@ -38,7 +38,7 @@ fn stayed_connected(record: &Record) -> bool {
 /// 20 ms, and signalling.
 const ON_THE_WAY: u64 = 16 + 16 + 10 + 5;
 
-/// What is wrong with a run whatever its trouble was.
+/// Faults of a run that are independent of its trouble.
 fn unsettled(record: &Record) -> Vec<String> {
     let mut problems = Vec::new();
     let mut expect = |holds: bool, what: &dyn Fn() -> String| {
@@ -72,7 +72,7 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
     judge(lab, &lab.run(), name)
 }
 
-/// What is wrong with a run, in which a connection that is kept loses nothing.
+/// Faults of a run in which a connection that is kept loses nothing.
 pub fn judge(lab: &Lab, record: &Record, name: &str) -> Vec<String> {
     let mut problems = unsettled(record);
     let forwards = !lab.mobility.contains("none") && !lab.mobility.contains("drop");
@@ -89,8 +89,8 @@ pub fn judge(lab: &Lab, record: &Record, name: &str) -> Vec<String> {
     problems.iter().map(|problem| format!("{name}: {problem}")).collect()
 }
 
-/// Whether neither the host nor, by a handover that was called off and begun again, its path comes back to a cell, which
-/// keeps what it had held (and that may be the younger part).
+/// True if neither the host nor, by a handover that was cancelled and begun again, its path comes back to a
+/// cell. Such a cell keeps the packets that it had held (and those may be the younger part).
 fn onward(lab: &Lab, record: &Record) -> bool {
     let cells: BTreeSet<&str> = lab.visits.iter().map(|visit| visit.0).collect();
     let switches = record.phases.iter().filter(|noted| &*noted.phase == "path-switched").count();
@@ -198,7 +198,7 @@ const TIMERS: [&str; 11] = [
     "s1_retransmit",
 ];
 
-/// The host may lose its connection, but not for ever.
+/// The host may lose its connection, but not permanently.
 #[test]
 fn each_timer_at_its_extremes() {
     let mut problems = Vec::new();
@@ -217,7 +217,7 @@ fn each_timer_at_its_extremes() {
     nothing_wrong(&problems);
 }
 
-/// The same where the handover goes wrong by itself, so that the timers of failures run.
+/// The same where the handover fails without a fault, so that the timers of failures run.
 #[test]
 fn each_timer_at_its_extremes_in_every_situation() {
     let (mut problems, mut share) = (Vec::new(), Third::new());
@@ -227,8 +227,8 @@ fn each_timer_at_its_extremes_in_every_situation() {
             change(&mut lab);
             let own = lab.timers.clone();
             for timer in TIMERS.iter().filter(|timer| !own.contains(**timer)) {
-                // A cell that a host would enter after a quarter of an hour is none, and T304 is what ends a handover to
-                // a target that has been told to forget it.
+                // A cell that a host would enter after a quarter of an hour is none, and T304 is what ends a
+                // handover to a target that has been asked to remove it.
                 let only_way_out = *timer == "cell_entry" || (*timer == "t304" && *situation == COMMAND_LATE);
                 let extremes: &[&str] = if only_way_out { &["1 ms"] } else { &["1 ms", "1000 s"] };
                 for extreme in extremes.iter().filter(|_| share.takes_next()) {
@@ -243,7 +243,7 @@ fn each_timer_at_its_extremes_in_every_situation() {
     nothing_wrong(&problems);
 }
 
-/// The same for the times beside the timers, and with the messages lost whose timers they are.
+/// The same for the times near the timers, and with the messages lost whose timers they are.
 #[test]
 fn waits_at_their_extremes() {
     let mut problems = Vec::new();
@@ -346,10 +346,10 @@ fn a_radio_link_failure_ends_in_a_new_connection_or_the_old_one() {
     assert!(record.signals.iter().any(|signal| &*signal.message == "reestablishment-reject"));
     assert_eq!(record.phases.iter().filter(|phase| &*phase.phase == "service-restored").count(), 2);
     let ended = record.lost("udp").filter(|loss| &*loss.reason == "bearer-ended").count();
-    assert!(ended > 0, "the source drops what it kept, and says so");
+    assert!(ended > 0, "the source drops what it kept, and the record has it");
 }
 
-/// What a base station has granted it says again until the host completes it.
+/// A base station repeats a grant until the host completes it.
 #[test]
 fn a_lost_re_establishment_or_completion_is_repeated() {
     let mut lab = Lab { timers: "reloc_overall = \"5 s\", joining = \"5 s\"".into(), ..Lab::default() };

@@ -1,4 +1,4 @@
-//! The standard handover without trouble: the message chart, and what becomes of packets.
+//! The standard handover without trouble: the message chart, and the fate of packets.
 
 use super::lab::{Lab, Loss, MS, Record, TCP, TURNS, Trouble, UDP, assert_flawless};
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ fn nothing_is_lost_repeated_or_out_of_order() {
         assert_flawless(&record, flow);
     }
     assert_eq!(["timeouts", "fast_retransmits"].map(|name| record.total("tcp", name)), [0, 0]);
-    // What was in flight at the command was forwarded too, and the host took no notice.
+    // Packets in flight at the command were forwarded too, and the host took no notice.
     assert!(record.census("duplicate") > 0);
     assert_eq!(record.census("duplicate"), record.census("duplicated"));
     assert!(record.phase("order-restored", TURNS).is_some());
@@ -101,7 +101,7 @@ fn the_status_report_spares_the_air_of_what_the_host_has() {
         assert_eq!(reports.count(), sent);
         assert_flawless(record, "udp");
     }
-    // Lost, it changes nothing but that.
+    // Lost, it changes only that.
     let lab = Lab { troubles: vec![Trouble::lost("pdcp-status-report", 1)], ..Lab::default() };
     assert_eq!(dropped(&lab.run(), "ue"), dropped(&unasked, "ue"));
     // Nothing is copied, nothing is asked.
@@ -163,7 +163,7 @@ fn forwarding_is_in_the_record() {
     let at = |node: &str| record.releases.iter().filter(|release| &*release.node == node).collect::<Vec<_>>();
     let forwarded = at("enb1");
     assert!(forwarded.len() > 20);
-    // What was in flight, in copies, at the command itself.
+    // Packets in flight, in copies, at the command itself.
     let copies: BTreeSet<_> = record.released_at(command).map(|release| release.serial).collect();
     let dropped = record.losses.iter().filter(|loss| &*loss.reason == "duplicate" && !loss.forwarded);
     assert_eq!(dropped.map(|loss| loss.serial).collect::<BTreeSet<_>>(), copies);

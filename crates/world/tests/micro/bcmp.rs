@@ -46,7 +46,7 @@ fn a_host_that_moves_when_prepared_goes_before_its_plan_and_loses_nothing() {
     let (planned, prepared) =
         (run(PLANNED, HARD), run(&format!("{PLANNED}\nmove_when_prepared = true"), HARD));
     loses(&prepared, 0, 0);
-    // 100 ms before the break the prepare request sets out, and 30 ms later the host is told.
+    // 100 ms before the break the prepare request sets out, and 30 ms later the host is notified.
     let earlier: Vec<u64> =
         left(&planned).iter().zip(left(&prepared)).map(|(plan, moved)| plan - moved).collect();
     assert!(!earlier.is_empty() && earlier.iter().all(|early| (60..=75).contains(early)), "{earlier:?}");
@@ -63,7 +63,7 @@ fn planned_with_a_small_buffer_loses_what_does_not_fit() {
 
 #[test]
 fn planned_without_a_buffer_loses_what_comes_before_the_host() {
-    // What is sent over the air before the host is there.
+    // Packets sent over the air before the host is there.
     loses(&run(UNBUFFERED, HARD), TUNNELLED + GAP - 5, TUNNELLED + GAP);
 }
 
@@ -75,8 +75,8 @@ fn unplanned_loses_what_comes_to_the_old_router_until_the_notify() {
 
 #[test]
 fn unplanned_without_forwarding_loses_what_left_the_anchor_for_the_old_router() {
-    // The gap, the attach on the air (3 ms), the path update to the anchor (11); the packets that the anchor sent in the 11 ms
-    // before the break are lost too, those it sent before them have come.
+    // The gap, the attach on the air (3 ms), the path update to the anchor (11). The packets that the anchor
+    // sent in the 11 ms before the break are lost too, those it sent before them have come.
     loses(&run(UNFORWARDED, HARD), GAP + 3 + 11 + 11 - 2, GAP + 3 + 11 + 11 + 4);
 }
 

@@ -115,7 +115,8 @@ fn losses(record: &Record) -> Vec<(usize, usize, u64)> {
     (2..=22).map(|second| (place(second - 1), place(second), lost(second))).collect()
 }
 
-/// A handover's losses lie between what comes in so many ms, at 2.5 a millisecond, with the serialisation of messages and data.
+/// A handover's losses lie between what comes in this number of ms, at 2.5 a millisecond, with the
+/// serialisation of messages and data.
 fn fits(lost: u64, ms: u64) -> bool {
     (ms * 5 / 2..=ms * 5 / 2 + ms / 2 + 5).contains(&lost)
 }

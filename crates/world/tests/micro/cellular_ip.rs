@@ -24,12 +24,13 @@ fn equalised(record: &Record) -> usize {
 
 #[test]
 fn a_hard_handoff_loses_what_comes_until_the_cross_over_knows() {
-    // The route update takes 9 ms to the cross-over; what had passed it is lost too (6 ms, but for what is on the air).
+    // The route update takes 9 ms to the cross-over; what had passed it is lost too (6 ms, except packets on
+    // the air).
     let without = lost("", NO_GAP);
     assert!((14..=18).contains(&without), "{without}");
     assert_eq!(lost("", HARD), without + GAP);
     assert_eq!(lost("", SOFT), 0, "the old base station is heard for long enough");
-    // Copies to the old one help nobody.
+    // Copies to the old one have no effect.
     assert_eq!(lost("keep_stale = true", HARD), without + GAP);
 }
 
@@ -49,10 +50,11 @@ fn a_semisoft_handoff_with_an_overlap_loses_nothing() {
 
 #[test]
 fn the_equaliser_gives_the_host_time_to_come() {
-    // A host that is nowhere for less than the delay: what it misses is still on its way when it comes.
+    // A host without a cell for less than the delay: the packets that it misses are still on their way when
+    // it arrives.
     let record = lab(TRIGGERED, SHORT_GAP).run();
     assert_eq!((lost_and_again(&record).0, equalised(&record) > 80), (0, true));
-    // Without it the gap is lost, but for what is on the air for 3 ms when it ends.
+    // Without it the gap is lost, except packets on the air for 3 ms when it ends.
     let record = lab(&format!("{TRIGGERED}\n{NO_EQUALISER}"), SHORT_GAP).run();
     let (lost, _) = lost_and_again(&record);
     assert!((5..=9).contains(&lost) && equalised(&record) == 0, "{lost}");
@@ -112,7 +114,7 @@ fn an_idle_host_is_paged_where_it_is() {
         assert_eq!(paging_updates(&record, 8_000), in_time, "{fields}");
         let became = |phase: &str| record.phases.iter().filter(|noted| &*noted.phase == phase).count();
         assert!(became("host-active") == 3 && became("host-idle") == 3, "{fields}");
-        // What is sent to all of an area ends where the host is not.
+        // Packets sent to all of an area end where the host is not.
         let flooded = record.losses.iter().filter(|loss| &*loss.reason == "detached").count();
         assert_eq!(flooded > 0, !fields.is_empty(), "{fields}: {flooded}");
     }

@@ -1,8 +1,9 @@
-//! The message charts, undisturbed: who says what to whom, and when.
+//! The message charts, undisturbed: sender, recipient, message and time.
 
 use super::lab::{HARD, Lab, MS, SOFT, TURNS};
 
-/// Messages about the host around its handover: sent so many ms after it turned to its new cell, rounded down.
+/// Messages about the host around its handover: sent this number of ms after it turned to its new cell,
+/// rounded down.
 fn said(mobility: &str, radio: &str) -> Vec<String> {
     let record = Lab::with(mobility, radio).run();
     let around = record.signals.iter().filter(|signal| {

@@ -39,8 +39,8 @@ fn ended_by(record: &Record, reason: &str) -> usize {
 #[test]
 fn non_forwarding_loses_what_comes_until_the_cross_over_knows() {
     for fields in [UNF, MNF] {
-        // Registration and update take 9 ms to the cross-over; what had passed it is lost too (6 ms, but for what is on
-        // the air).
+        // Registration and update take 9 ms to the cross-over; what had passed it is lost too (6 ms, except
+        // packets on the air).
         let without = lost(fields, NO_GAP);
         assert!((14..=18).contains(&without), "{fields}: {without}");
         let record = run(fields, HARD);
@@ -67,7 +67,7 @@ fn forwarding_loses_nothing_that_the_buffer_holds() {
         for radio in [NO_GAP, HARD, SOFT] {
             assert_eq!(lost_and_again(&run(fields, radio)), (0, 0), "{fields} {radio}");
         }
-        // What is on the air when the host leaves is not with the old base station any more.
+        // Packets on the air when the host leaves are not with the old base station any more.
         let cut_off = lost(fields, "kind = \"hard\"\nin_flight_at_break = \"lost\"");
         assert!((2..=4).contains(&cut_off), "{fields}: {cut_off}");
         // The registration, and the update to the old base station (12 ms).
@@ -157,7 +157,7 @@ fn entries_live_by_their_refreshes() {
         assert!(times.len() >= 5, "{hop:?}: {times:?}");
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] == 500), "{hop:?}: {times:?}");
     }
-    // Without them all entries end, but for that of the base station, which the host renews.
+    // Without them all entries end, except that of the base station, which the host renews.
     refreshed.troubles = (1..=100).map(|occurrence| Trouble::lost("path-refresh", occurrence)).collect();
     let record = refreshed.run();
     let first = record.losses.iter().find(|loss| &*loss.reason == "no-binding").expect("no entry").time;

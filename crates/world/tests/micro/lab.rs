@@ -19,7 +19,7 @@ pub const HARD: &str = "kind = \"hard\"\ngap = \"100 ms\"";
 pub const OVERLAP: u64 = 200;
 pub const SOFT: &str = "kind = \"soft\"\noverlap = \"200 ms\"";
 
-/// What a scenario is made of.
+/// Parts of a scenario.
 #[derive(Clone, Debug)]
 pub struct Lab {
     pub duration_ms: u64,
@@ -117,7 +117,7 @@ impl Lab {
     }
 }
 
-/// Datagrams of the probe that never came to the host, and those that came again.
+/// Datagrams of the probe that never reached the host, and those that came again.
 pub fn lost_and_again(record: &Record) -> (u64, u64) {
     let sent = record.total("probe", "sent_pkts");
     (sent - record.total("probe", "delivered_pkts"), record.total("probe", "duplicate_pkts"))

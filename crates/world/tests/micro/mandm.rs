@@ -22,8 +22,8 @@ fn lasts(record: &Record, least: u64, most: u64) {
 
 #[test]
 fn reactive_loses_what_comes_until_the_branch_is_there() {
-    // The gap, the attach (3 ms), the join to the cross-over (6 ms), and what had passed it (6 ms, but for what was on the
-    // air: 3 ms of delay are delivered).
+    // The gap, the attach (3 ms), the join to the cross-over (6 ms), and what had passed it (6 ms, except
+    // packets on the air: 3 ms of delay are delivered).
     lasts(&run(REACTIVE, HARD), GAP + 14, GAP + 18);
 }
 
@@ -42,7 +42,7 @@ fn proactive_with_a_buffer_loses_nothing_and_repeats_what_came_before_the_break(
         assert_eq!(lost, if by == "no-path" { GAP + 3 } else { 0 }, "{by}");
         assert!(again > 50, "{by}: the old base station delivered them too: {again}");
     }
-    // A standing set keeps the newest if it is told to.
+    // A permanent set keeps the newest if the parameter asks for it.
     let record =
         run("trigger = { by = \"no-path\" }\nbuffer = { limit = \"500 pkt\", drop = \"oldest\" }", HARD);
     assert_eq!(lost_and_again(&record).0, 0);
@@ -102,12 +102,12 @@ fn a_trigger_comes_before_the_handover_and_the_branch_before_the_host() {
     let times = order.map(at);
     assert!(times.is_sorted(), "{times:?}");
     assert!(at("attached") < at("branch-released"));
-    // What is on its way when a branch ends is lost there and does not circle.
+    // Packets on their way when a branch ends are lost there and do not circle.
     assert!(record.losses.iter().any(|loss| &*loss.reason == "no-binding" && &*loss.place == "ar1"));
     assert!(record.losses.iter().all(|loss| &*loss.reason != "ttl-expired"));
 }
 
-/// After a false alarm and after a wrong prediction nothing is kept and nobody is left on the tree.
+/// After a false alarm and after a wrong prediction nothing is kept and no base station is left on the tree.
 #[test]
 fn a_trigger_without_handover_leaves_nothing_behind() {
     for wrong in ["wrong = 1.0", "false_alarms = 1.0"] {

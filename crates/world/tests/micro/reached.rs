@@ -54,13 +54,13 @@ const BCMP_MESSAGES: [&str; 18] = [
 /// From the last entry of a cell to the first datagram: what six repetitions of M&M take (0.1, 0.2, 0.4, 0.8, 1 and 1 s),
 /// with its prune timer.
 const MANDM_BOUND: u64 = 5_000 * MS;
-/// What six repetitions of a registration of HAWAII take, and the path set-up.
+/// Time of six repetitions of a registration of HAWAII, and of the path set-up.
 const HAWAII_BOUND: u64 = 5_000 * MS;
 /// Six route-update times of Cellular IP, the active-state timeout, and a beacon of the gateway.
 const CELLULAR_IP_BOUND: u64 = 25_000 * MS;
-/// What six repetitions of una and update take, with the tunnel's lifetime.
+/// Time of six repetitions of una and update, with the tunnel's lifetime.
 const FMIPV6_BOUND: u64 = 5_500 * MS;
-/// What six repetitions of an attach, or here of a login, take, with the tunnel's lifetime.
+/// Time of six repetitions of an attach, or here of a login, with the tunnel's lifetime.
 const BCMP_BOUND: u64 = 5_500 * MS;
 
 fn walk(number: u64, variants: &[Variant], messages: &[&str], bound: u64) -> Result<u64, String> {

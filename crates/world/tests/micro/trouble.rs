@@ -107,7 +107,7 @@ pub const FMIPV6: [Variant; 7] = [
     ),
 ];
 
-/// Two anchors with a home agent above them; the host changes its anchor when it comes to the third cell.
+/// Two anchors with a home agent above them; the host changes its anchor when it reaches the third cell.
 macro_rules! bcmp_anchors {
     ($rest:literal) => {
         concat!(
@@ -162,8 +162,8 @@ pub const BCMP_PAGING: [Variant; 2] = [
     ),
 ];
 
-/// What repetitions take after two losses: at M&M and FMIPv6 0.1 and 0.2 s for an attach or a join, and the prune timer; at
-/// HAWAII the same for a registration; at Cellular IP twice the route-update time.
+/// Time of the repetitions after two losses. At M&M and FMIPv6 0.1 and 0.2 s for an attach or a join, and the
+/// prune timer. At HAWAII the same for a registration. At Cellular IP twice the route-update time.
 pub fn bound(variant: &Variant) -> u64 {
     if variant.1.contains("cellular-ip") { 7_000 * MS } else { 2_000 * MS }
 }
@@ -175,16 +175,18 @@ pub fn lab(variant: &Variant) -> Lab {
     lab
 }
 
-/// What is wrong with a run.
+/// Faults of a run.
 pub fn problems(lab: &Lab, record: &Record, bound: u64) -> Vec<String> {
     let mut problems = Vec::new();
     problems.extend(record.reached_again("down", bound).err());
-    // Where the way is set up from the old base station on, packets circle until the last router has heard of it.
+    // Where the way is set up from the old base station on, packets circle until the last router has been
+    // notified.
     let may_circle = ["msf", "ssf"].iter().any(|scheme| lab.mobility.contains(scheme));
     if let Some(loss) = record.losses.iter().find(|loss| &*loss.reason == "ttl-expired" && !may_circle) {
         problems.push(format!("a packet circled: {loss:?}"));
     }
-    // A standing candidate set holds full buffers to the end, perhaps with the only copies of some datagrams.
+    // A permanent candidate set holds full buffers to the end, perhaps with the only copies of some
+    // datagrams.
     let holds = lab.mobility.contains("no-path");
     let inside = record.census("inside");
     if inside > if holds { 112 } else { 12 } {

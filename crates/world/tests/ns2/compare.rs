@@ -6,7 +6,7 @@ use super::ties::Tie;
 use roamlab_tcp::RecoveryKind;
 use std::cmp::Ordering;
 
-/// What differs, and when it does first, in microseconds; a total at the end of time.
+/// The difference, and its first time, in microseconds; a total at the end of time.
 #[derive(Debug)]
 pub struct Difference {
     pub micros: f64,
@@ -79,7 +79,7 @@ pub fn judge(run: &Run, outcome: &Outcome, theirs: &[Tie]) -> Verdict {
 fn compare(run: &Run, outcome: &Outcome, ties: &mut dyn FnMut(usize) -> bool) -> Vec<Difference> {
     let mut found = totals(run, outcome);
     if let Some(lines) = &run.lines {
-        // Who is first among the ends of different links in one microsecond is nobody's business.
+        // The order of the ends of different links in one microsecond does not matter.
         let ends =
             (0..outcome.flows.len()).flat_map(|flow| ['S', 'K', 'D'].map(|event| (event, Some(flow), "")));
         let places = [('Q', None, ""), ('M', None, ""), ('R', None, "ave"), ('R', None, "prob1")];

@@ -1,4 +1,4 @@
-//! The recordings: where they are and what they say.
+//! The recordings: their place and their content.
 
 use flate2::read::GzDecoder;
 use roamlab_engine::{Bytes, Duration, Packets};
@@ -21,15 +21,15 @@ pub struct Run {
     pub flows: Vec<Counters>,
     /// Losses by kind.
     pub drops: BTreeMap<String, u64>,
-    /// Packets marked; `None` if nobody counted them.
+    /// Packets marked; `None` if they were not counted.
     pub marks: Option<u64>,
     /// The lines of its CSV file; absent if only its summary was kept.
     pub lines: Option<Vec<Line>>,
-    /// Whether the lines cover the whole run.
+    /// True if the lines cover the whole run.
     pub whole: bool,
-    /// Knobs that the run had set otherwise than its profile.
+    /// Parameters that the run had set otherwise than its profile.
     pub spec: TcpSpec,
-    /// What its times are.
+    /// Kind of its times.
     pub clock: Clock,
 }
 
@@ -43,8 +43,8 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// By how many microseconds the same times may differ. Packets' times on the grid are exact; others, and all at natural
-    /// times, are rounded to a microsecond of ns-2, which is 1.07 of ours on the grid.
+    /// By how many microseconds the same times may differ. Packets' times on the grid are exact; others, and
+    /// all at natural times, are rounded to a microsecond of ns-2, which is 1.07 of our time on the grid.
     pub fn tolerance(self, event: char) -> f64 {
         match (self, event) {
             (Clock::Natural, _) => 1.0,
@@ -54,7 +54,7 @@ impl Clock {
     }
 }
 
-/// What was asked for.
+/// Requested run.
 pub struct Params {
     pub variant: String,
     pub preset: String,
@@ -71,7 +71,7 @@ pub struct Params {
     ecn: bool,
 }
 
-/// RED's parameters, with ns-2's names where they say more.
+/// RED's parameters, with ns-2's names where they are clearer.
 pub struct Red {
     pub min: u32,
     pub max: u32,
@@ -255,7 +255,7 @@ impl Run {
         }
     }
 
-    /// What a scenario writes of the connections.
+    /// Text of the connections in a scenario.
     pub fn spec(&self) -> TcpSpec {
         let variant = Value::String(self.params.variant.to_lowercase());
         TcpSpec {

@@ -1,8 +1,8 @@
 //! Recordings on the grid: times are exact, and all rows of the whole run are there.
 //!
-//! A compressed file for each group. A run begins with a line of JSON: what was asked for and its totals. Rows follow
-//! by kind, flow and, of variables, name, which stand in a line of their own, as steps from the row before: nanoseconds,
-//! number, the value as it is, and at a queue the flow. A run ends with an empty line.
+//! A compressed file for each group. A run begins with a line of JSON: what was asked for and its totals.
+//! Rows follow by kind, flow and, of variables, name, which are in a separate line, as steps from the row
+//! before: nanoseconds, number, the plain value, and at a queue the flow. A run ends with an empty line.
 
 use super::golden::{Clock, Line, Params, Run, own_folder};
 use flate2::Compression;
@@ -39,7 +39,7 @@ pub fn keep(name: &str, runs: &[Run]) {
     std::fs::write(file(name), encoder.finish().expect("memory")).expect("a folder of the project");
 }
 
-/// What rows stand together: those of a queue in their order, all others by flow.
+/// Rows that belong together: those of a queue in their order, all others by flow.
 fn key(line: &Line) -> (char, Option<usize>, &str) {
     let name = if is_value(line.event) { line.first.as_str() } else { "" };
     let flow = line.flow.filter(|_| !is_of_queue(line.event));
@@ -50,7 +50,7 @@ fn is_of_queue(event: char) -> bool {
     matches!(event, 'Q' | 'M')
 }
 
-/// Whether rows of this kind are values of what is named, not packets with a number.
+/// True if rows of this kind are values of what is named, not packets with a number.
 fn is_value(event: char) -> bool {
     matches!(event, 'V' | 'R')
 }

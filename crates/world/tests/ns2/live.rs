@@ -62,7 +62,7 @@ pub fn run(asked: &Asked) -> Option<(Run, Traffic)> {
     let [first, script] = [first, file].map(|file| tcl.join(file).display().to_string());
     let wrapper = format!("{prefix}.tcl");
     std::fs::write(&wrapper, format!("source {first}\n{}\nsource {script}\n", asked.settings))
-        .expect("a folder of our own");
+        .expect("our own folder");
     let mut command = Command::new("ns");
     command.arg(&wrapper).arg(format!("out={prefix}"));
     command.args(asked.arguments.iter().map(|(key, value)| format!("{key}={value}")));
@@ -106,11 +106,11 @@ pub fn run(asked: &Asked) -> Option<(Run, Traffic)> {
 #[expect(clippy::disallowed_methods, reason = "a test may read what it made ns-2 write")]
 fn take(file: &str) -> String {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
-    std::fs::remove_file(file).expect("a file of our own");
+    std::fs::remove_file(file).expect("our own file");
     text
 }
 
-/// A time of ns-2 in microseconds of ours.
+/// A time of ns-2 in microseconds of our time.
 fn micros(seconds: &str, clock: Clock) -> f64 {
     let seconds: f64 = seconds.parse().expect("a time");
     match clock {
@@ -195,7 +195,7 @@ fn variables_of(trace: &str, exact: &[(char, f64)], clock: Clock) -> Vec<Line> {
         |line: &str| line.strip_prefix("# flow ")?.split_once(" agent ").map(|(_, agent)| agent.to_owned());
     let agents: Vec<String> = trace.lines().filter_map(agent).collect();
     let mut lines: Vec<Line> = trace.lines().filter_map(|line| variable(line, &agents, clock)).collect();
-    // Whole microseconds of ns-2: what happened then to a packet says more.
+    // Whole microseconds of ns-2: the events of a packet at that time are more precise.
     for line in &mut lines {
         let after = exact.partition_point(|(_, at)| *at < line.micros);
         let near = exact[after.saturating_sub(1)..exact.len().min(after + 1)].iter().map(|(_, at)| *at);
@@ -239,14 +239,14 @@ fn variable(line: &str, agents: &[String], clock: Clock) -> Option<Line> {
     Some(Line { micros: at, event: 'V', flow, first: first.into(), second })
 }
 
-/// What was asked for, and the flows' counters at the end.
+/// The requested run, and the flows' counters at the end.
 fn totals(meta: &str) -> (BTreeMap<String, String>, Vec<Counters>) {
     let line =
         |start: &str| meta.lines().find_map(|line| line.strip_prefix(start)).expect("a line of that name");
     let mut params = BTreeMap::new();
     let mut rest = line("params ");
     while let Some((key, tail)) = rest.split_once(' ') {
-        // A Tcl list: a value with spaces, or an empty one, stands in braces.
+        // A Tcl list: a value with spaces, or an empty one, is in braces.
         let (value, tail) = match tail.strip_prefix('{') {
             Some(braced) => braced.split_once('}').expect("a closing brace"),
             None => tail.split_once(' ').map_or((tail, ""), |(value, tail)| (value, tail)),

@@ -27,8 +27,8 @@ use ties::Tie;
 
 const GROUPS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// Repeats runs, each with what is a tie in ns-2, and reports all that differ: how many are exact, how many are but for ties,
-/// how many go apart at one.
+/// Repeats runs, each with the ties in ns-2, and reports all that differ: how many are exact, how many are
+/// except ties, how many go apart at one.
 fn check<'a>(runs: impl IntoIterator<Item = (&'a Run, &'a [Tie])>) -> [usize; 3] {
     let mut failures = Vec::new();
     let mut counts: BTreeMap<[&str; 3], [usize; 4]> = BTreeMap::new();
@@ -48,7 +48,7 @@ fn check<'a>(runs: impl IntoIterator<Item = (&'a Run, &'a [Tie])>) -> [usize; 3]
     }
     for ([group, preset, variant], [exact, ties, apart, different]) in &counts {
         println!(
-            "group {group}, {preset}, {variant}: {exact} exact, {ties} but for ties, {apart} apart at a tie, {different} different"
+            "group {group}, {preset}, {variant}: {exact} exact, {ties} except ties, {apart} apart at a tie, {different} different"
         );
     }
     let different = failures.len();
@@ -74,18 +74,18 @@ fn at_natural_times(group: &str) -> [usize; 3] {
 
 #[test]
 fn every_recorded_run_is_repeated_at_natural_times_but_for_ties() {
-    // Exact, exact but for ties, apart at a tie.
+    // Exact, exact except ties, apart at a tie.
     assert_eq!(GROUPS.map(at_natural_times), [[13, 8, 11], [19, 56, 0], [47, 3, 0], [4, 0, 3], [0, 0, 2]]);
 }
 
-/// What was recorded at natural times.
+/// The recordings at natural times.
 fn asked(run: &Run, clock: Clock) -> Asked {
     let arguments = run.asked.iter().map(|(key, value)| (key.clone(), value.clone()));
     Asked { arguments: arguments.collect(), ..Asked::new(&run.group, "", clock) }
 }
 
 #[test]
-#[ignore = "records anew with the ns-2 that is installed"]
+#[ignore = "records again with the ns-2 that is installed"]
 fn record_all() {
     let mut known = ties::Known::new();
     for group in GROUPS {
@@ -215,7 +215,7 @@ fn live_runs_agree() {
     }
 }
 
-/// A switch of ns-2 that no other recording has set, against the knob that says the same.
+/// A switch of ns-2 that no other recording has set, against the parameter with the same meaning.
 struct Switch {
     name: &'static str,
     variants: &'static [&'static str],
@@ -343,7 +343,7 @@ fn recorded_switches_are_repeated() {
 }
 
 #[test]
-#[ignore = "records anew with the ns-2 that is installed"]
+#[ignore = "records again with the ns-2 that is installed"]
 fn record_switches() {
     let asked = switches().iter().flat_map(asked_of).collect::<Vec<_>>();
     let runs = asked.into_iter().map(|(name, asked)| {

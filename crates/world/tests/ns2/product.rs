@@ -1,4 +1,4 @@
-//! What a run of ours leaves behind, in the form of the recordings.
+//! Results of our runs, in the form of the recordings.
 
 use super::golden::Run;
 use super::scenario::{Twin, twin};
@@ -18,16 +18,16 @@ pub struct Row {
     pub second: String,
 }
 
-/// What a run left behind.
+/// Results of a run.
 pub struct Outcome {
     /// In the order of each kind's record.
     pub rows: Vec<Row>,
     pub flows: Vec<FlowOutcome>,
-    /// What came to the recorded queue and left it.
+    /// Packets that arrived at the recorded queue and left it.
     pub traffic: Traffic,
 }
 
-/// What a flow left behind.
+/// Results of a flow.
 #[derive(Default)]
 pub struct FlowOutcome {
     /// The sender's variables after every input that changed them, the first at time zero.
@@ -189,7 +189,7 @@ impl Outcome {
             }
             waiting = packets;
             let (average, probability) = (queue.real("average", row), queue.real("probability", row));
-            // ns-2 keeps the probability that was tested last, ours says 0 or 1 where nothing is tested.
+            // ns-2 keeps the probability that was tested last, ours has 0 or 1 where nothing is tested.
             let tested = 0.0 < probability && (probability < 1.0 || keeps_certainty);
             let now = [average, if tested { probability } else { gauges[1] }];
             for (index, name) in ["ave", "prob1"].into_iter().enumerate() {
@@ -207,7 +207,7 @@ impl Outcome {
             let whole = |name: &str| variables.whole(name, row);
             let flow = &mut self.flows[variables.flow(row)].variables;
             flow.push(Variables {
-                // What the first input finds is there from the beginning.
+                // State at the first input, which is there from the beginning.
                 at: if flow.is_empty() { 0 } else { whole("time_ns") },
                 cwnd: variables.real("cwnd", row),
                 ssthresh: variables.real("ssthresh", row),

@@ -1,4 +1,4 @@
-//! The networks that the Tcl files build, as scenarios of ours.
+//! The networks that the Tcl files build, as our scenarios.
 
 use super::golden::{Clock, Params, Red, Run};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ pub struct Twin {
     pub bottleneck: &'static str,
 }
 
-/// What the Tcl file of the run's group builds.
+/// The network that the Tcl file of the run's group builds.
 pub fn twin(run: &Run) -> Twin {
     let params = &run.params;
     let (bottleneck, mut links, ends) = match run.group.as_str() {
@@ -48,7 +48,7 @@ pub fn twin(run: &Run) -> Twin {
                 path
             }
         };
-        let mut transport = serde_json::to_value(run.spec()).expect("knobs");
+        let mut transport = serde_json::to_value(run.spec()).expect("parameters");
         transport["kind"] = json!("tcp");
         let start = format!("{} ms", 100 * (number + 1));
         flows.push(json!({

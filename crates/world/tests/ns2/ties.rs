@@ -1,21 +1,22 @@
 //! Ties: what is due at one time, which rounding errors put in some order.
 //!
-//! ACK-clocked packets come to a bottleneck at the spacing in which they left it, so that one arrives exactly when the
-//! transmission of another ends. Ours then goes by what was due first; ns-2's clock is a double, and the sums of times
-//! that it compares differ in their last digits. The arrival finds one packet more or less. RED has a tie of the same
-//! kind with the end of a packet that was not there: it counts how many could have been sent while the link was idle.
+//! ACK-clocked packets arrive at a bottleneck at the spacing in which they left it, so that one arrives
+//! exactly when the transmission of another ends. Ours then takes the event that was due first; ns-2's clock
+//! is a double, and the sums of times that it compares differ in their last digits. The arrival finds one
+//! packet more or less. RED has a tie of the same kind with the end of a packet that was not there: it counts
+//! how many could have been sent while the link was idle.
 
 use super::golden::own_folder;
 use std::collections::BTreeMap;
 
-/// What came to a queue and what left it for the link: nanoseconds and bytes.
+/// Packets that arrived at a queue and that left it for the link: nanoseconds and bytes.
 #[derive(Default, Clone, Debug)]
 pub struct Traffic {
     pub arrivals: Vec<(f64, u64)>,
     pub departures: Vec<(f64, u64)>,
 }
 
-/// What is due at the same time as an arrival.
+/// Events due at the same time as an arrival.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Tie {
     /// The end of a transmission.
@@ -27,7 +28,7 @@ pub struct Tie {
 }
 
 impl Tie {
-    /// What is a tie in both.
+    /// The ties in both.
     pub fn and(self, other: Tie) -> Tie {
         Tie { end: self.end && other.end, idle: self.idle && other.idle, next: self.next && other.next }
     }
@@ -41,7 +42,7 @@ impl Tie {
 const SAME: f64 = 1.0;
 
 impl Traffic {
-    /// What is a tie, of each arrival. `rate`: bits per second; `mean`: bytes of RED's mean packet.
+    /// The tie of each arrival. `rate`: bits per second; `mean`: bytes of RED's mean packet.
     pub fn ties(&self, rate: f64, mean: Option<u64>) -> Vec<Tie> {
         let ends: Vec<f64> =
             self.departures.iter().map(|(at, size)| at + 8e9 * *size as f64 / rate).collect();

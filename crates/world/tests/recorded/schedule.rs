@@ -1,4 +1,4 @@
-//! Hosts that move as a file says.
+//! Hosts that move as a file specifies.
 
 use crate::lab::rows;
 use roamlab_scenario::Located;
@@ -98,7 +98,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             PLAN,
             row("2,mh,bs2,bs9,"),
-            "field `hosts[0].plan.file`: there is no cell \"bs9\", which stands in moves.csv:3",
+            "field `hosts[0].plan.file`: there is no cell \"bs9\", which is named in moves.csv:3",
         ),
         (PLAN, row("1.01,mh,bs2,bs1,"), "field `hosts[0].plan`: this visit overlaps the one before it"),
         (PLAN, "time_s,host,from,to\n1,me,bs1,bs2\n".into(), "\"moves.csv\" has no row of the host \"mh\""),

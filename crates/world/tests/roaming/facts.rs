@@ -1,4 +1,4 @@
-//! What roaming leaves in the record, is the same again, and asks of a scenario.
+//! The rows of roaming in the record, their repeatability, and what roaming requires of a scenario.
 
 use super::lab::{DOWN, Dice, LEAVES, Lab, MS, Trouble, UP, walks};
 use crate::lab::rows;
@@ -88,7 +88,7 @@ fn the_chain_of_a_loss_leads_to_the_end_of_coverage() {
         let chain = causes.chain(cause.parse().unwrap()).unwrap();
         let words: Vec<String> = chain.iter().map(|row| format!("{} {}", row.kind, row.name)).collect();
         let all = ["loss detached", "phase gone-by-retries", "phase coverage-left", "motion "];
-        // What waits or comes when the base station has given the host up is not sent any more.
+        // Packets that wait or come when the base station has given the host up are not sent any more.
         if time.parse::<u64>().unwrap() < gone || words.len() == 3 {
             assert_eq!(words, [all[0], all[2], all[3]]);
         } else {
@@ -132,17 +132,17 @@ fn a_base_station_that_gave_a_host_up_says_so_when_the_host_sends() {
     let sends = Lab { visits, radio, flows: format!("{DOWN}{UP}"), ..Lab::default() };
     let record = sends.run();
     assert!(record.phase("gone-by-retries", LEAVES).unwrap() < LEAVES + 200 * MS);
-    let told = record.phase("deauthenticated", LEAVES).expect("it is told");
-    assert!((LEAVES + 200 * MS..LEAVES + 230 * MS).contains(&told), "{told}");
-    // What had waited at the host while nobody answered came before it was told.
+    let notified = record.phase("deauthenticated", LEAVES).expect("it is notified");
+    assert!((LEAVES + 200 * MS..LEAVES + 230 * MS).contains(&notified), "{notified}");
+    // Packets that had waited at the host while no base station answered came before the notice.
     let refused = record.lost("up").filter(|loss| &*loss.place == "bs1").count();
     assert!((1..=10).contains(&refused), "{refused}");
     record.reached_again("down", 500 * MS).unwrap();
-    // One that sends nothing of its own is told when it says that it is there.
+    // One without own data is notified when it reports its presence.
     let silent = Lab { flows: DOWN.into(), ..sends };
     let record = silent.run();
-    let told = record.phase("deauthenticated", LEAVES).expect("it is told");
-    assert!(told < LEAVES + 1_250 * MS, "{told}");
+    let notified = record.phase("deauthenticated", LEAVES).expect("it is notified");
+    assert!(notified < LEAVES + 1_250 * MS, "{notified}");
     record.reached_again("down", 500 * MS).unwrap();
 }
 
@@ -208,7 +208,7 @@ fn what_cannot_roam_is_refused_at_its_place() {
     ];
     for (old, new) in cases {
         let report = match new.split_once("\n[cells.bs1]\n") {
-            // A table that stands elsewhere.
+            // A table that is elsewhere.
             Some((kind, line)) => {
                 let text = Lab::default().text().replacen(old, kind, 1);
                 let text = text.replacen("router = \"ar1\"", &format!("router = \"ar1\"\n{line}"), 1);

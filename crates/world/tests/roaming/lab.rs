@@ -32,7 +32,7 @@ path = ["mh", "ch"]
 app = { kind = "cbr", start = "1 s", rate = "40 kbit/s", packet = "100 B" }
 "#;
 
-/// What a scenario is made of.
+/// Parts of a scenario.
 #[derive(Clone, Debug)]
 pub struct Lab {
     pub duration_ms: u64,

@@ -1,4 +1,4 @@
-//! What the phases of a handover take: against sums by hand, and detection against its bounds.
+//! Durations of the phases of a handover: against sums by hand, and detection against its bounds.
 
 use super::lab::{DOWN, LEAVES, Lab, MS, Record, UP};
 use std::fmt::Write;
@@ -29,8 +29,9 @@ fn the_whole_handover_is_the_sum_of_its_phases() {
         let [detection, scan, authentication, association] = phases(&record, "beacon-loss");
         let total = record.phase("link-up", LEAVES).unwrap() - LEAVES;
         assert_eq!(total, detection + scan + authentication + association);
-        // Eleven delays of 0.1 ms, ten channels of 5 ms, one of 11 ms behind a DIFS, up to 31 slots of 20 µs and a probe request
-        // of 48 B at 2 Mbit/s, 192 + 192 µs. A beacon of 552 µs may come before it, with a DIFS.
+        // Eleven delays of 0.1 ms, ten channels of 5 ms, one of 11 ms behind a DIFS. Then up to 31 slots of
+        // 20 µs and a probe request of 48 B at 2 Mbit/s, 192 + 192 µs. A beacon of 552 µs may come before it,
+        // with a DIFS.
         assert!((62_534_000..62_534_000 + 1_222_000).contains(&scan), "{draw}: {scan}");
         // Request of 34 B, 328 µs; SIFS, acknowledgement and DIFS before the answer, at most 31 slots and 328 µs. A backoff
         // behind the last frame, DIFS and a beacon may come before either.
@@ -82,8 +83,8 @@ fn the_loss_of_a_cell_is_noticed_within_its_bounds_by_beacons() {
     }
 }
 
-/// The host asks twice before it gives its cell up: two frames of 28 B (304 µs), each sent seven times with six timeouts
-/// of 222 µs and backoffs of up to 31, 63, 127, 255, 511, 1023 and 1023 slots of 20 µs.
+/// The host asks twice before it gives its cell up: two frames of 28 B (304 µs), each sent seven times. There
+/// are six timeouts of 222 µs and backoffs of up to 31, 63, 127, 255, 511, 1023 and 1023 slots of 20 µs.
 #[test]
 fn the_frames_by_which_a_host_asks_for_its_cell_take_their_time() {
     let (mut all, attempts) = (0.0, 7 * 304_000 + 6 * 222_000);
@@ -123,7 +124,7 @@ fn a_host_that_returns_before_it_noticed_keeps_its_cell() {
     let record = Lab { visits, ..Lab::default() }.run();
     assert_eq!(record.phases.iter().filter(|noted| &*noted.phase == "link-up").count(), 1);
     assert_eq!(record.phase("link-down", 0), None);
-    // What was sent within 150 ms is lost, at 20 ms a datagram, or held up by its attempts.
+    // Datagrams sent within 150 ms are lost, at 20 ms a datagram, or held up by its attempts.
     let lost = record.total("down", "sent_pkts") - record.total("down", "delivered_pkts");
     assert!((4..=12).contains(&lost), "{lost}");
     record.reached_again("down", 8_000 * MS).unwrap();
@@ -150,7 +151,7 @@ fn in_an_overlap_the_host_stays_until_it_loses_its_cell_and_then_takes_the_newes
     assert_eq!(record.phase("coverage-entered", 1), Some(LEAVES));
     assert_eq!(record.phase("coverage-left", 0), Some(LEAVES + 1_000 * MS));
     assert!(record.phase("link-down", 0).unwrap() > LEAVES + 1_200 * MS);
-    // Three cells at once, and then the first two go: it takes the third, into which it came last.
+    // Three cells at the same time, and then the first two go: it takes the third, into which it came last.
     let visits = vec![("bs1", 0, None), ("bs3", 2_000, None), ("bs2", 2_100, None)];
     let record = Lab { visits, radio: "overlap = \"500 ms\"".into(), ..Lab::default() }.run();
     let joined = record.signals.iter().rfind(|signal| &*signal.message == "reassociation-request").unwrap();
@@ -199,7 +200,7 @@ fn retries_for_the_host_that_is_gone_delay_others_in_its_old_cell() {
 }
 
 /// Hosts in a cell of 11 Mbit/s that all want to send 12 Mbit/s: an attempt collides with a probability of some 0.4, and so do
-/// beacons. Nobody leaves the cell.
+/// beacons. No host leaves the cell.
 #[test]
 fn a_host_keeps_its_cell_however_many_frames_and_beacons_collide() {
     let crowd = |hosts: u32, direction: &str, radio: &str| {
@@ -227,7 +228,7 @@ fn a_host_keeps_its_cell_however_many_frames_and_beacons_collide() {
         let shares = (0..hosts).map(|host| record.total(&format!("f{host}"), "delivered_pkts"));
         assert!(shares.min() > Some(50), "{hosts} hosts, {direction}");
     }
-    // ns-2.35 has such a rule, and beacons alone say the same.
+    // ns-2.35 has such a rule, and beacons alone give the same.
     // The rule of ns-2.35 takes collisions for the loss of the cell, and so do beacons without a question.
     assert!(given_up(&crowd(15, "up", "failed_attempts = 3")) > 20);
     assert!(given_up(&crowd(15, "up", "null_data_tries = 0")) > 0);

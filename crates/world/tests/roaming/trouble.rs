@@ -35,7 +35,7 @@ fn silence(record: &Record, from: u64) -> u64 {
     times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(u64::MAX)
 }
 
-/// What is wrong with a run whose host stays covered from `covered` on: it is reached again within the bound.
+/// Faults of a run whose host stays covered from `covered` on: it is reached again within the bound.
 fn problems(lab: &Lab, covered: u64, bound: u64) -> Result<u64, String> {
     let record = lab.run();
     let silence = silence(&record, covered);
@@ -51,7 +51,8 @@ fn problems(lab: &Lab, covered: u64, bound: u64) -> Result<u64, String> {
         return Err(format!("{inside} packets are still inside: {lab:?}"));
     }
     if let Some(loss) = record.losses.iter().find(|loss| &*loss.reason == "ttl-expired") {
-        // Where the way is set up from the old base station on, packets circle until the last router has heard of it.
+        // Where the way is set up from the old base station on, packets circle until the last router has been
+        // notified.
         if !lab.mobility.contains("scheme") {
             return Err(format!("a packet circled: {loss:?} {lab:?}"));
         }
@@ -124,9 +125,10 @@ fn a_lost_frame_costs_its_timeout_or_a_scan() {
         near(up(&[(message, 1)]), usual + 200);
         near(up(&[("authentication-request", 2), (message, 1)]), usual + 400);
     }
-    // Without a response the scan finds nothing. It waited for MaxChannelTime all the same, for it heard the request's answer...
+    // Without a response the scan finds nothing. It waited for MaxChannelTime anyway, because it heard the
+    // request's answer...
     near(up(&[("probe-response", 2)]), usual + 56);
-    // Three times in vain: there is no other cell to try, and it scans again.
+    // Three times without result: there is no other cell to try, and it scans again.
     let thrice = [("reassociation-request", 1), ("reassociation-request", 2), ("reassociation-request", 3)];
     near(up(&thrice), usual + 600 + 62 + 1);
 }

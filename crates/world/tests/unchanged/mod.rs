@@ -101,7 +101,7 @@ fn random_scenarios_run_as_recorded() {
     }
     let numbers: Vec<u64> = RECORDS.read().iter().map(|(name, _)| name.parse().expect("a number")).collect();
     let cases = all(&numbers, |number| {
-        // What is refused now has no digests: each of its groups differs.
+        // Refused groups have no digests: each of them differs.
         Some(tables(&networks::text(&schema, number)).map_or_else(|_| Vec::new(), |tables| digests(&tables)))
     });
     RECORDS.check(&cases, "ROAMLAB_CASE=NUMBER prints the scenario of a case.");

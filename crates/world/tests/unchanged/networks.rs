@@ -117,7 +117,7 @@ impl Case<'_> {
         }
     }
 
-    /// What a bottleneck does to packets, as lines of a link.
+    /// Effects of a bottleneck on packets, as lines of a link.
     fn trouble(&mut self, end: f64) {
         if self.dice.chance(0.3) {
             let loss = self.loss();

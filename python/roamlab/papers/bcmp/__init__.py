@@ -1,7 +1,7 @@
 """TCP and UDP over a wireless access network with BCMP.
 
-`experiments` fills the paper's tree and mesh with handovers, what people send, and a download, `evidence` runs them,
-`measures` says what is measured in a run, `claims` decides, `figures` draws.
+`experiments` fills the paper's tree and mesh with handovers, the traffic of people, and a download,
+`evidence` runs them, `measures` measures a run, `claims` decides, `figures` draws.
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ MOVING = ("planned", "unplanned")
 LINK_BPS = 10e6
 """The maximum that throughput is a share of: the link from a correspondent to the home agent."""
 LIKELY = 0.5
-"""Numbers of packets have a "high probability" if at least half of all handovers lose so many."""
+"""Numbers of packets have a "high probability" if at least half of all handovers lose that number."""
 RARELY = 0.01
-"""What at most one handover, or packet, in a hundred does: the paper looked at 100 handovers."""
+"""Limit for an event of at most one handover, or packet, in a hundred: the paper examined 100 handovers."""
 ALIKE = 0.01
 """Throughputs are "alike", and so are distributions of jitter, if they differ by at most a hundredth."""
 JITTER_MS = 1.0
@@ -111,7 +111,7 @@ def login(found: dict[Case, list[dict[str, int]]], moves: int) -> Claim:
 
 
 def handovers_that(found: Evidence, case: Case, fewest: int, most: float = math.inf) -> Interval:
-    """The share of handovers that lose so many packets."""
+    """The share of handovers that lose this number of packets."""
     counts = lost(found, case)
     return share_interval(int(((counts >= fewest) & (counts <= most)).sum()), counts.size, len(counts))
 
@@ -249,9 +249,9 @@ def _fig7(found: Evidence) -> Claim:
 
 
 def over_the_gateway(run: Streams) -> tuple[list[int], list[int]]:
-    """What each handover between `GATEWAY` loses, and what each other one does.
+    """Losses of each handover between `GATEWAY`, and those of each other one.
 
-    The run's last handover is left out: no later one leaves the access router that it comes to.
+    The run's last handover is left out: no later one leaves the access router that it reaches.
     """
     steps = zip(run.lost, pairwise(run.left), strict=False)
     lost = [({before, after} == GATEWAY, count) for count, (before, after) in steps]

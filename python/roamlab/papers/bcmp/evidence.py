@@ -45,7 +45,7 @@ MORE_STREAMS = 5
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims are decided from under one interpretation.
+    """Data from which the claims are decided under one interpretation.
 
     Lists have one entry per run; run n draws from the same streams in every case.
     """
@@ -68,7 +68,7 @@ def few_runs(runs: int) -> int:
 
 
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
-    """Asks for the runs that the claims on an interpretation need: so many, or those with these numbers."""
+    """Asks for the runs that the claims on an interpretation need: this number, or those with these numbers."""
     points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [interpretation.window]))
     more = further(runs, MORE_STREAMS) if interpretation == DEFAULT else range(0)
 
@@ -92,7 +92,7 @@ def downloads(
 
 
 def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
-    """Figs. 6 and 7 under the default interpretation, and beside them no and planned handovers at two windows."""
+    """Figs. 6 and 7 under the default interpretation, and in addition no and planned handovers at two windows."""
     points = list(product(TOPOLOGIES, ["unplanned"], TCPS, WINDOWS))
     return downloads(batch, DEFAULT, runs, points) | still(batch, runs, DEFAULT)
 

@@ -31,7 +31,7 @@ DURATION = "102 s"
 
 DOWNLOAD = "download"
 STREAMS = ("call", "film", "conference")
-"""What the walker without the download gets; of the call it sends as much."""
+"""Traffic to the walker without the download; of the call it sends as much."""
 
 
 ROUTERS = [str(number) for number in range(19, 31)]
@@ -53,7 +53,7 @@ The first one begins at 19."""
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     profile: str = "ns2-2003"
     min_rto: str = "of the profile"
@@ -90,7 +90,7 @@ class Interpretation:
             f"unplanned {forwarding} forwarding; anchors {anchors}; a handover of each host each {self.dwell_ms} ms, "
             f"{self.walkers}; planned: {moved}; overlap {self.overlap_ms} ms; in flight at the break: "
             f"{self.in_flight}; wired queues {self.queue_pkts} pkt; film {self.film}, frames {self.spacing}; "
-            f"air {self.air}; beside the download {self.beside}; streams {self.load} beside; window of the verdict "
+            f"air {self.air}; with the download {self.beside}; streams {self.load} in addition; window of the verdict "
             f"{self.window}"
         )
 
@@ -192,7 +192,7 @@ def _scenario(
 
 
 def _walker(number: int, way: str, interpretation: Interpretation, data: dict[str, Any]) -> dict[str, Any]:
-    """A host that moves, or stands. With air of its own it has a cell of its own at each access router."""
+    """A host that moves, or does not. With its own air it has its own cell at each access router."""
     begins = ["19", WALKERS[interpretation.walkers][1]]
     cells = ROUTERS
     if interpretation.air == "of each host":

@@ -1,4 +1,4 @@
-"""What is measured in each run. Everything comes from the run's tables."""
+"""Measures of each run. Everything comes from the run's tables."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Streams:
     lost: list[int]
     """Packets of call, film and conference that each handover loses."""
     left: list[int]
-    """The access router that each handover leaves; 0 where none was told to let the host go."""
+    """The access router that each handover leaves; 0 where none was asked to release the host."""
     forwarding_s: float
     """Mean over the stays of the host of the smallest delay of the call's packets."""
     variance: list[float]
@@ -64,7 +64,8 @@ class Streams:
     incomplete: float
     """Share of the film's frames that lack a packet."""
     frozen: float
-    """Share of the film's time in which the picture stands still, play-out `VIDEO_OFFSET_S` after a frame's begin."""
+    """Share of the film's time in which the picture is frozen, play-out `VIDEO_OFFSET_S` after a frame's
+    begin."""
 
 
 @reads(flows="flow goodput_bps timeouts fast_retransmits")

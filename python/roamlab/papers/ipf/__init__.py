@@ -1,7 +1,7 @@
 """TCP performance enhancement by implicit priority forwarding (IPF) in Mobile IP based networks.
 
-`experiments` fills the paper's model with the hosts of its figures, `evidence` runs them, `measures` says what is
-measured in a run, `claims` decides, `figures` draws.
+`experiments` fills the paper's model with the hosts of its figures, `evidence` runs them, `measures` measures
+a run, `claims` decides, `figures` draws.
 """
 
 from __future__ import annotations

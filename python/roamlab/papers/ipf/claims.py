@@ -42,7 +42,7 @@ def _alg(anatomy: Anatomy) -> Claim:
             at_most(0),
         ),
         most(
-            "priority packets lost to anything but a full queue",
+            "priority packets lost for a reason other than a full queue",
             anatomy.priority_tests,
             int,
             "pkt",

@@ -110,7 +110,7 @@ def over_time(sweep: Sweep, queue: str, window_s: float) -> list[float]:
 
 
 def deviations(sweep: Sweep, queue: str) -> list[float]:
-    """Run by run: the standard deviation of a resident's throughput, over what the interpretation says, in kbit/s."""
+    """Run by run: the standard deviation of a resident's throughput, over the span of the interpretation, in kbit/s."""
     over = sweep.interpretation.deviation
     return (
         over_cases(sweep, queue)

@@ -45,14 +45,15 @@ if TYPE_CHECKING:
 
 MORE_STANDARD = 4
 POINT_RUNS = 16
-"""Of figs. 12 and 13 at most: with so many each gain in utilisation is four standard errors from 0 or more."""
+"""Of figs. 12 and 13 at most: with this number each gain in utilisation is four standard errors from 0 or
+more."""
 PLAN_RUNS = 12
 """Of figs. 16 and 17 at most: their deviations are 30 standard errors below the printed ones."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims that depend on an interpretation are decided from.
+    """Data from which the claims that depend on an interpretation are decided.
 
     Lists have one entry per run; run n of both queues draws from the same streams.
     """
@@ -95,7 +96,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Anatomy:
-    """What varies little or not at all."""
+    """Values that vary little or not at all."""
 
     unmarked: dict[str, list[dict[str, str]]]
     """By queue, when nothing is marked: what the runs are compared by."""
@@ -104,7 +105,7 @@ class Anatomy:
     priority_tests: list[int]
     """Priority packets that M-RED lost in a queue that was not full."""
     averages: list[Average]
-    """What priority packets did to M-RED's average."""
+    """Effect of priority packets on M-RED's average."""
     schedules: dict[float, list[Schedule]]
     """Fig. 15, by the time between hosts."""
 
@@ -115,7 +116,7 @@ def few_runs(runs: int) -> int:
 
 
 def visits(interpretation: Interpretation = DEFAULT) -> list[list[float]]:
-    """When each host comes to the cell in the standard case, in s."""
+    """When each host arrives in the cell in the standard case, in s."""
     movers = experiments.visits(VISITS, HOSTS, SPAN_S, GAPS[interpretation.gap], interpretation.stay)
     return [[comes for comes, _ in mover.visits] for mover in movers]
 
@@ -126,7 +127,7 @@ def planned_moves(gap_s: float) -> list[float]:
 
 
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
-    """Asks for the runs of figs. 9 to 11 and 14: so many, or those with these numbers."""
+    """Asks for the runs of figs. 9 to 11 and 14: this number, or those with these numbers."""
     arrivals = {case: (experiments.arrival(case, "red", interpretation), runs) for case in (1, 2)}
     more = further(runs, MORE_STANDARD) if interpretation == DEFAULT else range(0)
 
@@ -155,7 +156,7 @@ def swept(
 ) -> Sweep:
     """Asks for the runs of figs. 12, 13, 16 and 17, at these points; of the plan the first `plan_span_s`.
 
-    The first `POINT_RUNS` or `PLAN_RUNS` of so many, or of those with these numbers.
+    The first `POINT_RUNS` or `PLAN_RUNS` of all, or of those with these numbers.
     """
     numbers = range(runs) if isinstance(runs, int) else runs
     cases = [(count, HOSTS) for count in visits if count != VISITS]
@@ -185,7 +186,7 @@ def anatomy(
     interpretation: Interpretation = DEFAULT,
     gaps: Sequence[float] = GAPS_S,
 ) -> Anatomy:
-    """Fig. 6, sections II-A and III, and the plan of fig. 15 at these points: a few of so many runs are enough.
+    """Fig. 6, sections II-A and III, and the plan of fig. 15 at these points: a few of the runs are enough.
 
     Of a range of runs the first, where each run shows all that is asked.
     """
@@ -216,7 +217,7 @@ def traces(batch: Batch) -> dict[str, list[QueueTrace]]:
 
 @reads(queue="time_ns queue packets average probability forwarded")
 def average(results: Results) -> Average:
-    """What priority packets do to the average of the new cell's queue."""
+    """Effect of priority packets on the average of the new cell's queue."""
     return measures.average(queue_trace(results, AIR))
 
 

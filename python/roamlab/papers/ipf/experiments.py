@@ -29,7 +29,7 @@ QUEUE_WEIGHT = 0.002
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     residents: int = 7
     residents_fig9: int = 9
@@ -86,8 +86,8 @@ BURST_S = 10.0
 """Fig. 9: what is new begins to arrive at the new base station."""
 
 _ON_THE_WAY_S = 0.042
-"""From leaving the old cell to the first forwarded packet at the new base station: half a beacon interval on average,
-T_N + T_O = 13 ms, 1 ms to the old base station and three wires of 1 ms back."""
+"""From leaving the old cell to the first forwarded packet at the new base station. It is half a beacon
+interval on average, T_N + T_O = 13 ms, 1 ms to the old base station and three wires of 1 ms back."""
 
 PLAN_S = (42.9, 128.6, 214.0)
 """Fig. 15: visits of the first host, as the paper prints them."""
@@ -103,7 +103,7 @@ class Mover:
     """A host that moves, and the round trip of its connection."""
 
     visits: tuple[tuple[float, float], ...]
-    """When it comes to the new cell, and when it leaves."""
+    """When it arrives in the new cell, and when it leaves."""
     rtt_ms: int = 88
     start: str | None = None
     """When its connection begins; None: with the others, uniform in 0.5 to 1.5 s (interpretation A12)."""

@@ -1,7 +1,7 @@
-"""The paper's figures 9 to 17, and two of ours: throughput by the case of fig. 15, and its deviation by the window.
+"""The paper's figures 9 to 17, and two new ones: throughput by the case of fig. 15, and its deviation by the window.
 
-Trajectories are those of one run and say so; what is compared between queues is a mean over all runs with its
-95 % interval.
+Trajectories are those of one run and are marked as such; what is compared between queues is a mean over all
+runs with its 95 % interval.
 """
 
 from __future__ import annotations

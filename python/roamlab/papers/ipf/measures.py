@@ -1,4 +1,4 @@
-"""What is measured in each run. Everything comes from the run's tables."""
+"""Measures of each run. Everything comes from the run's tables."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Point:
 
     utilisation: float
     priority: int
-    """Priority packets that came to the new base station."""
+    """Priority packets that arrived at the new base station."""
     priority_lost: int
     lost: int
     """All packets lost there."""
@@ -177,7 +177,7 @@ AROUND_S = np.arange(-5.0, 15.0, WINDOW_S)
     tcp="time_ns flow event",
 )
 def standard(results: Results, visits: Sequence[Sequence[float]]) -> Standard:
-    """Measures a run of the standard case: host n comes to the cell at the instants `visits[n]`."""
+    """Measures a run of the standard case: host n arrives in the cell at the instants `visits[n]`."""
     trace = queue_trace(results, AIR)
     first, moves = visits[0], sorted({at for of_host in visits for at in of_host})
     fifth = first[VISITS - 1]
@@ -364,7 +364,7 @@ def schedule(results: Results) -> Schedule:
 @storable
 @dataclass(frozen=True)
 class Average:
-    """What priority packets do to avg_q_np in a run of M-RED."""
+    """Effect of priority packets on avg_q_np in a run of M-RED."""
 
     priority_arrivals: int
     priority_changes: int
@@ -419,7 +419,7 @@ class Spoofed:
     """A run in which a correspondent marks its own packets."""
 
     forwarded_on_air: int
-    """Priority packets that came to the new base station."""
+    """Priority packets that arrived at the new base station."""
     policed: int
     """Marks that were policed."""
     policed_elsewhere: int

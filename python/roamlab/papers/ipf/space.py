@@ -1,4 +1,4 @@
-"""What the paper leaves open, and how its claims are decided under a setting of it; the axes are in `axes.toml`."""
+"""Open points of the paper, and how its claims are decided under a setting of it; the axes are in `axes.toml`."""
 
 from __future__ import annotations
 

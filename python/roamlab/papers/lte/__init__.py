@@ -1,7 +1,7 @@
 """Improving TCP performance during the intra LTE handover.
 
-`experiments` fills the paper's model with the mobiles, queues and schemes of its figures, `evidence` runs them,
-`measures` says what is measured in a run, `model` is section IV and `modelfit` lays it over the runs, `claims` decides,
+`experiments` fills the paper's model with the mobiles, queues and schemes of its figures, `evidence` runs
+them, `measures` measures a run. `model` is section IV and `modelfit` lays it over the runs, `claims` decides,
 `figures` draws.
 """
 
@@ -82,7 +82,7 @@ def _total(by: Mapping[Any, Sequence[Handover]], pick: Pick) -> Callable[[Any], 
 def _outcomes(found: Evidence) -> Table:
     by = found.forwarding
     return table_of(
-        "Figs. 8 and 11: what becomes of the flow",
+        "Figs. 8 and 11: the fate of the flow",
         ("procedure", "mobiles"),
         (((figures.NAMES[case[0]], f"1 + {case[1]}"), case) for case in by),
         {

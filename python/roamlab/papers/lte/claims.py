@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 CURVE = range(8, 101, 2)
 """Fig. 4: the values of cwnd_MAX at which the model is drawn."""
 ALWAYS = 0.05
-"""What "always" and "at most" leave to chance: the share of runs that may differ."""
+"""Share of runs that may differ by chance, for "always" and "at most"."""
 SYNS = 0.1
-"""Packets of an ECN-capable flow that are dropped at the tunnel's end are SYNs: at most so many in a run, of some 30
-marked packets."""
+"""Packets of an ECN-capable flow that are dropped at the tunnel's end are SYNs: at most this number in a run,
+of some 30 marked packets."""
 SUBSTANTIALLY = 0.25
 """A "substantial increase" of what is delivered: by a quarter at least."""
 ALIKE_PERCENT = 10.0
@@ -61,7 +61,7 @@ def _share(what: str, count: int, runs: int, claimed: Claimed) -> Measure:
 
 
 def _more_often(what: str, often: int, seldom: int) -> Measure:
-    """Whether one case is at least as frequent as another: its share of the runs that are either."""
+    """Test that one case is at least as frequent as another: its share of the runs that are either."""
     return _share(what, often, often + seldom, at_least(0.5))
 
 

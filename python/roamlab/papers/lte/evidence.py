@@ -40,16 +40,16 @@ FIG12: tuple[Active12, ...] = (
 TABLE_IV = FIG12[:3]
 PREDICTIVE: tuple[Active12, ...] = (("predictive", "droptail"), ("predictive", "red"))
 IMPROVED: tuple[Active12, ...] = (("standard", "red"), *PREDICTIVE)
-"""Fig. 12 but for the standard procedure with drop-tail: AQM, prediction, and both."""
+"""Fig. 12 except the standard procedure with drop-tail: AQM, prediction, and both."""
 NARROW_PKTS = 8
 MORE_IMPROVED = 12
 OTHER_SCHEDULERS = ("round-robin", "proportional-fair")
-"""At the eNodeB, beside the paper's WFQ."""
+"""At the eNodeB, next to the paper's WFQ."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims are decided from that depend on an interpretation. Lists have one entry per run."""
+    """Data from which the claims are decided that depend on an interpretation. Lists have one entry per run."""
 
     interpretation: Interpretation
     forwarding: dict[tuple[Scheme, int], list[Handover]]
@@ -113,7 +113,7 @@ def _forwarding_cases() -> list[tuple[Scheme, int]]:
 
 
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
-    """Asks for the runs of tables II to IV: so many, or those with these numbers."""
+    """Asks for the runs of tables II to IV: this number, or those with these numbers."""
     more = further(runs, MORE_IMPROVED) if interpretation == DEFAULT else range(0)
     return Evidence(
         interpretation,
@@ -182,7 +182,7 @@ def _timing(interpretation: Interpretation) -> dict[str, Any]:
 
 
 def anatomy(batch: Batch, runs: int | range, interpretation: Interpretation = DEFAULT) -> Anatomy:
-    """The experiments of one interpretation: the first few of so many runs, or of those with these numbers."""
+    """The experiments of one interpretation: the first few of this number of runs, or of those with these numbers."""
     numbers = range(runs) if isinstance(runs, int) else runs
     few, with_each = (numbers[: of(len(numbers))] for of in (few_runs, scheduled_runs))
     kinds: tuple[tuple[str, Aqm, bool], ...] = (

@@ -52,7 +52,7 @@ paper's section V.B), RED that marks what the tunnel ingress has declared ECN-ca
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     min_rto: str = "200 ms"
     source_mbps: int | None = 5
@@ -139,7 +139,7 @@ def queue(aqm: Aqm, interpretation: Interpretation = DEFAULT) -> dict[str, Any]:
 
 
 def cells(sources: int, targets: int, seconds: float, interpretation: Interpretation = DEFAULT) -> Scenario:
-    """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for so many seconds.
+    """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for this number of seconds.
 
     DEVIATION: the source cell's rate is that of one mobile times their number; a mobile alone may get more than its
     rate when others pause.
@@ -231,7 +231,7 @@ def active_queue(
 ) -> Scenario:
     """Tables III and IV, fig. 12: four mobiles in the source cell, `ref` among them, and three in the target cell.
 
-    ASSUMPTION: the handover is at 2.3 s here too; tables III and IV do not say.
+    ASSUMPTION: the handover is at 2.3 s here too; tables III and IV do not specify it.
     """
     scenario = cells(4, 3, seconds, interpretation)
     windows = {
@@ -263,7 +263,7 @@ def peak(window: int, moves: bool, interpretation: Interpretation = DEFAULT) -> 
 
 
 CAUSES: dict[str, dict[str, Any]] = {
-    "as it is": {},
+    "unchanged": {},
     "router's queue to the target 400 packets": {
         "cells.enb2.backhaul.queue": {"kind": "droptail", "limit": "400 pkt"}
     },

@@ -1,6 +1,7 @@
-"""The paper's figures 4 and 8 to 12, the message chart of fig. 2 as it ran, and what becomes of predictions.
+"""The paper's figures 4 and 8 to 12, the message chart of fig. 2 as it ran, and the fate of predictions.
 
-Trajectories are those of one run and say so; shares and means are over all runs, with 95 % intervals.
+Trajectories are those of one run and are marked as such; shares and means are over all runs, with 95 %
+intervals.
 """
 
 from __future__ import annotations

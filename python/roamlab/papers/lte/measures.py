@@ -1,4 +1,4 @@
-"""What is measured in each run. Everything comes from the run's tables."""
+"""Measures of each run. Everything comes from the run's tables."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _where(rows: Columns, **names: str) -> Mask:
 @storable
 @dataclass(frozen=True)
 class Transfer:
-    """What `ref` received: arrays with one entry per segment, in order of arrival."""
+    """Segments that `ref` received: arrays with one entry per segment, in order of arrival."""
 
     times: Values
     round_trips: Values
@@ -114,11 +114,11 @@ def attachment(results: Results) -> float:
 @storable
 @dataclass(frozen=True)
 class Congestion:
-    """What `ref`'s sender went through from the command on, as long as is watched."""
+    """Events of `ref`'s sender from the command on, in the observed time."""
 
     timeouts: int
     spurious: int
-    """Of the timeouts, those of which an earlier copy of the segment arrived all the same (ground truth)."""
+    """Of the timeouts, those of which an earlier copy of the segment arrived anyway (ground truth)."""
     halvings: int
     """Fast retransmits, and answers to congestion marks."""
 
@@ -129,7 +129,7 @@ class Congestion:
 
 
 def congestion(results: Results, start: float, watch_s: float = WATCH_S) -> Congestion:
-    """What happened in [start, start + watch_s)."""
+    """Events in [start, start + watch_s)."""
     tcp = results.columns("tcp")
     times = seconds(tcp)
     watched = (times >= start) & (times < start + watch_s) & _where(tcp, flow=REF)
@@ -311,8 +311,8 @@ def forwarded(results: Results) -> Forwarded:
     entered = _where(rows, flow=REF, event="enqueue", kind="data")
     back = entered & rows.where("place", "enb1->r")
     serials, segments = rows["serial"][back], rows["number"][back]
-    # What the source had sent over the air without an acknowledgement goes out again as a copy, which has a serial of
-    # its own: on the way to the source a packet is known by its segment.
+    # Packets that the source had sent over the air without an acknowledgement are sent again as copies with
+    # their own serials: on the way to the source a packet is known by its segment.
     first = entered & rows.where("place", "r->enb1") & np.isin(rows["number"], segments)
     second = entered & rows.where("place", "r->enb2") & np.isin(rows["serial"], serials)
     start, received = command(results), transfer(results)

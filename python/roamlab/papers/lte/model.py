@@ -93,7 +93,7 @@ def slow_start_rounds(ssthresh: Fraction) -> int:
 
 
 def _behind_halving(ssthresh: Fraction, remaining: Fraction) -> Fraction:
-    """What a timed-out flow sends less than a halved one in the rest of the interval; a broken round counts in part."""
+    """Loss of a timed-out flow against a halved one in the rest of the interval; a broken round counts in part."""
     behind = Fraction(0)
     window, halved, left = Fraction(1), ssthresh, remaining
     while left > 0:

@@ -1,4 +1,4 @@
-"""The model of section IV beside the runs: how often each case occurs, what it predicts, what was delivered."""
+"""The model of section IV and the runs: the frequency of each case, the prediction, the delivered data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Fit:
     residual: Mapping[Interpretation, Interval]
     """Simulated minus predicted, with the interval of the simulated mean."""
     before: Interval
-    """What of the residual has arisen before the handover, where all interpretations agree."""
+    """Part of the residual that has arisen before the handover, where all interpretations agree."""
 
 
 def fits(found: Evidence) -> list[Fit]:

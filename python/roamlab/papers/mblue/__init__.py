@@ -1,7 +1,7 @@
 """Modified BLUE packet buffer for base stations in Mobile IP-based networks.
 
-`experiments` bends the paper's model into the scenarios of its figures, `evidence` runs them, `measures` says what
-is measured in a run, `claims` decides, `figures` draws.
+`experiments` bends the paper's model into the scenarios of its figures, `evidence` runs them, `measures`
+measures a run, `claims` decides, `figures` draws.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RUNS = 100
 
 _NEAREST = Interpretation(idle_mode="continuous", min_rto="1 s")
-"""What brings fig. 12 nearest to the printed numbers."""
+"""Setting that brings fig. 12 nearest to the printed numbers."""
 
 
 def example() -> Scenario:

@@ -43,8 +43,8 @@ FORMULAS = {
 _AIR_BPS, _WIRE_BPS = 2e6, 10e6
 
 AXIS_PKTS = 256
-"""Fig. 12's axis goes from 4400 to 4900 packets. With at least 4400 at 9.5 s and the 488 a second of an air that the
-host has alone, it has 4644 at 10 s, and then so many at most until 13 s."""
+"""Fig. 12's axis goes from 4400 to 4900 packets. With at least 4400 at 9.5 s and the 488 a second of the air
+for the host alone, it has 4644 at 10 s, and then this number at most until 13 s."""
 
 
 def _ms(size: int, rate: float) -> float:

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What every claim is decided from. Lists have one entry per run; run n of each queue has the same seeds."""
+    """Data from which every claim is decided. Lists have one entry per run; run n of each queue has the same seeds."""
 
     interpretation: Interpretation
     one: dict[str, list[OneHandoff]]
@@ -46,7 +46,7 @@ class Anatomy:
 
 
 def evidence(batch: Batch, interpretation: Interpretation, runs: int | range) -> Evidence:
-    """Asks for the runs of figs. 11 to 15: so many, or those with these numbers."""
+    """Asks for the runs of figs. 11 to 15: this number, or those with these numbers."""
     three = {queue: (experiments.three_handoffs(queue, interpretation), runs) for queue in QUEUES}
     wide = batch.each({"wide": (experiments.wide_buffer(interpretation), runs)}, measures.burst)["wide"]
     watch = partial(measures.three_handoffs, returns=experiments.returns(interpretation))

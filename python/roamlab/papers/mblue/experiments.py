@@ -16,7 +16,7 @@ from roamlab.scenarios.scenario import Scenario, load
 RESIDENTS = ("resident1", "resident2", "resident3")
 FLOWS = ("moving", *RESIDENTS)
 
-# Tables II and III. RED: of what the paper leaves open, `wait` as in ns-2; packets, and not gentle, as its text says.
+# Tables II and III. RED: of the open points, `wait` as in ns-2; packets, and not gentle, as in its text.
 QUEUES: dict[str, dict[str, Any]] = {
     "droptail": {"kind": "droptail", "limit": "120 pkt"},
     "red": {
@@ -46,7 +46,7 @@ WINDOW_PKTS = 64
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     rtt: str = "86/88/90 ms"
     beacon: str = "worst"

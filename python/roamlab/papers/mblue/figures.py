@@ -1,7 +1,7 @@
-"""The paper's figures 11 to 15, and one of ours: how many flows back off.
+"""The paper's figures 11 to 15, and a new one: how many flows back off.
 
-Trajectories are those of one run and say so; what is compared between queues is a mean over all runs with its
-95 % interval.
+Trajectories are those of one run and are marked as such; what is compared between queues is a mean over all
+runs with its 95 % interval.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _received(evidence: Evidence, folder: Path) -> SavedFigure:
 
 
 def _at_handoff(curve: Sequence[float]) -> float:
-    """What was received from 9.5 s to the handoff."""
+    """Data received from 9.5 s to the handoff."""
     return curve[int(np.searchsorted(measures.CURVE_S, HANDOFF_S))] - curve[0]
 
 

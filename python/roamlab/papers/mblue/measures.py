@@ -1,4 +1,4 @@
-"""What is measured in each run. Everything comes from the run's tables."""
+"""Measures of each run. Everything comes from the run's tables."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ class ManyFlows:
 
 @reads(handovers="time_ns phase")
 def detection(results: Results) -> float:
-    """How long after the move the new agent was told, in s."""
+    """How long after the move the new agent was notified, in s."""
     return phase(results, "new-agent-notified") - ALONE_S
 
 

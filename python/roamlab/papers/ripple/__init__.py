@@ -1,7 +1,7 @@
 """Ripple effects of handover mechanisms of layers 2 and 3 on TCP.
 
-`experiments` fills the paper's network with a mechanism, a TCP and a handover of layer 2, `evidence` runs them,
-`measures` says what is measured in a run, `claims` decides, `figures` draws.
+`experiments` fills the paper's network with a mechanism, a TCP and a handover of layer 2, `evidence` runs
+them, `measures` measures a run, `claims` decides, `figures` draws.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ _expired = partial(_mean, timeouts)
 
 
 def _of_most(values: Iterable[Values], most: int) -> Values:
-    """The value that `most` of several cases reach, run by run: positive if so many are positive."""
+    """The value that `most` of several cases reach, run by run: positive if that number are positive."""
     return np.asarray(np.sort(list(values), axis=0)[-most])
 
 
@@ -104,13 +104,13 @@ def lost_at_100(found: Evidence, tcp: str, delay_ms: int) -> Values:
 
 
 SAME_WINDOW = "in both the window in flight is lost whole and the same timer ends the pause"
-"""Why noBuffer and biCast may be alike to the packet."""
+"""Why noBuffer and biCast may be equal to the packet."""
 NO_LOSS = "no packet is lost in an overlap, so no timer expires"
 HANDOVER = "per handover"
 
 
 def _that(what: str, values: Values, claimed: Claimed, unit: str = "1", tie: str = "") -> Measure:
-    """`tie` says why the set-up may force a difference to be 0 in each run."""
+    """`tie` is the reason for which the set-up may force a difference to be 0 in each run."""
     return Measure(what, student(values.tolist()), unit, claimed, "" if values.any() else tie)
 
 

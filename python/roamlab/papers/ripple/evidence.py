@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the claims are decided from under one interpretation.
+    """Data from which the claims are decided under one interpretation.
 
     Lists have one entry per run; run n draws from the same streams in every case.
     """
@@ -44,11 +44,11 @@ class Evidence:
     still: dict[str, list[Run]]
     """By TCP: the host stays where it is."""
     parts: tuple[dict[Case, list[Run]], ...]
-    """What `moved` is put together from, once the runs are made."""
+    """Parts of `moved`, once the runs are made."""
     handovers: int = HANDOVERS
     """Of each run."""
     window_parts: tuple[dict[Case, list[float]], ...] = ()
-    """What `windows` is put together from."""
+    """Parts of `windows`."""
 
     @cached_property
     def moved(self) -> dict[Case, list[Run]]:
@@ -96,7 +96,7 @@ NAMED_TCPS = ("reno", "sack")
 
 
 def few_runs(runs: int) -> int:
-    """Runs of what stands beside the paper's figures: other interpretations, reruns without a cause, the map."""
+    """Runs in addition to the paper's figures: other interpretations, reruns without a cause, the map."""
     return max(1, min(LEAST, runs // 4))
 
 
@@ -107,7 +107,7 @@ def evidence(
     delays_ms: Sequence[int] = DELAYS_MS,
     handovers: int = HANDOVERS,
 ) -> Evidence:
-    """Asks for the runs of figs. 3 to 6: so many, or those with these numbers, with so many handovers each."""
+    """Asks for the runs of figs. 3 to 6: this number, or these runs, with this number of handovers each."""
     overlaps = [delay for delay in delays_ms if delay > 0]
     windows = list(product(WINDOW_TCPS, MECHANISMS, overlaps))
     cases = list(product(TCPS, MECHANISMS, delays_ms))

@@ -18,9 +18,10 @@ TCPS = ("tahoe", "reno", "newreno", "sack")
 MECHANISMS = ("Buffer", "noBuffer", "biCast")
 
 HARD_MS = (-500, -400, -300, -200, -100, 0)
-"""Figs. 3 and 4: hard handovers with a gap of so many ms, written as the paper writes them."""
+"""Figs. 3 and 4: hard handovers with a gap of this number of ms, as in the paper."""
 SOFT_MS = (0, 100, 200, 300, 400, 500)
-"""Figs. 5 and 6: soft handovers with an overlap of so many ms. 0, the hard handover without a gap, is in both."""
+"""Figs. 5 and 6: soft handovers with an overlap of this number of ms. 0, the hard handover without a gap, is
+in both."""
 DELAYS_MS = HARD_MS + SOFT_MS[1:]
 
 HANDOVERS = 20
@@ -31,7 +32,7 @@ _NEXT_ROUTER = [f"an-bs-{cell}" for cell in range(1, 21, 3)]
 MOVES: dict[str, dict[str, Any]] = {
     "to the next access router, at random times": {"kind": "ping-pong", "cells": _NEXT_ROUTER},
     "to the next access router, evenly": {"kind": "ping-pong", "cells": _NEXT_ROUTER},
-    "to an access router beside it, by chance": {
+    "to a neighbouring access router, by chance": {
         "kind": "random-neighbour",
         "cells": _NEXT_ROUTER,
         "neighbours": "list",
@@ -47,7 +48,7 @@ RANDOM_TIMES = "to the next access router, at random times"
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of the open points: `axes.toml` describes the fields, `sentences.toml` what the text says of them."""
+    """One choice of the open points: fields are in `axes.toml`, statements of the text in `sentences.toml`."""
 
     trigger: str = "source"
     buffer_pkts: int = 50
@@ -218,7 +219,7 @@ def _others(interpretation: Interpretation) -> list[dict[str, Any]]:
 
 
 def _streams(interpretation: Interpretation) -> list[dict[str, Any]]:
-    """What those who stay get."""
+    """Goodput of the hosts that stay."""
     app = {"kind": "cbr", "rate": OTHERS_RATE, "packet": "1000 B", "start": "0 s", "start_within": "1 s"}
     return [
         {"name": f"to-{other['name']}", "path": ["ch", other["name"]], "app": app}

@@ -51,7 +51,7 @@ class Effect:
     """By what the row is about: the cases that are better, by the paper's surprise, and those that are worse."""
     interpretation: Interpretation
     called: str
-    """What the interpretation is called in tables."""
+    """Name of the interpretation in tables."""
     without: dict[str, Interpretation]
     """By what is taken away."""
     panels: tuple[Panel, ...]

@@ -1,4 +1,4 @@
-"""The paper's figures 3 to 6; the same with TCP by the RFCs beside it; the same axis for named protocols.
+"""The paper's figures 3 to 6; the same with TCP by the RFCs in addition; the same axis for named protocols.
 
 Every point is a mean over all runs with its 95 % interval.
 """

@@ -37,7 +37,7 @@ class Points:
 @storable
 @dataclass(frozen=True)
 class Handover:
-    """What happened to the download around one handover."""
+    """Events of the download around one handover."""
 
     number: int
     """Which one of the run, from 1."""
@@ -96,7 +96,7 @@ def median_handover(
     data = sent.where("event", "send") & sent.where("place", SENDER) & sent.where("kind", "data")
     answers = sent.where("event", "send") & sent.where("place", HOST) & sent.where("kind", "ack")
     kept = np.isin(delivered["serial"], results.columns("releases")["serial"])
-    # An acknowledgement has no segment of its own that could be shown as lost.
+    # An acknowledgement has no own segment that could be shown as lost.
     lost = dropped.where("flow", flow) & ~dropped.where("reason", "copy-released") & (dropped["seq"] > 0)
     new, arrived = delivered["fresh"], (delivered["time_ns"], delivered["seq"])
     shown = {

@@ -1,4 +1,4 @@
-"""What is measured in each run. Everything comes from the run's tables."""
+"""Measures of each run. Everything comes from the run's tables."""
 
 from __future__ import annotations
 

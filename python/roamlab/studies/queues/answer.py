@@ -1,4 +1,4 @@
-"""What the runs of the study of queues answer, in sentences that are made of their numbers."""
+"""Answers of the runs of the study of queues, in sentences that are made of their numbers."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Found: TypeAlias = "dict[Case, dict[str, list[float]]]"
 LITTLE_MBPS = 0.05 * FAIR_MBPS
 """A difference that is surely smaller is not worth a mechanism: a twentieth of an equal share."""
 NEWER = "FQ-CoDel"
-"""What may make the older ones unnecessary."""
+"""Disciplines that may make the older ones unnecessary."""
 BURST_MS = 100
-"""For so long a queue may stand before it is a bad one: CoDel's interval (RFC 8289 §4.3)."""
+"""Time for which a queue may last before it is a bad one: CoDel's interval (RFC 8289 §4.3)."""
 
 
 class Verdict(Enum):
-    """What the interval of a difference says."""
+    """Result of the interval of a difference."""
 
     MORE = "more"
     LESS = "less"
@@ -63,7 +63,7 @@ def verdict(difference: Interval, little: float = LITTLE_MBPS) -> Verdict:
 
 
 class Effect(NamedTuple):
-    """What the exemption changes with a queue: means of paired differences, in Mbit/s."""
+    """Effect of the exemption with a queue: means of paired differences, in Mbit/s."""
 
     queue: str
     mover: Interval
@@ -93,7 +93,7 @@ def of_controls(queue: str, way: str) -> list[Case]:
 
 
 def effect(found: Found, queue: str, controls: Sequence[str] = CONTROLS) -> Effect:
-    """What the exemption changes with this queue, over some congestion controls."""
+    """Effect of the exemption with this queue, over some congestion controls."""
     exempt, plain = ([Case(queue, control, way) for control in controls] for way in (EXEMPTION, FORWARDING))
     return Effect(
         queue,
@@ -108,7 +108,7 @@ def effects(found: Found) -> list[Effect]:
 
 
 def exemption(listed: Sequence[Effect]) -> str:
-    """Whether the exemption is still worth it, by what it changes for the mover; and what the residents pay or gain."""
+    """Use of the exemption today, by its effect on the mover; and the cost or gain of the residents."""
     words = {
         Verdict.MORE: "yes with",
         Verdict.LITTLE: "little with",
@@ -132,7 +132,7 @@ def _told(of: Effect) -> str:
 
 
 def replacement(found: Found) -> dict[str, str]:
-    """Whether FQ-CoDel without exemption makes MBLUE and M-RED with theirs unnecessary."""
+    """Answer whether FQ-CoDel without exemption makes MBLUE and M-RED with theirs unnecessary."""
     return {older: _compared(found, NEWER, older) for older in ("MBLUE", "M-RED")}
 
 
@@ -165,7 +165,7 @@ def _conclusion(goodput: Verdict, silence: Verdict, newer: str, older: str) -> s
 
 
 def l4s(found: Found, queue: str) -> str:
-    """Whether the low delay of Prague behind this queue survives the handover.
+    """Answer whether the low delay of Prague behind this queue survives the handover.
 
     It does if it is back within `BURST_MS` of the silence.
     """

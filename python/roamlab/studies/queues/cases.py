@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from roamlab.scenarios.scenario import Scenario, load
 
 MOVE_S = 10.0
-"""When the host turns to its new cell, as network.toml says."""
+"""When the host turns to its new cell, as in network.toml."""
 RESIDENTS = ("resident-0", "resident-1", "resident-2")
 """The flows of the hosts that are in the new cell from the beginning."""
 FAIR_MBPS = 30.0 / 4 * 1448 / 1500
-"""Goodput of one of four hosts that share the new cell alike."""
+"""Goodput of one of four hosts that share the new cell equally."""
 FORWARDED_MARK = 3
 LIMIT = "600 pkt"
 
@@ -24,8 +24,8 @@ _RED = {"limit": LIMIT, "min_threshold": "200 pkt", "max_threshold": "400 pkt", 
 class Queue(NamedTuple):
     """A discipline: its table without the exemption, and what turns the exemption on; `None`: it has none.
 
-    A full queue is head drop's usual state, so a spared packet takes a place there. The others are seldom full, and
-    lose it, as in the papers.
+    A full queue is head drop's usual state, so a spared packet takes a place there. The others are rarely
+    full, and lose it, as in the papers.
     """
 
     tables: dict[str, Any]
@@ -55,7 +55,7 @@ L4S_CONTROL, L4S_QUEUES = "Prague", ("FQ-CoDel", "DualPI2")
 """That of L4S, which meets the queues that mark."""
 
 NOTHING, FORWARDING, EXEMPTION = "no forwarding", "forwarding", "forwarding, exempt"
-"""What the old base station forwards, and whether the new one's queue spares it."""
+"""Forwarding at the old base station, and whether the new one's queue spares it."""
 WAYS = (NOTHING, FORWARDING, EXEMPTION)
 
 
@@ -68,7 +68,7 @@ class Case(NamedTuple):
 
 
 def has_exemption(queue: str) -> bool:
-    """Whether the discipline can spare forwarded packets."""
+    """True if the discipline can spare forwarded packets."""
     return QUEUES[queue].exemption is not None
 
 

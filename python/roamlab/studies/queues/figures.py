@@ -46,7 +46,7 @@ _FAIR = {"mover_goodput": FAIR_MBPS, "residents_goodput": len(RESIDENTS) * FAIR_
 
 
 def draw(found: Found, folder: Path) -> list[SavedFigure]:
-    """What the exemption changes, what is felt with each queue, and what becomes of L4S."""
+    """Effect of the exemption, effects with each queue, and the fate of L4S."""
     return [
         _exemption(found, folder),
         *(_felt(found, name, folder) for name in _CAPTIONS),

@@ -39,7 +39,7 @@ QUANTITIES = (
     Quantity("residents_lost", f"residents' packets lost {_SPAN}", "pkt"),
     Quantity("forwarded", "packets that the old base station forwarded", "pkt"),
 )
-"""What is measured of each run."""
+"""Measures of each run."""
 BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
 
 
@@ -50,7 +50,7 @@ BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
     releases="host node",
 )
 def move(results: Results) -> dict[str, float]:
-    """What the mover and the residents feel of the move, by the names of `QUANTITIES`."""
+    """Effects of the move on the mover and the residents, by the names of `QUANTITIES`."""
     until, released = MOVE_S + AFTER_S, results.columns("releases")
     return {
         "mover_goodput": metrics.goodput_bps(results, MOVER, MOVE_S, until) / 1e6,
@@ -87,7 +87,7 @@ def _delay_ms(results: Results, flows: Sequence[str], start: float, end: float) 
 
 
 def _late_ms(results: Results) -> float:
-    """A packet stands for the time since the one before it, so that a silence counts where it has made packets late."""
+    """A packet represents the time since the one before it, so that a silence counts where it has made packets late."""
     rows = results.columns("deliveries")
     of_mover = rows.where("flow", MOVER)
     at = metrics.seconds(rows, chosen=of_mover)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def measure(listed: Sequence[Case], runs: int, store: Path, threads: int) -> Found:
-    """What each quantity is in each run of each case."""
+    """Values of each quantity in each run of each case."""
     batch = Batch()
     taken = batch.each({case: (scenario(case), runs) for case in listed}, move)
     batch.make(store, threads)
@@ -164,7 +164,11 @@ _PARAMETERS = (
     Parameter("way", "50 ms to the server and back", "chosen"),
     Parameter("cells", f"30 Mbit/s, 4 ms, queues of at most {LIMIT.replace(' pkt', ' packets')}", "chosen"),
     Parameter("move", f"once, at {MOVE_S:g} s, by X2; 30 ms without a link, then random access", "LTE paper"),
-    Parameter("downloads", "the mover, one other in its old cell, three in the new one; all alike", "chosen"),
+    Parameter(
+        "downloads",
+        "the mover, one other in its old cell, three in the new one; all of the same kind",
+        "chosen",
+    ),
     Parameter("senders", "as in Linux 6, 1448 B; they start in the first 0.2 to 1.2 s", "linux-6"),
     Parameter("thresholds of RED and M-RED", "a third and two thirds of the limit", "IPF paper's shares"),
     Parameter("threshold of MBLUE", "two thirds of the limit", "MBLUE paper's share"),
@@ -178,7 +182,7 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "MBLUE without exemption",
-        "its rules, and nothing is marked: BLUE that goes by the queue's length",
+        "its rules, and nothing is marked: BLUE that uses the queue's length",
         "the other half of what MBLUE adds to BLUE",
     ),
     Assumption(
@@ -199,11 +203,11 @@ _ASSUMPTIONS = (
     Assumption(
         "L4S survives",
         f"if packets are late for less than {answer.BURST_MS} ms beyond the silence",
-        "CoDel's interval: how long a queue may stand (RFC 8289 §4.3)",
+        "CoDel's interval: how long a queue may last (RFC 8289 §4.3)",
     ),
     Assumption(
         "over congestion controls",
         "sentences have each run's mean over Reno, CUBIC and BBR",
-        "the table has each of them; each interval stands alone, so one of twenty may err",
+        "the table has each of them; each interval is separate, so one of twenty may err",
     ),
 )

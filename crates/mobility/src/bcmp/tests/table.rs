@@ -145,7 +145,7 @@ fn mobile_host() -> String {
     let attaching = and(&between, &[(960, up(THERE))]);
     let attached = and(&attaching, &[(970, acknowledge(THERE, 960, true))]);
     let states: [Setup<'_, Message>; 8] = [
-        ("nowhere", &[]),
+        ("no cell", &[]),
         ("link up", &logging_in),
         ("logged in", &active),
         ("predicted", &preparing),
@@ -231,7 +231,7 @@ fn mobile_host_with_paging() -> String {
     let unsure = and(&quiet, &[(615, down(HERE))]);
     let states: [Setup<'_, Message>; 5] = [
         ("active", &active),
-        ("says that it is idle", &quiet),
+        ("reports that it is idle", &quiet),
         ("idle", &idle),
         ("idle, link down", &away),
         ("link down before the acknowledge", &unsure),

@@ -49,7 +49,7 @@ fn mobile_host() -> String {
     let semisoft = and(&active, &[(950, up(THERE))]);
     let away = and(&active, &[(950, down(HERE))]);
     let states: [Setup<'_, Message>; 5] = [
-        ("nowhere", &[]),
+        ("no cell", &[]),
         ("link up", &idle),
         ("data", &active),
         ("in both cells", &semisoft),

@@ -66,7 +66,7 @@ fn mobile_host() -> String {
     let unprepared = and(&predicted, &[(950, down(HERE))]);
     let moved = and(&unprepared, &[(960, up(THERE))]);
     let states: [Setup<'_, Message>; 8] = [
-        ("nowhere", &[]),
+        ("no cell", &[]),
         ("link up", &attaching),
         ("acknowledged", &attached),
         ("prrtadv heard", &predicted),

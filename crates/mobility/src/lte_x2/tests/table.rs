@@ -139,7 +139,7 @@ fn reestablish() -> Input {
     hear(HOST, 5, Kind::ReestablishmentRequest { previous: THERE })
 }
 
-/// What a base station may hear or learn at any time. The newest handover is number 900.
+/// Inputs that a base station may get at any time. The newest handover is number 900.
 fn events() -> Vec<(&'static str, Time, Input)> {
     let request = |from, millis| hear(from, millis, Kind::HandoverRequest { plan: Plan::Command });
     vec![
@@ -241,7 +241,7 @@ fn enodeb_as_target() -> String {
     table(&base_station(Params::default()), &states, &events())
 }
 
-/// What is reported at a source goes with the SN status transfer; what comes with that waits for the host.
+/// Data reported at a source go with the SN status transfer; data that arrive with it wait for the host.
 fn enodeb_that_carries_the_marking_state() -> String {
     let acknowledged = (910, hear(THERE, 900, Kind::HandoverRequestAck));
     let executing = and(&serving(), &[(900, report(THERE)), acknowledged.clone()]);
@@ -428,7 +428,7 @@ fn enodeb_that_takes_hosts_back() -> String {
     text
 }
 
-/// A host with a new connection elsewhere: the base station that had it before is told.
+/// A host with a new connection elsewhere: the base station that had it before is notified.
 fn mme_of_a_host_elsewhere() -> String {
     let setup = [
         (5, hear(HERE, 1, Kind::ServiceRequest)),

@@ -117,7 +117,7 @@ pub struct Bus {
     offered: u64,
     offer_until: Time,
     pub spacing: Duration,
-    /// Whether a message is lost.
+    /// Fates of a message.
     pub lose: Lose,
     /// Additional delay of a message.
     pub postpone: Postpone,

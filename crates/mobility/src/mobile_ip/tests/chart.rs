@@ -91,7 +91,8 @@ fn without_the_detour_packets_overtake_the_buffer() {
         bus.offer(ms(5_000), ms(12_000));
         bus.run_until(ms(20_000));
         bus.assert_lossless();
-        // What reaches the old agent at 63 and 64 ms overtakes the buffer, which is 2 ms away: 67 packets.
+        // Packets that reach the old agent at 63 and 64 ms overtake the buffer, which is 2 ms away: 67
+        // packets.
         let jumps: Vec<_> = bus.overtaken(ms(LEAVES)).iter().map(|pair| pair.0 - pair.1).collect();
         assert_eq!(jumps.iter().any(|jump| *jump > 60), !detour, "{jumps:?}");
         assert_eq!(bus.route(FA_A, None), Some(Via::Tunnel(FA_B)));
@@ -167,7 +168,7 @@ fn a_promised_beacon_does_not_depend_on_the_phase_of_the_arrival() {
     }
 }
 
-/// What is looked at after an input does not grow with the moves, however many beacons are promised.
+/// The work after an input does not grow with the moves, however many beacons are scheduled.
 #[test]
 fn promised_beacons_stand_in_the_queue_and_not_in_the_list() {
     let (latency, params) = (Duration::from_millis(3), Params::default());

@@ -242,7 +242,7 @@ fn home_agent() -> String {
     let states: [Setup<'_, Message>; 4] = [
         ("unknown", &[]),
         ("correspondent seen", &known),
-        ("bound, correspondent told", &bound),
+        ("bound, correspondent notified", &bound),
         ("bound, acknowledged", &acknowledged),
     ];
     let warning = |from| hear(from, 0, Kind::BindingWarning { target: CH });

@@ -270,7 +270,7 @@ fn packets_for_a_host_that_moved_on_go_through_the_buffer_in_between() {
     assert_eq!(
         bus.sent(FA_C, FA_A, "binding-update", ms(LEAVES)),
         [],
-        "A was settled when C heard of the host"
+        "A was settled when C was notified of the host"
     );
     assert_eq!(bus.route(FA_A, None), Some(Via::Tunnel(FA_B)));
 }

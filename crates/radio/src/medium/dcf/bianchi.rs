@@ -4,7 +4,7 @@
 //! A station's backoff is a Markov chain over slots. Some slots are short, because no station sends, and some are as
 //! long as an exchange. A station sends in a slot with probability tau, and collides with probability p.
 
-/// `base` so many times.
+/// `base` this number of times.
 fn power(base: f64, times: i32) -> f64 {
     libm::pow(base, f64::from(times))
 }
@@ -24,7 +24,7 @@ pub struct Saturated {
 }
 
 impl Saturated {
-    /// Bianchi's equation (7), over so many attempts as there are.
+    /// Bianchi's equation (7), over all attempts.
     fn tau(&self, p: f64) -> f64 {
         let slots = |stage: i32| (self.window * power(2.0, stage.min(self.doublings)) + 1.0) / 2.0;
         let reach: Vec<f64> = (0..self.attempts).map(|stage| power(p, stage)).collect();

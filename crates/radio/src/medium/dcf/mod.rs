@@ -30,7 +30,7 @@ use station::Station;
 use std::collections::{BTreeMap, VecDeque};
 use timing::Timing;
 
-/// What happens on the medium.
+/// Events on the medium.
 #[derive(Clone, Debug)]
 enum State {
     /// Nothing: stations count their backoffs.
@@ -57,7 +57,7 @@ pub struct Dcf {
     counting: Vec<usize>,
     /// When a station that counts nothing yet may begin.
     ready: Time,
-    /// Until when the medium is reserved, though nobody sends.
+    /// Until when the medium is reserved, though no station sends.
     reserved: Time,
     /// When the next beacon is due; `None`: there are none.
     next_beacon: Option<Time>,
@@ -67,7 +67,7 @@ pub struct Dcf {
     decided: VecDeque<Outcome>,
     /// Beacons and unanswered attempts are outcomes.
     reports: bool,
-    /// When it was busy last, but for now.
+    /// When it was busy last, except now.
     fell_idle: Time,
 }
 
@@ -109,7 +109,7 @@ impl Dcf {
         }
     }
 
-    /// Whether a station has something to send whose receiver is there; else its frame is given up.
+    /// True if a station has something to send whose receiver is there; otherwise its frame is given up.
     fn has_receiver(&mut self, place: usize, now: Time, reached: Reached<'_>) -> bool {
         let station = &self.stations[place];
         let is_for_one = !station.beacon && station.frame.as_ref().is_some_and(|frame| !frame.broadcast);
@@ -140,13 +140,13 @@ impl Dcf {
         }
     }
 
-    /// Whether a station sends data to one receiver.
+    /// True if a station sends data to one receiver.
     fn has_unicast(&self, place: usize) -> bool {
         let station = &self.stations[place];
         !station.beacon && station.frame.is_some_and(|frame| !frame.broadcast)
     }
 
-    /// Whether a station's frame is so long that an RTS announces it.
+    /// True if a station's frame is so long that an RTS announces it.
     fn announces(&self, place: usize) -> bool {
         let length = |frame: Frame| if frame.management { frame.size } else { Timing::mpdu(frame.size) };
         let is_long = |frame: Frame| length(frame) > self.params.rts_threshold;
@@ -161,7 +161,7 @@ impl Dcf {
         };
     }
 
-    /// What was on the air ends.
+    /// Transmissions on the air end.
     fn end(&mut self, now: Time, reached: Reached<'_>) {
         let Timing { sifs, difs, eifs, .. } = self.timing;
         match std::mem::replace(&mut self.state, State::Idle) {
@@ -194,7 +194,7 @@ impl Dcf {
                     self.decided.push_back(Outcome { station: number, started, fate, air, free: false });
                     self.state = State::Ack { sender, began, started, end: answered };
                 } else {
-                    // The others have heard of the acknowledgement in the frame's header.
+                    // The others have read the acknowledgement in the frame's header.
                     self.stations[sender].air += now - began;
                     self.reserved = answered;
                     self.release(now, difs);
@@ -236,12 +236,12 @@ impl Dcf {
         self.stations[place].frame.map_or(self.timing.basic_rate, |frame| frame.rate)
     }
 
-    /// Whether a frame that did not collide is lost. Without losses no number is drawn.
+    /// True if a frame that did not collide is lost. Without losses no number is drawn.
     fn is_noisy(&mut self) -> bool {
         self.params.frame_loss > 0.0 && self.rng.uniform() < self.params.frame_loss
     }
 
-    /// A beacon or a broadcast has been sent, and nobody answers.
+    /// A beacon or a broadcast has been sent, without an answer.
     fn broadcast_ends(&mut self, sender: usize, started: Time, now: Time, fate: Fate) {
         let station = &mut self.stations[sender];
         if std::mem::take(&mut station.beacon) {
@@ -270,8 +270,8 @@ impl Dcf {
     }
 
     /// A sender whose transmission ended at `ended`, on a medium that fell idle at `now`, draws a backoff: for the next
-    /// attempt, or behind its last one (§9.2.5.2). A station that waits in vain for a response counts from when it gives up
-    /// waiting.
+    /// attempt, or behind its last one (§9.2.5.2). A station that waits without result for a response counts
+    /// from when it gives up waiting.
     fn settle(&mut self, sender: usize, (now, ended): (Time, Time), attempt: Attempt) {
         let Params { short_retry_limit, long_retry_limit, cw_max, .. } = self.params;
         let Timing { difs, response_timeout, .. } = self.timing;
@@ -334,7 +334,7 @@ impl Dcf {
         }
     }
 
-    /// Whether somebody sends or may be about to answer.
+    /// True if a station sends or may be about to answer.
     fn is_busy(&self, now: Time) -> bool {
         !matches!(self.state, State::Idle) || now < self.reserved
     }

@@ -33,9 +33,9 @@ pub struct Params {
     pub cw_max: u32,
     /// Probability that a data frame that did not collide is not received.
     pub frame_loss: f64,
-    /// What stations wait for behind a collision that they have heard.
+    /// Wait of stations behind a collision that they have heard.
     pub after_collision: AfterCollision,
-    /// What a base station does with frames for a host that has left the cell.
+    /// Treatment of frames for a host that has left the cell, by a base station.
     pub departed: Departed,
     /// Time between beacons (`dot11BeaconPeriod`, 100 time units of 1024 µs); zero: no beacons.
     pub beacon_interval: Duration,
@@ -43,7 +43,7 @@ pub struct Params {
     pub beacon_size: Bytes,
 }
 
-/// What stations wait for behind a collision that they have heard.
+/// Wait of stations behind a collision that they have heard.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterCollision {
@@ -54,11 +54,11 @@ pub enum AfterCollision {
     Difs,
 }
 
-/// What a base station does with frames for a host that has left the cell.
+/// Treatment of frames for a host that has left the cell, by a base station.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Departed {
-    /// It does not know, sends each as often as the retry limit says, and those behind wait.
+    /// It does not know, sends each as often as the retry limit permits, and those behind wait.
     #[default]
     Retry,
     /// It drops each when it would send it: the host has disassociated.
@@ -91,7 +91,7 @@ const TIME_UNIT: Duration = Duration::from_micros(1024);
 const BEACON_SIZES: (Bytes, Bytes) = (Bytes(40), Bytes(2346));
 
 impl Params {
-    /// Whether a medium can have these parameters.
+    /// Checks that a medium can have these parameters.
     pub(in crate::medium) fn check(&self) -> Result<(), (&'static str, String)> {
         if let Some(message) = self.basic_rate.and_then(|rate| self.phy.refuses_basic(rate)) {
             return Err(("basic_rate", message));
@@ -146,13 +146,13 @@ impl Params {
             )),
             Params { departed: Departed::Discard, .. } => Some((
                 "departed",
-                "a base station of 802.11 does not know at once who has gone: write \"retry\"",
+                "a base station of 802.11 does not know immediately which host has left: write \"retry\"",
             )),
             _ => None,
         }
     }
 
-    /// What is wrong with a rate for data; `None`: nothing.
+    /// The fault of a rate for data; `None`: none.
     pub(in crate::medium) fn refuses_rate(&self, rate: Rate) -> Option<String> {
         self.phy.refuses_data_at(rate)
     }

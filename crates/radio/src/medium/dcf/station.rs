@@ -49,7 +49,7 @@ impl Station {
         }
     }
 
-    /// Whether it has something to send.
+    /// True if it has something to send.
     pub(super) fn contends(&self) -> bool {
         self.beacon || self.frame.is_some()
     }

@@ -19,7 +19,7 @@ fn micros(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e3
 }
 
-/// What a station has got through.
+/// Frames that a station has got through.
 #[derive(Clone, Default, Debug)]
 struct Tally {
     received: u64,
@@ -27,7 +27,7 @@ struct Tally {
     air: Duration,
 }
 
-/// A medium, its stations from 0 on, and what has become of their frames. The first is the base station.
+/// A medium, its stations from 0 on, and the fate of their frames. The first is the base station.
 struct Cell {
     medium: Dcf,
     now: Time,
@@ -84,7 +84,7 @@ impl Cell {
         self.now = end;
     }
 
-    /// All stations always want to send, for so many seconds.
+    /// All stations always want to send, for this number of seconds.
     fn saturate(params: &Params, stations: u32, rate: Rate, seconds: u64) -> Cell {
         let mut cell = Cell::new(params, stations, rate);
         cell.saturated = true;
@@ -101,7 +101,8 @@ impl Cell {
         self.tallies.iter().map(|tally| tally.lost).sum::<u64>() as f64
     }
 
-    /// How long a success and its acknowledgement, and how long the frame of an attempt in vain is on the air, in µs.
+    /// How long a success and its acknowledgement, and how long the frame of a failed attempt is on the air,
+    /// in µs.
     fn exchange(&self, rts: bool) -> (f64, f64) {
         let (timing, rate) = (&self.medium.timing, self.frame.rate);
         let [sifs, data, ack] =
@@ -269,7 +270,7 @@ fn frames_for_a_host_that_is_gone_are_retried_and_hold_up_the_next() {
     }
     let attempts = micros(cell.tallies[0].air) / 200.0 / (192.0 + 1_117.091);
     assert!((attempts - 7.0).abs() < 1e-6, "{attempts}");
-    // Seven frames, six waits in vain and mean backoffs of 31.5, 63.5, 127.5, 255.5, 511.5 and 511.5 slots.
+    // Seven frames, six failed waits and mean backoffs of 31.5, 63.5, 127.5, 255.5, 511.5 and 511.5 slots.
     let expected = 7.0 * 1_309.091 + 6.0 * 222.0 + 1_501.0 * 20.0;
     assert!((held_up / expected - 1.0).abs() < 0.05, "{held_up} {expected}");
 
@@ -278,7 +279,7 @@ fn frames_for_a_host_that_is_gone_are_retried_and_hold_up_the_next() {
     cell.offer(0);
     cell.play(begun + Duration::from_secs(1));
     let (_, at, fate) = cell.fates[0];
-    assert_eq!((at, fate), (begun, Fate::Lost(Loss::GivenUp)), "at once, and nothing is sent");
+    assert_eq!((at, fate), (begun, Fate::Lost(Loss::GivenUp)), "immediately, and nothing is sent");
 }
 
 #[test]
@@ -328,7 +329,7 @@ fn a_frame_can_be_taken_back_unless_it_is_on_the_air() {
     assert!(!cell.medium.withdraw(1, cell.now), "there is none");
     cell.play(Time::from_nanos(100_000_000));
     assert_eq!((cell.tallies[0].received, cell.tallies[1].received), (1, 0));
-    // One that is not wanted any more and was sent in vain is not sent again.
+    // One that is not wanted any more and was sent without result is not sent again.
     cell.absent = true;
     cell.offer(1);
     cell.play(Time::from_nanos(100_500_000));

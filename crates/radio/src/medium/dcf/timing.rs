@@ -38,7 +38,7 @@ pub enum Preamble {
     Short,
 }
 
-/// What differs between physical layers: times in µs, rates in kbit/s.
+/// Differences between physical layers: times in µs, rates in kbit/s.
 struct Constants {
     name: &'static str,
     slot: u64,
@@ -76,14 +76,14 @@ impl Phy {
         self.constants().cw_min
     }
 
-    /// What is wrong with a rate for data; `None`: nothing.
+    /// The fault of a rate for data; `None`: none.
     pub(super) fn refuses_data_at(self, rate: Rate) -> Option<String> {
         refuses(self.constants().rates, rate).map(|rates| {
             format!("{} does not send data at {rate}: write one of {rates}", self.constants().name)
         })
     }
 
-    /// What is wrong with a basic rate; `None`: nothing.
+    /// The fault of a basic rate; `None`: none.
     pub(super) fn refuses_basic(self, rate: Rate) -> Option<String> {
         refuses(self.constants().mandatory, rate).map(|rates| {
             format!("{rate} is no mandatory rate of {}: write one of {rates}", self.constants().name)
@@ -144,8 +144,9 @@ impl Timing {
         timing
     }
 
-    /// How long so many bytes are on the air, preamble included. DSSS: §18.3.4, to the end of the last symbol and not to
-    /// the next whole microsecond. OFDM: §17.4.3 in symbols of 4 µs; ERP-OFDM has 6 µs of silence behind it (§19.8.3.1).
+    /// How long this number of bytes are on the air, preamble included. DSSS: §18.3.4, to the end of the last
+    /// symbol and not to the next whole microsecond. OFDM: §17.4.3 in symbols of 4 µs; ERP-OFDM has 6 µs of
+    /// silence behind it (§19.8.3.1).
     fn airtime(&self, bytes: u64, rate: Rate) -> Duration {
         let bps = rate.as_bps();
         match self.phy {
@@ -190,7 +191,7 @@ impl Timing {
         self.airtime(ACK, self.response_rate(rate))
     }
 
-    /// When those who heard an RTS that no CTS followed let go of the time that it reserved (§9.2.5.4).
+    /// When those who heard an RTS that no CTS followed release the time that it reserved (§9.2.5.4).
     pub(super) fn reservation_lapse(&self, rate: Rate) -> Duration {
         self.sifs + self.sifs + self.cts(rate) + self.rx_start + self.slot + self.slot
     }
@@ -216,7 +217,7 @@ mod tests {
         span.as_nanos() as f64 / 1e3
     }
 
-    /// What stands in the standard, or follows from its formulas by hand.
+    /// Values of the standard, or from its formulas by hand.
     #[test]
     fn frames_and_pauses_take_what_the_standard_says() {
         let b = Timing::new(Phy::B, Preamble::Long, None);

@@ -28,7 +28,7 @@ pub trait Shape {
     /// Its kinds of link, each with its field.
     fn kinds(&self) -> Vec<(String, &BackhaulSpec)>;
 
-    /// Where cells are if nothing is said.
+    /// Default place of the cells.
     const CELLS_AT: At;
 
     /// How many nodes it has.
@@ -51,7 +51,7 @@ pub enum At {
     All,
 }
 
-/// The cells of a topology: all alike.
+/// The cells of a topology: all equal.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CellsSpec {
@@ -194,7 +194,7 @@ macro_rules! topologies {
 
 topologies! {
     "line" => line::Line: "Nodes in a row",
-    "tree" => tree::Tree: "A tree: each node has so many below it",
+    "tree" => tree::Tree: "A tree: each node has the same number below it",
     "mesh" => mesh::Mesh: "A tree whose neighbours on a level are joined too",
     "grid" => grid::Grid: "Rows and columns",
 }
@@ -206,7 +206,7 @@ impl<'de> Deserialize<'de> for TopologySpec {
 }
 
 impl TopologySpec {
-    /// What its parameters have wrong by themselves.
+    /// Faults of its parameters alone.
     ///
     /// # Errors
     /// The problem, at its field behind `field`, which is the topology's.

@@ -1,4 +1,4 @@
-//! What a topology consists of.
+//! Parts of a topology.
 
 /// Nodes and links of a topology. Nodes are numbers, in the order in which they are named.
 #[derive(Debug, Default)]

@@ -5,7 +5,8 @@ use roamlab_mobility::{Action, Input, Message, MobilityAgent};
 use roamlab_packet::Addr;
 use std::collections::VecDeque;
 
-/// The machine of an agent. Machines of alternatives run beside it: each gets the same inputs, and what they want is compared.
+/// The machine of an agent. Machines of alternatives run next to it: each gets the same inputs, and their
+/// requests are compared.
 #[derive(Clone, Debug)]
 pub struct Machine {
     own: MobilityAgent,
@@ -18,7 +19,7 @@ impl Machine {
         Machine { own, beside: Vec::new() }
     }
 
-    /// An alternative's machine runs beside it; whether both wait for the same deadlines.
+    /// An alternative's machine runs next to it; true if both wait for the same deadlines.
     pub fn run_beside(&mut self, other: MobilityAgent) -> bool {
         let alike = deadlines(&self.own) == deadlines(&other);
         self.beside.push(other);
@@ -51,7 +52,7 @@ impl Machine {
         others.iter().all(|other| other.0 == wanted && other.1 == times)
     }
 
-    /// Whether this message may change anything, for any alternative.
+    /// True if this message may change anything, for any alternative.
     pub fn heeds(&self, from: Addr, message: &Message) -> bool {
         self.own.heeds(from, message) || self.beside.iter().any(|other| other.heeds(from, message))
     }

@@ -4,12 +4,12 @@ use roamlab_engine::Time;
 use roamlab_record::cause::CauseId;
 use std::collections::VecDeque;
 
-/// What set a deadline of an agent.
+/// Causes of a deadline of an agent.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct SetBy {
-    /// What led to it; for one that another deadline set, what led to that one.
+    /// Its cause; for one that another deadline set, the cause of that one.
     pub cause: CauseId,
-    /// What led to the messages that the agent sent when it set it.
+    /// Cause of the messages that the agent sent when it set it.
     pub sent_by: CauseId,
 }
 
@@ -28,14 +28,14 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// What set the first one.
+    /// Cause of the first one.
     pub fn first(&self) -> SetBy {
         let first = self.listed.first().into_iter().chain(self.queued.front());
         first.min_by_key(|(time, _)| *time).map_or(SetBy::START, |(_, set_by)| *set_by)
     }
 
-    /// The agent has had an input: these are the deadlines that it lists now, in order and each once. `now` says what sets
-    /// those that are new.
+    /// The agent has had an input: these are the deadlines that it lists now, in order and each once. `now`
+    /// gives the cause of those that are new.
     pub fn follow_list(&mut self, deadlines: &[Time], now: &mut impl FnMut() -> SetBy) {
         if deadlines.iter().eq(self.listed.iter().map(|(time, _)| time)) {
             return;
@@ -86,7 +86,7 @@ mod tests {
         move || SetBy { cause: CauseId(cause), sent_by: CauseId::START }
     }
 
-    /// What set the first, as the row of its cause.
+    /// Cause of the first, as the row of its cause.
     fn first(timers: &Timers) -> CauseId {
         timers.first().cause
     }
@@ -106,7 +106,11 @@ mod tests {
         timers.follow_queue([ns(10), ns(12)].into_iter(), &mut by(5));
         assert_eq!(first(&timers), by(4)().cause);
         timers.follow_queue([ns(12)].into_iter(), &mut by(5));
-        assert_eq!(first(&timers), by(4)().cause, "both new ones were set at once, and stand in order");
+        assert_eq!(
+            first(&timers),
+            by(4)().cause,
+            "both new ones were set at the same time, and are in order"
+        );
         timers.follow_queue([].into_iter(), &mut by(5));
         assert_eq!(first(&timers), CauseId::START);
     }

@@ -84,7 +84,8 @@ impl Links {
         self[id].queue.of_host(host)
     }
 
-    /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.
+    /// True if data for this host wait or are in flight. In a queue that hosts share, whether any packet
+    /// waits.
     pub fn has_for(&self, id: LinkId, host: Addr, cx: &Context) -> bool {
         let flies = |flying: &InFlight| {
             let packet = &cx.pool[&flying.packet];

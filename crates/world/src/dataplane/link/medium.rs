@@ -9,10 +9,10 @@ use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
 use roamlab_record::ids::{LinkId, Location};
 
-/// Whether a frame on this link to this address, which began at this time, gets across to its receiver.
+/// True if a frame on this link to this address, which began at this time, gets across to its receiver.
 pub type GetsAcross<'a> = &'a dyn Fn(&Link, &Packet, Time) -> bool;
 
-/// What an outcome says of a station's packet.
+/// Result that an outcome has for a station's packet.
 #[derive(Debug)]
 pub enum Settled {
     /// Nothing new.
@@ -44,12 +44,12 @@ impl Links {
         (0..self.media.len() as u32).for_each(|medium| self.arm_medium(medium, cx));
     }
 
-    /// Whether anything was on the air of a medium since then.
+    /// True if anything was on the air of a medium since then.
     pub fn was_busy(&self, medium: u32, since: Time) -> bool {
         self.media[medium as usize].medium.was_busy(since)
     }
 
-    /// Makes a link a station on a medium, with a random stream of its own.
+    /// Makes a link a station on a medium, with its own random stream.
     pub fn join(&mut self, id: LinkId, medium: u32, role: Role, rng: Rng) {
         self.set(id, flag::STATION | flag::TRACKED);
         self[id].station = Some(Station { medium, offered: Offered::Nothing });
@@ -68,7 +68,7 @@ impl Links {
         state.awake = true;
     }
 
-    /// What the medium has decided, if anything.
+    /// Decision of the medium, if there is one.
     pub fn decide(&mut self, medium: u32, cx: &Context, gets_across: GetsAcross<'_>) -> Option<Outcome> {
         let Links { media, cold, .. } = self;
         let reached = |station: u32, started: Time| {
@@ -115,7 +115,7 @@ impl Links {
         station.offered.take(Offered::Nothing)
     }
 
-    /// Does what an outcome says.
+    /// Carries out an outcome.
     pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Context) -> Settled {
         let Outcome { station, started, fate, air, free } = outcome;
         let id = LinkId(station);
@@ -168,7 +168,7 @@ impl Links {
 }
 
 impl Link {
-    /// Whether it has offered a packet to its medium, or has it on the air.
+    /// True if it has offered a packet to its medium, or has it on the air.
     pub(super) fn offers(&self) -> bool {
         self.station.as_ref().is_some_and(|station| station.offered.packet().is_some())
     }

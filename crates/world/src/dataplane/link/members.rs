@@ -14,7 +14,7 @@ pub struct Members {
     failed_frames: u32,
     inactivity: Duration,
     hosts: BTreeMap<Addr, Member>,
-    /// The rows that say why hosts are members no more.
+    /// Rows that give the reason why hosts are members no more.
     dismissed: BTreeMap<Addr, CauseId>,
     /// When the pending look for silent hosts is due.
     armed: Option<Time>,
@@ -53,7 +53,7 @@ impl Links {
         }
     }
 
-    /// A base station takes a host as gone, which `cause` says.
+    /// A base station takes a host as gone, for the reason in `cause`.
     pub fn dismiss(&mut self, air: LinkId, host: Addr, cause: CauseId) {
         if let Some(members) = &mut self[air].members {
             members.hosts.remove(&host);
@@ -61,7 +61,7 @@ impl Links {
         }
     }
 
-    /// What led to a host being none that this base station has associated; `None`: it is one.
+    /// Reason why this base station has not associated a host; `None`: it has.
     pub fn stranger(&self, air: LinkId, host: Addr) -> Option<CauseId> {
         let members = self[air].members.as_ref()?;
         let why = || members.dismissed.get(&host).copied().unwrap_or(CauseId::START);
@@ -139,7 +139,7 @@ mod tests {
             |links: &mut Links, count: u32| (0..count).map(|_| links.fail(air, HOST)).collect::<Vec<_>>();
         assert_eq!(row(&mut links, 2), [false, false]);
         links.see(air, HOST, ms(1));
-        assert_eq!(row(&mut links, 4), [false, false, true, false], "a sign of it begins the row anew");
+        assert_eq!(row(&mut links, 4), [false, false, true, false], "a sign of it begins the row again");
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(links.silent(air, ms(0)), (vec![], Some(ms(100))));
         links.see(air, HOST, ms(60));
         assert_eq!(links.silent(air, ms(100)), (vec![], Some(ms(160))));
-        assert_eq!(links.silent(air, ms(159)), (vec![], None), "somebody looks at 160 ms already");
+        assert_eq!(links.silent(air, ms(159)), (vec![], None), "a check at 160 ms is already scheduled");
         assert_eq!(links.silent(air, ms(160)), (vec![HOST], None));
     }
 }

@@ -8,8 +8,8 @@ use roamlab_radio::{Opportunities, RecordedTransmitter};
 use roamlab_record::ids::LinkId;
 use std::sync::Arc;
 
-/// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that `roamlab why`
-/// tells of: a recording that makes one leaves a row.
+/// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that
+/// `roamlab why` reports: a recording that makes one leaves a row.
 const OUTAGE: Duration = Duration::from_millis(100);
 
 impl Links {

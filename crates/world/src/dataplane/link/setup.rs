@@ -73,7 +73,7 @@ impl Links {
     }
 
     /// The scenario wants these packets lost or held back, and the link to change so.
-    pub fn interfere(&mut self, id: LinkId, forced: Vec<ForcedDrops>, changes: Vec<LinkChange>) {
+    pub fn set_impairments(&mut self, id: LinkId, forced: Vec<ForcedDrops>, changes: Vec<LinkChange>) {
         if !forced.is_empty() {
             self.set(id, flag::FORCED);
         }
@@ -90,7 +90,7 @@ impl Links {
         self[id].loss = Some(Box::new(loss));
     }
 
-    /// Whether a link that loses packets at random loses the one that arrives.
+    /// True if a link that loses packets at random loses the one that arrives.
     #[inline(never)]
     pub fn loses(&mut self, id: LinkId) -> bool {
         self[id].loss.as_mut().is_some_and(|loss| loss.loses())
@@ -120,7 +120,7 @@ impl Links {
         self.cold.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.cold.is_empty()
     }

@@ -68,7 +68,7 @@ impl Links {
         self.enter_queue(id, packet, cx);
     }
 
-    /// A packet enters the queue of a point-to-point link, or is sent at once.
+    /// A packet enters the queue of a point-to-point link, or is sent immediately.
     #[inline(always)]
     fn enter_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         let link = &mut self.hot[id.0 as usize];
@@ -170,7 +170,7 @@ impl Links {
         link.transmitter = Transmitter::Idle;
         let end = link.end;
         let (waiting, _) = self[id].next(id, end, cx);
-        debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
+        debug_assert!(waiting.is_none(), "{}: a packet waited and no event was set", self[id].name);
     }
 }
 

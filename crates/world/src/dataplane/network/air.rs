@@ -1,6 +1,6 @@
 //! Frames on a medium: their receivers, and the reasons of losses.
 
-use super::{Air, Network};
+use super::{AirReport, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, Link, Settled};
 use crate::dataplane::node::Nodes;
@@ -11,13 +11,13 @@ use roamlab_radio::Loss;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
-/// What a medium has decided.
+/// Decisions of a medium.
 #[derive(Copy, Clone, Debug)]
 pub struct Decided {
     /// Of a packet that is lost by it: where its link begins, and who it is for.
     pub lost: Option<(NodeId, Addr)>,
-    /// What layer 2 of roaming hosts learns.
-    pub air: Option<Air>,
+    /// Reports for the layer 2 of roaming hosts.
+    pub air: Option<AirReport>,
 }
 
 impl Network {
@@ -35,7 +35,7 @@ impl Network {
         let outcome = links.decide(medium, cx, &gets_across)?;
         let (link, started) = (LinkId(outcome.station), outcome.started);
         let settled = self.links.take_outcome(outcome, cx);
-        let air = if self.cells.roam() { self.learn(link, &settled, started, cx) } else { None };
+        let air = if self.cells.roam() { self.air_report(link, &settled, started, cx) } else { None };
         let lost = match settled {
             Settled::Lost(packet, loss) => Some(self.lose_on_air(link, packet, loss, cx)),
             _ => None,
@@ -73,7 +73,8 @@ impl Network {
     }
 }
 
-/// Whether a frame whose transmission began at `started` is received: on a downlink by its host, on an uplink from it.
+/// True if a frame whose transmission began at `started` is received: on a downlink by its host, on an uplink
+/// from it.
 fn gets_across(nodes: &Nodes, cells: &Cells, link: &Link, packet: &Packet, started: Time) -> bool {
     let dst = packet.header.dst;
     if cells.roam() {

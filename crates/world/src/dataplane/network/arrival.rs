@@ -23,7 +23,7 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Context,
     ) -> LocalDelivery {
-        let node = self.links.landed(link);
+        let node = self.links.complete_arrival(link);
         self.ip_input(node, packet, link, listener, cx)
     }
 
@@ -60,7 +60,7 @@ impl Network {
                     return LocalDelivery::Nothing;
                 }
                 if self.cells.roam() && self.is_stranger(cell, from, &packet, cx) {
-                    return LocalDelivery::Stranger(link, packet);
+                    return LocalDelivery::Unassociated(link, packet);
                 }
                 (node, packet)
             }

@@ -15,7 +15,8 @@ use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{Location, NodeId};
 use std::collections::{BTreeSet, VecDeque};
 
-/// A route for a host that an agent asks for: the origin of the packets, their way, and whether the agent is told of them.
+/// A route for a host that an agent asks for: the origin of the packets, their way, and whether the agent is
+/// notified of them.
 pub type Asked = (Option<Addr>, Via, bool);
 
 impl Network {
@@ -73,8 +74,8 @@ impl Network {
         }
     }
 
-    /// What comes for the host waits from now on; at a base station also what waits for the air, and with layer-2
-    /// acknowledgement what the host did not get (interpretation A4).
+    /// Packets for the host wait from now on; at a base station also those that wait for the air, and with
+    /// layer-2 acknowledgement those that the host did not get (interpretation A4).
     pub fn start_buffering(&mut self, node: NodeId, key: HostAtAgent, cx: &mut Context) -> Done {
         let agent = self.nodes[node].agent(key.slot);
         let (domain, slot) = (agent.domain, key.slot);
@@ -96,7 +97,7 @@ impl Network {
         here.host_routes.set_host(key.host, route);
         let serves = here.serves;
         let Some(buffer) = here.buffer_for(key) else { return Ok(()) };
-        // What was held back to stay behind forwarded packets is younger than what has got on.
+        // Packets held back to stay behind forwarded packets are younger than those that have been sent.
         let held = match buffer.mode {
             Mode::Ordering { .. } => buffer.take_all(),
             _ => VecDeque::new(),
@@ -183,7 +184,7 @@ impl Network {
         Ok(())
     }
 
-    /// What has waited behind a host's buffer follows.
+    /// Packets that waited behind a host's buffer follow.
     pub fn release_reorder_queue(&mut self, node: NodeId, key: HostAtAgent, via: Via, cx: &mut Context) {
         // Without a buffer nothing has waited.
         let Some(buffer) = self.nodes[node].buffers.get_mut(&key) else { return };
@@ -197,7 +198,7 @@ impl Network {
         }
     }
 
-    /// What a host's buffer holds is lost.
+    /// Packets in a host's buffer are lost.
     pub fn discard_buffer(&mut self, node: NodeId, key: HostAtAgent, cx: &mut Context) {
         // A buffer that is not there holds nothing.
         let Some(mut buffer) = self.nodes[node].buffers.remove(&key) else { return };
@@ -227,7 +228,8 @@ impl Network {
         }
     }
 
-    /// What a host has received already is not sent to it: neither what waits for the air nor what comes to it later.
+    /// Packets that a host has received already are not sent to it again: neither those that wait for the air
+    /// nor later ones.
     pub fn skip_received(
         &mut self,
         node: NodeId,
@@ -260,7 +262,7 @@ impl Network {
         Ok(queue.and_then(|queue| queue.marking_state()))
     }
 
-    /// The host's own queue before the air goes on from another's estimate.
+    /// The host's own queue before the air continues from another's estimate.
     pub fn adopt_marking_state(&mut self, node: NodeId, host: Addr, state: &MarkingState, now: Time) -> Done {
         if let Some(queue) = self.own_queue(node, host)? {
             queue.adopt(state, now);

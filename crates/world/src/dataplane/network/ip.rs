@@ -21,7 +21,7 @@ pub(super) struct Origin {
     pub(super) link: Option<LinkId>,
     /// Where the tunnel began that it left here last.
     pub(super) tunnel: Option<Addr>,
-    /// Agents whose tunnels it has entered here, only to leave them at once.
+    /// Agents whose tunnels it has entered here, and left immediately.
     passed: AgentSet,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum NextHop {
     HostRoute(HostRoute),
     /// To a mobile host for which there is no route here.
     NoHostRoute,
-    /// Nowhere.
+    /// To no link.
     NoRoute,
 }
 
@@ -287,7 +287,7 @@ impl Network {
             cx.note_move(&packet, cause);
         }
         match via {
-            // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
+            // Its agent has the host itself: the packet enters the tunnel and leaves it immediately.
             Via::Tunnel(end) if end == self.nodes[node].addr => {
                 let origin = Origin { tunnel: Some(end), passed: origin.passed.with(host.slot), ..origin };
                 self.pass_on_again(node, packet, origin, listener, cx);
@@ -296,8 +296,8 @@ impl Network {
         }
     }
 
-    /// Whether a node forwards packets for a host that has left: back to where they come from, or into a tunnel, at a base
-    /// station or at an access router where they leave another one.
+    /// True if a node forwards packets for a host that has left: back to their origin, or into a tunnel, at a
+    /// base station or at an access router where they leave another one.
     fn is_redirected(&self, node: NodeId, via: Via, origin: Origin) -> bool {
         let here = &self.nodes[node];
         match via {
@@ -389,7 +389,7 @@ impl Network {
         }
     }
 
-    /// Sends a packet for a host the way its agent says.
+    /// Sends a packet for a host the way that its agent has set.
     #[inline(never)]
     pub(super) fn send_via(
         &mut self,

@@ -1,6 +1,6 @@
 //! The network's part of roaming with 802.11: management frames, and base stations that have a list of their hosts.
 
-use super::{Air, Network};
+use super::{AirReport, Network};
 use crate::context::Context;
 use crate::dataplane::link::{End, Link, Settled};
 use crate::ids::CellId;
@@ -10,28 +10,28 @@ use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Network {
-    /// What layer 2 learns from an outcome at a station; `started`: when its transmission began.
-    pub(super) fn learn(
+    /// Reports to layer 2 from an outcome at a station; `started`: when its transmission began.
+    pub(super) fn air_report(
         &mut self,
         link: LinkId,
         settled: &Settled,
         started: Time,
         cx: &Context,
-    ) -> Option<Air> {
+    ) -> Option<AirReport> {
         let from = self.links[link].from;
         match (self.cell_of(from), settled) {
-            (Some(cell), Settled::Beacon) => Some(Air::Beacon(cell, started)),
-            (Some(cell), Settled::Received(host, _)) => Some(Air::Acknowledged(cell, *host)),
+            (Some(cell), Settled::Beacon) => Some(AirReport::Beacon(cell, started)),
+            (Some(cell), Settled::Received(host, _)) => Some(AirReport::Acknowledged(cell, *host)),
             (Some(cell), Settled::Lost(packet, _)) if !cx.pool[packet].is_management() => {
                 let host = cx.pool[packet].header.dst;
-                self.links.fail(link, host).then_some(Air::GivenUp(cell, host))
+                self.links.fail(link, host).then_some(AirReport::GivenUp(cell, host))
             }
-            (None, Settled::Received(_, true)) => Some(Air::HostSent(from, true)),
-            (None, Settled::Received(_, false)) => Some(Air::Attempt(from, true)),
+            (None, Settled::Received(_, true)) => Some(AirReport::HostSent(from, true)),
+            (None, Settled::Received(_, false)) => Some(AirReport::Attempt(from, true)),
             (None, Settled::Lost(packet, _)) if cx.pool[packet].is_management() => {
-                Some(Air::HostSent(from, false))
+                Some(AirReport::HostSent(from, false))
             }
-            (None, Settled::Unanswered(false) | Settled::Lost(..)) => Some(Air::Attempt(from, false)),
+            (None, Settled::Unanswered(false) | Settled::Lost(..)) => Some(AirReport::Attempt(from, false)),
             _ => None,
         }
     }
@@ -48,13 +48,14 @@ impl Network {
         if from == host { self.cells.uplink_to(host, cell) } else { Some(self.cells.air(cell)) }
     }
 
-    /// A host listens on a channel from now on, and sends nothing on another: management frames that wait are let go.
+    /// A host listens on a channel from now on, and sends nothing on another: management frames that wait are
+    /// dropped.
     pub fn tune(&mut self, host: NodeId, channel: u32, cx: &mut Context) {
         self.forget_frames(host, cx);
         self.cells.tune(host, channel, cx.now);
     }
 
-    /// A host's management frames that wait are let go.
+    /// A host's management frames that wait are dropped.
     pub fn forget_frames(&mut self, host: NodeId, cx: &mut Context) {
         let is_frame = |packet: &Packet, _: &PacketPool| packet.is_management();
         for uplink in self.cells.uplinks(host) {
@@ -65,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Whether anything was on the air, on the channel of a host, since it has sent its probe requests.
+    /// True if anything was on the air, on the channel of a host, since it has sent its probe requests.
     pub fn channel_was_busy(&self, host: NodeId) -> bool {
         let since = self.cells.probed_since(host);
         let airs = self.cells.on_channel(host).into_iter().map(|cell| self.cells.air(cell));
@@ -82,17 +83,17 @@ impl Network {
         self.links.see(self.cells.air(cell), host, cx.now);
     }
 
-    /// What led to a host being none that a cell's base station has associated; `None`: it is one.
+    /// Reason why a cell's base station has not associated a host; `None`: it has.
     pub fn stranger(&self, cell: CellId, host: Addr) -> Option<CauseId> {
         self.links.stranger(self.cells.air(cell), host)
     }
 
-    /// The base station of a cell takes a host as gone, which the row `cause` says.
+    /// The base station of a cell takes a host as gone, for the reason in the row `cause`.
     pub fn dismiss(&mut self, cell: CellId, host: Addr, cause: CauseId) {
         self.links.dismiss(self.cells.air(cell), host, cause);
     }
 
-    /// What still waits at the base station of a cell for a host that is gone is lost.
+    /// Packets that still wait at the base station of a cell for a host that is gone are lost.
     pub fn flush_air(&mut self, cell: CellId, host: Addr, cause: CauseId, cx: &mut Context) {
         let air = self.cells.air(cell);
         let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_management();
@@ -106,7 +107,8 @@ impl Network {
         self.links.silent(self.cells.air(cell), now)
     }
 
-    /// Whether what comes to a base station is from a host that it has not associated. Management frames may be.
+    /// True if a packet at a base station is from a host that it has not associated. Management frames may
+    /// be.
     pub(super) fn is_stranger(
         &self,
         cell: Option<CellId>,

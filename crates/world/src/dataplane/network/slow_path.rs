@@ -54,7 +54,7 @@ impl Network {
         cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
-        // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
+        // A protocol may ask for this where it has an agent: no other component knows the host.
         let at_home = self.routes.home(dst) == Some(node);
         if (origin.tunnel.is_some() || at_home || self.would_return(node, dst, origin))
             && self.discards_unknown(node, dst)
@@ -70,7 +70,8 @@ impl Network {
             }
             return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
         }
-        // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
+        // A base station hands packets from the wire to its cell or not at all: its router would only send it
+        // back.
         let by_wire = self.previous_hop(origin).is_some_and(|from| !self.nodes[from].is_host());
         if self.nodes[node].serves.is_some() && by_wire {
             let cause = self.cells.moved(dst);
@@ -127,14 +128,14 @@ impl Network {
         }
     }
 
-    /// Whether a packet for a host without a route would go back to the router that it comes from.
+    /// True if a packet for a host without a route would go back to the router that it comes from.
     fn would_return(&self, node: NodeId, host: Addr, origin: Origin) -> bool {
         let next = self.routes.link(node, host).map(|link| self.links[link].to);
         self.nodes[node].serves.is_none()
             && self.previous_hop(origin).is_some_and(|from| next == Some(End::Node(from)))
     }
 
-    /// Whether an agent of a node has asked that packets for a host without a route end there.
+    /// True if an agent of a node has asked that packets for a host without a route end there.
     fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
         let domains = self.nodes[node].agents.iter().map(|agent| agent.domain);
         let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);

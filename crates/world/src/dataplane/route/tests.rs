@@ -19,7 +19,7 @@ fn the_shorter_delay_wins_over_fewer_hops() {
     assert_eq!(link(2, Addr::node(9)), Some(LinkId(2)), "one way out is a default route");
 }
 
-/// Routes to nodes that are joined to one other only are those of a search that knows of no such nodes.
+/// Routes to nodes that are joined to one other only are those of a search without such nodes.
 #[test]
 fn nodes_at_the_edge_are_reached_like_their_neighbours() {
     let mut edges = Vec::new();

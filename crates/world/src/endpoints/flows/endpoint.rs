@@ -75,8 +75,8 @@ impl Flows {
         }
     }
 
-    /// An endpoint's deadline may have come. A wake-up that is not known any more is none: it must not set another, or
-    /// each deadline that was ever brought forward would leave one more wake-up going for good.
+    /// An endpoint's deadline may have come. A wake-up that is no longer known is ignored: it must not set
+    /// another, or each deadline that was ever brought forward would leave one more permanent wake-up.
     pub(crate) fn endpoint_wake(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
         let now = net.cx().now;
         let state = &mut self.flows[flow as usize];
@@ -157,7 +157,7 @@ impl Flows {
         set_wake(&mut state.wakes[1], deadline, event, net.cx());
     }
 
-    /// The sender has taken an acknowledgement of new data, and sends what that lets go.
+    /// The sender has taken an acknowledgement of new data, and sends what that permits.
     #[inline(always)]
     fn send_quota(&mut self, flow: u32, net: &mut impl Carrier) {
         let state = &mut self.flows[flow as usize];
@@ -395,7 +395,7 @@ impl Flows {
 }
 
 impl Flow {
-    /// Whether a packet that has come to an end of the flow is of a connection that is no more.
+    /// True if a packet at an end of the flow is of an old connection.
     #[inline(always)]
     fn is_stale(&self, packet: &PacketId, cx: &Context) -> bool {
         let original = || cx.pool.original(&cx.pool[packet]);

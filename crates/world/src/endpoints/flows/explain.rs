@@ -22,7 +22,7 @@ impl Flows {
             SenderEventKind::RackMark => Kind::RackMark,
             SenderEventKind::TailLossProbe => Kind::TailLossProbe,
             SenderEventKind::TailLoss => Kind::TailLoss,
-            // What goes on after a timeout, a cut of the window or a change of cells.
+            // Causes that last after a timeout, a cut of the window or a change of cells.
             SenderEventKind::Window
             | SenderEventKind::RecoveryExit
             | SenderEventKind::Spurious
@@ -36,7 +36,7 @@ impl Flows {
             return CauseId::NONE;
         }
         let cause = match kind {
-            // What RACK has just marked is why the window is cut.
+            // The segments that RACK has just marked are the cause of the cut of the window.
             Kind::FastRetransmit if self.follows(flow, Kind::RackMark, net) => {
                 self.flows[flow as usize].cause
             }
@@ -58,7 +58,7 @@ impl Flows {
         row
     }
 
-    /// Whether the flow's latest row is of this kind and of now.
+    /// True if the flow's latest row is of this kind and of now.
     fn follows(&self, flow: u32, kind: Kind, net: &mut impl Carrier) -> bool {
         let (row, cx) = (self.flows[flow as usize].cause, net.cx());
         cx.probes.causes.is(row, kind) && cx.probes.causes.happened(row, cx.now)
@@ -121,7 +121,8 @@ impl Flows {
     }
 }
 
-/// What let a segment out of a buffer, or an acknowledgement of its flow, if that was at or after `since`.
+/// Event that released a segment from a buffer, or an acknowledgement of its flow, if that was at or after
+/// `since`.
 fn released_since(flow: FlowId, seq: u32, since: Time, cx: &Context) -> Option<CauseId> {
     let releases = &cx.probes.releases;
     let first = releases.time_ns.partition_point(|&time| time < since);

@@ -60,7 +60,7 @@ impl Flows {
         }
     }
 
-    /// Somebody notices that a path has changed, or believes so.
+    /// An endpoint notices that a path has changed, or believes so.
     pub fn notice_path(&mut self, number: u32, net: &mut impl Carrier) {
         let Notice { informed, host, at, changed, cause } = self.notices[number as usize];
         let cause = match changed {

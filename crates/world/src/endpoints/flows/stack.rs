@@ -19,7 +19,7 @@ impl Flows {
         }
     }
 
-    /// What the application of a flow over a stack does next.
+    /// Next step of the application of a flow over a stack.
     pub fn poll_offer(&mut self, flow: FlowId) -> Option<Offer> {
         self.stack(flow)?.poll_offer()
     }
@@ -99,7 +99,7 @@ impl Flows {
         self.flows[flow.0 as usize].send_first(node, Side::Sender, packet, net);
     }
 
-    /// A packet of a program has come to the node of another one.
+    /// A packet of a program has arrived at the node of another one.
     fn deliver_packet(&mut self, node: NodeId, packet: PacketId, bytes: Box<[u8]>, cx: &mut Context) {
         let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, flow, .. } =
             cx.pool[&packet];
@@ -109,7 +109,7 @@ impl Flows {
         self.egress.push_back(Egress { time: cx.now, node, datagram });
     }
 
-    /// A segment of a stack has come to a node where its end is.
+    /// A segment of a stack has arrived at a node where its end is.
     #[cold]
     pub(super) fn deliver_written(
         &mut self,

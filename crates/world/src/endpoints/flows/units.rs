@@ -13,7 +13,7 @@ use roamlab_engine::Bytes;
 use roamlab_packet::FlowId;
 use roamlab_record::UnitRow;
 use roamlab_record::ids::{NodeId, Side};
-use roamlab_traffic::{App, Came, Offer, Unit};
+use roamlab_traffic::{App, Arrived, Offer, Unit};
 
 impl Flows {
     /// The application has offered something: `begun` is the unit that begins with it. What is left for the transport.
@@ -76,11 +76,11 @@ impl Flows {
         }
         let Some(partner) = partner else { return };
         let (asking, what) = match state.app {
-            App::Requests(_) => (partner, Came::Request),
-            _ => (flow, Came::Response),
+            App::Requests(_) => (partner, Arrived::Request),
+            _ => (flow, Arrived::Response),
         };
         let app = &mut self.flows[asking as usize].app;
-        app.came(what, cx.now);
+        app.arrived(what, cx.now);
         if let Some(next) = app.next_wake() {
             cx.scheduler.push(next, Event::App { flow: asking });
         }
@@ -112,7 +112,7 @@ impl Flows {
         Some(row)
     }
 
-    /// So many bytes of a stream are offered, of which somebody awaits the last.
+    /// This number of bytes of a stream is offered; the application awaits the last one.
     fn expect_stream(&mut self, flow: u32, size: Bytes, row: Option<usize>) {
         let state = &mut self.flows[flow as usize];
         let Some(segment) = state.transport.segment() else { return };
@@ -139,7 +139,7 @@ impl Flows {
         self.pump(flow, Side::Sender, net);
     }
 
-    /// Both ends begin anew; what is still on the way for the old ones is for nobody.
+    /// Both ends begin again; packets on the way for the old ones have no receiver.
     fn connect_anew(&mut self, flow: u32, net: &mut impl Carrier) {
         let Flow { transport, units, .. } = &mut self.flows[flow as usize];
         if let Some(units) = units {

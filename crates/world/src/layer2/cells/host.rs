@@ -22,7 +22,7 @@ pub struct Mobile {
     pub(super) visit: u32,
     /// The cells it is in, in the order in which it entered them.
     pub(super) attachments: Vec<CellId>,
-    /// When it left each cell that it has been in last, and the row of the causes that says so.
+    /// When it left each cell that it has been in last, and the row of the causes of that.
     pub(super) left: BTreeMap<CellId, (Time, CauseId)>,
     /// Which link it sends on while it is in several cells.
     pub(super) uplink_choice: UplinkChoice,
@@ -30,7 +30,7 @@ pub struct Mobile {
     pub(super) entering: Option<(CellId, Time, CauseId)>,
     /// The row of the causes of its last change of cells.
     pub(super) moved: CauseId,
-    /// The row that says that it cannot hear the cell it is in, once something is lost by that.
+    /// The row of not hearing the cell it is in, once something is lost by that.
     pub(super) unheard: CauseId,
     /// Its uplinks, one for each cell it visits.
     pub(super) uplinks: BTreeMap<CellId, LinkId>,
@@ -38,7 +38,7 @@ pub struct Mobile {
     pub(super) uplink: Option<LinkId>,
     /// (802.11) what it hears and looks for.
     pub(super) roaming: Option<Box<Roaming>>,
-    /// What it measures.
+    /// Its measurements.
     pub(super) measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
     pub(super) waiting: Backlog,
@@ -85,7 +85,7 @@ impl Mobile {
         }
     }
 
-    /// Whether this is the first copy of a packet that it gets.
+    /// True if this is the first copy of a packet that it gets.
     pub(super) fn is_new(&mut self, copy_of: u64) -> bool {
         let new = self.received.insert(copy_of);
         if self.received.len() > Mobile::REMEMBERED {
@@ -99,7 +99,7 @@ impl Mobile {
         self.attachments.last().copied()
     }
 
-    /// The uplinks that copies of its packets take, beside [`uplink`](Self::uplink).
+    /// The uplinks that copies of its packets take, in addition to [`uplink`](Self::uplink).
     pub(super) fn copy_uplinks(&self) -> Vec<LinkId> {
         let others = match (self.uplink_choice, self.attachments.as_slice()) {
             (UplinkChoice::All, [others @ .., _]) => others,
@@ -108,7 +108,7 @@ impl Mobile {
         others.iter().filter_map(|cell| self.uplinks.get(cell).copied()).collect()
     }
 
-    /// Whether it is in `cell` and can hear it.
+    /// True if it is in `cell` and can hear it.
     ///
     /// ASSUMPTION: what is sent while a cell cannot be heard is lost; layer 2 does not repeat it when it can be again.
     pub(super) fn is_in(&self, cell: CellId) -> bool {
@@ -130,14 +130,14 @@ impl Mobile {
     }
 }
 
-/// What waits for a link, in the order in which it enters the next one.
+/// Packets that wait for a link, in the order in which they enter the next one.
 #[derive(Clone, Debug, Default)]
 pub struct Backlog {
-    /// What was in the queue of the link that is gone.
+    /// Packets from the queue of the link that is gone.
     pub queued: VecDeque<Waiting>,
     /// The signalling that overtook it there.
     pub overtaking: VecDeque<Waiting>,
-    /// What the host has wanted to send since.
+    /// Packets that the host has offered since.
     pub since: VecDeque<Waiting>,
 }
 
@@ -158,7 +158,7 @@ impl Backlog {
 pub struct Measuring {
     /// How strong the cells are.
     pub signal: Signal,
-    /// What it makes of that.
+    /// Its conclusion.
     pub meter: Meter,
     /// Time between measurements.
     pub period: Duration,
@@ -196,7 +196,7 @@ mod tests {
         let memory = Mobile::REMEMBERED as u64;
         for serial in 0..3 * memory {
             assert!(mobile.is_new(serial), "{serial}");
-            assert!(!mobile.is_new(serial), "a copy at once: {serial}");
+            assert!(!mobile.is_new(serial), "a copy immediately: {serial}");
             assert!(!mobile.is_new(serial.saturating_sub(memory - 1)), "a copy of the oldest: {serial}");
         }
     }

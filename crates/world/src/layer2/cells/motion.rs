@@ -1,7 +1,7 @@
 //! Moves and measurements of hosts: the changes of the hosts and their cells.
 
 use super::{Backlog, Cells, Measuring};
-use crate::context::{Context, News, PathPhase};
+use crate::context::{Context, PathPhase, PendingNotice};
 use crate::event::Event;
 use crate::ids::CellId;
 use roamlab_engine::Time;
@@ -80,7 +80,7 @@ impl Cells {
         Some((stays, waiting))
     }
 
-    /// Notes that a host has entered a cell or left one (`left`); the row of the causes that says so.
+    /// Notes that a host has entered a cell or left one (`left`); the row of the causes of that.
     pub fn note_change(
         &mut self,
         host: NodeId,
@@ -108,12 +108,12 @@ impl Cells {
         let time_ns = cx.now;
         cx.probes.phase(HandoverPhase { time_ns, host, visit, phase, node, cause });
         if visit > 0 && cx.awaited.iter().any(|awaited| awaited == phase) {
-            cx.news.push(News::Phase(PathPhase { host, at: node, phase, row: cause }));
+            cx.pending_notices.push(PendingNotice::Phase(PathPhase { host, at: node, phase, row: cause }));
         }
         cause
     }
 
-    /// Whether a node is a host that measures its cells.
+    /// True if a node is a host that measures its cells.
     pub fn measures(&self, node: NodeId) -> bool {
         self.host(node).is_some_and(|mobile| mobile.measuring.is_some())
     }

@@ -42,14 +42,14 @@ impl Roaming {
         }
     }
 
-    /// Whether it is in the coverage of a cell.
+    /// True if it is in the coverage of a cell.
     pub(super) fn is_covered(&self, cell: CellId) -> bool {
         self.covered.contains_key(&cell)
     }
 }
 
 impl Cells {
-    /// Whether hosts roam.
+    /// True if hosts roam.
     pub fn roam(&self) -> bool {
         self.wifi.is_some()
     }
@@ -59,7 +59,7 @@ impl Cells {
         self.wifi.as_ref()
     }
 
-    /// A host is in the coverage of a cell from now on, or no more: the row of the causes that says so.
+    /// A host is in the coverage of a cell from now on, or no more: with the row of the causes.
     pub fn cover(&mut self, host: NodeId, cell: CellId, is_covered: bool, cx: &mut Context) -> CauseId {
         let phase = if is_covered { "coverage-entered" } else { "coverage-left" };
         let row = self.note(host, phase, host, cx);
@@ -80,8 +80,8 @@ impl Cells {
         row
     }
 
-    /// Whether a frame between a host and the base station of a cell, which began at `started`, gets across. `needs_cell`:
-    /// only if the host is associated there.
+    /// True if a frame between a host and the base station of a cell, which began at `started`, gets across.
+    /// `needs_cell`: only if the host is associated there.
     pub fn receives(&self, host: NodeId, cell: CellId, started: Time, needs_cell: bool) -> bool {
         let Some(mobile) = self.host(host) else { return false };
         let Some(roaming) = &mobile.roaming else { return false };
@@ -106,7 +106,7 @@ impl Cells {
         roaming.covered.keys().copied().filter(is_on).collect()
     }
 
-    /// What a host learns of a cell that it hears.
+    /// Result of a host's reception of a cell.
     pub fn offer(&self, host: NodeId, cell: CellId) -> Offer {
         let known = &self.cells[cell.0 as usize];
         let covered = self.roaming(host).and_then(|roaming| roaming.covered.get(&cell));
@@ -170,8 +170,9 @@ impl Cells {
         }
     }
 
-    /// What led to a host's deadline that has come, or to an attempt of its to send that was not acknowledged: that it has
-    /// left its cell, or that the medium has lost something; while it looks for a cell, what was lost of its last request.
+    /// Cause of a host's deadline that has come, or of an attempt to send that was not acknowledged: the host
+    /// has left its cell, or the medium has lost something. While it looks for a cell, the loss of its last
+    /// request.
     pub fn why_silent(&self, host: NodeId, cx: &Context) -> CurrentCause {
         let Some(mobile) = self.host(host) else { return CurrentCause::default() };
         let Some(roaming) = &mobile.roaming else { return CurrentCause::default() };
@@ -235,7 +236,7 @@ mod tests {
         Cells { cells: vec![cell(1), cell(6)], hosts, in_flight_survives: false, wifi: Some(wifi) }
     }
 
-    /// The host comes into the coverage of cells at so many milliseconds.
+    /// The host comes into the coverage of cells at these milliseconds.
     fn cover(cells: &mut Cells, visits: &[(CellId, u64)]) {
         let mut cx = Context::default();
         for &(cell, at) in visits {

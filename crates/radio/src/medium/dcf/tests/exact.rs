@@ -33,7 +33,7 @@ fn attempts_of(cell: &mut Cell, station: u32) -> Vec<Time> {
     }
 }
 
-/// What is decided at the medium's next deadline.
+/// Decision at the medium's next deadline.
 fn step(cell: &mut Cell) -> Vec<Outcome> {
     cell.now = cell.now.max(cell.medium.next_deadline().expect("a station sends"));
     let is_there = !cell.absent;
@@ -59,7 +59,7 @@ fn assert_uniform(waits: &[u64], pause: u64, window: u64) {
     assert!((mean - 1.0).abs() < 0.12, "{mean} of the mean of 0 to {window}");
 }
 
-/// What is on the air before station 3 has its first frame: it begins at the start of the repetition.
+/// Transmissions on the air before station 3 has its first frame: it begins at the start of the repetition.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Before {
     /// A frame and its acknowledgement.
@@ -68,7 +68,7 @@ enum Before {
     Lost,
     /// Two frames.
     Collision,
-    /// An RTS that nobody answers.
+    /// An RTS without an answer.
     Rts,
 }
 
@@ -112,8 +112,9 @@ fn waits(before: Before) -> Vec<u64> {
     waits
 }
 
-/// §9.1.1, §9.2.3, §9.2.5.4: a station that finds the medium busy draws a backoff even for its first frame, and counts it
-/// from a DIFS behind an exchange, an EIFS behind a collision, and from when a reservation ends or lapses.
+/// §9.1.1, §9.2.3, §9.2.5.4: a station that finds the medium busy draws a backoff even for its first frame.
+/// It counts it from a DIFS behind an exchange, an EIFS behind a collision, and from when a reservation ends
+/// or lapses.
 #[test]
 fn a_first_frame_that_finds_the_medium_busy_waits_for_its_pause_and_a_backoff() {
     let ack = 10_000 + 248_000;
@@ -166,13 +167,13 @@ fn the_window_doubles_up_to_its_limit_and_is_the_smallest_again_behind_a_lost_fr
             for (attempt, pair) in ends.windows(2).enumerate() {
                 waits[attempt + 1].push(pair[1].since(pair[0]).as_nanos());
             }
-            // The next frame is there at once: its first backoff is behind the lost one.
+            // The next frame is there immediately: its first backoff is behind the lost one.
             if number > 1 {
                 waits[0].push(ends[0].since(lost_at).as_nanos());
             }
             lost_at = ends[7];
         }
-        // A wait in vain for the acknowledgement, of 222 µs, and then the frame.
+        // A wait without result for the acknowledgement, of 222 µs, and then the frame.
         let pause = 222_000 + 192_000 + 1_117_091;
         for (attempt, window) in windows.into_iter().enumerate() {
             println!("attempt {attempt}, to {cw_max}");
@@ -244,8 +245,8 @@ fn a_medium_that_becomes_busy_makes_a_station_draw_or_keep_its_backoff() {
     assert!(!station.freeze(at(1_020), slot));
 }
 
-/// §11.1.3.2.2 (active scanning): a probe request goes out by the basic access procedure. Its station has just come to the
-/// channel: a DIFS and a backoff, also where it hears nobody.
+/// §11.1.3.2.2 (active scanning): a probe request goes out by the basic access procedure. Its station has
+/// just reached the channel: a DIFS and a backoff, also where it hears no station.
 #[test]
 fn a_probe_request_waits_for_a_pause_and_a_backoff_on_an_idle_channel_too() {
     let mut cell = Cell::new(&without_beacons(), 2, MBPS_11);

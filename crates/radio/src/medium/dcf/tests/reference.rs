@@ -29,7 +29,8 @@ enum Phase {
     Ack,
 }
 
-/// What is on the air since `began`, with the senders' first frames, and when the present frame began and ends.
+/// Transmissions on the air since `began`, with the senders' first frames, and when the present frame began
+/// and ends.
 struct Burst {
     began: Time,
     sensed: bool,

@@ -59,7 +59,7 @@ fn node(world: &World, name: &str) -> NodeId {
     world.planes.network.node_named(name).unwrap()
 }
 
-/// A packet that bears the mark of forwarded packets and belongs to no flow, so that it ends at its destination
+/// A packet that has the mark of forwarded packets and belongs to no flow, so that it ends at its destination
 /// as a loss on record.
 fn marked(world: &mut World, from: &str, to: &str) -> PacketId {
     let addr = |name| world.planes.network.nodes[node(world, name)].addr;
@@ -72,7 +72,7 @@ fn marked(world: &mut World, from: &str, to: &str) -> PacketId {
     packet
 }
 
-/// Where and why a packet ended, and whether it still bore the mark.
+/// Where and why a packet ended, and whether it still had the mark.
 fn end(world: &mut World) -> (String, DropReason, bool) {
     run_until(world, 900_000);
     let lost = world.planes.cx.probes.drops.rows.last().unwrap();
@@ -109,11 +109,7 @@ fn a_mark_from_the_core_is_policed_at_the_access_router() {
         reached("server", false),
         "an agent's own packet, in no tunnel"
     );
-    assert_eq!(
-        sent("drop", "ch", "ha"),
-        reached("ha", true),
-        "outside the access network it is nobody's business"
-    );
+    assert_eq!(sent("drop", "ch", "ha"), reached("ha", true), "outside the access network it has no effect");
 }
 
 #[test]
@@ -178,7 +174,7 @@ fn a_mark_from_a_base_station_is_believed() {
     }
 }
 
-/// What becomes of a marked packet in a tunnel from `from` to fa1.
+/// Fate of a marked packet in a tunnel from `from` to fa1.
 fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
     tunnelled_as(marks, from, Dscp::FORWARDED)
 }
@@ -210,7 +206,11 @@ fn a_mark_in_a_tunnel_is_believed_only_from_a_foreign_agent() {
     assert_eq!(tunnelled("clear", "ch"), reached("server", false), "inside and outside of the tunnel");
     assert_eq!(tunnelled("drop", "ch"), policed("fa1"));
     let hidden = |marks| tunnelled_as(marks, "ch", Dscp::default());
-    assert_eq!(hidden("drop"), policed("fa1"), "the inner header's mark counts, whatever the outer one says");
+    assert_eq!(
+        hidden("drop"),
+        policed("fa1"),
+        "the inner header's mark counts, whatever mark the outer one has"
+    );
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
         Origin { link: place.map(|place| LinkId(place as u32)), ..Origin::default() }
     };
     let from_bs1 = over(&world, "bs1->fa1");
-    assert!(world.planes.network.watchers(fa1, up(ends), from_bs1).is_empty(), "nobody watches");
+    assert!(world.planes.network.watchers(fa1, up(ends), from_bs1).is_empty(), "there are no watchers");
     for node in [mh, bs1, fa1] {
         world.planes.network.nodes[node].agents[0].watches_uplink = true;
     }

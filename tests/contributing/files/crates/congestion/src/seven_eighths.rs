@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// What each ACK adds to cwnd in congestion avoidance, in segments (a in the paper).
+    /// Growth of cwnd for each ACK in congestion avoidance, in segments (a in the paper).
     pub increase: f64,
     /// The part of the window that a loss leaves (1 - b).
     pub decrease: f64,

@@ -46,7 +46,7 @@ fn mobile_host() -> String {
 
 fn gateway() -> String {
     let bound = [(100, update(90))];
-    let states: [Setup<'_, _>; 2] = [("new", &[]), ("was told", &bound)];
+    let states: [Setup<'_, _>; 2] = [("new", &[]), ("notified", &bound)];
     let inputs = [("update", update(500)), ("update again", update(90)), ("older update", update(50))];
     table(Gateway::default().into(), &states, &inputs)
 }

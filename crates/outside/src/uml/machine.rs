@@ -5,12 +5,12 @@
 //! the next thing outside. A frame that it sends is taken out of the ring in the middle of its run, at its time, and the
 //! kernel has the interrupt for it before its run continues. Each message is answered before the next is sent, so there is no race.
 
-use crate::agent::{Answer, answer};
-use crate::card::{Card, RX, TX};
-use crate::child::{Kernel, Load, Running, Sockets};
 use crate::error::Error;
 use crate::socket::wait;
-use crate::time_travel::TimeTravel;
+use crate::uml::agent::{Answer, answer};
+use crate::uml::card::{Card, RX, TX};
+use crate::uml::child::{Kernel, Load, Running, Sockets};
+use crate::uml::time_travel::TimeTravel;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
@@ -19,7 +19,7 @@ use std::os::fd::AsFd;
 pub trait Outside {
     /// When something happens next.
     fn next(&mut self) -> u64;
-    /// Whether the run is still wanted.
+    /// True if the run is still wanted.
     fn is_wanted(&self) -> bool;
     /// It is `time`: what is due happens. `false`: it is over.
     fn happen(&mut self, time: u64, frames: &mut Frames) -> Result<bool, Error>;
@@ -46,7 +46,7 @@ pub struct Machine {
 pub const LONGEST_START: u64 = 100_000_000_000;
 
 fn still() -> io::Error {
-    io::Error::other("it stands still, or has no card or no process after 100 s of its time")
+    io::Error::other("it makes no progress, or has no card or no process after 100 s of its time")
 }
 
 /// An error if the kernel has ended, or if the run is not wanted.
@@ -119,7 +119,7 @@ impl Machine {
         self.clock.now
     }
 
-    /// Runs until the outside is over; `first` are frames for the kernel at once.
+    /// Runs until the outside is over; `first` are immediate frames for the kernel.
     pub fn run(&mut self, outside: &mut impl Outside, first: &mut Frames) -> Result<(), Error> {
         self.frames.append(first);
         self.run_on(outside).map_err(|error| match error {
@@ -205,7 +205,7 @@ impl Machine {
         if any && self.cards[host].wants_interrupt(TX)? {
             self.cards[host].interrupt(TX, &mut self.clock)?;
         }
-        // The kernel hears of what is for it before it goes on.
+        // The kernel is notified of its input before it continues.
         let is_quiet = self.interrupts.is_empty() && self.frames.is_empty();
         let until = if is_quiet { outside.next() } else { now };
         self.clock.limit(until)?;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn boot(program: &str, is_wanted: &dyn Fn() -> bool) -> Error {
-        let (_place, kernel) = crate::child::tests::fake(program);
+        let (_place, kernel) = crate::uml::child::tests::fake(program);
         let booted = Machine::boot(&kernel, Load { hosts: 2, flows: 1 }, 1, |_| [0; 6], is_wanted);
         booted.err().unwrap()
     }

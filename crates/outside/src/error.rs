@@ -6,19 +6,19 @@ pub enum Error {
     /// The simulation's reason.
     #[error(transparent)]
     Simulation(#[from] roamlab_world::Failure),
-    /// The process in the kernel could not do what it was told.
+    /// The process in the kernel could not do its order.
     #[error("the kernel refused: {0}")]
     Refused(String),
     /// A run in real time is of two nodes.
     #[error("the scenario has no two flows of programs, one each way")]
     NoProgram,
     /// The kernel waits for nothing.
-    #[error("the kernel stands still")]
+    #[error("the kernel makes no progress")]
     Stopped,
-    /// The kernel has gone, or says what it may not.
+    /// The kernel has gone, or sends an invalid message.
     #[error("the kernel: {0}")]
     Kernel(#[from] std::io::Error),
-    /// The same, with what the kernel has said last.
+    /// The same, with the last output of the kernel.
     #[error("the kernel: {0}\n{1}")]
     Ended(String, String),
     /// The run is not wanted any more.

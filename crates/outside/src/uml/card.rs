@@ -4,9 +4,9 @@
 //! (network device).
 
 use crate::error::Error;
-use crate::memory::Memory;
 use crate::socket::{PATIENCE, receive_some, wait};
-use crate::time_travel::TimeTravel;
+use crate::uml::memory::Memory;
+use crate::uml::time_travel::TimeTravel;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -250,7 +250,7 @@ impl Card {
         self.memory.write(ring.used + 2, &next.to_le_bytes())
     }
 
-    /// Whether the kernel wants to hear of news in a ring.
+    /// True if the kernel wants a notice of new entries in a ring.
     pub fn wants_interrupt(&self, which: usize) -> io::Result<bool> {
         let ring = self.rings[which];
         Ok(ring.size > 0 && self.memory.u16(ring.available)? & 1 == 0)
@@ -281,7 +281,7 @@ impl Card {
         Ok(interrupts.read_exact(&mut [0u8; 20])?)
     }
 
-    /// What to wait for.
+    /// Files to wait for.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

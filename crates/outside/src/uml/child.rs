@@ -151,8 +151,9 @@ pub struct Load {
 /// Lines of a kernel that has ended.
 const LAST_LINES: usize = 12;
 
-/// The kernel's memory in KiB. A flow has two threads and two sockets inside: 2,000 flows that began at once took 110 KiB each,
-/// and a kernel without memory ends itself. What it does not use takes none of the machine's.
+/// The kernel's memory in KiB. A flow has two threads and two sockets inside: 2,000 flows that began at the
+/// same time took 110 KiB each, and a kernel without memory ends itself. What it does not use takes none of
+/// the machine's.
 fn memory(flows: usize) -> usize {
     96 * 1024 + 256 * flows.saturating_sub(256)
 }
@@ -220,7 +221,7 @@ impl Running {
         self.child.try_wait().ok().flatten().map(|status| format!("it has ended ({status})"))
     }
 
-    /// An error with how the kernel has ended, if it has, and with what it has said last.
+    /// An error with how the kernel has ended, if it has, and with its last output.
     pub fn report(&mut self, error: io::Error) -> Error {
         let is_gone =
             [io::ErrorKind::UnexpectedEof, io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
@@ -232,14 +233,14 @@ impl Running {
         Error::Ended(ended.unwrap_or_else(|| error.to_string()), self.last_words())
     }
 
-    /// What the kernel has said last: of use if it has ended.
+    /// Last output of the kernel: of use if it has ended.
     fn last_words(&self) -> String {
         let mut said = Vec::new();
         let _ = (&self.console).rewind().and_then(|()| (&self.console).read_to_end(&mut said));
         let text = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         if lines.is_empty() {
-            return "it has said nothing on its console".into();
+            return "its console is empty".into();
         }
         lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
     }

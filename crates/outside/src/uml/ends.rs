@@ -1,10 +1,10 @@
 //! A run: the flows over the kernel, between its hosts and the simulation.
 
-use crate::agent::{Answer, Command, Said, UNLIMITED, command, datagram, ipv4, mac};
-use crate::child::{Kernel, Load};
 use crate::error::Error;
-use crate::machine::{Frames, LONGEST_START, Machine, Outside};
-use crate::sender::Sender;
+use crate::uml::agent::{Answer, Command, Said, UNLIMITED, command, datagram, ipv4, mac};
+use crate::uml::child::{Kernel, Load};
+use crate::uml::machine::{Frames, LONGEST_START, Machine, Outside};
+use crate::uml::sender::Sender;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::wire::{self, Segment};
 use roamlab_packet::{FlowId, TcpFlags, Tos};
@@ -56,30 +56,30 @@ struct Flow<'a> {
     sender: Sender,
     is_open: bool,
     next_sample: Option<Time>,
-    /// The flow with the requests of this one or with the answers to it: what is read of both is told.
+    /// The flow with the requests of this one or with the answers to it: the counters of both are reported.
     partner: Option<usize>,
     /// The sender's port, and the number behind the last byte sent, to see what is sent again.
     port: u16,
     sent: Option<u32>,
 }
 
-/// What is outside of the kernel.
+/// Programs and cards outside of the kernel.
 struct Ends<'a> {
     simulation: Simulation,
     options: &'a RunOptions<'a>,
     hosts: Vec<NodeId>,
     flows: Vec<Flow<'a>>,
     end: Time,
-    /// The kernel's time at the simulation's time 0; none while the simulation stands still.
+    /// The kernel's time at the simulation's time 0; none while the simulation is stopped.
     zero: Option<u64>,
-    /// Answers that are waited for, while the simulation stands still.
+    /// Answers that are waited for, while the simulation is stopped.
     awaited: usize,
     /// By when they have come, in the kernel's time.
     answers_by: u64,
     counted: Vec<(String, i64)>,
 }
 
-/// Bytes of the settings that flows make at one host: they go into one frame, with 160 B of ours.
+/// Bytes of the settings that flows make at one host: they go into one frame, with 160 B of our own fields.
 const MOST_SETTINGS: usize = 1300;
 
 /// The settings of flows at a host, each once. A checked scenario has one value of each.
@@ -88,7 +88,7 @@ fn settings<'a>(specs: &[&'a LinuxSpec]) -> BTreeMap<&'a str, &'a str> {
     all.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
-/// What a kernel cannot be told of a scenario's hosts: the place of a flow, what is wrong, and what to write.
+/// Limits of a kernel in a scenario's hosts: the place of a flow, the fault, and the text to write.
 ///
 /// # Errors
 /// Two flows want different values at one host, or all of them more than a frame takes.
@@ -246,13 +246,13 @@ impl Ends<'_> {
         frames
     }
 
-    /// What the simulation has for the kernel now.
+    /// Input of the simulation for the kernel now.
     fn drain(&mut self, now: Time, frames: &mut Frames) {
         while let Some(egress) = self.simulation.poll_egress() {
             // Packets of programs do not occur: no scenario has flows of kernels and of programs.
             let Payload::Written(mut headers) = egress.datagram.payload else { continue };
             let Some(host) = self.hosts.iter().position(|node| *node == egress.node) else { continue };
-            // The octet is that which the network gave it.
+            // The octet is the one that the network gave it.
             wire::remark(&mut headers, egress.datagram.tos);
             let zeros = (egress.datagram.size.0 as usize).saturating_sub(headers.len());
             frames.push_back((host, datagram(host, &headers, zeros)));
@@ -370,7 +370,7 @@ impl Outside for Ends<'_> {
 }
 
 impl Ends<'_> {
-    /// Takes what the process says of a flow.
+    /// Takes a report of the process on a flow.
     fn told(&mut self, number: usize, said: Said, time: u64) -> Result<(), Error> {
         let Some(flow) = self.flows.get_mut(number).filter(|_| self.zero.is_some()) else { return Ok(()) };
         let id = flow.id;
@@ -417,7 +417,8 @@ impl Flow<'_> {
     }
 }
 
-/// When a flow is read next. A timer of the kernel that expires while a reading is dealt with is late by a tick.
+/// When a flow is read next. A timer of the kernel that expires while a report is processed is late by a
+/// tick.
 fn sample_after(sample: Duration, now: Time) -> Time {
     let sample = sample.as_nanos();
     Time::from_nanos((now.as_nanos() / sample + 1).saturating_mul(sample)) + OFF_TICK
@@ -427,7 +428,7 @@ fn ports(number: u32) -> [u16; 2] {
     PORTS.map(|first| first + number as u16)
 }
 
-/// Whether a frame asks for a sample of this flow.
+/// True if a frame asks for a sample of this flow.
 fn is_sample(frame: &[u8], number: usize) -> bool {
     let asked = command(0, number as u32, &Command::Sample);
     frame.get(6..) == asked.get(6..)

@@ -22,7 +22,7 @@ use std::time::Instant;
 /// The longest packet of IPv4.
 const LONGEST: usize = 65_535;
 
-/// Packets that are read from a card before the simulation goes on.
+/// Packets that are read from a card before the simulation continues.
 const BATCH: usize = 64;
 
 /// An event that happens later than this is a late one.
@@ -31,7 +31,7 @@ const LATE_NS: u64 = 1_000_000;
 /// A late simulation asks at each of this number of events whether the program has ended.
 const ASKED: u64 = 64;
 
-/// So long a late simulation goes on behind the end of its run.
+/// Time for which a late simulation continues after the end of its run.
 const GRACE_NS: u64 = 1_000_000_000;
 
 /// How a run in real time went.
@@ -39,7 +39,7 @@ const GRACE_NS: u64 = 1_000_000_000;
 pub struct Timing {
     /// When it ended, in simulated time.
     pub end: Time,
-    /// Of each packet that a card was handed: nanoseconds between the instant that the simulation says and the instant at
+    /// Of each packet that a card was handed: nanoseconds between the simulated instant and the instant at
     /// which the card had it.
     pub late_ns: Vec<u64>,
     /// Events of the simulation that were due while it ran.
@@ -68,16 +68,16 @@ pub struct Live {
     socket: UnixStream,
 }
 
-/// The cards, and what says that the program has ended.
+/// The cards, and the file that shows that the program has ended.
 struct Files {
     cards: [OwnedFd; 2],
     ended: OwnedFd,
 }
 
 impl Live {
-    /// A checked scenario with two flows of programs, one each way, and the socket that takes its files in one message:
-    /// the card of the first flow's sender, that of its receiver, and a file that can be read once the program has
-    /// ended. Reads of the cards do not block.
+    /// A checked scenario with two flows of programs, one each way, and the socket that takes its files in
+    /// one message. These are the card of the first flow's sender, that of its receiver, and a file that can
+    /// be read once the program has ended. Reads of the cards do not block.
     ///
     /// # Errors
     /// There are no two such flows, or no socket.
@@ -129,7 +129,7 @@ impl Live {
 struct Clock(Instant);
 
 impl Clock {
-    #[expect(clippy::disallowed_methods, reason = "a run in real time goes by the machine's clock")]
+    #[expect(clippy::disallowed_methods, reason = "a run in real time uses the machine's clock")]
     fn start() -> Clock {
         Clock(Instant::now())
     }
@@ -160,7 +160,7 @@ struct Run {
     end: Time,
 }
 
-/// Whether the program has ended.
+/// True if the program has ended.
 fn ended(files: &Files) -> Result<bool, Error> {
     let mut polled = [PollFd::new(&files.ended, PollFlags::IN)];
     match poll(&mut polled, Some(&Timespec::default())) {
@@ -209,8 +209,8 @@ impl Run {
         Ok(self.simulation.advance_to(now, options)?)
     }
 
-    /// Takes packets from a card into the simulation, each at an instant after it was read: none is earlier at the other
-    /// end than the simulation says. Whether the run is still wanted.
+    /// Takes packets from a card into the simulation, each at an instant after it was read: none is earlier
+    /// at the other end than in the simulation. Whether the run is still wanted.
     fn take(
         &mut self,
         side: usize,

@@ -8,13 +8,13 @@ const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 const IPV4: [u8; 2] = [0x08, 0x00];
 /// Bytes before a frame's content.
 pub const ETHERNET: usize = 14;
-/// MSS without timestamps: what a segment has besides its payload and the IPv4 and TCP headers.
+/// MSS without timestamps: the bytes of a segment without payload and without the IPv4 and TCP headers.
 const TIMESTAMPS: u64 = 12;
 
-/// Writes until told otherwise.
+/// Writes until a new order.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// What the process is to do.
+/// Orders to the process.
 pub enum Command<'a> {
     /// Give the host an address and these settings.
     SetUp { address: [u8; 4], sysctls: Vec<(&'a str, &'a str)> },
@@ -24,7 +24,7 @@ pub enum Command<'a> {
     Connect(&'a LinuxSpec, [u16; 2], [u8; 4]),
     /// Write this number of further bytes.
     Write(u64),
-    /// Write nothing more, and say how much was written.
+    /// Write nothing more, and report how much was written.
     Stop,
     /// Read the sender's variables.
     Sample,
@@ -32,14 +32,14 @@ pub enum Command<'a> {
     Count(&'a [&'a str]),
 }
 
-/// What the process says.
+/// Reports of the process.
 #[derive(Debug, PartialEq)]
 pub enum Answer {
     /// All hosts are there.
     Ready,
     /// A command was carried out.
     Done,
-    /// What it says of a flow.
+    /// Its report on a flow.
     Of(u32, Said),
     /// Counters with their values.
     Counted(Vec<(String, i64)>),
@@ -47,7 +47,7 @@ pub enum Answer {
     Failed(String),
 }
 
-/// What the process says of a flow.
+/// Report of the process on a flow.
 #[derive(Debug, PartialEq)]
 pub enum Said {
     /// `struct tcp_info` of its sender.

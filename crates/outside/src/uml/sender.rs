@@ -12,7 +12,7 @@ const CWR: u8 = 2;
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
 
-/// A reading.
+/// A set of counters.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 struct Reading {
     state: u8,
@@ -21,7 +21,7 @@ struct Reading {
     variables: SenderVariables,
 }
 
-/// What was read of one sender so far.
+/// Counters of one sender read so far.
 #[derive(Default, Debug)]
 pub struct Sender {
     last: Reading,
@@ -55,7 +55,7 @@ fn read(info: &[u8]) -> Option<Reading> {
     })
 }
 
-/// What the kernel has counted; zero where it says nothing.
+/// Counts of the kernel; zero where it reports none.
 fn counters(info: &[u8]) -> TcpInfoRow {
     let bytes = |at: usize, size: usize| info.get(at..at + size);
     let word = |at| bytes(at, 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -92,7 +92,7 @@ impl Sender {
         self.last = Reading::default();
     }
 
-    /// Takes a reading. `None`: it is too short to be one.
+    /// Takes a set of counters. `None`: it is too short to be one.
     pub fn sampled(&mut self, info: &[u8]) -> Option<Report> {
         let mut new = read(info)?;
         let old = self.last;

@@ -3,8 +3,8 @@
 //! The protocol is that of `include/uapi/linux/um_timetravel.h`: messages of 16 bytes over a socket. From Linux 6.12 on
 //! a shared file replaces most of them.
 
-use crate::memory::Memory;
 use crate::socket::{PATIENCE, send_with_files};
+use crate::uml::memory::Memory;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -86,7 +86,7 @@ impl TimeTravel {
         Ok(new)
     }
 
-    /// Whether the shared file replaces messages.
+    /// True if the shared file replaces messages.
     pub fn shares(&self) -> bool {
         self.shares
     }
@@ -119,7 +119,7 @@ impl TimeTravel {
     pub fn serve(&mut self) -> io::Result<Option<u32>> {
         let message = self.read()?;
         let mut time = 0;
-        // The kernel says that it shares before its next message.
+        // The kernel announces sharing before its next message.
         self.shares = u32::from_ne_bytes(self.get(THEIRS_AT)?) & 1 != 0;
         match message.operation {
             ACK => return Ok(Some(message.number)),
@@ -137,13 +137,13 @@ impl TimeTravel {
             GET => time = self.now,
             UPDATE => self.now = self.now.max(message.time),
             GET_TOD => time = EPOCH,
-            other => return Err(io::Error::other(format!("the kernel's clock said {other}"))),
+            other => return Err(io::Error::other(format!("the kernel's clock sent {other}"))),
         }
         self.write(ACK, message.number, time)?;
         Ok(None)
     }
 
-    /// What the waiting kernel wants, now that it has been interrupted.
+    /// Request of the waiting kernel, now that it has been interrupted.
     pub fn read_request(&mut self) -> io::Result<()> {
         if self.shares {
             let asks = u32::from_ne_bytes(self.get(THEIR_FLAGS_AT)?) & 1 != 0;
@@ -169,12 +169,12 @@ impl TimeTravel {
         Ok(())
     }
 
-    /// Tells the time at which the kernel hears of an interrupt.
+    /// Tells the time at which the kernel is notified of an interrupt.
     pub fn before_interrupt(&mut self) -> io::Result<()> {
         if self.shares { self.put(NOW_AT, &self.now.to_ne_bytes()) } else { Ok(()) }
     }
 
-    /// Lets the waiting kernel run at `time`, and by itself before `until`.
+    /// Lets the waiting kernel run at `time`, and without a message before `until`.
     pub fn run(&mut self, time: u64, until: u64) -> io::Result<()> {
         self.now = time;
         self.request = None;
@@ -201,7 +201,7 @@ impl TimeTravel {
         Ok(self.now)
     }
 
-    /// Takes back what a running kernel may do by itself at `until` and later.
+    /// Withdraws a running kernel's permission to run alone at `until` and later.
     pub fn limit(&mut self, until: u64) -> io::Result<()> {
         if self.is_waiting || until >= self.free_until {
             return Ok(());

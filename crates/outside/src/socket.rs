@@ -15,13 +15,13 @@ use std::time::Duration;
 /// Most files that come with one message: regions of memory (vhost-user: eight).
 const MOST_FILES: usize = 8;
 
-/// A kernel that says nothing for so long is broken: no instant of it takes seconds.
+/// A kernel without a message for this time is broken: no instant of it takes seconds.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// After so long a wait it is asked whether to go on.
+/// After this wait it is asked whether to continue.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Sends bytes, all at once, with files.
+/// Sends bytes, in one message, with files.
 ///
 /// # Errors
 /// Those of the system.
@@ -68,5 +68,5 @@ pub fn wait(
             }
         }
     }
-    Err(io::Error::other(format!("it has said nothing for {} s", PATIENCE.as_secs())).into())
+    Err(io::Error::other(format!("it has sent nothing for {} s", PATIENCE.as_secs())).into())
 }

@@ -1,8 +1,8 @@
-//! Whole runs with a kernel. Without a built kernel they are skipped, and say so.
+//! Whole runs with a kernel. Without a built kernel they are skipped, and report it.
 #![cfg(target_os = "linux")]
 
 use roamlab_engine::Time;
-use roamlab_kernel::{Counters, Kernel, Live, run, send_with_files};
+use roamlab_outside::{Counters, Kernel, Live, run, send_with_files};
 use roamlab_packet::FlowId;
 use roamlab_scenario::Scenario;
 use roamlab_world::{Column, Offer, Replication, RunOptions, Simulation, Table};
@@ -216,7 +216,7 @@ fn a_film_a_call_and_datagrams_of_one_size_go_over_the_kernel() {
     assert_eq!(total(&tables, "delivered_bytes"), 500 * 1448);
 }
 
-/// What the socket had taken at the stop arrives all the same; then it is complete.
+/// Bytes in the socket at the stop still arrive; then it is complete.
 #[test]
 fn a_file_that_stops_is_complete_with_what_was_in_the_socket_s_buffer() {
     let Some(kernel) = kernel() else { return };
@@ -285,8 +285,8 @@ fn a_thousand_flows_have_memory_and_their_tcp_is_under_no_pressure() {
     assert_eq!(counters[0].1.last(), Some(&("TCPMemoryPressures".to_owned(), 0)));
 }
 
-/// Two things happen within one reading of the kernel's clock, while it takes no interrupts: it asks to be run later, and
-/// would panic if it were run at once.
+/// Two things happen within one tick of the kernel's clock, while it takes no interrupts: it asks to be run
+/// later, and would panic if it were run immediately.
 #[test]
 fn a_kernel_that_takes_no_interrupt_now_is_run_when_it_asks() {
     let Some(kernel) = kernel() else { return };
@@ -295,8 +295,8 @@ fn a_kernel_that_takes_no_interrupt_now_is_run_when_it_asks() {
     assert!(total(&tables, "delivered_bytes") > 10_000_000);
 }
 
-/// A run in real time with sockets in the place of cards: what is written into one comes out of the other, no earlier than
-/// the simulation says. It ends with the program.
+/// A run in real time with sockets in the place of cards: what is written into one comes out of the other, no
+/// earlier than in the simulation. It ends with the program.
 #[test]
 fn in_real_time_a_packet_takes_as_long_as_in_the_simulation() {
     let scenario = format!(
@@ -356,8 +356,8 @@ app = { kind = "program" }
     assert!(end >= times[1] && end < 7_000_000_000, "it ends with the program: {end}");
 }
 
-/// A simulation that is slower than the clock ends with the program, and a second behind its duration at the latest. It says
-/// how many of its events were late.
+/// A simulation that is slower than the clock ends with the program, and a second behind its duration at the
+/// latest. It reports how many of its events were late.
 #[test]
 fn in_real_time_a_late_simulation_ends_with_its_program_or_its_duration() {
     let scenario = |duration: &str| {
