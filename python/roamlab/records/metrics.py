@@ -287,7 +287,8 @@ def has_size(results: RunTables, flow: str) -> bool:
 def flow_disruptions_s(results: RunTables, flow: str, settle: float = 1.0) -> list[float]:
     """The disruption of `flow` at each handover of the host at either of its ends, in order of time.
 
-    NaN for a handover at which the flow had nothing to send: a file that was complete, by its size or its stop, or a sender that was idle.
+    NaN for a handover at which the flow had nothing to send: a file that was complete, by its size or its stop,
+    or a sender that was idle.
     """
     times, stop = arrivals(results, flow), duration_s(results)
     handovers = flow_handovers(results, flow)
