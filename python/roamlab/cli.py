@@ -189,7 +189,8 @@ def _usage(error: click.ClickException) -> str:
     """Text of click for a command line that is wrong."""
     text = StringIO()
     error.show(text)
-    return text.getvalue().rstrip("\n")
+    # Click lists the choices of a missing option on lines of their own, behind tabs.
+    return text.getvalue().rstrip("\n").replace("\n\t", " ")
 
 
 def _fail(text: str, code: int) -> NoReturn:

@@ -197,6 +197,16 @@ class Counted:
         whole = int(app["packets"].split()[0]) if app.get("packets") else 0
         if app.get("size"):
             whole = math.ceil(_bytes(app["size"]) / self._segment(flow))
+        if app.get("stop") and span(app["stop"]) * 1e9 < self.end:
+            # Nothing new is sent behind it: what has been sent is the file.
+            source = self.flows[flow]["source"]
+            rows = self.packets[flow]
+            data = [
+                row
+                for row in rows
+                if row["event"] == "send" and row["place"] == source and row["kind"] == "data"
+            ]
+            whole = len({row["number"] for row in data})
         fresh = self.fresh[flow]
         return fresh[whole - 1]["time_ns"] if whole and len(fresh) >= whole else -1
 

@@ -24,7 +24,9 @@ from rich.console import Console
 from conftest import COMMAND, ROOT
 from pages import Page
 from roamlab import cli
+from roamlab.against.comparison import Summary
 from roamlab.base.quantities import number, scale
+from roamlab.commands.check_against import table
 from roamlab.papers import reporting
 from roamlab.running.ensemble import Job
 from roamlab.running.summary import Measurement
@@ -171,6 +173,20 @@ def test_flows_that_one_scenario_has_alone_are_said_to_be_left_out(roamlab: Roam
     assert (found.code, note) == (0, "note: flows that do not pair are not compared: wired only in b.toml")
     assert warning.startswith("warning: all runs of a point are equal")
     assert {row["metric"].split(".")[1] for row in json.loads(found.out)["differences"]} == {"moving"}
+
+
+def test_a_missing_option_lists_its_choices_on_one_line(roamlab: Roamlab) -> None:
+    done = roamlab("export")
+    assert done.code == 2
+    assert "Missing option '--format'. Choose from: pcapng, ns2, csv, parquet, arrow" in done.err
+
+
+def test_a_table_of_check_against_fits_into_80_columns() -> None:
+    out = StringIO()
+    summary = Summary("dctcp", 99, (99, 99), 99, 99, 99, 0.0, 0.1, {}, {})
+    Console(file=out, width=80).print(table("combinations", [summary]))
+    assert "held out" in out.getvalue()
+    assert "99 of 99" in out.getvalue()
 
 
 def test_nothing_to_compare_is_bad_input(roamlab: Roamlab) -> None:

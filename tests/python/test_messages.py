@@ -96,6 +96,7 @@ def test_a_kind_that_is_slightly_wrong_is_corrected() -> None:
         ("goodput", 'did you mean "goodput_bps"?'),
         ("mean(flows.*.mo)", 'did you mean "mean(flows.*.mos)"?'),
         ("timeouts", 'did you mean "flows.*.timeouts"?'),
+        ("handover_timeouts", 'did you mean "flows.*.handover_timeouts"?'),
         ("nonsense", 'write for example "flows.moving.goodput_bps"'),
         ("median(flows.*.mos)", "write one of mean(flows.*.mos), min(flows.*.mos)"),
         ("jains", 'did you mean "jain"?'),

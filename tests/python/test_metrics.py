@@ -37,6 +37,7 @@ FLOWS = {
     "sent_pkts": [8, 0],
     "delivered_pkts": [4, 0],
     "delivered_bytes": [2000, 0],
+    "completed_ns": [-1, -1],
 }
 
 
@@ -221,6 +222,8 @@ def test_a_flow_with_nothing_to_send_is_not_disrupted() -> None:
     assert math.isnan(found(whole, 5.0, [4.0, 4.9], [4.1, 5.0]))
     assert found(whole, 6.4, [4.0, 5.8, 6.3], [4.1, 5.9, 6.4]) == pytest.approx(0.5)
     assert found(whole, -1e-9, [4.0, 5.8], [4.1, 5.9]) == pytest.approx(4.1)
+    # A transfer that a time ends: what was written had arrived before the move.
+    assert math.isnan(found({"kind": "ftp", "stop": "4.9 s"}, 5.0, [4.0, 4.9], [4.1, 5.0]))
     # Datagrams each 20 ms: from the last before the gap to the first after it.
     steady = [5.9, 5.92, 5.94, 5.96, 6.3, 6.32]
     cbr = {"kind": "cbr"}

@@ -165,6 +165,19 @@ def test_an_axis_along_which_nothing_changes_is_named(tmp_path: Path) -> None:
     assert said.startswith("axis mobility.buffer.hold: all its values give the same metrics in every run")
 
 
+def test_a_metric_that_no_run_defines_says_nothing_of_an_axis_and_of_chance(tmp_path: Path) -> None:
+    base = rl.load(ROOT / "examples/handover.toml").set("run.duration", "2 s")
+    runs = rl.sweep(
+        base,
+        {"mobility.buffer.hold": ["1 s", "2 s"]},
+        replications=2,
+        metrics=["flows.moving.disruption_s"],
+        store=tmp_path,
+    )
+    assert any("no run defines it" in warning for warning in runs.warnings)
+    assert not [warning for warning in runs.warnings if warning.startswith(("axis ", "all runs "))]
+
+
 def test_loss_at_a_link_that_no_packet_uses_is_named() -> None:
     text = (ROOT / "examples/handover.toml").read_text(encoding="utf-8").replace('"40 s"', '"1 s"')
     spare = '[[links]]\nbetween = ["ch", "spare"]\nrate = "1 Mbit/s"\ndelay = "1 ms"\nloss = 0.1\n\n[[flows]]'

@@ -16,6 +16,7 @@ from roamlab.cli import cli
 from roamlab.records.why import why
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import assigned
+from roamlab.sweeps.sweepfile import load_sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,3 +174,26 @@ def test_a_field_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> Non
         CliRunner().invoke(
             cli, ["check", HANDOVER, "--set", "run.duraton=3"], standalone_mode=False, catch_exceptions=False
         )
+
+
+def test_fields_that_need_each_other_are_set_together_in_a_sweep(tmp_path: Path) -> None:
+    lines = [
+        f'scenario = "{ROOT / "examples/roaming.toml"}"',
+        "replications = 1",
+        'metrics = ["flows.video.goodput_bps"]',
+        "[set]",
+        '"run.duration" = "2 s"',
+        '"flows.video.app" = { kind = "ftp", start = "0.5 s" }',
+        '"flows.video.transport" = { kind = "tcp" }',
+        "[grid]",
+        '"cells.ap1.rate" = ["5.5 Mbit/s", "11 Mbit/s"]',
+    ]
+    path = tmp_path / "sweep.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    plan = load_sweep(path).plan
+    assert plan.scenario(1).tables["flows"][0]["transport"] == {"kind": "tcp"}
+    path.write_text("\n".join(lines).replace("0.5 s", "5 parsec"), encoding="utf-8")
+    with pytest.raises(
+        rl.BadInput, match=r'sweep\.toml:6, field `set\."flows.video.app"`: the scenario refuses it'
+    ):
+        load_sweep(path)

@@ -426,6 +426,14 @@ def _replace(old: str, new: str) -> str:
             r"sweep\.toml:6, field `grid`: the grid is empty",
         ),
         (
+            _replace("[grid]\n", "[grid]\nbaseline = 3\n"),
+            r"sweep\.toml:7, field `grid\.baseline`: `baseline` is a field of the sweep, and under the header \[grid\]",
+        ),
+        (
+            _replace("[grid]\n", "[set]\ngrid = {}\n"),
+            r"sweep\.toml:7, field `set\.grid`: `grid` is a field of the sweep, and under the header \[set\]",
+        ),
+        (
             _replace('"cells', '"clls'),
             r'sweep\.toml:7, field `grid\."clls.bs2.queue.kind"\[0\]`: (.|\n)*unknown field clls',
         ),

@@ -69,6 +69,8 @@ def generate(seed: int, bases: tuple[str, ...] = BASES) -> rl.Scenario:
                 if rng.random() < 0.3 and "size" not in app
                 else {"size": f"{size} kB"}
             )
+        elif app["kind"] in ("ftp", "cbr", "voip") and rng.random() < 0.4:
+            app["stop"] = f"{float(app['start'].split()[0]) + rng.uniform(0.0, 0.8) * length:.3f} s"
     if data.get("links"):
         link = rng.choice(data["links"])
         if rng.random() < 0.5:

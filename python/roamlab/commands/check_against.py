@@ -131,7 +131,7 @@ def _check_tcp(
     say(f"kernel: {', '.join(dict.fromkeys(one.kernel for one in found))}")
     for of, rows in compared:
         summaries = comparison.summarise(rows)
-        console().print(_table(of.family, summaries))
+        console().print(table(of.family, summaries))
         for summary in summaries:
             for cause, count in summary.causes.items():
                 say(f"{of.family}, {summary.control}, unknown: {count} part {cause}")
@@ -204,19 +204,21 @@ class _Progress:
             say(f"runs: {done} of {total}{left}", err=True)
 
 
-def _table(family: str, summaries: list[comparison.Summary]) -> Any:
+def table(family: str, summaries: list[comparison.Summary]) -> Any:
     """A row for each congestion control."""
     from rich.box import SIMPLE
     from rich.table import Table
 
     from roamlab.against.measures import CHAOTIC, UNKNOWN
 
-    table = Table(family, "runs", "goodput", "timeouts", "both", "held out", "median", "worst", box=SIMPLE)
+    # Narrow enough for a terminal of 80 columns.
+    headings = (family, "runs", "goodput", "timeouts", "both", "held out", "median", "worst")
+    shown = Table(*headings, box=SIMPLE, padding=0)
     for kind in (CHAOTIC, UNKNOWN):
-        table.add_column(kind)
+        shown.add_column(kind)
     for one in summaries:
         counts = [one.cases, one.within, one.same_timeouts, one.equal]
-        table.add_row(
+        shown.add_row(
             one.control,
             *map(str, counts),
             "{} of {}".format(*one.held_out),
@@ -224,7 +226,7 @@ def _table(family: str, summaries: list[comparison.Summary]) -> Any:
             f"{one.worst:.1%}",
             *[str(one.classes.get(kind, 0)) for kind in (CHAOTIC, UNKNOWN)],
         )
-    return table
+    return shown
 
 
 def _queue_table(compared: dict[tuple[str, str], list[Difference]]) -> Any:

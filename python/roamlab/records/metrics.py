@@ -289,14 +289,15 @@ def has_size(results: RunTables, flow: str) -> bool:
 def flow_disruptions_s(results: RunTables, flow: str, settle: float = 1.0) -> list[float]:
     """The disruption of `flow` at each handover of the host at either of its ends, in order of time.
 
-    NaN for a handover at which the flow had nothing to send: a file that was complete, a sender that was idle.
+    NaN for a handover at which the flow had nothing to send: a file that was complete, by its size or its stop,
+    or a sender that was idle.
     """
     times, stop = arrivals(results, flow), duration_s(results)
     handovers = flow_handovers(results, flow)
     if application(results, flow).get("kind") != "ftp":
         waits = _waiting(results, flow, stop) if handovers else None
         return [disruption_s(times, at, stop, settle, waits) for at in handovers]
-    completed = total(results, flow, "completed_ns") if has_size(results, flow) else -1
+    completed = total(results, flow, "completed_ns")
     if completed < 0:
         return [disruption_s(times, at, stop, settle) for at in handovers]
     whole = completed / _NS

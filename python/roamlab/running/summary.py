@@ -235,7 +235,9 @@ def check(metric: str, where: str) -> None:
         remedy = f"write one of {', '.join(f'{over}(flows.*.mos)' for over in _OVER)}"
     elif meant := "" if name.family or name.over else closest(name.what, _OF_RUN):
         remedy = f'did you mean "{meant}"?'
-    elif meant := closest(name.what, (*TOTALS, *_OF_FLOW)):
+    elif (
+        meant := name.what if name.what in (of_flow := (*TOTALS, *_OF_FLOW)) else closest(name.what, of_flow)
+    ):
         inner = f"flows.{name.flow or '*'}.{meant}"
         remedy = f'did you mean "{f"{name.over}({inner})" if name.over else inner}"?'
     raise BadInput(

@@ -45,7 +45,7 @@ def scenarios() -> dict[str, Scenario]:
 
 
 @reads(
-    flows="flow source destination",
+    flows="flow source destination completed_ns",
     deliveries="flow time_ns sent_ns fresh bytes",
     handovers="host phase time_ns",
 )

@@ -64,7 +64,7 @@ _COSTS = {
 }
 
 
-@reads(flows=_FLOWS, deliveries=_DELIVERIES, **_COSTS)
+@reads(flows=f"{_FLOWS} completed_ns", deliveries=_DELIVERIES, **_COSTS)
 def download(results: Results) -> dict[str, float]:
     """Effect on a download, and its cost."""
     return {

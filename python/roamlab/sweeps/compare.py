@@ -184,7 +184,7 @@ def tables(frame: pl.DataFrame, first: str = "scenario") -> Iterator[Table]:
         if max(Counter(whose.to_list()).values()) <= _SINGLE:
             whose = whose.str.head(0)
         for (flow,), rows in frame.group_by(whose.alias("whose"), maintain_order=True):
-            shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
+            shown = Table(box=box.SIMPLE_HEAD, padding=0, title_justify="left")
             shown.title = Text(str(flow)) if flow else None
             _add_columns(shown, "metric")
             for row in rows.iter_rows(named=True):

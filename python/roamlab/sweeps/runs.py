@@ -272,7 +272,11 @@ class Runs:
                 )
                 found.append(f"metric {metric}: no run defines it; {reason}")
         found += self._left_out()
-        spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
+        spread = (
+            self.kept.filter(pl.col("value").is_not_nan())
+            .group_by("point", "metric")
+            .agg(pl.col("value").n_unique())
+        )
         if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
             found.append(
                 f"all runs of a point are equal, and one shows as much as {max(self.counts)}: nothing measured "
@@ -301,8 +305,11 @@ class Runs:
         for axis in self._axes:
             others = [other for other in self._axes if other != axis]
             groups = text.group_by(*others, "run", "metric").agg(
-                pl.col(axis).n_unique().alias("values"), pl.col("value").n_unique()
+                pl.col(axis).n_unique().alias("values"),
+                pl.col("value").n_unique(),
+                pl.col("value").is_not_nan().any().alias("defined"),
             )
+            groups = groups.filter("defined")
             if groups.height and groups.filter((pl.col("values") < 2) | (pl.col("value") > 1)).is_empty():
                 found.append(
                     f"axis {axis}: all its values give the same metrics in every run. Either nothing in the scenario "

@@ -169,6 +169,15 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
         if name not in _FIELDS:
             remedy = _ELSEWHERE.get(name) or did_you_mean(name, _FIELDS, "correct or delete it")
             raise source.refuse((name,), "unknown field", f"one of {', '.join(_FIELDS)}", remedy)
+    for table in ("set", "grid", "random"):
+        inner = data[table] if isinstance(data.get(table), dict) else {}
+        for name in inner.keys() & (_FIELDS.keys() - ({"points"} if table == "random" else set())):
+            raise source.refuse(
+                (table, name),
+                f"`{name}` is a field of the sweep, and under the header [{table}]",
+                "paths of fields of the scenario",
+                f"write `{name}` above the first header, or under a header of its own",
+            )
     designs = [name for name in ("grid", "points", "random") if name in data]
     if len(designs) != 1:
         problem = f"{' and '.join(designs)} are both given" if designs else "the sweep varies nothing"
@@ -214,15 +223,17 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
                     ("set", path),
                     f"`{table}` changes {axis} too",
                     "fields that the sweep does not vary",
-                    "leave one of the two out",
+                    "leave one of the two out, or give each point the whole table under [[points]]",
                 )
+    if changes:
         try:
-            base = base.set(path, changes[path])
+            base = base.set_all(changes)
         except (BadInput, _roamlab.ScenarioError) as error:
+            wrong = [path for path in changes if _takes(base, changes, without=path)]
             raise source.refuse(
-                ("set", path),
+                ("set", *wrong[:1]),
                 f"the scenario refuses it: {one_line(error)}",
-                "a field and a value that it takes",
+                "fields and values that it takes together",
                 "correct it",
             ) from None
     for path in more:
@@ -234,6 +245,15 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
                 remedy=f"leave it out, or change {shown(source.path)}",
             )
     return base.set_all(more) if more else base
+
+
+def _takes(base: Scenario, changes: Mapping[str, Any], without: str) -> bool:
+    """Whether a scenario takes the changes but for one."""
+    try:
+        base.set_all({path: value for path, value in changes.items() if path != without})
+    except (BadInput, _roamlab.ScenarioError):
+        return False
+    return True
 
 
 def _is_scenario(path: Path) -> bool:

@@ -65,7 +65,7 @@ class Threshold:
             f"at most {self.at_most}" if self.at_most is not None else "not found among the values tried",
         ]
         found = (
-            f"smallest {self.path} with {self.where} in {self.share:.0%} of runs: "
+            f"smallest {self.path} with {self.where} in {100 * self.share:g}% of runs: "
             f"{', '.join(filter(None, bounds))} ({CONFIDENCE:.0%} confidence)"
         )
         return f"{found}; {self.reason}" if self.reason else found
@@ -202,7 +202,7 @@ class _Search:
                 "budget",
                 budget,
                 f"{needed} runs a value or more: with fewer even runs that all meet the condition, or all fail, do not "
-                f"show whether {self._share:.0%} do",
+                f"show whether {100 * self._share:g}% do",
                 f"write {needed}, or a `share` that is less extreme",
             )
 

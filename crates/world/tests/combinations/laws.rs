@@ -218,11 +218,16 @@ fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         let left = running.map(|row| row.at + late(row.rto) - from).fold(late(state.rto), f64::max);
         let mut timer = left + pace;
         let mut name = "retransmission";
-        if draw.probes() && state.srtt > 0.0 && seen.is_open(state.una, from, next) {
+        if draw.probes() && state.srtt > 0.0 {
             let alone = highest - state.una <= 1;
             let probe = late(2.0 * state.srtt + if alone { 0.2 } else { 0.002 }) + pace;
-            if probe < timer {
-                (timer, name) = (probe, "probe");
+            if seen.is_open(state.una, from, next) {
+                if probe < timer {
+                    (timer, name) = (probe, "probe");
+                }
+            } else if !linux && from > last && seen.is_probed(state.una, from) {
+                // While a probe is in flight no other is sent when it is due, and the timer starts then (RFC 8985 §7.3).
+                timer += probe;
             }
         }
         if next - from > timer {
@@ -234,17 +239,24 @@ fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
 }
 
 impl Seen {
+    /// One above the highest segment that had been sent at the last of these times, up to `last`.
+    fn latest(&self, times: &[f64], last: f64) -> u32 {
+        let count = times.partition_point(|&time| time <= last);
+        count.checked_sub(1).map_or(0, |index| self.highest(times[index]))
+    }
+
+    /// A probe is under way of what is not below `una`.
+    fn is_probed(&self, una: u32, last: f64) -> bool {
+        self.latest(&self.probes, last) > una
+    }
+
     /// Nothing is being repaired, and no probe is under way: every loss that was found, and each probe, is of segments below
     /// `una`, and nothing behind that arrived out of order.
     fn is_open(&self, una: u32, last: f64, next: f64) -> bool {
-        let latest = |times: &[f64]| {
-            let count = times.partition_point(|&time| time <= last);
-            count.checked_sub(1).map_or(0, |index| self.highest(times[index]))
-        };
         let come = &self.arrivals[..self.arrivals.partition_point(|row| row.0 <= next)];
         let behind = come.iter().map(|row| row.2).filter(|&seq| seq >= una);
-        latest(&self.found) <= una
-            && latest(&self.probes) <= una
+        self.latest(&self.found, last) <= una
+            && !self.is_probed(una, last)
             && (una..).zip(behind).all(|(due, seq)| due == seq)
     }
 }
@@ -306,14 +318,11 @@ fn least(draw: &Draw, span: f64) -> f64 {
         _ if draw.recovery == "reno" || draw.is_impatient() => {
             // Fall & Floyd 1996 §3: of several losses in a window Reno's recovery repairs one, and the timer the others. Between two
             // losses the window grows by a product, a segment in a round trip, or CUBIC's K passes. The span
-            // may be less than that, and has one timer (RFC 6298 §2.4: 1 s at least) nevertheless, and the
-            // slow start behind it.
-            let idle = 1.0 + draw.doublings() * draw.rtt;
-            let (growth, pause) = match draw.recovery {
-                "reno" => (product * draw.longest_rtt(), 1.0),
-                _ => (draw.grows(), idle),
-            };
-            draw.least() * (growth / (growth + pause)).min((1.0 - idle / span).max(0.0))
+            // may be less than that, and has one timer (RFC 6298 §2: 1 s at least, and above the round trip)
+            // nevertheless, and the slow start behind it.
+            let idle = (2.0 * draw.longest_rtt()).max(1.0) + draw.doublings() * draw.rtt;
+            let growth = if draw.recovery == "reno" { product * draw.longest_rtt() } else { draw.grows() };
+            draw.least() * (growth / (growth + idle)).min((1.0 - idle / span).max(0.0))
         }
         _ if draw.row.control == "bbr" => {
             // ProbeRTT is due each 10 s: a full queue leaves, four segments go for 200 ms and a round trip, and another one passes
