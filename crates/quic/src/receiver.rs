@@ -390,6 +390,26 @@ mod tests {
     }
 
     #[test]
+    fn only_an_ack_of_the_packet_that_asked_says_what_the_sender_knows() {
+        // RFC 9000 §13.2.4: the receiver stops to report what an ACK reported that is acknowledged itself. Packet 19 asked, and
+        // reported up to packet 20; the ranges are `[start, end)`.
+        let reported_from = |ranges: &[(u32, u32)]| {
+            let mut receiver = receiver(QuicSpec { ack_threshold: Packets(0), ..QuicSpec::default() });
+            for number in (0..22).filter(|&number| number != 3) {
+                receiver.on_packet(&packet(number, number + 1), at(1));
+                receiver.poll_transmit(at(1)).unwrap();
+            }
+            let ack = QuicAck { ranges: ranges.to_vec(), delay: Duration::ZERO };
+            receiver.on_packet(&QuicHeader { ack: Some(Box::new(ack)), ..packet(22, 23) }, at(2));
+            receiver.poll_transmit(at(2)).unwrap().header.ack.unwrap().ranges.last().unwrap().0
+        };
+        let others: [&[(u32, u32)]; 4] = [&[(18, 19)], &[(20, 21)], &[(20, 22), (0, 19)], &[]];
+        assert_eq!(others.map(reported_from), [0; 4]);
+        let its: [&[(u32, u32)]; 4] = [&[(19, 20)], &[(0, 20)], &[(19, 22)], &[(21, 22), (19, 20), (0, 5)]];
+        assert_eq!(its.map(reported_from), [21; 4]);
+    }
+
+    #[test]
     fn a_copy_of_a_packet_is_ignored_and_a_repeated_segment_is_not_fresh() {
         let mut receiver = receiver(QuicSpec::default());
         assert_eq!(receiver.on_packet(&packet(0, 1), at(0)).in_order_segments, 1);

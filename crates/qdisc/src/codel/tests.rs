@@ -177,6 +177,27 @@ fn with_ecn_a_mark_replaces_a_drop() {
 }
 
 #[test]
+fn the_next_packet_is_due_by_when_the_last_one_was_not_by_when_it_left() {
+    // RFC 8289 §5.5: `drop_next_ = control_law(drop_next_, count_)`. A packet leaves each 30 ms, the first above the target at 30.
+    // So 150 begins; due are 250, 320.7, 378.4, 428.4, 473.2, 514.0 and 551.8 ms.
+    for (mark_ecn, tos) in [(false, PLAIN), (true, ECT)] {
+        let params = Params { mark_ecn, limit: Packets(5000), ..Params::default() };
+        let mut bench = Bench::<Codel>::new(&params);
+        (0..100).for_each(|_| _ = bench.offer(packet(0, 512, tos)));
+        let mut times = Vec::new();
+        while bench.now.as_nanos() < 600_000_000 {
+            let before = bench.dropped.len();
+            let ce = bench.serve_packet().is_some_and(|packet| packet.header.tos.ecn() == Ecn::Ce);
+            if ce || bench.dropped.len() > before {
+                times.push(bench.now.as_nanos() / 1_000_000);
+            }
+            bench.wait(ms(30));
+        }
+        assert_eq!(times, [150, 270, 330, 390, 450, 480, 540, 570], "marks: {mark_ecn}");
+    }
+}
+
+#[test]
 fn a_full_queue_loses_arrivals() {
     let mut bench = Bench::<Codel>::new(&Params { limit: Packets(7), ..Params::default() });
     assert_eq!(bench.offer_many(9, PLAIN), 2);

@@ -325,3 +325,55 @@ fn one_packet_of_the_largest_size_in_all_queues_together_is_no_queue() {
     assert!(lost(1501, 0).0 > 0);
     assert!(lost(1000, 20).1, "others wait");
 }
+
+#[test]
+fn a_flow_with_one_packet_is_reduced_while_others_wait() {
+    // As above: what counts is what waits in all queues, not in that of the flow (`sch->qstats.backlog`). Each packet of flow 1
+    // waits 10 ms alone in its queue.
+    let lost_of_flow_1 = |others: usize| {
+        let mut bench = Bench::<FqCodel>::new(&Params { mark_ecn: false, ..Params::default() });
+        offer(&mut bench, 2, others, 1500);
+        let (mut waits, mut lost) = (false, 0);
+        for _ in 0..60 {
+            if !std::mem::replace(&mut waits, true) {
+                offer(&mut bench, 1, 1, 1000);
+            }
+            bench.wait(ms(10));
+            let before = bench.dropped.len();
+            waits = flows(&mut bench, 1) != [1];
+            let new = &bench.dropped[before..];
+            let dropped = new.iter().filter(|(packet, _)| bench.pool[packet].flow == FlowId(1)).count();
+            waits &= dropped == 0;
+            lost += dropped;
+        }
+        lost
+    };
+    assert_eq!(lost_of_flow_1(0), 0);
+    assert!(lost_of_flow_1(1000) > 0);
+}
+
+#[test]
+fn overflows_of_a_flow_raise_the_rate_of_its_drops() {
+    // `fq_codel_drop`: `flow->cvars.count += i`. The law drops at 105 ms (count 1); an overflow at 150 ms takes 7 (count 8). The next
+    // drop is due at 205 ms (count 9), and then after 100/√9, 100/√10 and 100/√11 ms: at the next whole millisecond each.
+    let drops = |overflows: bool| {
+        let params =
+            Params { limit: Packets(500), drop_batch: Packets(7), mark_ecn: false, ..Params::default() };
+        let mut bench = Bench::<FqCodel>::new(&params);
+        offer(&mut bench, 1, 500, 512);
+        let mut drops = Vec::new();
+        for now in 0..310 {
+            if now == 150 && overflows {
+                let missing = 501 - bench.queue.packets();
+                offer(&mut bench, 1, missing, 512);
+            }
+            let before = bench.dropped.len();
+            bench.serve();
+            drops.extend((bench.dropped.len() > before).then_some(now));
+            bench.wait(ms(1));
+        }
+        drops
+    };
+    assert_eq!(drops(true), [105, 205, 239, 270, 301]);
+    assert_eq!(drops(false), [105, 205, 276], "100/√2 ms");
+}

@@ -377,6 +377,26 @@ fn the_limit_counts_waiting_packets_or_bytes() {
 }
 
 #[test]
+fn every_drop_of_the_rule_begins_the_count_anew() {
+    // 1993, fig. 2: "count ← 0" with each packet that is marked, for its draw or above the maximum. Behind either the next packet
+    // in the band is the first: p_a = p_b / (1 − p_b), with p_b = 0.01 at 60.
+    for rules in [Rules::Floyd1993, Rules::Ns2] {
+        for dropped_at in [60.0, 200.0] {
+            let params = Params { wait: false, gentle: false, ..without_memory(rules) };
+            let mut detector = Detector::new(params);
+            (0..50).for_each(|_| assert_eq!(test(&mut detector, arrival(60.0), 1.0).0, Verdict::Pass));
+            assert_ne!(test(&mut detector, arrival(dropped_at), 0.0).0, Verdict::Pass);
+            let first = 0.01 / 0.99;
+            let verdicts = [1.000_001, 0.999_999].map(|part| {
+                let mut detector = detector.clone();
+                test(&mut detector, arrival(60.0), part * first).0
+            });
+            assert_eq!(verdicts, [Verdict::Pass, Verdict::Notify], "behind a drop at {dropped_at}");
+        }
+    }
+}
+
+#[test]
 fn an_overflow_resets_the_count_by_ns2s_rule() {
     let count = |overflow_resets_count| {
         let params = Params { limit: Packets(5), overflow_resets_count, ..without_memory(Rules::Ns2) };

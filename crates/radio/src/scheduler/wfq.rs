@@ -102,6 +102,22 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_starts_at_the_later_of_the_last_finish_time_and_the_virtual_time() {
+        // Golestani, eq. 3. The queue of bearer 1 drops a head of 3,000 B whose turn it would be at 3,000, and sends 40 B: the
+        // virtual time is 40, and bearer 0 has had 1,500 B already.
+        let mut wfq = Wfq::new(&Params {}, &[bearer(1.0, 12), bearer(1.0, 12), bearer(2.0, 12)]);
+        let mut starts_at = |sends: usize, size: u64, wakes: usize| {
+            wfq.sends(sends, Bytes(size), Time::ZERO);
+            wfq.wakes(wakes);
+            wfq.rank(wakes, Bytes(0), Time::ZERO)
+        };
+        assert_eq!(starts_at(0, 1500, 2), 1500.0, "the virtual time");
+        assert_eq!(starts_at(1, 40, 0), 1500.0, "its own last packet");
+        assert_eq!(starts_at(1, 60, 2), 1500.0, "of the time at which it woke first");
+        assert_eq!(starts_at(2, 1000, 1), 2000.0, "1,500 and 1,000 B by a weight of 2");
+    }
+
+    #[test]
     fn a_bearer_that_was_silent_gets_no_credit_for_it() {
         let mut bench = Bench::new(&SchedulerSpec::Wfq(Params {}), &[bearer(1.0, 12); 2]);
         (0..100).for_each(|_| bench.offer(0, Bytes(1000)));

@@ -500,3 +500,27 @@ fn ranges_of_losses_are_counted_in_each_round_anew() {
     bbr.advance_latest(&Sample::default());
     assert_eq!(bbr.latest.lost_ranges, 0);
 }
+
+#[test]
+fn each_probe_rtt_waits_for_a_round_trip_of_its_own() {
+    // `HandleProbeRTT`: probe_rtt_round_done is false when the flight has fallen. A round trip may be longer than 200 ms.
+    let (mut bbr, mut window) = model();
+    for turn in 0..3 {
+        bbr.enter_probe_rtt(&window);
+        let mut goes_on = |millis, round_start| {
+            let now = NOW + MILLISECOND * (10_000 * turn + millis);
+            bbr.round_start = round_start;
+            bbr.handle_probe_rtt(&mut window, &AckEvent { now, ..ack(1, 4) });
+            bbr.mode == Mode::ProbeRtt
+        };
+        let modes = [goes_on(0, true), goes_on(100, false), goes_on(201, false), goes_on(900, false)];
+        assert_eq!((modes, goes_on(1000, true)), ([true; 4], false), "turn {turn}");
+        let (now, round_start) = (NOW + MILLISECOND * (10_000 * turn + 2000), true);
+        bbr.enter_probe_rtt(&window);
+        for (millis, stays) in [(0, true), (100, true), (200, true), (201, false)] {
+            bbr.round_start = round_start;
+            bbr.handle_probe_rtt(&mut window, &AckEvent { now: now + MILLISECOND * millis, ..ack(1, 4) });
+            assert_eq!(bbr.mode == Mode::ProbeRtt, stays, "{millis} ms of 200");
+        }
+    }
+}
