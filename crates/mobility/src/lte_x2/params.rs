@@ -302,6 +302,10 @@ impl Params {
             let message = "a preamble takes a subframe of 1 ms: write at least \"1 ms\"";
             return Err(("timers.random_access".into(), message.into()));
         }
+        if self.admission_limit == Some(0) {
+            let message = "a cell that admits no host hands none over: write 1 or more, or leave this out";
+            return Err(("admission_limit".into(), message.into()));
+        }
         if !(1..=MOST_END_MARKERS).contains(&self.end_markers) {
             let message = format!("the gateway sends 1 to {MOST_END_MARKERS} of them: write 1");
             return Err(("end_markers".into(), message));

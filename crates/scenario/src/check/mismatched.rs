@@ -7,9 +7,9 @@ use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{ForeignMarks, Scenario};
 use roamlab_engine::{Bytes, Duration, Packets};
-use roamlab_mobility::MobilitySpec;
+use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan};
+use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
 use roamlab_traffic::AppSpec;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
 /// What tunnels and signalling have, where there is no protocol with either.
 fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     if scenario.mobility.is_some() {
-        return Vec::new();
+        return useless_tunnels(scenario);
     }
     let signals =
         scenario.flows.iter().any(|flow| flow.path_change.is_some()) || scenario.radio.roaming().is_some();
@@ -50,6 +50,43 @@ fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     };
     let fields = ["tunnel_overhead", "tunnel_ecn", "foreign_marks", "signalling_priority"];
     fields.into_iter().filter(|field| !signals || *field != "signalling_priority").map(warn).collect()
+}
+
+/// Protocols without tunnels, and those that have a header of their own.
+const WITHOUT_TUNNELS: &[&str] = &["cellular-ip", "hawaii"];
+const OWN_TUNNELS: &[&str] = &["fmipv6", "lte-x2"];
+
+/// What tunnels have, where no protocol has one that reads it.
+fn useless_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let kinds: Vec<String> = scenario
+        .protocols()
+        .filter_map(|(_, spec)| Some(fields_of(spec)?.get("kind")?.as_str()?.to_owned()))
+        .collect();
+    let all = |names: &[&str]| kinds.iter().all(|kind| names.contains(&kind.as_str()));
+    let warn = |field: &str, message: &str, help: &str| {
+        vec![Problem::at(format!("network.{field}"), message).help(format!("{help}, or leave this out"))]
+    };
+    if all(WITHOUT_TUNNELS) {
+        let message = "the mobility protocol has no tunnels";
+        return ["tunnel_overhead", "tunnel_ecn"]
+            .map(|field| warn(field, message, "write a protocol with tunnels, for example `mobile-ip`"))
+            .into();
+    }
+    let mut found = Vec::new();
+    if all(&[WITHOUT_TUNNELS, OWN_TUNNELS].concat()) {
+        let message = "the mobility protocol has headers of its own: no tunnel reads this";
+        let help = match kinds.iter().any(|kind| kind == "lte-x2") {
+            true => "write `mobility.tunnel_overhead`",
+            false => "write another protocol",
+        };
+        found.push(warn("tunnel_overhead", message, help));
+    }
+    let marks = |queue: &QueueSpec| super::no_effect::marks(queue);
+    if !queues(scenario).into_iter().any(|(_, queue)| queue.is_some_and(marks)) {
+        let message = "no queue of the network marks packets: tunnels have no marks to carry";
+        found.push(warn("tunnel_ecn", message, "write a queue that marks"));
+    }
+    found
 }
 
 /// Scans that listen on a channel for less than the time between two beacons.
@@ -97,6 +134,31 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
                     .collect(),
             );
         }
+        let told = !is("/trigger/by", "none");
+        if told
+            && fields.get("move_when_prepared").is_some_and(|moves| *moves == true)
+            && is_zero(&fields, "/trigger/missing")
+        {
+            let message =
+                "with `move_when_prepared` a host moves when its handover is prepared: it is in no gap";
+            let problem = Problem::at("radio.gap", message);
+            found.push(vec![problem.help(format!("leave this out, or `{table}.move_when_prepared`"))]);
+        }
+        if let Some(sets) = fields.pointer("/trigger/sets").filter(|_| told).and_then(Value::as_object) {
+            let handovers = || scenario.hosts.iter().flat_map(|host| host.stays().windows(2));
+            let has = |pair: &[Visit]| {
+                let set = sets.get(&pair[0].cell).and_then(Value::as_array);
+                set.is_some_and(|set| set.iter().any(|cell| *cell == pair[1].cell))
+            };
+            if let Some(pair) = handovers().next().filter(|_| !handovers().any(has)) {
+                let (from, to) = (&pair[0].cell, &pair[1].cell);
+                let message = format!(
+                    "a host changes from \"{from}\" to \"{to}\", and no set has the cell that a host goes to: nobody else is told"
+                );
+                let problem = Problem::at(format!("{table}.trigger.sets"), message);
+                found.push(vec![problem.help(format!("write `{from} = [\"{to}\"]`, or leave this out"))]);
+            }
+        }
         if !reads {
             let message = "no queue of the network goes by the mark of forwarded packets";
             let help = "write a queue that does, for example `{ kind = \"mblue\" }`, or leave this out";
@@ -119,6 +181,10 @@ fn of_protocols(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found
 }
 
+fn is_zero(fields: &Value, field: &str) -> bool {
+    fields.pointer(field).and_then(Value::as_f64) == Some(0.0)
+}
+
 /// Tables of senders, where no flow has a connection; and what is named twice.
 fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let mut found = Vec::new();
@@ -130,15 +196,34 @@ fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
             ]);
         }
     }
+    if !scenario.flows.is_empty() && !scenario.flows.iter().any(|flow| flow.transport.tcp().is_some()) {
+        let problem = Problem::at("run.profile", "no flow is one of our TCP: nothing reads this");
+        found.push(vec![problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out")]);
+    }
+    let names: Vec<String> = scenario.queue_names().collect();
+    let patterns = scenario.record.queues.as_deref().unwrap_or_default();
+    let adds = |number: usize| {
+        let own = names.iter().filter(|name| matches(&patterns[number], name));
+        own.into_iter().any(|name| !patterns[..number].iter().any(|before| matches(before, name)))
+    };
+    if let Some(number) = (1..patterns.len()).find(|&number| !adds(number)) {
+        let pattern = &patterns[number];
+        let message = format!("all queues of \"{pattern}\" are in this list before it");
+        found.push(vec![Problem::at("record.queues", message).help("leave it out")]);
+    }
     let mut twice = |field: String, item: Option<String>| {
         let Some(item) = item else { return };
-        let problem = Problem::at(field, format!("{item} is in this list twice"));
+        let problem = Problem::at(field, format!("{item} is listed twice"));
         found.push(vec![problem.help("write it once")]);
     };
     for (index, link) in scenario.links.iter().enumerate() {
         for (name, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
             for (number, drop) in drops.iter().enumerate() {
-                twice(format!("links[{index}].{name}[{number}].packets"), repeated(&drop.packets));
+                let before = drops[..number].iter().filter(|before| before.flow == drop.flow);
+                let known: BTreeSet<_> = before.flat_map(|before| &before.packets).collect();
+                let again = drop.packets.iter().find(|packet| known.contains(packet));
+                let item = repeated(&drop.packets).or_else(|| again.map(|packet| format!("packet {packet}")));
+                twice(format!("links[{index}].{name}[{number}].packets"), item);
             }
         }
     }
@@ -182,6 +267,18 @@ fn hears_marks(scenario: &Scenario) -> bool {
                 .transport
                 .linux()
                 .is_some_and(|linux| linux.ecn || linux.sysctls.contains_key("ipv4.tcp_ecn"))
+    })
+}
+
+/// Whether a flow's packets may have ECT(1): our Prague, or any control of the kernel.
+fn has_l4s(scenario: &Scenario) -> bool {
+    scenario.flows.iter().any(|flow| {
+        flow.transport.linux().is_some()
+            || flow
+                .transport
+                .tcp()
+                .and_then(|tcp| tcp.resolve(scenario.run.profile).ok())
+                .is_some_and(|params| params.congestion_control.properties().sends_ect1)
     })
 }
 
@@ -234,6 +331,29 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 }
             }
             found.push(group);
+        }
+        let target = fields.get("target").and_then(|target| target.as_str()?.parse::<Duration>().ok());
+        if let (Some(target), Some(takes)) = (target, super::senseless::packet_time(scenario, &path))
+            && target < takes
+        {
+            let message = format!(
+                "one packet takes {takes} on this link: each that waits behind another waits longer than {target}"
+            );
+            found.push(vec![problem("target", &message, &format!("write more than \"{takes}\""))]);
+        }
+        if target == Some(Duration::ZERO) {
+            let message =
+                "no packet waits for less: the queue has one packet at most without a drop or a mark";
+            found.push(vec![problem("target", message, "write for example \"5 ms\"")]);
+        }
+        if fields.get("kind").is_some_and(|kind| *kind == "dualpi2")
+            && !scenario.flows.is_empty()
+            && !has_l4s(scenario)
+        {
+            let message =
+                "no flow of this scenario sends L4S packets, ECT(1): none enters the low-latency queue";
+            let help = "write `variant = \"prague\"` in the `transport` of a flow, or leave this out";
+            found.push(vec![problem("step", message, help)]);
         }
         let is_zero = |field: &str| fields.get(field).is_some_and(|gain| gain.as_f64() == Some(0.0));
         if is_zero("d1") {
@@ -295,12 +415,39 @@ fn of_cells(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let is_same = |one: &QueueSpec, other: &QueueSpec| {
             serde_json::to_value(one).ok() == serde_json::to_value(other).ok()
         };
-        if cell.scheduler.is_some() && cell.bearers.is_none() && !is_same(&cell.queue, &usual) {
+        let is_given = |bearers: &crate::schema::BearersSpec| {
+            !is_same(&bearers.queue, &usual) || bearers.hosts.values().any(|bearer| bearer.queue.is_some())
+        };
+        if cell.scheduler.is_some()
+            && !cell.bearers.as_ref().is_some_and(is_given)
+            && !is_same(&cell.queue, &usual)
+        {
             let message = "this cell has a scheduler: each host has a queue of its own there, and no packet enters this one";
             let problem = Problem::at(at("queue"), message);
             found.push(vec![
                 problem.help("write it as `bearers = { queue = … }` too, or leave `scheduler` out"),
             ]);
+        }
+        let visitors =
+            scenario.hosts.iter().filter(|host| scenario.cells_of(host).contains(&name.as_str())).take(2);
+        let is_alone = visitors.count() == 1;
+        for (host, bearer) in cell.bearers.iter().flat_map(|bearers| &bearers.hosts) {
+            let at = |part: &str| at(&format!("bearers.hosts.{}.{part}", quoted_key(host)));
+            if is_alone {
+                let problem =
+                    Problem::at(at("weight"), "no other host enters this cell: it shares with none");
+                found.push(vec![problem.help("add a host that enters this cell, or leave this out")]);
+            }
+            if let (Some(own), crate::schema::LinkRate::Constant(rate)) = (bearer.rate, &cell.rate)
+                && own.as_bps() / super::senseless::TOO_MUCH >= rate.as_bps()
+            {
+                let message = format!(
+                    "the link of this host has {own}, and that of its cell {rate}: a cell is no slower than its hosts"
+                );
+                found.push(vec![
+                    Problem::at(at("rate"), message).help("write a lower rate, or leave it out: the cell's"),
+                ]);
+            }
         }
     }
     found
@@ -357,16 +504,31 @@ fn of_losses(scenario: &Scenario) -> Vec<Vec<Problem>> {
 /// Code points that no queue goes by, and films whose player never asks for the best quality.
 fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let values = queues(scenario).into_iter().filter_map(|(_, queue)| serde_json::to_value(queue?).ok());
-    let sorted = values.into_iter().any(|queue| goes_by_code_points(&queue))
-        || scenario.protocols().any(|(_, spec)| spec.mark().is_some());
+    let sorted = values.into_iter().any(|queue| goes_by_code_points(&queue));
+    let marks: Vec<u8> = scenario.protocols().filter_map(|(_, spec)| Some(spec.mark()?.0)).collect();
+    let is_host = |name: &String| scenario.hosts.iter().any(|host| host.name == *name);
     let mut found = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let at = |part: &str| format!("flows[{index}].{part}");
-        if flow.dscp.0 != 0 && !sorted {
+        if flow.dscp.0 != 0 && !sorted && !marks.contains(&flow.dscp.0) {
             let message =
                 "no queue of the network goes by code points: these packets are treated as all others are";
             let help = "write a queue that does, for example `{ kind = \"cake\" }`, or leave this out";
             found.push(vec![Problem::at(at("dscp"), message).help(help)]);
+        }
+        if !flow.path.iter().any(is_host) {
+            let message = "no end of this flow is a mobile host: its address never changes";
+            let problem = Problem::at(at("transport.migration"), message);
+            found.push(vec![problem.help("write a host in `path`, or leave this out")]);
+        }
+        if let AppSpec::Conference(call) = &flow.app
+            && call.intra_every == 1
+        {
+            let problem = Problem::at(
+                at("app.intra_factor"),
+                "with `intra_every = 1` all frames are alike: none is larger",
+            );
+            found.push(vec![problem.help("write a larger `intra_every`, or leave this out")]);
         }
         if let AppSpec::Web(pages) = &flow.app
             && pages.objects == 1

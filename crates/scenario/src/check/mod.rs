@@ -17,6 +17,7 @@ mod mismatched;
 mod mobility;
 mod no_effect;
 mod ordered;
+mod outlast;
 mod path_change;
 mod queues;
 mod radio;
@@ -24,6 +25,7 @@ mod senseless;
 mod times;
 mod unread;
 mod warnings;
+mod ways;
 
 pub use no_effect::idle_plans;
 pub use warnings::{MOST_WARNINGS, of_written, warnings};

@@ -8,7 +8,7 @@ use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{Management, Motion, SignalSpec};
+use roamlab_radio::{Management, Motion, PlanSpec, SignalSpec};
 use roamlab_traffic::AppSpec;
 use std::collections::BTreeSet;
 
@@ -144,6 +144,12 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
             let help = format!("write a larger number, or leave it out; {stay}");
             return Some(Problem::at(field(".moves"), message).help(help));
         }
+        if let Some(at) = time(plan, "at").filter(|&at| at >= end) {
+            let message =
+                format!("the host enters its first cell at {at}, and the run ends at {end}: it is in none");
+            let help = "write an earlier time, or lengthen `run.duration`";
+            return Some(Problem::at(field(".at"), message).help(help));
+        }
         let dwell =
             time(plan, "dwell").filter(|&dwell| dwell + time(plan, "at").unwrap_or_default() >= end)?;
         let message = format!(
@@ -152,7 +158,39 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
         let help = "write a shorter time, lengthen `run.duration`, or write `kind = \"stay\"`";
         Some(Problem::at(field(".dwell"), message).help(help))
     };
-    hosts.into_iter().flatten().enumerate().filter_map(warning).collect()
+    let mut found: Vec<Problem> = hosts.into_iter().flatten().enumerate().filter_map(warning).collect();
+    for list in ["hosts", "flows"] {
+        let rows = written.as_ref().and_then(|written| written.get(list)?.as_array());
+        for (index, row) in rows.into_iter().flatten().enumerate() {
+            let is_alone = row.get("count").is_some_and(|count| *count == 1);
+            if is_alone && row.get("stagger").is_some_and(|stagger| !stagger.is_null()) {
+                let problem = Problem::at(
+                    format!("{list}[{index}].stagger"),
+                    "this group has one member: none is later",
+                );
+                found.push(problem.help("write a larger `count`, or leave this out"));
+            }
+        }
+    }
+    found.extend(late_schedules(scenario));
+    found
+}
+
+/// Schedules whose file has no row before the end of the run.
+fn late_schedules(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let warn = |(index, host): (usize, &HostSpec)| {
+        let Some(PlanSpec::Scheduled(plan)) = &host.plan else { return None };
+        let moves = plan.file.content()?.moves(plan.host.as_deref().unwrap_or(&host.name));
+        let first = moves.first().filter(|first| first.time >= end)?;
+        let message = format!(
+            "the first row of this host, line {} of the file, is at {}, and the run ends at {end}: it never comes",
+            first.line, first.time
+        );
+        let help = "the column `time_s` is in seconds: correct it, or lengthen `run.duration`";
+        Some(Problem::at(format!("hosts[{index}].plan.file"), message).help(help))
+    };
+    scenario.hosts.iter().enumerate().filter_map(warn).collect()
 }
 
 /// Whether a written plan has a cell of this name.
@@ -376,7 +414,7 @@ fn unread_knobs(scenario: &Scenario) -> Vec<Problem> {
 }
 
 /// Whether a queue marks packets with congestion.
-fn marks(queue: &QueueSpec) -> bool {
+pub fn marks(queue: &QueueSpec) -> bool {
     const NEVER: [&str; 6] = ["droptail", "head-drop", "mblue", "mred", "fq", "rlc"];
     let Ok(fields) = serde_json::to_value(queue) else { return true };
     match fields.get("mark_ecn").and_then(serde_json::Value::as_bool) {

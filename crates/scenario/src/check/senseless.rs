@@ -18,6 +18,8 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(unused_rts(scenario));
     found.extend(overlapping_channels(scenario));
     found.extend(slow_links(scenario));
+    found.extend(slow_frames(scenario));
+    found.extend(signless_levels(scenario));
     found.extend(small_limits(scenario));
     found.extend(unused_queues(scenario));
     found
@@ -63,6 +65,16 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
                 format!("the first window of {first} is larger than the largest one of {}", params.window);
             warn("transport.initial_window", message, "write a smaller number, or a larger `window`");
         }
+        if tcp.header.is_some() && tcp.segment.is_none() && header > segment {
+            let message = format!("a header of {header} is larger than its segment of {segment}");
+            warn("transport.header", message, "write for example \"40 B\"");
+        }
+        if tcp.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
+            let data = Bytes(segment.0 + header.0);
+            let message =
+                format!("an ACK of {} is larger than a segment with its header, {data}", params.ack_size);
+            warn("transport.ack_size", message, "write for example \"40 B\"");
+        }
         if tcp.segment.is_some() && segment < header {
             let message = format!("a segment of {segment} is smaller than its header of {header}");
             warn("transport.segment", message, "write for example \"1448 B\"");
@@ -93,6 +105,16 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
             let help = "write `window_scaling = true`, or a smaller `window`";
             warn("transport.window_scaling", message, help);
         }
+        if let Some(tick) = tcp.tick.filter(|&tick| tick >= end) {
+            let message =
+                format!("timers expire at ticks, {tick} apart, and the run ends at {end}: none expires");
+            warn("transport.tick", message, "write a shorter time, for example \"10 ms\"");
+        }
+        if let Some(first) = tcp.initial_rto.filter(|&first| first >= end) {
+            let message =
+                format!("a lost SYN is sent again after {first}, and the run ends at {end}: none is");
+            warn("transport.initial_rto", message, "write a shorter time, for example \"1 s\"");
+        }
         if tcp.min_rto.is_some_and(|least| least >= end) {
             let message = format!(
                 "the retransmission timer runs for {} at least, and the run ends at {end}: it never expires",
@@ -103,6 +125,27 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
                 message,
                 "write a shorter time, for example \"200 ms\", or lengthen `run.duration`",
             );
+        }
+    }
+    if let Some(quic) = flow.transport.quic().filter(|quic| quic.datagram > LARGEST_PACKET) {
+        let message = format!(
+            "a datagram has {}: Ethernet's packets have at most 1500 B, or {LARGEST_PACKET} in jumbo frames",
+            quic.datagram
+        );
+        warn("transport.datagram", message, "write for example \"1200 B\"");
+    }
+    let fields = serde_json::to_value(&flow.app).unwrap_or_default();
+    if let Some(frames) =
+        fields.get("frame_rate").and_then(serde_json::Value::as_f64).filter(|&frames| frames > 0.0)
+    {
+        let until = flow.app.stop().unwrap_or(end).min(end);
+        let lasts = until.saturating_sub(flow.app.start()).as_secs_f64();
+        if lasts > 0.0 && lasts * frames <= 1.0 {
+            let message = format!(
+                "frames are {} s apart at this rate: it sends one alone, and ends at {until}",
+                1.0 / frames
+            );
+            warn("app.frame_rate", message, "write a higher rate, for example 25.0");
         }
     }
     if let AppSpec::Cbr(stream) = &flow.app {
@@ -139,7 +182,7 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
 }
 
 /// A load of more than this many times the rate of its path is taken for a mistake.
-const TOO_MUCH: u64 = 20;
+pub const TOO_MUCH: u64 = 20;
 
 fn steady(rate: &LinkRate) -> Option<Rate> {
     match rate {
@@ -228,6 +271,45 @@ fn slow_links(scenario: &Scenario) -> Vec<Problem> {
     rates.into_iter().filter_map(warn).collect()
 }
 
+/// Frames that take so long, whatever their bytes, that no answer comes in time.
+fn slow_frames(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let answered = scenario.flows.iter().any(|flow| flow.transport.has_connection());
+    let warn = |(name, cell): (&String, &crate::schema::CellSpec)| {
+        let MediumSpec::Shared(medium) = &cell.medium else { return None };
+        let (takes, both) = (medium.per_frame, medium.per_frame + medium.per_frame);
+        let message = match takes >= end || !answered {
+            true => format!("a frame takes {takes}, and the run ends at {end}: no data passes"),
+            false => format!(
+                "a packet and its ACK take {both} in their frames, and a sender waits {FIRST_TIMEOUT} for the first ACK: it times out"
+            ),
+        };
+        let problem = Problem::at(format!("cells.{}.medium.per_frame", quoted_key(name)), message);
+        (takes >= end || (answered && both >= FIRST_TIMEOUT))
+            .then(|| problem.help("write a shorter time, for example \"100 us\""))
+    };
+    scenario.cells.iter().filter_map(warn).collect()
+}
+
+/// The time that one packet takes on the link of a queue, if its rate is constant.
+pub fn packet_time(scenario: &Scenario, queue: &str) -> Option<Duration> {
+    let number = |path: &str| path.strip_prefix("links[")?.split_once(']')?.0.parse::<usize>().ok();
+    let cell = || {
+        let path = queue.strip_prefix("cells.").filter(|path| !path.contains(".backhaul."))?;
+        let of = |name: &&String| path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        scenario.cells.get(scenario.cells.keys().find(of)?)
+    };
+    let rate = match number(queue) {
+        Some(index) => {
+            let link = scenario.links.get(index)?;
+            let back = if queue.ends_with("reverse_queue") { link.reverse_rate } else { None };
+            back.or(steady(&link.rate))
+        }
+        None => steady(&cell()?.rate),
+    };
+    Some(rate?.transmission_time(Bytes(smallest_packet(scenario)?), &mut 0))
+}
+
 /// Limits in bytes that no packet with data fits.
 fn small_limits(scenario: &Scenario) -> Vec<Problem> {
     let Some(size) = smallest_packet(scenario) else { return Vec::new() };
@@ -288,6 +370,17 @@ fn unused_rts(scenario: &Scenario) -> Vec<Problem> {
             .help("write a smaller size, for example \"500 B\", or leave it out for no RTS")
     };
     unused.map(warn).collect()
+}
+
+/// Levels of a cell at a host that are above what a transmitter radiates.
+fn signless_levels(scenario: &Scenario) -> Option<Problem> {
+    const STRONGEST_DBM: f64 = 30.0;
+    let peak = scenario.radio.measurement()?.peak_dbm;
+    let message = format!(
+        "{peak} dBm is more than a transmitter radiates: a phone receives less than a milliwatt, 0 dBm"
+    );
+    let problem = Problem::at("radio.measurement.peak_dbm", message);
+    (peak > STRONGEST_DBM).then(|| problem.help(format!("write for example {:.1}", -peak)))
 }
 
 /// Channels that are written so near to each other that they overlap at 2.4 GHz.

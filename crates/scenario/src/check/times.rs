@@ -6,6 +6,7 @@ use crate::problem::{Problem, quoted_key};
 use crate::schema::Scenario;
 use roamlab_engine::Duration;
 use roamlab_radio::SignalSpec;
+use rustc_hash::FxHashMap;
 
 /// Delays, an overlap, faults and trajectories that the run does not outlast.
 pub fn longer_than_the_run(scenario: &Scenario) -> Vec<Problem> {
@@ -22,6 +23,9 @@ pub fn longer_than_the_run(scenario: &Scenario) -> Vec<Problem> {
     };
     for (index, link) in scenario.links.iter().enumerate() {
         delayed(format!("links[{index}].delay"), link.delay);
+        if let Some(back) = link.reverse_delay {
+            delayed(format!("links[{index}].reverse_delay"), back);
+        }
     }
     for (name, cell) in &scenario.cells {
         delayed(format!("cells.{}.delay", quoted_key(name)), cell.delay);
@@ -44,6 +48,7 @@ pub fn longer_than_the_run(scenario: &Scenario) -> Vec<Problem> {
         }
     }
     found.extend(unfinished_trajectories(scenario));
+    found.extend(slow_cells(scenario));
     found
 }
 
@@ -65,24 +70,40 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
     scenario.hosts.iter().enumerate().filter_map(warn).collect()
 }
 
-/// Times of protocols that are written, and that the radio link ends first.
+/// Cells in which no host is long enough for a packet to arrive.
+fn slow_cells(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let mut longest: FxHashMap<&str, Duration> = FxHashMap::default();
+    for host in &scenario.hosts {
+        for (number, visit) in host.stays().iter().enumerate() {
+            let next = host.stays().get(number + 1).map_or(end, |next| next.at.min(end));
+            let stay = longest.entry(visit.cell.as_str()).or_default();
+            *stay = (*stay).max(next.saturating_sub(visit.at));
+        }
+    }
+    if scenario.radio.measurement().is_some() || scenario.hosts.iter().any(|host| host.plan.is_some()) {
+        return Vec::new();
+    }
+    let warn = |(name, cell): (&String, &crate::schema::CellSpec)| {
+        let stay = *longest.get(name.as_str()).filter(|&&stay| stay > Duration::ZERO)?;
+        let message = format!(
+            "a packet takes {} over the air, and no host is longer than {stay} in this cell: nothing arrives here",
+            cell.delay
+        );
+        let problem = Problem::at(format!("cells.{}.delay", quoted_key(name)), message);
+        (stay <= cell.delay && cell.delay < end)
+            .then(|| problem.help("write a shorter time, for example \"3 ms\""))
+    };
+    scenario.cells.iter().filter_map(warn).collect()
+}
+
+/// Times of measurements and paths that are written, and that another one ends first.
 pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let mut found = Vec::new();
-    let gap = scenario.radio.gap();
+    let mut found: Vec<_> = fast_fading(scenario).into_iter().collect();
+    found.extend(frequent_alarms(scenario));
     for (table, spec) in scenario.protocols() {
         let Some(fields) = fields_of(spec) else { continue };
         let time = |pointer: &str| fields.pointer(pointer)?.as_str()?.parse::<Duration>().ok();
-        if let Some(hold) = time("/buffer/hold").filter(|&hold| Duration::ZERO < hold && hold <= gap) {
-            let message = format!(
-                "the buffer is given up after {hold}, and a host is between two cells for {gap}: nothing is left for it"
-            );
-            found.push(vec![
-                Problem::at(format!("{table}.buffer.hold"), &message)
-                    .help(format!("write more than \"{gap}\"")),
-                Problem::at("radio.gap", message)
-                    .help(format!("write less than \"{hold}\", or a longer `buffer.hold`")),
-            ]);
-        }
         let Some(trigger) = time("/measurement/time_to_trigger") else { continue };
         let Some(measured) = scenario.radio.measurement() else { continue };
         let field = format!("{table}.measurement.time_to_trigger");
@@ -107,4 +128,41 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
         }
     }
     found
+}
+
+/// Cells that a host cannot hear any more when it measures for the first time behind their border.
+fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
+    let measured = scenario.radio.measurement()?;
+    if measured.signal != SignalSpec::Schedule || measured.slope_db_per_s <= 0.0 {
+        return None;
+    }
+    let fades = (measured.peak_dbm - measured.audible_dbm) / measured.slope_db_per_s;
+    let fades = Duration::from_nanos((fades.max(0.0) * 1e9) as u64);
+    let period = measured.period;
+    let message = format!(
+        "a cell is inaudible {fades} behind its border, and a host measures every {period}: the link fails before a handover is prepared"
+    );
+    let fields = [
+        ("slope_db_per_s", "write a smaller number, for example 20.0"),
+        ("audible_dbm", "write a lower level, for example -110.0"),
+        ("peak_dbm", "write a higher level, for example -80.0"),
+        ("period", "write a shorter time, for example \"40 ms\""),
+    ];
+    let warn =
+        |(field, help): (&str, &str)| Problem::at(format!("radio.measurement.{field}"), &message).help(help);
+    (fades <= period).then(|| fields.into_iter().map(warn).collect())
+}
+
+/// False alarms that come more often than once a round trip.
+fn frequent_alarms(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let warn = |(index, flow): (usize, &crate::schema::FlowSpec)| {
+        let every = flow.path_change.as_ref()?.false_every?;
+        let trip = super::ways::of_flow(scenario, &flow.path).filter(|&trip| every < trip)?;
+        let message = format!(
+            "a false alarm comes every {every}, and a packet and its ACK take {trip} or more: the sender begins anew all the time"
+        );
+        let problem = Problem::at(format!("flows[{index}].path_change.false_every"), message);
+        Some(vec![problem.help(format!("write more than \"{trip}\""))])
+    };
+    scenario.flows.iter().enumerate().filter_map(warn).collect()
 }

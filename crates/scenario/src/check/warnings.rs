@@ -37,6 +37,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let mut groups = super::unread::of_written(scenario);
     groups.extend(super::mismatched::of_written(scenario));
     groups.extend(super::times::of_written(scenario));
+    groups.extend(super::outlast::of_written(scenario));
     groups
 }
 

@@ -1,0 +1,263 @@
+//! Warnings of times that end something before another time has passed: those of protocols against the gap, a trigger's lead,
+//! a measurement, the way to another node and back, and how long a host is in a cell.
+
+use super::mismatched::fields_of;
+use super::ways::{Ways, first_handover};
+use crate::problem::Problem;
+use crate::schema::Scenario;
+use roamlab_engine::Duration;
+use serde_json::Value;
+
+/// What has to pass first.
+#[derive(Copy, Clone, PartialEq)]
+enum Other {
+    /// A host is between two cells (`radio.gap`).
+    Gap,
+    /// A handover is told so long before it comes (`trigger.lead`).
+    Lead,
+    /// From one measurement to the next (`radio.measurement.period`).
+    Measurement,
+    /// To a host and back.
+    Air,
+    /// To another base station and back.
+    Neighbour,
+    /// From a base station to the home of its host and back.
+    Home,
+}
+
+use Other::{Air, Gap, Home, Lead, Measurement, Neighbour};
+
+/// A time of a protocol, what it must outlast, what ends with it, and what follows if that comes first.
+type Row = (&'static str, &'static [Other], &'static str, &'static str);
+
+const REPEATED: &str = "what is sent is repeated";
+const NO_ANSWER: &str = "each is sent twice or more often before it can be answered";
+const BUFFER_LOST: &str = "what waits for the host is lost before it is there";
+
+/// A row is about each protocol that has the field.
+const ROWS: &[Row] = &[
+    ("buffer.hold", &[Gap, Neighbour], "the buffer is given up", "nothing is left for the host"),
+    (
+        "buffer.longest_wait",
+        &[Gap],
+        "a packet is lost in the buffer",
+        "most of what comes first is lost before the host is there",
+    ),
+    ("buffer_lifetime", &[Gap], "the buffer is given up", BUFFER_LOST),
+    (
+        "release.prune_timer",
+        &[Lead, Gap],
+        "a base station without its host gives its way and its buffer up",
+        BUFFER_LOST,
+    ),
+    (
+        "stay_timeout",
+        &[Lead],
+        "a host that stays withdraws the handover",
+        "each handover is withdrawn before the host moves",
+    ),
+    (
+        "preparation_lifetime",
+        &[Lead, Gap],
+        "a prepared handover is given up",
+        "it is given up before the host is there",
+    ),
+    ("tunnel_lifetime", &[Gap], "the tunnel from the old base station ends", BUFFER_LOST),
+    ("pending_timeout", &[Home], "a registration is given up", "it is given up before its answer comes"),
+    ("registration_lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
+    ("global.lifetime", &[Home], "a registration ends", "it ends before the host hears of it"),
+    ("registration_retransmit", &[Air], REPEATED, NO_ANSWER),
+    ("login_retransmit", &[Air], REPEATED, NO_ANSWER),
+    ("attach_retransmit", &[Air], REPEATED, NO_ANSWER),
+    ("retransmit", &[Air], REPEATED, NO_ANSWER),
+    ("global.retransmit", &[Air], REPEATED, NO_ANSWER),
+    ("update_retransmit", &[Neighbour], REPEATED, NO_ANSWER),
+    ("prepare_retransmit", &[Neighbour], REPEATED, NO_ANSWER),
+    (
+        "timers.reloc_prep",
+        &[Neighbour],
+        "the source cancels a preparation",
+        "it is cancelled before the target can answer: no handover is prepared",
+    ),
+    (
+        "timers.joining",
+        &[Neighbour],
+        "a target forgets a host that does not come",
+        "it forgets the host before this is told to come",
+    ),
+    (
+        "timers.reloc_overall",
+        &[Home],
+        "the source takes the host back, or forgets it",
+        "it does so before the path is switched",
+    ),
+    (
+        "timers.forwarding_hold",
+        &[Home],
+        "a released source stops forwarding",
+        "it stops before the path is switched",
+    ),
+    (
+        "timers.t304",
+        &[Air],
+        "the host gives a handover up",
+        "it gives each up before the new cell can answer",
+    ),
+    (
+        "timers.t301",
+        &[Air],
+        "the host gives re-establishment up",
+        "it gives each up before the cell can answer",
+    ),
+    ("timers.random_access", &[Air], "a preamble is repeated", NO_ANSWER),
+    ("timers.rrc_retransmit", &[Air], REPEATED, NO_ANSWER),
+    ("timers.s1_retransmit", &[Home], REPEATED, NO_ANSWER),
+    (
+        "conditional.validity",
+        &[Measurement, Neighbour],
+        "candidates are cancelled",
+        "they are cancelled before the host can go to one",
+    ),
+];
+
+/// Times between which a host hears nothing, or that hold it up: longer than it is in a cell they end with its stay.
+const SHORTER: &[(&str, &str)] = &[
+    ("beacon_interval", "the host may hear no beacon of a cell"),
+    ("advertisement_interval", "the host may hear no advertisement of a cell"),
+    ("detection.beacon_interval", "the host may hear no beacon of a cell"),
+    ("detection.delay", "a new cell is known when the host has left it"),
+    ("buffer.in_order_wait", "what comes directly is held until the host has gone"),
+    ("reordering_wait", "what comes directly is held until the host has gone"),
+    ("prediction_lead", "a handover is predicted before the host is in the cell that it leaves"),
+    ("semisoft_delay", "the host has gone on before its way is set"),
+    ("equaliser.delay", "packets are held until the host has gone"),
+    ("redundancy.bicast", "the host has gone on before its copies end"),
+    ("bicast", "the host has gone on before its copies end"),
+    ("measurement.time_to_trigger", "no handover is reported in time"),
+    ("conditional.time_to_trigger", "no host goes to a candidate in time"),
+];
+
+/// The warnings, in groups of which the first field that is written counts.
+pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let ways = Ways::of(scenario);
+    let mut found = Vec::new();
+    for (table, spec) in scenario.protocols() {
+        let Some(fields) = fields_of(spec) else { continue };
+        for (field, others, ends, effect) in ROWS {
+            let Some(time) = time(&fields, field).filter(|&time| time > Duration::ZERO) else { continue };
+            let longer = others.iter().filter_map(|&other| passes(scenario, &ways, &table, &fields, other));
+            let Some((least, other, place)) =
+                longer.filter(|(least, ..)| time <= *least).max_by_key(|(least, ..)| *least)
+            else {
+                continue;
+            };
+            let message = format!("{ends} after {time}, and {other}: {effect}");
+            let mut group = vec![
+                Problem::at(format!("{table}.{field}"), &message)
+                    .help(format!("write more than \"{least}\"")),
+            ];
+            group.extend(place.map(|place| {
+                Problem::at(place, message).help(format!("write less than \"{time}\", or a longer `{field}`"))
+            }));
+            found.push(group);
+        }
+        found.extend(
+            longest_stay(scenario).into_iter().flat_map(|stay| longer_than_stays(&table, &fields, stay)),
+        );
+    }
+    found
+}
+
+/// How long the other time is, how a message says so, and where it is written.
+fn passes(
+    scenario: &Scenario,
+    ways: &Ways,
+    table: &str,
+    fields: &Value,
+    other: Other,
+) -> Option<(Duration, String, Option<String>)> {
+    let to = |other: &str, way: Duration| {
+        let from = &ways.from;
+        (way, format!("a message from \"{from}\" to \"{other}\" and its answer take {way}"), None)
+    };
+    let passes = match other {
+        Gap => {
+            let gap = scenario.radio.gap();
+            (gap, format!("a host is between two cells for {gap}"), Some("radio.gap".into()))
+        }
+        Lead => {
+            let lead = time(fields, "trigger.lead")
+                .filter(|_| fields.pointer("/trigger/by").is_some_and(|by| by != "none"))?;
+            let place = format!("{table}.trigger.lead");
+            (lead, format!("a handover is told {lead} before the host leaves"), Some(place))
+        }
+        Measurement => {
+            let period = scenario.radio.measurement()?.period;
+            let place = Some("radio.measurement.period".into());
+            (period, format!("a host measures every {period}"), place)
+        }
+        Air => {
+            let way = ways.air?;
+            (way, format!("a message over the air and its answer take {way}"), None)
+        }
+        Neighbour => {
+            let (cell, way) = ways.neighbour.as_ref()?;
+            to(cell, *way)
+        }
+        Home => {
+            let (home, way) = ways.home.as_ref()?;
+            to(home, *way)
+        }
+    };
+    (passes.0 > Duration::ZERO).then_some(passes)
+}
+
+/// The longest time that a host is in one cell, until the run ends; `None`: where hosts are is not known, or none moves.
+fn longest_stay(scenario: &Scenario) -> Option<Duration> {
+    first_handover(scenario)?;
+    let end = scenario.run.duration;
+    let mut longest = Duration::ZERO;
+    for host in &scenario.hosts {
+        if host.plan.is_some() {
+            return None;
+        }
+        for (number, visit) in host.stays().iter().enumerate() {
+            let next = host.stays().get(number + 1).map_or(end, |next| next.at.min(end));
+            longest = longest.max(next.saturating_sub(visit.at));
+        }
+    }
+    Some(longest)
+}
+
+fn longer_than_stays(table: &str, fields: &Value, stay: Duration) -> Vec<Vec<Problem>> {
+    let mut found = Vec::new();
+    for (field, effect) in SHORTER {
+        let Some(time) = time(fields, field).filter(|&time| time >= stay) else { continue };
+        let message = format!("this time is {time}, and no host is longer than {stay} in one cell: {effect}");
+        found.push(vec![
+            Problem::at(format!("{table}.{field}"), message).help(format!("write less than \"{stay}\"")),
+        ]);
+    }
+    let lost = fields.pointer("/detection/lost_beacons").and_then(Value::as_u64);
+    if fields.pointer("/detection/by").is_some_and(|by| by == "beacon-loss")
+        && let Some((lost, interval)) = lost.zip(time(fields, "detection.beacon_interval"))
+        && let takes = Duration::from_nanos(interval.as_nanos().saturating_mul(lost))
+        && takes >= stay
+    {
+        let message = format!(
+            "{lost} beacons, {interval} apart, take {takes}, and no host is longer than {stay} in one cell: no move is detected in time"
+        );
+        let warn =
+            |field: &str, help: &str| Problem::at(format!("{table}.detection.{field}"), &message).help(help);
+        found.push(vec![
+            warn("lost_beacons", "write a smaller number, for example 3"),
+            warn("beacon_interval", "write a shorter time"),
+        ]);
+    }
+    found
+}
+
+/// A time of a table, by its path.
+fn time(fields: &Value, path: &str) -> Option<Duration> {
+    path.split('.').try_fold(fields, |table, name| table.get(name))?.as_str()?.parse().ok()
+}
