@@ -77,6 +77,7 @@ class Shards:
         self._rows: list[tuple[Any, ...]] = []
         self._fresh: set[str] = set()
         self._due = time.monotonic() + SECONDS
+        refuse_file(root, "name another folder for the store, such as out/store")
         _check_format(root)
         if self._folder.is_symlink():
             raise BadInput(

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab.base.calls import BadCall, Kind, called
+from roamlab.base.calls import Kind, called, public
 from roamlab.base.errors import BadInput
-from roamlab.base.inputs import open_regular
+from roamlab.base.inputs import open_regular, refuse_file
 from roamlab.base.limits import SHARE, available_memory
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.records.manifest import Manifest, build_of
@@ -64,6 +64,10 @@ class Begun:
         return _in_folder(self.store.folder(results.manifest), results.manifest, digests)
 
 
+_ROOT = Kind((str, Path), "the path of a folder", 'write roamlab.Store("out/runs")')
+
+
+@public("write another roamlab.Store(path)", root=_ROOT)
 @dataclass(frozen=True)
 class Store:
     """A folder of run folders."""
@@ -71,14 +75,8 @@ class Store:
     root: Path
 
     def __post_init__(self) -> None:
-        if not isinstance(self.root, str | Path):
-            raise BadCall(
-                "Store, argument root",
-                f"{self.root!r} is no path",
-                expected="the path of a folder",
-                remedy='write roamlab.Store("out/runs")',
-            )
         object.__setattr__(self, "root", Path(self.root))
+        refuse_file(self.root, 'write roamlab.Store("out/runs"), for example')
 
     def folder(self, manifest: Manifest) -> Path:
         """Where the run stands, or would stand."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roamlab.scenarios.scenario import Scenario
 
 
-@called()
+@called(scenario=None)
 def run(
     scenario: Scenario | str | Path,
     seed: int = 1,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from roamlab.base.calls import called, no_attribute
+from roamlab.base.calls import WRITES, BadCall, no_attribute, public
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
 from roamlab.base.screen import escape
@@ -38,6 +38,7 @@ _SHOWN = 40
 _FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
 
 
+@public()
 @dataclass(frozen=True, repr=False)
 class Runs:
     """What a sweep measured: `kept` has a row per point, run and metric, in that order."""
@@ -78,8 +79,15 @@ class Runs:
 
     def __getitem__(self, index: int) -> Results:
         """A run by its number, point by point: its tables, from the store or simulated again."""
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise BadCall(
+                f"runs[{index!r}]",
+                "this is no number of a run",
+                expected=f"a number from 0 to {len(self) - 1}",
+                remedy="write runs.results(point, run) for a run of a point; `runs.points` has the points by number",
+            )
         if not -len(self) <= index < len(self):
-            raise IndexError(f"run {index} of {len(self)}")
+            raise IndexError(f"run {index}: the runs are numbered 0 to {len(self) - 1}")
         index %= len(self)
         for point, runs in enumerate(self.counts):
             if index < runs:
@@ -89,6 +97,14 @@ class Runs:
 
     def results(self, point: int, run: int = 0) -> Results:
         """All tables of a run, from the store or simulated again."""
+        for name, value, count in (("point", point, len(self.counts)), ("run", run, None)):
+            if value < 0 or (count is not None and value >= count):
+                raise BadInput(
+                    f"{name} = {value}",
+                    "there is none of this number",
+                    expected="a number from 0" + (f" to {count - 1}" if count else ""),
+                    remedy="look into `runs.points`",
+                )
         scenario, seed = self.plan.scenario(point), self.plan.point_seed(point)
         kept = Store(self.store / "runs").find(describe(scenario, seed, run))
         return kept or simulate(scenario, seed, run)
@@ -142,7 +158,9 @@ class Runs:
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = "`.means(metric)` and `.compare(metric, baseline=…)` give tables of all points"
-        raise no_attribute("Runs", name, dir(type(self)), hint)
+        if name in WRITES:
+            hint = "what was measured is in the store already; a table is written by .frame.write_parquet(path)"
+        raise no_attribute("Runs", name, () if name in WRITES else dir(type(self)), hint)
 
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)
@@ -173,7 +191,6 @@ class Runs:
         rows = self.kept.filter(pl.col("metric") == metric).group_by("point", maintain_order=True)
         return {int(point): values for point, values in rows.agg(pl.col("value")).iter_rows()}
 
-    @called()
     def means(self, *metrics: str) -> pl.DataFrame:
         """The mean of each metric (all if none is named) at each point, with its 95 % interval.
 
@@ -196,7 +213,6 @@ class Runs:
         columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
         return pl.DataFrame(rows, schema=_schema(columns), orient="row")
 
-    @called()
     def compare(self, *metrics: str, baseline: str) -> pl.DataFrame:
         """Differences to `baseline`, run by run, with 95 % intervals and p-values corrected after Holm.
 

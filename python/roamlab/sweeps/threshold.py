@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from scipy import stats as scipy_stats
 
-from roamlab.base.calls import TEXT, called
+from roamlab.base.calls import TEXT, called, public
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import escape
 from roamlab.running.progress import Steps
@@ -43,6 +43,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
+@public()
 @dataclass(frozen=True, repr=False)
 class Threshold:
     """What a search found. With 95 % confidence the threshold lies above `above` and is at most `at_most`.
@@ -92,7 +93,7 @@ class Threshold:
         return f"{escape(repr(self))}{self.tried._repr_html_()}"
 
 
-@called(path=TEXT, where=TEXT)
+@called(scenario=None, path=TEXT, where=TEXT, between=None, step=None)
 def smallest(
     scenario: Scenario | str | Path,
     path: str,
