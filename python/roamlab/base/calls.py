@@ -10,7 +10,7 @@ from functools import wraps
 from itertools import islice
 from pathlib import Path
 from types import FunctionType, NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from roamlab.base.errors import BadInput, bad_path, did_you_mean
 
@@ -159,6 +159,7 @@ def _parts(text: str, sign: str) -> list[str]:
             parts[-1] += each
     return parts
 
+
 _OTHER_WORDS = {
     "runs": "replications",
     "repetitions": "replications",
@@ -254,13 +255,15 @@ def public(
         for name, member in list(vars(cls).items()):
             if name.startswith("_") and name != "__init__":
                 continue
-            if isinstance(member, classmethod):
+            if isinstance(member, classmethod) and not hasattr(member.__func__, "__wrapped__"):
                 setattr(cls, name, classmethod(called()(member.__func__)))
             elif isinstance(member, FunctionType) and not hasattr(member, "__wrapped__"):
                 setattr(cls, name, called(**kinds if name == "__init__" else {})(member))
 
         def refuse(_self: object, name: str, *_: object) -> None:
-            raise FrozenInstanceError(f"the attribute {name!r} of a {cls.__name__} cannot be changed: {changed_by}")
+            raise FrozenInstanceError(
+                f"the attribute {name!r} of a {cls.__name__} cannot be changed: {changed_by}"
+            )
 
         if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
             setattr(cls, "__setattr__", refuse)  # noqa: B010  (mypy takes a method for constant)
@@ -303,7 +306,9 @@ def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
     example = did_you_mean(value, map(str, kind.values), "") if isinstance(value, str) and kind.values else ""
     written = _EXAMPLES.get(name, kind.example)
     text = example or (
-        f"write it in quotes: \"{value}\"" if number and str in kind.types else f"write {name} = {written}, for example"
+        f'write it in quotes: "{value}"'
+        if number and str in kind.types
+        else f"write {name} = {written}, for example"
     )
     return text if parameter.default is parameter.empty else f"{text}, or leave it out"
 
@@ -340,11 +345,26 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
         for each in needed
     )
     return BadCall(
-        name, problem, expected=f"arguments among {', '.join(names)}", remedy=f"write {name}({written})"
+        name,
+        problem,
+        expected=f"arguments among {', '.join(names)}",
+        remedy=f"write {name.rpartition('.')[2]}({written})",
     )
 
 
-WRITES = ("save", "write", "dump", "store", "export", "keep", "to_csv", "to_parquet", "to_json", "to_file", "to_toml")
+WRITES = (
+    "save",
+    "write",
+    "dump",
+    "store",
+    "export",
+    "keep",
+    "to_csv",
+    "to_parquet",
+    "to_json",
+    "to_file",
+    "to_toml",
+)
 """Names by which people ask for a file."""
 
 

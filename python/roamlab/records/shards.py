@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
-from roamlab.base.inputs import open_regular
+from roamlab.base.inputs import open_regular, refuse_file
 from roamlab.base.output import sweep_drafts, write_whole
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
 from roamlab.base.calls import called, public
+from roamlab.base.errors import BadInput
 from roamlab.base.limits import memory_per_run
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import Manifest, describe
@@ -65,6 +66,13 @@ def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> li
 
     Runs that the store holds are not made again. When this is interrupted, the runs that had ended stay.
     """
+    if threads is not None and threads < 1:
+        raise BadInput(
+            f"threads = {threads}",
+            "so many cannot run",
+            expected="a whole number from 1 on",
+            remedy="leave it out: there is one for each processor",
+        )
     sweep_drafts(store.root)
     manifests = [describe(job.scenario, job.seed, job.run) for job in jobs]
     found = {manifest.key: store.find(manifest) for manifest in manifests}

@@ -88,6 +88,7 @@ class Scenario:
         raise no_attribute("Scenario", name, () if name in WRITES else dir(type(self)), hint)
 
     @classmethod
+    @called(data=None)
     def from_dict(cls, data: dict[str, Any], name: str = "scenario", changes: str = "") -> Scenario:
         """A checked scenario from nested dictionaries and lists, as TOML would hold them.
 
@@ -250,7 +251,8 @@ class Scenario:
             found = self.parameters
         except _roamlab.ScenarioError as error:
             return str(error).partition("\n")[0]
-        numbers = {noun: len(self.expanded().get(f"{noun}s", [])) for noun in ("cell", "host", "flow")}
+        network = self.expanded()
+        numbers = {noun: len(network.get(f"{noun}s", [])) for noun in ("cell", "host", "flow")}
         counts = ", ".join(counted(number, noun) for noun, number in numbers.items() if number)
         return ", ".join(filter(None, (str(found["run"]["duration"]), counts)))
 

@@ -121,7 +121,9 @@ def _error(values: Sequence[float]) -> float:
     return float(quantile * np.std(values, ddof=1))
 
 
-_NAME = Kind((str,), "a text", 'a number is a seed already: write seed=7; this makes one of a name, seed("lab")')
+_NAME = Kind(
+    (str,), "a text", 'a number is a seed already: write seed=7; this makes one of a name, seed("lab")'
+)
 
 
 @called(name=_NAME)

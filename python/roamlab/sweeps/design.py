@@ -323,9 +323,7 @@ class Random(Design):
             if not (isinstance(range_, list) and range_) and _bounds(range_) is None:
                 pair = isinstance(range_, tuple) and len(range_) == 2
                 in_python = f'write {{"low": {range_[0]!r}, "high": {range_[1]!r}}}' if pair else ""
-                raise BadDesign(
-                    ("random", path), f"{range_!r} is no range", _A_RANGE, _FOR_RANDOM, in_python
-                )
+                raise BadDesign(("random", path), f"{range_!r} is no range", _A_RANGE, _FOR_RANDOM, in_python)
 
     @cached_property
     def axes(self) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ import polars as pl
 
 from roamlab.base.calls import WRITES, BadCall, no_attribute, public
 from roamlab.base.errors import BadInput
-from roamlab.base.quantities import counted
+from roamlab.base.quantities import counted, number, scale, with_unit
 from roamlab.base.screen import escape
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
-from roamlab.running.summary import Name, bounds, inapplicable, unit
+from roamlab.running.summary import Name, bounds, undefined, unit
 from roamlab.statistics.stats import clipped, differences, holm, p_value, student
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import AS_IN_BASE, pairs
@@ -159,7 +159,9 @@ class Runs:
     def __getattr__(self, name: str) -> NoReturn:
         hint = "`.means(metric)` and `.compare(metric, baseline=…)` give tables of all points"
         if name in WRITES:
-            hint = "what was measured is in the store already; a table is written by .frame.write_parquet(path)"
+            hint = (
+                "what was measured is in the store already; a table is written by .frame.write_parquet(path)"
+            )
         raise no_attribute("Runs", name, () if name in WRITES else dir(type(self)), hint)
 
     def __repr__(self) -> str:
@@ -283,18 +285,48 @@ class Runs:
         for metric in self.plan.measurement.metrics:
             kept = self._matching([metric])
             if kept and not defined & set(kept):
-                reason = inapplicable(metric, self.plan.base.expanded().get("flows", [])) or _NEEDS.get(
-                    Name.of(metric).what, "see docs/metrics.md for what it needs"
-                )
+                reason = undefined(metric, self.plan.scenario(0)) or "see docs/metrics.md for what it needs"
                 found.append(f"metric {metric}: no run defines it; {reason}")
         found += self._left_out()
-        spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
-        if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
+        found += self._missed()
+        if self.equal:
             found.append(
-                f"all runs of a point are equal, and one says as much as {max(self.counts)}: nothing that was measured "
-                "depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
+                f"all runs of a point are equal, and one says as much as {max(self.counts)}: {NO_CHANCE}"
             )
         return found + self._without_effect()
+
+    @property
+    def equal(self) -> bool:
+        """Whether each point has several runs, and all of them are equal in all metrics."""
+        spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
+        return max(self.counts, default=0) > 1 and spread["value"].max() == 1
+
+    def _missed(self) -> list[str]:
+        """That the runs did not reach the goal of a stopping rule, by how much, and how many it would take."""
+        rule = self.plan.replications
+        if not isinstance(rule, Until):
+            return []
+        values = self._by_point(rule.metric)
+        compared = self.plan.deciding_pairs
+        wide: list[tuple[int, float, str, int]] = []
+        for point, reference in compared or [(point, -1) for point in values]:
+            found = values[point]
+            if reference >= 0:
+                found = [after - before for after, before in zip(found, values[reference], strict=False)]
+            if needed := rule.missed(found):
+                interval = rule.interval(found)
+                wide.append((needed, (interval.high - interval.low) / 2, self.plan.label(point), len(found)))
+        if not wide:
+            return []
+        needed, width, label, runs = max(wide)
+        goal, reached = (_quantity(value, unit(rule.metric)) for value in (rule.half_width, width))
+        what = "difference" if compared else "mean"
+        many = f"{float(f'{needed:.2g}'):,.0f}"
+        return [
+            f"metric {rule.metric}: the goal of ± {goal} was missed at {len(wide)} of {len(compared or values)} points: "
+            f"after the budget of {runs} runs the {what} at {label} has ± {reached}, and the goal takes about {many} runs: "
+            f"write a larger `budget`, or a larger `half_width` (in {unit(rule.metric)})"
+        ]
 
     def _of_scenarios(self) -> list[str]:
         """What is warned of the scenarios of the first points, each once with its first point."""
@@ -353,8 +385,16 @@ class Runs:
 _WARNED = 50
 """Points whose scenarios are asked for warnings."""
 
-_NEEDS = {"disruption_s": "it needs a handover while the flow has something to send"}
-"""What metrics need that the application of a flow does not say."""
+NO_CHANCE = (
+    "nothing that was measured depends on chance; write `start_within` into a flow's `app` to begin it at a random "
+    "time"
+)
+
+
+def _quantity(value: float, of: str) -> str:
+    """A value with its unit, for people."""
+    factor, name = scale([value], of)
+    return with_unit(number(value / factor), name)
 
 
 def _column(axis: str) -> str:
