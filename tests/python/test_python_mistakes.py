@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ _MISTAKES = (
     (f"rl.sweep(base, {{{LIMIT}: [60]}})", '"60 pkt"'),
     (f"rl.sweep(base, [{LIMIT}])", "a table of paths and values"),
     (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, runs=2)", "did you mean 'replications'?"),
-    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications='5')", "replications=30"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications='5')", "write replications = 5"),
     (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications=0)", "write 30"),
     (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, metrics='goodput')", 'metrics=["goodput"]'),
     (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, metrics=['goodput'])", "goodput_bps"),
@@ -142,9 +143,59 @@ _MISTAKES = (
     ("rl.run(rl.Scenario('{\"run\": {}}'))", "this is JSON"),
     ("rl.run(rl.Scenario('run:\\n  duration: 4 s'))", "this is YAML"),
     ("rl.run(rl.Scenario('a,b,c\\n1,2,3'))", "this is CSV"),
-    ("rl.run_all([base])", "write run_all(jobs, store)"),
-    ("rl.run_all(base, rl.Store('x'))", "a list of jobs"),
+    ("rl.run_all([base])", "roamlab.Job(scenario, 1)"),
+    ("rl.run_all(base, rl.Store('x'))", "a list, each a job"),
     ("rl.run_all([], rl.Store('x'), workers=2)", "did you mean 'threads'?"),
+    ("rl.run_all([(base, 1)], rl.Store('x'))", "roamlab.Job(scenario, 1)"),
+    ("rl.run_all([], rl.Store('x'), threads='2')", "write threads = 2, without quotes"),
+    ("rl.run_all([], rl.Store('x'), threads=0)", "from 1 on"),
+    # An attribute that cannot be set, and files.
+    ("setattr(base, 'duration', '2 s')", 'base.set("run.duration", "2 s")'),
+    ("setattr(res, 'flows', None)", "cannot be changed"),
+    ("res.save('x')", 'roamlab.Store("out/runs").write(results)'),
+    ("res.write('x')", "write_parquet"),
+    ("base.save('x.toml')", "write_text(scenario.text)"),
+    ("runs.to_csv('x.csv')", ".frame.write_parquet"),
+    ("rl.Store(EXAMPLE)", "this is a file, not a folder"),
+    ("rl.Store(EXAMPLE / 'runs')", "this is a file, not a folder"),
+    (
+        f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications=2, store=EXAMPLE)",
+        "this is a file, not a folder",
+    ),
+    # Types and values of arguments.
+    ("rl.run(base, runs=5)", "roamlab.run_all("),
+    ("rl.run(base, capture='mh')", 'capture=["mh"]'),
+    ("rl.run(base, capture=['mhh'])", "did you mean 'mh'?"),
+    ("rl.run(base, memory=4)", "memory=4_000_000_000 for 4 GB"),
+    ("rl.seed(7)", "a number is a seed already"),
+    ("runs['110 pkt']", "a number from 0 to 3"),
+    ("runs[0:2]", "runs.results(point, run)"),
+    ("runs.results(7)", "look into `runs.points`"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, store=None)", "or leave it out"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, keep='table')", "did you mean 'tables'?"),
+    (f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, common_random_numbers='no')", "True or False"),
+    (f"rl.sweep(base, {{{LIMIT}: {{'9 pkt', '8 pkt'}}}})", 'write ["8 pkt", "9 pkt"]'),
+    (f"rl.sweep(base, {{{LIMIT}: map(str, [1])}})", "write list(…)"),
+    ("rl.sweep(base, {})", '{"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}'),
+    (f"rl.Random(3, {{{LIMIT}: ('4 pkt', '64 pkt')}})", "{\"low\": '4 pkt', \"high\": '64 pkt'}"),
+    (
+        f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications=rl.Until('goodput', half_width=5e3))",
+        "replications, the metric of roamlab.Until",
+    ),
+    ("rl.Until(metrics='goodput_bps', half_width=1)", "did you mean 'metric'?"),
+    (
+        f"rl.smallest(base, {LIMIT}, where='goodput_bps > 1', between=('2 pkt', '9 pkt'), step='4 pkt')",
+        "write step = 4",
+    ),
+    (
+        f"rl.smallest(base, {LIMIT}, where='goodput_bps > 1', between=('2 pkt', '9 pkt'), store=None)",
+        "leave it out",
+    ),
+    ("rl.DaskCluster(8786)", "tcp://127.0.0.1:8786"),
+    (
+        "rl.run(base.set('record.deliveries', False)).metric('flows.moving.disruption_s')",
+        "`record.deliveries = true`",
+    ),
 )
 
 
@@ -187,3 +238,120 @@ def test_a_fault_on_a_message_that_this_run_never_sends_is_a_warning() -> None:
         if line.startswith("faults")
     ]
     assert "no `forward` about host mh was sent" in line
+
+
+_GIVEN: dict[str, str] = {
+    "scenario": "base",
+    "base": "base",
+    "results": "res",
+    "manifest": "res.manifest",
+    "path": "'run.duration'",
+    "design": "{'run.duration': ['1 s']}",
+    "where": "'goodput_bps > 1'",
+    "between": "(1, 2)",
+    "jobs": "[]",
+    "store": "rl.Store('x')",
+    "name": "'moving'",
+    "metric": "'flows.moving.goodput_bps'",
+    "metrics": "'flows.moving.goodput_bps'",
+    "baseline": "'110 pkt'",
+    "table": "'drops'",
+    "folder": "'x'",
+    "address": "'x'",
+    "changes": "{}",
+    "data": "{}",
+    "text": "''",
+    "root": "'x'",
+    "half_width": "1.0",
+    "choices": "{'run.duration': ['1 s']}",
+    "ranges": "{'run.duration': ['1 s']}",
+    "points": "3",
+    "values": "[1.0, 2.0]",
+}
+"""Arguments that can be used, by name; a whole number is given for every other one."""
+
+_OBJECTS = {
+    "Scenario": "base",
+    "Results": "res",
+    "Runs": "runs",
+    "Store": "rl.Store('x')",
+    "Until": "rl.Until('goodput_bps', half_width=1.0)",
+    "Grid": "rl.Grid({'run.duration': ['1 s']})",
+    "Listed": "rl.Listed([{'run.duration': '1 s'}])",
+    "Random": "rl.Random(3, {'run.duration': ['1 s']})",
+    "LocalPool": "rl.LocalPool(1)",
+    "Job": "rl.Job(base, 1)",
+}
+_NOT_CALLED = ("Results", "Runs", "Threshold")
+"""Classes whose objects only we make."""
+_OF_OURS = ("Executor", "Measurement", "Sink", "Shards", "Plan", "Callable", "Any", "object")
+"""What only an executor or our own modules pass, and what may be anything."""
+
+
+def _public() -> list[tuple[str, inspect.Signature]]:
+    """Every function, constructor and method of the public names, and how it is called."""
+    found = []
+    for name in rl.__all__:
+        value = getattr(rl, name)
+        if inspect.isfunction(value):
+            found.append((f"rl.{name}", inspect.signature(value)))
+        elif inspect.isclass(value) and not issubclass(value, Exception):
+            if name not in _NOT_CALLED:
+                found.append((f"rl.{name}", inspect.signature(value.__init__)))
+            for method, member in vars(value).items():
+                plain = member.__func__ if isinstance(member, classmethod) else member
+                if method.startswith("_") or not inspect.isfunction(plain) or name not in _OBJECTS:
+                    continue
+                found.append((f"{_OBJECTS[name]}.{method}", inspect.signature(plain)))
+    return found
+
+
+def _wrong_calls() -> list[tuple[str, str]]:
+    """A call for each argument with a type: the others can be used, and it is an object of no type that any has."""
+    calls = []
+    for name, signature in _public():
+        parameters = [
+            each
+            for each in signature.parameters.values()
+            if each.name not in ("self", "cls") and each.kind is not each.VAR_KEYWORD
+        ]
+        needed = [each for each in parameters if each.default is each.empty]
+        for wrong in parameters:
+            if any(word in str(wrong.annotation) for word in _OF_OURS) and "Mapping" not in str(
+                wrong.annotation
+            ):
+                continue
+            written = []
+            for each in dict.fromkeys([*needed, wrong]):
+                value = "object()" if each is wrong else _GIVEN.get(each.name, "1")
+                is_keyed = each.kind is each.KEYWORD_ONLY or each not in needed
+                keyed = f"{each.name}={value}" if is_keyed and each.kind is not each.VAR_POSITIONAL else value
+                written.append(keyed)
+            calls.append((f"{name}({', '.join(written)})", wrong.name))
+    return calls
+
+
+def test_an_argument_of_a_wrong_type_is_answered_with_what_to_write(
+    runs: rl.Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls = _wrong_calls()
+    assert len(calls) > 70
+    wrong = []
+    for code, name in calls:
+        try:
+            eval(code, {**_names(), "runs": runs})
+        except rl.BadInput as error:
+            if "help: " not in str(error) or "object" not in str(error):
+                wrong.append((code, name, str(error)))
+        except Exception as error:
+            wrong.append((code, name, repr(error)))
+        else:
+            wrong.append((code, name, "nothing"))
+    assert not wrong
+
+
+def test_a_scenario_is_not_changed_through_its_parameters() -> None:
+    base = _names()["base"]
+    base.parameters["run"]["duration"] = "2 s"
+    assert base.parameters["run"]["duration"] == "4 s"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import FrozenInstanceError
 from functools import wraps
+from itertools import islice
+from pathlib import Path
+from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import BadInput, bad_path, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=type)
 
 
 class BadCall(BadInput, TypeError):
@@ -26,14 +33,32 @@ class Kind(NamedTuple):
     """Types, or the names of our classes that the caller's module cannot import."""
     expected: str
     remedy: str
+    """What to write; empty: an example of the argument."""
+    example: str = ""
+    values: tuple[object, ...] = ()
+    """The only values, if not every one of the types can be used."""
+    of: Kind | None = None
+    """What the elements of a list and the keys of a dictionary have to be."""
 
     def has(self, value: object) -> bool:
-        """True if the value is of one of the types. A truth value is no number."""
+        """True if the value is of one of the types. A truth value is no number, and a text no list."""
+        if isinstance(value, str | bool) and type(value) not in self.types:
+            return isinstance(value, str) and value in self.values
         named = {each.__name__ for each in type(value).__mro__}
-        return any(
-            each in named if isinstance(each, str) else isinstance(value, each) for each in self.types
-        ) and not (isinstance(value, bool) and bool not in self.types)
+        if "Executor" in self.types and hasattr(value, "execute"):
+            return True
+        fits = any(each in named if isinstance(each, str) else isinstance(value, each) for each in self.types)
+        return fits and self._fits_inside(value)
 
+    def _fits_inside(self, value: object) -> bool:
+        """Whether the first elements, or keys, are what they have to be."""
+        if self.of is None or not isinstance(value, list | tuple | Mapping):
+            return True
+        return all(map(self.of.has, islice(value, _LOOKED_AT)))
+
+
+_LOOKED_AT = 1000
+"""So many elements of a list are looked at."""
 
 RESULTS = Kind(
     ("Results",), "the results of a run", "write results = roamlab.run(scenario), or open_run(folder)"
@@ -41,6 +66,99 @@ RESULTS = Kind(
 SCENARIO = Kind(("Scenario",), "a scenario", 'write roamlab.load("scenario.toml")')
 TEXT = Kind((str,), "a text", "write it in quotes")
 NUMBER = Kind((int,), "a whole number", "write 1, for example")
+
+_OF_NAMES: dict[str, Kind] = {
+    "None": Kind((NoneType,), "None", "", "None"),
+    "bool": Kind((bool,), "True or False", "", "True"),
+    "int": Kind((int,), "a whole number", "", "1"),
+    "float": Kind((float, int), "a number", "", "0.5"),
+    "str": Kind((str,), "a text", "", '"…"'),
+    "Path": Kind((Path,), "a path", "", '"…"'),
+    "Sequence": Kind((Sequence,), "a list", "", "[…]"),
+    "list": Kind((list, tuple), "a list", "", "[…]"),
+    "tuple": Kind((tuple, list), "a pair", "", "(…, …)"),
+    "Mapping": Kind((Mapping,), "a dictionary", "", '{"run.duration": "20 s"}'),
+    "dict": Kind((Mapping,), "a dictionary", "", '{"run.duration": "20 s"}'),
+    "Scenario": Kind(("Scenario",), "a scenario", "", 'roamlab.load("scenario.toml")'),
+    "Results": Kind(("Results",), "the results of a run", "", "roamlab.run(scenario)"),
+    "Manifest": Kind(("Manifest",), "a run's manifest", "", "results.manifest"),
+    "Store": Kind(("Store",), "a store", "", 'roamlab.Store("out/runs")'),
+    "Job": Kind(("Job",), "a job", "", "roamlab.Job(scenario, 1)"),
+    "Until": Kind(
+        ("Until",), "a roamlab.Until", "", 'roamlab.Until("flows.moving.goodput_bps", half_width=5e3)'
+    ),
+    "Executor": Kind(("Executor",), "an executor", "", "roamlab.LocalPool(2)"),
+}
+"""What a name in an annotation stands for; an argument with any other one is not looked at."""
+
+_EXAMPLES = {
+    "memory": "4_000_000_000",
+    "replications": "30",
+    "budget": "256",
+    "threads": "2",
+    "share": "0.9",
+    "metric": '"flows.moving.goodput_bps"',
+    "metrics": '["flows.moving.goodput_bps"]',
+    "baseline": '"60 pkt"',
+    "where": '"flows.moving.timeouts == 0"',
+    "table": '"drops"',
+    "store": '"out/store"',
+    "capture": '["phone"]',
+    "address": '"tcp://127.0.0.1:8786"',
+}
+"""What to write for arguments of these names, where their type alone says little."""
+
+
+def kind_of(annotation: str) -> Kind | None:
+    """What an annotation, as text, asks for; None if that is not looked at."""
+    found = [_of_name(part) for part in _parts(annotation, "|")]
+    kinds = [each for each in found if each is not None]
+    if not kinds or len(kinds) < len(found):
+        return None
+    said = [each.expected for each in kinds if each.expected != "None"] or ["None"]
+    if "a text" in said and "a path" in said:
+        said = [each for each in said if each not in ("a text", "a path")] + ["a path"]
+    return Kind(
+        tuple(each for kind in kinds for each in kind.types),
+        " or ".join(dict.fromkeys(said)),
+        "",
+        kinds[0].example,
+        tuple(each for kind in kinds for each in kind.values),
+        next((kind.of for kind in kinds if kind.of), None),
+    )
+
+
+def _of_name(part: str) -> Kind | None:
+    """What one alternative of an annotation asks for."""
+    head, bracket, inner = part.strip().partition("[")
+    name = head.rpartition(".")[2]
+    if name == "Literal":
+        values = ast.literal_eval(f"({inner.removesuffix(']')},)")
+        shown = [f'"{each}"' for each in values]
+        return Kind((), " or ".join(shown), "", shown[0], values)
+    kind = _OF_NAMES.get(name)
+    if kind is None or not bracket:
+        return kind
+    first = _parts(inner.removesuffix("]"), ",")[0]
+    of = kind_of(first)
+    if of is None or name == "tuple":
+        return kind
+    if name in ("Mapping", "dict"):
+        return kind._replace(of=of)
+    return kind._replace(of=of, expected=f"a list, each {of.expected}", example=f"[{of.example}]")
+
+
+def _parts(text: str, sign: str) -> list[str]:
+    """A text in pieces at a sign that stands in no bracket."""
+    parts, depth = [""], 0
+    for each in text:
+        depth += (each == "[") - (each == "]")
+        if each == sign and not depth:
+            parts.append("")
+        else:
+            parts[-1] += each
+    return parts
+
 
 _OTHER_WORDS = {
     "runs": "replications",
@@ -63,32 +181,61 @@ _OTHER_WORDS = {
 """Names of arguments in other libraries."""
 
 
-def called(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Report calls with wrong arguments as `BadCall`. `kinds`: what an argument has to be, if it is given."""
+_SEVERAL_RUNS = ("runs", "replications", "repetitions", "repeat", "n", "number")
+"""Names of arguments by which several runs are asked for."""
+
+_MAKE_SEVERAL = (
+    "one call makes one run, and `run` is its number; several are made by roamlab.sweep(scenario, design, "
+    "replications=30), or by roamlab.run_all([roamlab.Job(scenario, 1, run) for run in range(30)], "
+    'roamlab.Store("out/runs"))'
+)
+
+
+def called(**kinds: Kind | None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Report calls with wrong arguments as `BadCall`, and errors of the system about a path as `BadInput`.
+
+    What an argument has to be says its annotation, or `kinds`; None there: the function itself looks at it.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        at = {name: index for index, name in enumerate(signature.parameters) if name in kinds}
+        name = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
+        known = {
+            each.name: kinds[each.name] if each.name in kinds else kind_of(str(each.annotation))
+            for each in signature.parameters.values()
+        }
+        checked = [
+            (at, each, kind)
+            for at, each in enumerate(signature.parameters.values())
+            if (kind := known[each.name]) is not None and each.kind is not each.VAR_KEYWORD
+        ]
 
         @wraps(function)
         def call(*args: P.args, **named: P.kwargs) -> R:
-            for name, kind in kinds.items():
-                if name in named or at[name] < len(args):
-                    value = named[name] if name in named else args[at[name]]
+            for at, each, kind in checked:
+                given = (
+                    args[at:]
+                    if each.kind is each.VAR_POSITIONAL
+                    else (named[each.name],)
+                    if each.name in named
+                    else args[at : at + 1]
+                    if each.kind is not each.KEYWORD_ONLY
+                    else ()
+                )
+                for value in given:
                     if not kind.has(value):
-                        raise BadCall(
-                            f"{function.__name__}, argument {name}",
-                            f"{_short(value)} is {_article(type(value).__name__)}",
-                            expected=kind.expected,
-                            remedy=kind.remedy,
-                        )
+                        raise _wrong_kind(name, each, kind, value)
             try:
                 return function(*args, **named)
+            except OSError as error:
+                if found := bad_path(error):
+                    raise found from None
+                raise
             except TypeError as error:
                 try:
                     signature.bind(*args, **named)
                 except TypeError as wrong:
-                    raise _bad_call(function.__name__, str(wrong), signature, named) from None
+                    raise _bad_call(name, str(wrong), signature, named) from None
                 raise error
 
         return call
@@ -96,15 +243,90 @@ def called(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
+def public(
+    changed_by: str = "keep what belongs to it in a variable of your own", **kinds: Kind | None
+) -> Callable[[C], C]:
+    """A class of which the constructor and the public methods are `called`; `kinds` are those of the constructor.
+
+    `changed_by` is what to write instead of an assignment to an attribute, if the class is frozen.
+    """
+
+    def decorate(cls: C) -> C:
+        for name, member in list(vars(cls).items()):
+            if name.startswith("_") and name != "__init__":
+                continue
+            if isinstance(member, classmethod) and not hasattr(member.__func__, "__wrapped__"):
+                setattr(cls, name, classmethod(called()(member.__func__)))
+            elif isinstance(member, FunctionType) and not hasattr(member, "__wrapped__"):
+                setattr(cls, name, called(**kinds if name == "__init__" else {})(member))
+
+        def refuse(_self: object, name: str, *_: object) -> None:
+            raise FrozenInstanceError(
+                f"the attribute {name!r} of a {cls.__name__} cannot be changed: {changed_by}"
+            )
+
+        if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+            setattr(cls, "__setattr__", refuse)  # noqa: B010  (mypy takes a method for constant)
+            setattr(cls, "__delattr__", refuse)  # noqa: B010
+        return cls
+
+    return decorate
+
+
+def _wrong_kind(name: str, parameter: inspect.Parameter, kind: Kind, value: object) -> BadCall:
+    """The error of an argument of another type."""
+    argument = parameter.name
+    problem = f"{_short(value)} is {_article(type(value).__name__)}"
+    is_list = not isinstance(value, str) and kind.of is not None
+    if is_list and isinstance(value, list | tuple | Mapping):
+        wrong = next((each for each in value if kind.of and not kind.of.has(each)), value)
+        problem = f"{_short(wrong)} in it is {_article(type(wrong).__name__)}"
+    elif kind.values and isinstance(value, str):
+        problem = f"{_short(value)} cannot be used"
+    return BadCall(
+        f"{name}, argument {argument}",
+        problem,
+        expected=kind.expected,
+        remedy=kind.remedy or _to_write(parameter, kind, value),
+    )
+
+
+def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
+    """What to write instead of a value of another type."""
+    name = parameter.name
+    number = type(value) in (int, float)
+    if isinstance(value, str) and name == "seed":
+        return f"write seed = rl.seed({value!r}), which makes a number of a text"
+    if isinstance(value, str) and kind.of is not None and str in kind.of.types and Mapping not in kind.types:
+        return f'write {name}=["{value}"]'
+    if isinstance(value, set | frozenset) and list in kind.types:
+        return f"write {name}={sorted(map(str, value))}"
+    if isinstance(value, str) and int in kind.types and value.strip().isdecimal():
+        return f"write {name} = {int(value)}, without quotes"
+    example = did_you_mean(value, map(str, kind.values), "") if isinstance(value, str) and kind.values else ""
+    written = _EXAMPLES.get(name, kind.example)
+    text = example or (
+        f'write it in quotes: "{value}"'
+        if number and str in kind.types
+        else f"write {name} = {written}, for example"
+    )
+    return text if parameter.default is parameter.empty else f"{text}, or leave it out"
+
+
 def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapping[str, object]) -> BadCall:
     names = [each for each in signature.parameters if each != "self"]
     foreign = [each for each in given if each not in names]
     if foreign:
-        meant = _OTHER_WORDS.get(foreign[0], "")
-        otherwise = "leave it out"
-        if {"scenario", "base"} & {*names}:
-            otherwise += '; a field of the scenario is changed by scenario.set("run.duration", "20 s")'
-        remedy = f"did you mean {meant!r}?" if meant in names else did_you_mean(foreign[0], names, otherwise)
+        if foreign[0] in _SEVERAL_RUNS and "run" in names and "replications" not in names:
+            remedy = _MAKE_SEVERAL
+        else:
+            meant = _OTHER_WORDS.get(foreign[0], "")
+            otherwise = "leave it out"
+            if {"scenario", "base"} & {*names}:
+                otherwise += '; a field of the scenario is changed by scenario.set("run.duration", "20 s")'
+            remedy = (
+                f"did you mean {meant!r}?" if meant in names else did_you_mean(foreign[0], names, otherwise)
+            )
         return BadCall(
             name,
             f"it has no argument {foreign[0]!r}",
@@ -123,8 +345,27 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
         for each in needed
     )
     return BadCall(
-        name, problem, expected=f"arguments among {', '.join(names)}", remedy=f"write {name}({written})"
+        name,
+        problem,
+        expected=f"arguments among {', '.join(names)}",
+        remedy=f"write {name.rpartition('.')[2]}({written})",
     )
+
+
+WRITES = (
+    "save",
+    "write",
+    "dump",
+    "store",
+    "export",
+    "keep",
+    "to_csv",
+    "to_parquet",
+    "to_json",
+    "to_file",
+    "to_toml",
+)
+"""Names by which people ask for a file."""
 
 
 def no_attribute(owner: str, name: str, known: Iterable[str], otherwise: str) -> AttributeError:

@@ -39,6 +39,15 @@ def open_regular(path: Path | str, within: int | None = None) -> BufferedReader:
     raise OSError(errno.EPERM, "not a regular file", os.fspath(path))
 
 
+def refuse_file(folder: Path, remedy: str) -> None:
+    """Raise `BadInput` if something that is no folder stands where a folder is, or is going to be."""
+    for place in (folder, *folder.parents):
+        if place.is_dir():
+            return
+        if os.path.lexists(place) and not place.is_symlink():
+            raise BadInput(place, "this is a file, not a folder", expected="a folder", remedy=remedy)
+
+
 def open_file(path: Path, expected: str) -> BinaryIO:
     """A file that is not empty, to be read; `expected` describes it. Raises `BadInput`.
 

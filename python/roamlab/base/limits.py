@@ -14,6 +14,10 @@ LEAST = 64_000_000
 """A run may take this many bytes however little is available."""
 
 
+_FEWEST = 10_000
+"""Fewer bytes are taken for a number in another unit."""
+
+
 def memory_per_run(at_a_time: int = 1, given: int | None = None) -> int:
     """Bytes that the record of one run may take, with this number of runs at a time; `given` instead, if it is given.
 
@@ -27,6 +31,13 @@ def memory_per_run(at_a_time: int = 1, given: int | None = None) -> int:
             "it is out of range" if isinstance(given, int) else "it is no whole number",
             expected="a number of bytes from 1 to 2^63 - 1",
             remedy="write 4_000_000_000, for example, or leave it out",
+        )
+    if given < _FEWEST:
+        raise BadInput(
+            f"memory = {given}",
+            f"these are {given} B, which no run can do with",
+            expected=f"a number of bytes, {_FEWEST:,} or more",
+            remedy=f"write memory={given}_000_000_000 for {given} GB, for example",
         )
     return given
 

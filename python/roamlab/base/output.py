@@ -99,7 +99,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     place = Path(os.path.realpath(folder))
     place.parent.mkdir(parents=True, exist_ok=True)
     sweep_drafts(place.parent)
-    with draft_folder(place.parent) as draft:
+    with draft_folder(place.parent, folder) as draft:
         yield draft
         _write_list(draft)
         with _locked(place.parent):
@@ -137,13 +137,16 @@ def write_chart(path: Path, text: str) -> None:
                 remedy="name another file with --out",
             )
     place.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(place, _signed_chart(text))
+    write_whole(place, _signed_chart(text), path)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all. Files that killed processes left next to it are deleted."""
+def write_whole(path: Path, content: bytes, named: Path | None = None) -> None:
+    """Write a file so that it is there whole or not at all. Files that killed processes left next to it are deleted.
+
+    An error of the system names the file, by the name that the user wrote if that is another.
+    """
     sweep_drafts(path.parent)
-    with _draft(path.parent, Path.touch) as draft:
+    with _draft(path.parent, Path.touch, named or path) as draft:
         write_durably(draft, [content])
         draft.replace(path)
     sync(path.parent)
@@ -187,9 +190,12 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def draft_folder(place: Path) -> Iterator[Path]:
-    """A new folder in `place`, which is deleted afterwards unless it was moved away."""
-    with _draft(place, Path.mkdir) as draft:
+def draft_folder(place: Path, named: Path | None = None) -> Iterator[Path]:
+    """A new folder in `place`, which is deleted afterwards unless it was moved away.
+
+    An error of the system about it names `named`, what the user wrote; without it `place`.
+    """
+    with _draft(place, Path.mkdir, named or place) as draft:
         yield draft
 
 
@@ -210,18 +216,28 @@ def sweep_drafts(place: Path) -> None:
 
 
 @contextmanager
-def _draft(place: Path, make: Any) -> Iterator[Path]:
-    """A new file or folder, locked; its mode is as the umask requires."""
+def _draft(place: Path, make: Any, named: Path) -> Iterator[Path]:
+    """A new file or folder, locked; its mode is as the umask requires. Errors about it are about `named`."""
     draft = place / f".roamlab-{secrets.token_hex(8)}"
-    with _locked(place):
-        make(draft, exist_ok=False)
-        descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW)
-        _lock(descriptor, draft, PATIENCE_S)
     try:
-        yield draft
-    finally:
-        _discard(draft)
-        os.close(descriptor)
+        with _locked(place):
+            make(draft, exist_ok=False)
+            descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW)
+            _lock(descriptor, draft, PATIENCE_S)
+        try:
+            yield draft
+        finally:
+            _discard(draft)
+            os.close(descriptor)
+    except OSError as error:
+        at = error.filename
+        if error.errno in _OF_DISKS if at is None else Path(os.fsdecode(at)).is_relative_to(draft):
+            error.filename = str(named)
+        raise
+
+
+_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+"""Errors of writing."""
 
 
 def _in_use(draft: Path) -> bool:

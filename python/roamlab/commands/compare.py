@@ -54,6 +54,7 @@ def command(
 
     Run n of both draws from the same random streams; p-values are corrected for their number after Holm.
     """
+    from roamlab.base.errors import BadInput
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.summary import check as check_metric
     from roamlab.showing import report, terminal
@@ -66,6 +67,13 @@ def command(
     refuse_foreign(out, store)
     wanted = metrics or compare.DEFAULT_METRICS
     other = load(second, changes)
+    if changes and base.resolved == other.resolved and load(first, ()).resolved != load(second, ()).resolved:
+        raise BadInput(
+            f"--set {changes[0]}",
+            f"with it {base.name} and {other.name} say the same: --set changes both",
+            expected="a change after which the two still differ",
+            remedy="leave out what the two differ in, and write it into the files",
+        )
     if note := compare.unpaired_note(base, other):
         say(f"note: {note}", err=True)
     made = compare.compare(base, other, wanted, number, seed, store, threads)

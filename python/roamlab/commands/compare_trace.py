@@ -68,6 +68,7 @@ def command(
             expected="two times, the earlier first",
             remedy=f"write --from {end} --until {start}" if span[1] < span[0] else "write a later --until",
         )
+    compare_traces.check_flows(mine, other, flows)
     left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
     found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
     say(compare_traces.report(found, left, right))

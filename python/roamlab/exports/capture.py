@@ -20,7 +20,7 @@ from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -67,13 +67,19 @@ class Network:
         known = sorted(known)
         for name in names:
             if name not in known:
-                near = get_close_matches(name, known, 1)
+                near = self._downlink(name, known) or get_close_matches(name, known, 1)
                 raise BadInput(
                     f"{option} {name}",
                     "the run's network has none of this name",
                     expected=f"one of {', '.join(known[:20])}{' ...' if len(known) > 20 else ''}",
                     remedy=f"write {option} '{near[0] if near else known[0]}', for example",
                 )
+
+    def _downlink(self, name: str, known: Container[str]) -> list[str]:
+        """The link that goes from a base station to its hosts, if that is what a name says."""
+        source, arrow, end = name.partition("->")
+        downlink = f"{source}{AIR}"
+        return [downlink] if arrow and end in self.hosts and downlink in known else []
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import roamlab
-from roamlab.base.calls import BadCall, called, no_attribute
+from roamlab.base.calls import WRITES, BadCall, no_attribute, public
 from roamlab.base.errors import BadInput, closest, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
@@ -37,6 +37,7 @@ def not_recorded(name: str, place: str) -> BadInput:
     )
 
 
+@public()
 @dataclass(frozen=True, repr=False)
 class Results(Frames):
     """The tables of one run, loaded when they are first asked for, and what determined them."""
@@ -52,7 +53,12 @@ class Results(Frames):
     def __getattr__(self, name: str) -> NoReturn:
         meant = closest(name, TABLES["flows"].columns) or "goodput_bps"
         hint = f'a metric is read by .metric("flows.NAME.{meant}"), a table by .table(name)'
-        raise no_attribute("Results", name, dir(type(self)), hint)
+        if name in WRITES:
+            hint = (
+                'a run is kept by roamlab.Store("out/runs").write(results), and read by roamlab.open_run; a table is '
+                "written by .table(name).write_parquet(path)"
+            )
+        raise no_attribute("Results", name, () if name in WRITES else dir(type(self)), hint)
 
     def __getitem__(self, name: object) -> NoReturn:
         raise BadCall(
@@ -187,7 +193,6 @@ class Results(Frames):
             raise not_recorded(name, "results")
         return found
 
-    @called()
     def queue(self, name: str) -> pl.DataFrame:
         """The samples of one queue."""
         samples = self.table("queue")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.base.errors import BadInput
-from roamlab.base.inputs import open_regular
+from roamlab.base.inputs import open_regular, refuse_file
 from roamlab.base.output import sweep_drafts, write_whole
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Shards:
         self._rows: list[tuple[Any, ...]] = []
         self._fresh: set[str] = set()
         self._due = time.monotonic() + SECONDS
+        refuse_file(root, "name another folder for the store, such as out/store")
         _check_format(root)
         if self._folder.is_symlink():
             raise BadInput(

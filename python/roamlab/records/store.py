@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab.base.calls import BadCall, Kind, called
+from roamlab.base.calls import Kind, called, public
 from roamlab.base.errors import BadInput
-from roamlab.base.inputs import open_regular
+from roamlab.base.inputs import open_regular, refuse_file
 from roamlab.base.limits import SHARE, available_memory
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.records.manifest import Manifest, build_of
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MANIFEST = "manifest.json"
+DIGEST = "digest"
+"""The field of a manifest with the digest of all others. Runs of earlier versions have none."""
 
 MOST_ROWS = {"handovers": 2_000_000}
 """Rows that are gone through one by one where they are shown: some seconds."""
@@ -64,6 +66,10 @@ class Begun:
         return _in_folder(self.store.folder(results.manifest), results.manifest, digests)
 
 
+_ROOT = Kind((str, Path), "the path of a folder", 'write roamlab.Store("out/runs")')
+
+
+@public("write another roamlab.Store(path)", root=_ROOT)
 @dataclass(frozen=True)
 class Store:
     """A folder of run folders."""
@@ -71,14 +77,8 @@ class Store:
     root: Path
 
     def __post_init__(self) -> None:
-        if not isinstance(self.root, str | Path):
-            raise BadCall(
-                "Store, argument root",
-                f"{self.root!r} is no path",
-                expected="the path of a folder",
-                remedy='write roamlab.Store("out/runs")',
-            )
         object.__setattr__(self, "root", Path(self.root))
+        refuse_file(self.root, 'write roamlab.Store("out/runs"), for example')
 
     def folder(self, manifest: Manifest) -> Path:
         """Place of the run, now or later."""
@@ -252,10 +252,17 @@ def _without_column(path: Path, name: str, manifest: Manifest) -> BadInput:
 def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:
     """A manifest's file: a line for each field. To indent the tables of a large scenario takes seconds."""
     texts = manifest.texts() | {"tables": json.dumps(digests)}
+    texts[DIGEST] = json.dumps(_digest_of({name: json.loads(text) for name, text in texts.items()}))
     for at, (name, text) in enumerate(texts.items()):
         yield f"{',' if at else '{'}\n{_begin(name)}".encode()
         yield text.encode()
     yield b"\n}\n"
+
+
+def _digest_of(content: dict[str, Any]) -> str:
+    """SHA-256 of what a manifest says, however it is laid out."""
+    rest = {name: value for name, value in content.items() if name != DIGEST}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _begin(field: str) -> str:
@@ -328,6 +335,13 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
     for table in digests:
         if not table.isidentifier():
             raise _broken(path, f"field 'tables' has {table!r}, which is no table")
+    if DIGEST in content and content[DIGEST] != _digest_of(content):
+        raise BadInput(
+            path,
+            "it was changed since it was written, and the tables are of the run that it described",
+            expected="the manifest as it was written",
+            remedy="for another seed or scenario make another run with `roamlab run`, which has a folder of its own",
+        )
     return manifest, digests
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab.base.calls import NUMBER, RESULTS, TEXT, called
+from roamlab.base.calls import RESULTS, called
 from roamlab.base.errors import BadInput
 from roamlab.records.tables import TABLES
 
@@ -17,7 +17,7 @@ WITH_CAUSES = tuple(table.name for table in TABLES.values() if "cause" in table.
 """Tables whose rows can be asked about."""
 
 
-@called(results=RESULTS, table=TEXT, row=NUMBER)
+@called(results=RESULTS)
 def why(results: Results, table: str, row: int) -> pl.DataFrame:
     """Causes of a row, step by step to the root.
 

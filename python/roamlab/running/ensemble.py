@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
-from roamlab.base.calls import SCENARIO, BadCall, Kind, called
+from roamlab.base.calls import called, public
+from roamlab.base.errors import BadInput
 from roamlab.base.limits import memory_per_run
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import Manifest, describe
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@public("write another roamlab.Job(scenario, seed, run)")
 @dataclass(frozen=True)
 class Job:
     """One run that is wanted."""
@@ -40,13 +42,6 @@ class Job:
     run: int = 0
 
     def __post_init__(self) -> None:
-        if not SCENARIO.has(self.scenario):
-            raise BadCall(
-                "Job, argument scenario",
-                f"it is a {type(self.scenario).__name__}",
-                expected=SCENARIO.expected,
-                remedy=SCENARIO.remedy,
-            )
         check_number("seed", self.seed)
         check_number("run", self.run)
 
@@ -65,16 +60,19 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_JOBS = Kind((list, tuple), "a list of jobs", "write [roamlab.Job(scenario, seed)]")
-_STORE = Kind(("Store",), "a store", 'write roamlab.Store(Path("out/runs"))')
-
-
-@called(jobs=_JOBS, store=_STORE)
+@called()
 def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> list[Results]:
     """The results of `jobs`, in their order, read from the store's folders when they are looked at.
 
     Runs that the store holds are not made again. When this is interrupted, the runs that had ended stay.
     """
+    if threads is not None and threads < 1:
+        raise BadInput(
+            f"threads = {threads}",
+            "so many cannot run",
+            expected="a whole number from 1 on",
+            remedy="leave it out: there is one for each processor",
+        )
     sweep_drafts(store.root)
     manifests = [describe(job.scenario, job.seed, job.run) for job in jobs]
     found = {manifest.key: store.find(manifest) for manifest in manifests}

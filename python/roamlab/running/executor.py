@@ -12,7 +12,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from roamlab import _roamlab
-from roamlab.base.calls import NUMBER
+from roamlab.base.calls import NUMBER, public
 from roamlab.base.errors import BadInput, RoamlabError
 from roamlab.base.limits import memory_per_run
 from roamlab.base.screen import say
@@ -38,6 +38,7 @@ class Executor(Protocol):
         """
 
 
+@public(threads=None)
 class LocalPool:
     """Threads of this process, one run each; the interpreter's lock is not held by runs."""
 
@@ -75,6 +76,7 @@ LOOK_SECONDS = 5.0
 """While nothing ends, workers are counted this often."""
 
 
+@public()
 class DaskCluster:
     """Workers of Dask.distributed (`pip install roamlab[cluster]`). What a lost worker had is made again elsewhere.
 
@@ -114,14 +116,14 @@ class DaskCluster:
             return self._connected(distributed)
         except (ValueError, TypeError, OverflowError) as error:
             raise BadInput(
-                f"--cluster {self.address}",
+                f"the cluster {self.address}",
                 f"this is no address of a scheduler ({error})",
                 expected="the protocol, the host and the port of a Dask scheduler",
-                remedy="write --cluster tcp://127.0.0.1:8786, for example",
+                remedy="write tcp://127.0.0.1:8786 as its address, for example",
             ) from None
         except Exception as error:  # noqa: BLE001 (what another server says makes any error of Dask's)
             raise BadInput(
-                f"--cluster {self.address}",
+                f"the cluster {self.address}",
                 f"no Dask scheduler answers there ({str(error) or type(error).__name__})",
                 expected="the address of a running Dask scheduler",
                 remedy="start one with `dask scheduler`, which prints its address, and write that",

@@ -20,11 +20,12 @@ from roamlab.records.results import from_engine
 from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from roamlab._roamlab import Tables
     from roamlab.records.results import Results
     from roamlab.running.ensemble import Job
+    from roamlab.scenarios.scenario import Scenario
 
 Summary = list[tuple[str, float]]
 """Metrics of one run and their values, in the order asked for."""
@@ -257,6 +258,51 @@ def inapplicable(metric: str, flows: Iterable[Mapping[str, Any]]) -> str:
     return f"`{name.what}` is about {' and '.join(f'`{one}`' for one in wanted)}, and the flow {flow} is `{kind}`"
 
 
+_RECORDED = ("deliveries", "tcp")
+"""Tables that a scenario turns on and off, and without which a metric of theirs is not defined."""
+
+
+def lacking(metric: str, recorded: Container[str]) -> list[str]:
+    """The tables that a metric is made of and that a run does not record."""
+    what = Name.of(metric).what
+    tables = () if what == "loss_ratio" else _MADE_OF.get(what, ())  # losses stand in `drops`
+    return [table for table in tables if table in _RECORDED and table not in recorded]
+
+
+def undefined(metric: str, scenario: Scenario) -> str:
+    """Why no run of a scenario defines a metric, as far as the scenario says it; empty if it says nothing."""
+    name = Name.of(metric)
+    if reason := inapplicable(metric, scenario.expanded().get("flows", [])):
+        return reason
+    if tables := lacking(metric, scenario.outline.recorded):
+        return not_recorded_words(tables)
+    if "handovers" in _MADE_OF.get(name.what, ()):
+        if not scenario.outline.moves:
+            return "it needs a handover, and no host of the scenario visits a second cell"
+        return "it needs a handover while the flow has something to send"
+    return _NEEDS.get(name.what, "")
+
+
+def not_recorded_words(tables: Sequence[str]) -> str:
+    """That a metric needs tables which are not recorded, and what to write."""
+    return f"it needs the table {' and '.join(tables)}: write " + " and ".join(
+        f"`record.{table} = true`" for table in tables
+    )
+
+
+_NEEDS = {
+    "loss_ratio": "it needs a flow that sent data",
+    "reordered_ratio": "it needs a flow of which data arrived",
+    "jitter_s": "it needs two packets of the flow that arrived",
+    "completion_s": "it needs a transfer that was complete before the end of the run",
+    "page_load_s": "it needs a page that was complete before the end of the run",
+    "jain": "it needs flows of which data arrived",
+    "synchronisation": "it needs two flows that always have data to send, and losses",
+    "window_correlation": "it needs two flows that always have data to send",
+}
+"""What metrics need that the scenario does not say."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """The metrics that are wanted of each run. A `*` in the place of a flow means all of them."""
@@ -298,7 +344,8 @@ class Measurement:
             elif name.family == "census":
                 found.append((metric, _census(run, name.what)))
             else:
-                found.append((metric, float(_OF_RUN[metric][1](run.results))))
+                value = math.nan if lacking(metric, run.recorded) else _OF_RUN[metric][1](run.results)
+                found.append((metric, float(value)))
         return found
 
 
@@ -307,8 +354,8 @@ def metric(results: Results, name: str) -> float:
     """A metric of one run by its name, such as "flows.moving.mos" or "mean(flows.*.goodput_bps)".
 
     It has the unit in `docs/metrics.md`, and is NaN if the run does not define it, such as a disruption without a
-    handover. Raises `BadInput` if there is no such metric or flow, if the name matches several flows, or if
-    it is about another application than the flow's.
+    handover. Raises `BadInput` if there is no such metric or flow, if the name matches several flows, if it is
+    about another application than the flow's, or if the run did not record a table that it is made of.
     """
     check(name, "metric")
     found = Measurement((name,)).of_results(results)
@@ -320,6 +367,13 @@ def metric(results: Results, name: str) -> float:
             remedy=f"name one of {', '.join(each for each, _ in found[:8])}, or write mean({name})",
         )
     ((_, value),) = found
+    if math.isnan(value) and (tables := lacking(name, results.manifest.outline.recorded)):
+        raise BadInput(
+            f"metric {name!r}",
+            "the run did not record what it is made of",
+            expected=f"a run with the table {' and '.join(tables)}",
+            remedy=not_recorded_words(tables) + ", and run it again",
+        )
     flows = results.manifest.network.get("flows", []) if math.isnan(value) else []
     if reason := inapplicable(name, flows):
         raise BadInput(
@@ -348,6 +402,8 @@ def _aggregate(run: _Made, name: Name, values: Mapping[str, float]) -> float:
 def _of_flow(run: _Made, flow: str, what: str) -> float:
     if what in TOTALS:
         return float(run.flows[what][run.places[flow]])
+    if lacking(f"flows.{flow}.{what}", run.recorded):
+        return math.nan
     return float(_OF_FLOW[what][1](run.results, flow))
 
 
@@ -366,6 +422,11 @@ class _Made:
     def results(self) -> Results:
         """All tables."""
         return self._results
+
+    @property
+    def recorded(self) -> Container[str]:
+        """Which tables the scenario records, of those that it may leave out."""
+        return self._results.manifest.outline.recorded
 
     @cached_property
     def flows(self) -> Columns:
@@ -404,6 +465,11 @@ class _Run(_Made):
     def name(self) -> str:
         """The scenario's."""
         return self._job.scenario.name
+
+    @property
+    def recorded(self) -> Container[str]:
+        """Which tables the scenario records, of those that it may leave out."""
+        return self._job.scenario.outline.recorded
 
     @cached_property
     def results(self) -> Results:

@@ -17,7 +17,7 @@ import tomli_w
 
 import roamlab
 from roamlab import _roamlab
-from roamlab.base.calls import TEXT, BadCall, Kind, called, no_attribute
+from roamlab.base.calls import TEXT, WRITES, BadCall, Kind, called, no_attribute, public
 from roamlab.base.errors import BadInput, did_you_mean, quoted
 from roamlab.base.inputs import read_text
 from roamlab.base.limits import memory_per_run
@@ -42,6 +42,7 @@ _LONGEST_PATH = 400
 """Characters of a field's path."""
 
 
+@public('write base = base.set("run.duration", "2 s"), for example', text=None)
 @dataclass(frozen=True, repr=False)
 class Scenario:
     """A scenario's text and the name that reports call it by."""
@@ -81,14 +82,13 @@ class Scenario:
             )
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise no_attribute(
-            "Scenario",
-            name,
-            dir(type(self)),
-            "a field is changed by .set(path, value), and read in .parameters",
-        )
+        hint = "a field is changed by .set(path, value), and read in .parameters"
+        if name in WRITES:
+            hint = 'its text is written by pathlib.Path("lab.toml").write_text(scenario.text)'
+        raise no_attribute("Scenario", name, () if name in WRITES else dir(type(self)), hint)
 
     @classmethod
+    @called(data=None)
     def from_dict(cls, data: dict[str, Any], name: str = "scenario", changes: str = "") -> Scenario:
         """A checked scenario from nested dictionaries and lists, as TOML would hold them.
 
@@ -144,9 +144,9 @@ class Scenario:
         """
         return f"{self.name}{self.changes}: {told(error)}" if self.changed and error.field else str(error)
 
-    @cached_property
+    @property
     def parameters(self) -> dict[str, Any]:
-        """`resolved`, as dictionaries and lists."""
+        """`resolved`, as dictionaries and lists; a copy that may be changed."""
         parsed: dict[str, Any] = json.loads(self.resolved)
         return parsed
 
@@ -251,7 +251,8 @@ class Scenario:
             found = self.parameters
         except _roamlab.ScenarioError as error:
             return str(error).partition("\n")[0]
-        numbers = {noun: len(self.expanded().get(f"{noun}s", [])) for noun in ("cell", "host", "flow")}
+        network = self.expanded()
+        numbers = {noun: len(network.get(f"{noun}s", [])) for noun in ("cell", "host", "flow")}
         counts = ", ".join(counted(number, noun) for noun, number in numbers.items() if number)
         return ", ".join(filter(None, (str(found["run"]["duration"]), counts)))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base import figures
-from roamlab.base.calls import SCENARIO, called
+from roamlab.base.calls import called
 from roamlab.base.errors import BadInput
 from roamlab.base.figures import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION
 
@@ -39,7 +39,7 @@ _RINGS: dict[str, dict[str, Any]] = {
 """Around the nodes with a role in the mobility protocol."""
 
 
-@called(scenario=SCENARIO)
+@called()
 def drawing(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
     """The network of a scenario as a drawing, in SVG: nodes with their roles, links, cells, hosts and their ways.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from roamlab.base.calls import Kind, called, public
 from roamlab.base.errors import BadInput
 from roamlab.statistics.stats import CONFIDENCE, LEAST, Interval, p_value, student
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@public(
+    "write another roamlab.Until(…)",
+    metric=None,
+    half_width=None,
+    minimum=None,
+    budget=None,
+    rule=None,
+    baseline=None,
+)
 @dataclass(frozen=True)
 class Until:
     """Repetitions until the half-width of `metric`'s 95 % interval is `half_width`, or `budget` are spent.
@@ -74,6 +84,12 @@ class Until:
             needed = len(values) + max(1, len(values) // 5)
         return max(len(values), min(self.budget, needed))
 
+    def missed(self, values: Sequence[float]) -> int:
+        """How many runs the goal would take, as these show it; 0 if they reach it."""
+        pilot = values[: self.minimum] if self._goes_by_pilot(values) else values
+        needed = math.ceil((_error(pilot) / self.half_width) ** 2 * (1 - 1e-9))
+        return needed if needed > len(values) else 0
+
     def interval(self, values: Sequence[float]) -> Interval:
         """The interval that belongs to the rule."""
         if not self._goes_by_pilot(values):
@@ -105,6 +121,12 @@ def _error(values: Sequence[float]) -> float:
     return float(quantile * np.std(values, ddof=1))
 
 
+_NAME = Kind(
+    (str,), "a text", 'a number is a seed already: write seed=7; this makes one of a name, seed("lab")'
+)
+
+
+@called(name=_NAME)
 def seed(name: str) -> int:
     """A seed from a name, such as that of an experiment: equal everywhere, different for different names."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

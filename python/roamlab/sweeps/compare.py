@@ -14,7 +14,7 @@ from roamlab.base import figures
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted, named, number, scale
 from roamlab.running.executor import LocalPool
-from roamlab.running.summary import Measurement, Name
+from roamlab.running.summary import Measurement, Name, undefined
 from roamlab.showing import terminal
 from roamlab.statistics.stats import LEAST
 from roamlab.statistics.stopping import Until
@@ -97,11 +97,14 @@ def differences(runs: Runs, baseline: str) -> pl.DataFrame:
     """Differences between the runs of `compare`. Raises `BadInput` if no pair of runs defines any of the metrics."""
     found = runs.compare(baseline=baseline)
     if found.is_empty():
+        scenarios = [runs.plan.scenario(point) for point in range(len(runs.counts))]
+        reasons = [undefined(metric, each) for metric in runs.metrics for each in scenarios]
+        reason = "; ".join(dict.fromkeys(filter(None, reasons)))
         raise BadInput(
             f"metrics {', '.join(runs.metrics)}",
             "no run of the one scenario and the same run of the other both define one",
             expected="metrics that runs of both define",
-            remedy="a disruption needs a handover; see docs/metrics.md for what each needs",
+            remedy=reason or "see docs/metrics.md for what each needs",
         )
     return found
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from roamlab.base.calls import public
 from roamlab.base.errors import BadInput, quoted
 from roamlab.scenarios.scenario import check_number
 
@@ -51,10 +52,14 @@ DECIMALS = {
 class BadDesign(BadInput):
     """A design that makes no sense: the field (in a list by position), what is wrong, what to write."""
 
-    def __init__(self, field: tuple[str | int, ...], problem: str, expected: str, remedy: str) -> None:
+    def __init__(
+        self, field: tuple[str | int, ...], problem: str, expected: str, remedy: str, in_python: str = ""
+    ) -> None:
+        """`remedy` is what to write in a sweep's file, `in_python` in a call; empty if that is the same."""
         axis = ".".join(part for part in field[1:] if isinstance(part, str))
         where = f"sweep, axis `{axis}`" if axis else f"sweep, {field[0]}"
-        super().__init__(where, problem, expected=expected, remedy=remedy)
+        in_python = in_python or _IN_PYTHON.get(remedy, remedy)
+        super().__init__(where, problem, expected=expected, remedy=in_python)
         self.field, self.problem, self.expected, self.remedy = field, problem, expected, remedy
 
 
@@ -100,6 +105,7 @@ def labels_of(values: Sequence[Any]) -> list[str]:
     return [label(value) for value in values]
 
 
+@public("write another roamlab.Grid(…)", choices=None)
 @dataclass(frozen=True)
 class Grid(Design):
     """All combinations; the last axis changes fastest. Values are a list, a range or an array."""
@@ -153,6 +159,11 @@ class Grid(Design):
         return tuple(labels[at] for labels, at in zip(self._labels, self._position(point), strict=True))
 
 
+def _list_of(values: Any) -> str:
+    """Values that are no list, as one writes them."""
+    return json.dumps(sorted(values, key=str), ensure_ascii=False, default=str)[:_LONGEST_VALUE]
+
+
 _OF_RANGES = {"from", "to", "step", "start", "stop", "end", "min", "max", "count", "num", "steps", "values"}
 """Forms of a range in other programs."""
 
@@ -178,7 +189,14 @@ def _listed(path: str, values: Any) -> list[Any]:
             remedy = f'write the whole path in quotes: "{_leaf(path, values)}" = [...]'
             if {*values} <= _OF_RANGES:
                 remedy = 'write each value, for example ["4 pkt", "8 pkt", "16 pkt"]'
-        raise BadDesign(("grid", path), f"{kind} is no list of values", "a list of values", remedy)
+        in_python = remedy
+        if isinstance(values, set | frozenset):
+            kind, in_python = "a set, which has no order,", f"write {_list_of(values)}"
+        elif isinstance(values, dict) and "whole path" in remedy:
+            in_python = f'write the whole path: {{"{_leaf(path, values)}": [...]}}'
+        elif isinstance(values, Iterable) and not isinstance(values, str | dict):
+            in_python = "write list(…) around it"
+        raise BadDesign(("grid", path), f"{kind} is no list of values", "a list of values", remedy, in_python)
     if not values:
         raise BadDesign(
             ("grid", path), "an axis without values", "a list of values", 'write for example ["a", "b"]'
@@ -197,6 +215,7 @@ NAME = "name"
 """The key of a point's name among its fields; no scenario has a field of that path."""
 
 
+@public("write another roamlab.Listed(…)", points=None)
 @dataclass(frozen=True)
 class Listed(Design):
     """Points that are written out: fields and values, and a `name` if the point is to have one.
@@ -218,7 +237,7 @@ class Listed(Design):
                 raise BadDesign(("points", number), problem, "a table of paths and values", _FOR_POINTS)
             if not (isinstance(point.get(NAME, "-"), str) and point.get(NAME, "-")):
                 problem = f"the name {point[NAME]!r} of point {number} cannot be used"
-                raise BadDesign(("points", number, NAME), problem, "a text", 'write name = "small"')
+                raise BadDesign(("points", number, NAME), problem, "a text", _FOR_NAME)
         _check_axes("points", self.axes)
         _check_size(("points",), len(self), str(len(self)))
         twice = Counter(map(self.name, range(len(self)))).most_common(1)[0]
@@ -270,6 +289,7 @@ def _exact(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
+@public("write another roamlab.Random(…)", points=None, ranges=None)
 @dataclass(frozen=True)
 class Random(Design):
     """`points` independent draws: from a list, or uniform between two numbers or quantities, also on a log scale.
@@ -303,7 +323,9 @@ class Random(Design):
         _check_size(("random", "points"), self.points, str(self.points))
         for path, range_ in self.ranges.items():
             if not (isinstance(range_, list) and range_) and _bounds(range_) is None:
-                raise BadDesign(("random", path), f"{range_!r} is no range", _A_RANGE, _FOR_RANDOM)
+                pair = isinstance(range_, tuple) and len(range_) == 2
+                in_python = f'write {{"low": {range_[0]!r}, "high": {range_[1]!r}}}' if pair else ""
+                raise BadDesign(("random", path), f"{range_!r} is no range", _A_RANGE, _FOR_RANDOM, in_python)
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
@@ -349,6 +371,14 @@ _FOR_POINTS = (
     'write for example { name = "small", "cells.bs2.queue.limit" = "60 pkt" }, or {} for the base itself'
 )
 _FOR_RANDOM = 'write for example "cells.bs2.rate" = { low = "1 Mbit/s", high = "4 Mbit/s", scale = "log" }'
+_FOR_NAME = 'write name = "small"'
+_IN_PYTHON = {
+    _FOR_EXAMPLE: 'write for example {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}',
+    _FOR_POINTS: 'write for example {"name": "small", "cells.bs2.queue.limit": "60 pkt"}, or {} for the base itself',
+    _FOR_RANDOM: 'write for example {"cells.bs2.rate": {"low": "1 Mbit/s", "high": "4 Mbit/s", "scale": "log"}}',
+    _FOR_NAME: 'write "name": "small"',
+}
+"""Examples of a sweep's file, as a call has them."""
 _A_RANGE = "a list of values, or a table of low, high and optionally scale, with low below high in one unit"
 
 

@@ -50,6 +50,8 @@ class Plan:
                 f"1 to {MAX_RUNS} runs in all",
                 "write 30, for example",
             )
+        if isinstance(self.replications, Until):
+            check(self.replications.metric, "replications, the metric of roamlab.Until")
         for metric in self.measurement.metrics:
             check(metric, "field `metrics`")
         self.deciding_pairs  # noqa: B018  (the check)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from roamlab.base.calls import called, no_attribute
+from roamlab.base.calls import WRITES, BadCall, no_attribute, public
 from roamlab.base.errors import BadInput
-from roamlab.base.quantities import counted
+from roamlab.base.quantities import counted, number, scale, with_unit
 from roamlab.base.screen import escape
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
-from roamlab.running.summary import Name, bounds, inapplicable, unit
+from roamlab.running.summary import Name, bounds, undefined, unit
 from roamlab.statistics.stats import clipped, differences, holm, p_value, student
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import AS_IN_BASE, pairs
@@ -38,6 +38,7 @@ _SHOWN = 40
 _FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
 
 
+@public()
 @dataclass(frozen=True, repr=False)
 class Runs:
     """Measures of a sweep: `kept` has a row per point, run and metric, in that order."""
@@ -78,8 +79,15 @@ class Runs:
 
     def __getitem__(self, index: int) -> Results:
         """A run by its number, point by point: its tables, from the store or simulated again."""
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise BadCall(
+                f"runs[{index!r}]",
+                "this is no number of a run",
+                expected=f"a number from 0 to {len(self) - 1}",
+                remedy="write runs.results(point, run) for a run of a point; `runs.points` has the points by number",
+            )
         if not -len(self) <= index < len(self):
-            raise IndexError(f"run {index} of {len(self)}")
+            raise IndexError(f"run {index}: the runs are numbered 0 to {len(self) - 1}")
         index %= len(self)
         for point, runs in enumerate(self.counts):
             if index < runs:
@@ -89,6 +97,14 @@ class Runs:
 
     def results(self, point: int, run: int = 0) -> Results:
         """All tables of a run, from the store or simulated again."""
+        for name, value, count in (("point", point, len(self.counts)), ("run", run, None)):
+            if value < 0 or (count is not None and value >= count):
+                raise BadInput(
+                    f"{name} = {value}",
+                    "there is none of this number",
+                    expected="a number from 0" + (f" to {count - 1}" if count else ""),
+                    remedy="look into `runs.points`",
+                )
         scenario, seed = self.plan.scenario(point), self.plan.point_seed(point)
         kept = Store(self.store / "runs").find(describe(scenario, seed, run))
         return kept or simulate(scenario, seed, run)
@@ -142,7 +158,11 @@ class Runs:
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = "`.means(metric)` and `.compare(metric, baseline=…)` give tables of all points"
-        raise no_attribute("Runs", name, dir(type(self)), hint)
+        if name in WRITES:
+            hint = (
+                "what was measured is in the store already; a table is written by .frame.write_parquet(path)"
+            )
+        raise no_attribute("Runs", name, () if name in WRITES else dir(type(self)), hint)
 
     def __repr__(self) -> str:
         axes = ", ".join(self.plan.design.axes)
@@ -173,7 +193,6 @@ class Runs:
         rows = self.kept.filter(pl.col("metric") == metric).group_by("point", maintain_order=True)
         return {int(point): values for point, values in rows.agg(pl.col("value")).iter_rows()}
 
-    @called()
     def means(self, *metrics: str) -> pl.DataFrame:
         """The mean of each metric (all if none is named) at each point, with its 95 % interval.
 
@@ -196,7 +215,6 @@ class Runs:
         columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
         return pl.DataFrame(rows, schema=_schema(columns), orient="row")
 
-    @called()
     def compare(self, *metrics: str, baseline: str) -> pl.DataFrame:
         """Differences to `baseline`, run by run, with 95 % intervals and p-values corrected after Holm.
 
@@ -267,22 +285,49 @@ class Runs:
         for metric in self.plan.measurement.metrics:
             kept = self._matching([metric])
             if kept and not defined & set(kept):
-                reason = inapplicable(metric, self.plan.base.expanded().get("flows", [])) or _NEEDS.get(
-                    Name.of(metric).what, "see docs/metrics.md for what it needs"
-                )
+                reason = undefined(metric, self.plan.scenario(0)) or "see docs/metrics.md for what it needs"
                 found.append(f"metric {metric}: no run defines it; {reason}")
         found += self._left_out()
-        spread = (
-            self.kept.filter(pl.col("value").is_not_nan())
-            .group_by("point", "metric")
-            .agg(pl.col("value").n_unique())
-        )
-        if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
+        found += self._missed()
+        if self.equal:
             found.append(
-                f"all runs of a point are equal, and one shows as much as {max(self.counts)}: nothing measured "
-                "here depends on chance; write `start_within` into a flow's `app` to begin it at a random time"
+                f"all runs of a point are equal, and one shows as much as {max(self.counts)}: {NO_CHANCE}"
             )
         return found + self._without_effect()
+
+    @property
+    def equal(self) -> bool:
+        """True if each point has several runs, and all of them are equal in all defined metrics."""
+        defined = self.kept.filter(pl.col("value").is_not_nan())
+        spread = defined.group_by("point", "metric").agg(pl.col("value").n_unique())
+        return max(self.counts, default=0) > 1 and spread["value"].max() == 1
+
+    def _missed(self) -> list[str]:
+        """That the runs did not reach the goal of a stopping rule, by how much, and how many it would take."""
+        rule = self.plan.replications
+        if not isinstance(rule, Until):
+            return []
+        values = self._by_point(rule.metric)
+        compared = self.plan.deciding_pairs
+        wide: list[tuple[int, float, str, int]] = []
+        for point, reference in compared or [(point, -1) for point in values]:
+            found = values[point]
+            if reference >= 0:
+                found = [after - before for after, before in zip(found, values[reference], strict=False)]
+            if needed := rule.missed(found):
+                interval = rule.interval(found)
+                wide.append((needed, (interval.high - interval.low) / 2, self.plan.label(point), len(found)))
+        if not wide:
+            return []
+        needed, width, label, runs = max(wide)
+        goal, reached = (_quantity(value, unit(rule.metric)) for value in (rule.half_width, width))
+        what = "difference" if compared else "mean"
+        many = f"{float(f'{needed:.2g}'):,.0f}"
+        return [
+            f"metric {rule.metric}: the goal of ± {goal} was missed at {len(wide)} of {len(compared or values)} points: "
+            f"after the budget of {runs} runs the {what} at {label} has ± {reached}, and the goal takes about {many} runs: "
+            f"write a larger `budget`, or a larger `half_width` (in {unit(rule.metric)})"
+        ]
 
     def _of_scenarios(self) -> list[str]:
         """Warnings of the scenarios of the first points, each once with its first point."""
@@ -344,8 +389,16 @@ class Runs:
 _WARNED = 50
 """Points whose scenarios are asked for warnings."""
 
-_NEEDS = {"disruption_s": "it needs a handover while the flow has something to send"}
-"""Needs of metrics that the application of a flow does not have."""
+NO_CHANCE = (
+    "nothing that was measured depends on chance; write `start_within` into a flow's `app` to begin it at a random "
+    "time"
+)
+
+
+def _quantity(value: float, of: str) -> str:
+    """A value with its unit, for people."""
+    factor, name = scale([value], of)
+    return with_unit(number(value / factor), name)
 
 
 def _column(axis: str) -> str:

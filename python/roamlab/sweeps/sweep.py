@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from roamlab import _roamlab
-from roamlab.base.calls import BadCall, Kind, called
+from roamlab.base.calls import called
 from roamlab.base.errors import BadInput
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import describe
@@ -41,13 +41,11 @@ AnyDesign: TypeAlias = Design | Mapping[str, Sequence[Any]] | Sequence[Mapping[s
 STORE = Path("out/store")
 """Default place of the summaries."""
 
-_REPLICATIONS = Kind((int, "Until"), "a whole number of runs, or roamlab.Until", "write replications=30")
-
 _WEIGHED = 200
 """Points of a sweep with more are all taken to have the same weight."""
 
 
-@called(replications=_REPLICATIONS)
+@called(base=None, metrics=None)
 def sweep(
     base: Scenario | str | Path,
     design: AnyDesign,
@@ -69,13 +67,6 @@ def sweep(
     `keep="tables"`; what is there already is not run again.
     """
     check_number("seed", seed)
-    if executor is not None and not hasattr(executor, "execute"):
-        raise BadCall(
-            "sweep, argument executor",
-            f"it is {executor!r}",
-            expected="an executor",
-            remedy="write executor=roamlab.LocalPool(2), or leave it out for all processors",
-        )
     measurement = measurement_of(metrics, replications)
     plan = Plan(of(base), _design(design), replications, seed, measurement, keep, common_random_numbers)
     return execute(plan, Path(store), executor or LocalPool())

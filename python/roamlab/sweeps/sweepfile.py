@@ -371,6 +371,9 @@ def _located(source: _Source, field: tuple[str | int, ...]) -> Iterator[None]:
 
 
 def _seed(source: _Source, value: Any) -> int:
+    if isinstance(value, str) and value.strip().isdecimal():
+        problem = f"{quoted(value)} is a number in quotes, which would be taken for a name"
+        raise source.refuse(("seed",), problem, _FIELDS["seed"], f"write seed = {int(value)}")
     if isinstance(value, str) and value:
         return seed(value)
     if type(value) is int and 0 <= value < 2**64:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from scipy import stats as scipy_stats
 
-from roamlab.base.calls import TEXT, called
+from roamlab.base.calls import TEXT, called, public
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import escape
 from roamlab.running.progress import Steps
-from roamlab.running.summary import Name, check, inapplicable
+from roamlab.running.summary import Name, check, undefined
 from roamlab.scenarios.scenario import check_number, of
 from roamlab.statistics.stats import CONFIDENCE
 from roamlab.sweeps.design import DECIMALS
+from roamlab.sweeps.runs import NO_CHANCE
 from roamlab.sweeps.sweep import STORE, sweep
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
+@public()
 @dataclass(frozen=True, repr=False)
 class Threshold:
     """Result of a search. With 95 % confidence the threshold lies above `above` and is at most `at_most`.
@@ -58,6 +60,8 @@ class Threshold:
     above: Any
     at_most: Any
     tried: pl.DataFrame
+    alike: bool = False
+    """All runs of each value were equal: nothing that was measured depends on chance."""
 
     def __repr__(self) -> str:
         bounds = [
@@ -72,7 +76,7 @@ class Threshold:
 
     @property
     def reason(self) -> str:
-        """Why an end of the interval is missing; empty if both were found."""
+        """Why an end of the interval is missing, and that the confidence says nothing; empty if there is no such."""
         said = []
         for missing, row, wanted, say in (
             (self.at_most is None, -1, "meets", "write a larger last value in `between`"),
@@ -86,13 +90,15 @@ class Threshold:
                 said.append(f"{at}, too few runs to tell: write a larger `budget`")
             elif verdict != wanted:
                 said.append(f"{at}: {say}")
+        if self.alike:
+            said.append(f"the confidence says nothing: all runs of a value are equal, {NO_CHANCE}")
         return "; ".join(said)
 
     def _repr_html_(self) -> str:
         return f"{escape(repr(self))}{self.tried._repr_html_()}"
 
 
-@called(path=TEXT, where=TEXT)
+@called(scenario=None, path=TEXT, where=TEXT, between=None, step=None)
 def smallest(
     scenario: Scenario | str | Path,
     path: str,
@@ -137,7 +143,7 @@ def smallest(
     meets = _first(len(values), lambda at: search.verdict(at) == "meets")
     above = values(fails) if fails >= 0 else None
     at_most = values(meets) if meets < len(values) else None
-    return Threshold(path, where, share, above, at_most, search.tried())
+    return Threshold(path, where, share, above, at_most, search.tried(), search.alike)
 
 
 @dataclass(frozen=True)
@@ -151,9 +157,10 @@ class _Condition:
 
 @dataclass(frozen=True)
 class _Values:
-    """Numbers or quantities at equal distances."""
+    """Numbers or quantities at equal distances; the last is `high`, however far from the one before."""
 
     low: float
+    high: float
     step: float
     count: int
     unit: str
@@ -162,10 +169,11 @@ class _Values:
         return self.count
 
     def __call__(self, at: int) -> Any:
-        value = self.low + at * self.step
+        value = min(self.low + at * self.step, self.high)
         if self.unit:
             return f"{round(value, DECIMALS[self.unit]):.15g} {self.unit}"
-        return int(value) if value == int(value) and self.step == int(self.step) else value
+        whole = all(each == int(each) for each in (value, self.step, self.high))
+        return int(value) if whole else value
 
 
 class _Search:
@@ -191,6 +199,7 @@ class _Search:
         self._error = (1 - CONFIDENCE) / (most_tried * len(self._sizes))
         self._rows: dict[int, tuple[int, int, float, float, float, Verdict]] = {}
         self._most_tried, self._steps = most_tried, Steps()
+        self.alike = True
 
     def check_budget(self) -> None:
         """Raise `BadInput` if no result of this number of runs could be a verdict, whatever the values."""
@@ -254,13 +263,14 @@ class _Search:
             executor=self._executor,
         )
         found = runs.values(metric, 0)
-        undefined = sum(map(math.isnan, found))
-        if undefined:
-            reason = inapplicable(metric, self._base.expanded().get("flows", []))
+        self.alike = self.alike and len(set(found)) == 1 and runs.equal
+        lacking = sum(map(math.isnan, found))
+        if lacking:
+            reason = undefined(metric, self._base)
             raise _refuse(
                 "where",
                 self._condition.text,
-                f"a metric that every run defines; {undefined} of {size} runs do not at {self._path} = {value}"
+                f"a metric that every run defines; {lacking} of {size} runs do not at {self._path} = {value}"
                 + (f": {reason}" if reason else ""),
                 "name another, such as the flow's goodput_bps",
             )
@@ -343,7 +353,7 @@ def _values(between: tuple[Any, Any], step: float) -> _Values:
     try:
         (low, unit), (high, other) = map(_quantity, between)
         if type(step) not in (int, float) or not (step > 0 and math.isfinite(step)):
-            raise _refuse("step", step, "a number above 0, in the unit of `between`", "leave it out: 1")
+            raise _refuse("step", step, "a number above 0, in the unit of `between`", _step(step, unit))
     except (TypeError, ValueError):
         remedy = 'write for example ("4 pkt", "256 pkt"); names are compared by a sweep'
         raise _refuse("between", between, _LIMITS, remedy) from None
@@ -352,7 +362,22 @@ def _values(between: tuple[Any, Any], step: float) -> _Values:
     if not low < high:
         remedy = f"write ({between[1]!r}, {between[0]!r})" if low > high else "write a larger second value"
         raise _refuse("between", between, _LIMITS, remedy)
-    return _Values(low, step, math.floor((high - low) / step + 1e-9) + 1, unit)
+    return _Values(low, high, step, math.ceil((high - low) / step - 1e-9) + 1, unit)
+
+
+def _step(step: Any, unit: str) -> str:
+    """What to write instead of a step that is no number above 0."""
+    try:
+        number, other = _quantity(step)
+    except ValueError:
+        return "leave it out: 1"
+    if not number > 0:
+        return "leave it out: 1"
+    return (
+        f"write step = {number:g}"
+        if other in ("", unit)
+        else f"write it as a number of {unit or 'the same kind'}"
+    )
 
 
 def _quantity(value: Any) -> tuple[float, str]:

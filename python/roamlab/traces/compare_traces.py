@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from roamlab.base.errors import BadInput
+from roamlab.base.errors import BadInput, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Set
@@ -304,6 +304,27 @@ def sides(
         Side("OURS", ours, Choice(tokens, {mine: mine for mine, _ in pairs} or None, *span)),
         Side("THEIRS", theirs, Choice(tokens, {other: mine for mine, other in pairs} or None, *span)),
     )
+
+
+def check_flows(ours: Trace, theirs: Trace, flows: Iterable[str]) -> None:
+    """Raise `BadInput` if a flow that is to be compared has no event in its trace, of any kind."""
+    pairs = [(name, name) if "=" not in name else _split(name) for name in flows]
+    for side, trace, at in (("OURS", ours, 0), ("THEIRS", theirs, 1)):
+        wanted = {pair[at] for pair in pairs}
+        seen: set[str] = set()
+        for event in trace.events() if wanted else ():
+            seen.add(event.flow)
+            if wanted <= seen:
+                break
+        for missing in sorted(wanted - seen):
+            raise BadInput(
+                f"--flow {next(name for name, pair in zip(flows, pairs, strict=True) if pair[at] == missing)}",
+                f"{side}, {trace.path}, has no flow {missing!r}",
+                expected=f"one of {', '.join(sorted(seen)) or 'none'}; OURS=THEIRS if the names differ",
+                remedy=did_you_mean(
+                    missing, seen, f"write --flow {sorted(seen)[0]}" if seen else "leave it out"
+                ),
+            )
 
 
 def _split(name: str) -> tuple[str, str]:
