@@ -56,7 +56,7 @@ def _write_made(_: Sphinx) -> None:
 
 
 def _write_playground(app: Sphinx, _: Exception | None) -> None:
-    """The playground beside the pages, as `play.html`, or what builds it."""
+    """The playground next to the pages, as `play.html`, or what builds it."""
     built = HERE.parent / "python/roamlab/playground/playground.html"
     page = built.read_text(encoding="utf-8") if built.exists() else _NOT_BUILT
     (Path(app.outdir) / "play.html").write_text(page, encoding="utf-8")
@@ -68,7 +68,7 @@ _NOT_BUILT = """<!doctype html><html lang="en"><title>Roamlab: playground</title
 
 
 def _write(page: Path, text: str) -> None:
-    """Whole or not at all: two builds may run at once."""
+    """Whole or not at all: two builds may run at the same time."""
     page.parent.mkdir(parents=True, exist_ok=True)
     draft = page.with_name(f".{page.name}.{os.getpid()}")
     draft.write_text(text, encoding="utf-8")

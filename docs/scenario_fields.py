@@ -155,7 +155,7 @@ class _Pages:
     def _is_table(node: dict[str, Any]) -> bool:
         return "properties" in node or any("properties" in each for each in node.get("oneOf", []))
 
-    # What the pages have.
+    # Content of the pages.
 
     def texts(self) -> dict[str, str]:
         """Each page's text by its path in `docs`."""

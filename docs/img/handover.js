@@ -121,7 +121,7 @@ ${axis}
     );
   }
 
-  /** Packets: each waits, travels and goes on, or is lost. */
+  /** Packets: each waits, travels and continues, or is lost. */
   hops(places, host, [before, after], spots) {
     const { hops } = this.film;
     const queued = new Map();
@@ -156,7 +156,7 @@ ${axis}
     return `@keyframes ${name}{0%,${begin}%{opacity:0;transform:${shift(from)}}${percent(on)}{opacity:1}${percent(leaves)}{transform:${shift(from)}}${percent(there)}{transform:${shift(to)}}${percent(last)}{opacity:1;transform:${shift(to)}}${percent(last + SHORT)},to{opacity:0;transform:${shift(to)}}}`;
   }
 
-  /** What is lost falls from where it was. */
+  /** Lost packets fall from their place. */
   fall(name, [right, down], at, gone) {
     return `@keyframes ${name}{0%,${at}%{opacity:0;transform:${shift([right, down])}}${percent(at + SHORT)}{opacity:1}${percent(Math.max(gone, at + SHORT))},to{opacity:0;transform:${shift([right, down + 34])}}}`;
   }

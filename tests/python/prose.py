@@ -29,11 +29,10 @@ _PATTERNS = (
     "README.md",
     "CONTRIBUTING.md",
     "*.toml",
-    "docs/**/*.md",
     "examples/**/*.toml",
     *(
         f"{folder}/**/*.{suffix}"
-        for folder in ("benches", "crates", "fuzz", "python", "tests")
+        for folder in ("benches", "crates", "docs", "fuzz", "python", "tests")
         for suffix in ("rs", "py", "pyi", "js", "toml", "md")
     ),
 )

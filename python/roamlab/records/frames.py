@@ -76,7 +76,7 @@ class Frames:
 
     @property
     def tcp_info(self) -> pl.DataFrame:
-        """Reports of Linux kernels on their senders (`TCP_INFO`), a row for each report.
+        """Reports of Linux kernels on their senders (`TCP_INFO`), a row for each time that they are asked.
 
         Recorded if `record.variables` is on.
         """

@@ -117,7 +117,8 @@ impl Params {
                 Err(refusal.help("write \"source\" or \"path\""))
             }
             (Handoff::Semisoft, TriggerBy::None) if !overlaps => {
-                let message = "hosts hear one base station at a time, so they cannot send the semisoft packet";
+                let message =
+                    "hosts hear one base station at a time, so they cannot send the semisoft packet";
                 let refusal = Refusal::at("handoff", message);
                 Err(refusal.help(
                     "write `trigger = { by = \"source\" }`, or `[radio]` with `kind = \"soft\"` and an `overlap`",
