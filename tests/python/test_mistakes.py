@@ -368,3 +368,7 @@ def test_the_last_value_is_tried_whatever_the_step(tmp_path: Path) -> None:
     assert set(found.tried["value"]) == {"4 pkt", "64 pkt"}
     assert found.alike
     assert "the confidence says nothing" in repr(found)
+    by_chance = rl.Scenario(CHANCE).smallest(
+        "cells.bs1.queue.limit", between=("4 pkt", "64 pkt"), step=100, **search
+    )
+    assert not by_chance.alike

@@ -157,7 +157,7 @@ _MISTAKES = (
     ("base.save('x.toml')", "write_text(scenario.text)"),
     ("runs.to_csv('x.csv')", ".frame.write_parquet"),
     ("rl.Store(EXAMPLE)", "this is a file, not a folder"),
-    ("rl.Store(EXAMPLE / 'runs')", "this is a file, not a folder"),
+    ("rl.Store(EXAMPLE / 'runs')", "handover.toml is a file, not a folder"),
     (
         f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications=2, store=EXAMPLE)",
         "this is a file, not a folder",
