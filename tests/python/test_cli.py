@@ -253,8 +253,8 @@ def test_a_path_that_cannot_be_used_is_bad_input(roamlab: Roamlab) -> None:
         found = roamlab(command, "small.toml" if command == "run" else "sweep.toml", option, "file/below")
         assert found.code == 2
         assert "file/below" in found.err.splitlines()[0]
-        assert "Not a directory" in found.err
-        assert "help: check the folders" in found.err
+        assert "file is a file, not a folder" in found.err
+        assert "help: " in found.err
 
 
 def test_a_full_disk_is_no_bad_input(roamlab: Roamlab, engine: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def test_a_network_above_the_limit_is_refused_before_and_after_it_was_read() -> 
 
 def test_runs_share_what_the_machine_has_left() -> None:
     assert LEAST <= memory_per_run(8) <= memory_per_run() < available_memory()
-    assert memory_per_run(8, given=5) == 5
+    assert memory_per_run(8, given=50_000) == 50_000
     with pytest.raises(BadInput, match="memory = 0"):
         rl.run(rl.load(HANDOVER), memory=0)
 

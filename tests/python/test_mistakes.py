@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ from click.testing import CliRunner
 
 import roamlab as rl
 from conftest import ROOT
+from roamlab.base import output
 from roamlab.cli import cli
 
 if TYPE_CHECKING:
@@ -255,3 +258,117 @@ def test_a_recording_that_begins_after_the_run_is_reported(tmp_path: Path) -> No
     said = "\n".join(rl.load(tmp_path / "drive.toml").warnings)
     assert "the first opportunity of this recording is at 16 min 40 s" in said or "is at 1000 s" in said, said
     assert "milliseconds" in said
+
+
+CHANCE = TEXT.replace('duration = "40 s"', 'duration = "2 s"').replace(
+    'start = "0.1 s"', 'start = "0.1 s", start_within = "300 ms"'
+)
+
+
+def _sweep_file(folder: Path, lines: str) -> str:
+    (folder / "lab.toml").write_text(CHANCE, encoding="utf-8")
+    axis = '[grid]\n"mobility.buffer.limit" = ["4 pkt", "16 pkt"]\n'
+    (folder / "sweep.toml").write_text(f'scenario = "lab.toml"\n{lines}\n{axis}', encoding="utf-8")
+    return str(folder / "sweep.toml")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (
+            'replications = { metric = "flows.moving.goodput_bps", half_width = 5, minimum = 5, budget = 6 }',
+            ("the goal of ± 5 bit/s was missed at 2 of 2 points", "after the budget of 6 runs", "(in bit/s)"),
+        ),
+        (
+            'replications = 2\nmetrics = ["flows.moving.disruption_s"]\nset = { "record.deliveries" = false }',
+            ("it needs the table deliveries: write `record.deliveries = true`",),
+        ),
+        (
+            'replications = 2\nmetrics = ["flows.moving.disruption_s"]\n'
+            'set = { "hosts.mh.visits" = [{ cell = "bs1", at = "0 s" }] }',
+            ("no host of the scenario visits a second cell",),
+        ),
+    ],
+)
+def test_a_sweep_that_says_less_than_was_asked_tells_why(
+    tmp_path: Path, lines: str, words: tuple[str, ...]
+) -> None:
+    options = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli, ["sweep", _sweep_file(tmp_path, lines), *options])
+    assert all(word in done.stderr for word in words), done.output
+
+
+def test_a_goal_that_is_reached_is_no_warning(tmp_path: Path) -> None:
+    rule = 'replications = { metric = "flows.moving.goodput_bps", half_width = 1e9, minimum = 5, budget = 9 }'
+    options = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli, ["sweep", _sweep_file(tmp_path, rule), *options])
+    assert done.exit_code == 0
+    assert "was missed" not in done.stderr
+
+
+def test_a_comparison_whose_difference_is_set_away_or_not_reached(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(CHANCE, encoding="utf-8")
+    other = rl.Scenario(CHANCE).set("cells.bs1.queue.limit", "7 pkt").text
+    (tmp_path / "b.toml").write_text(other, encoding="utf-8")
+    both = ["compare", str(tmp_path / "a.toml"), str(tmp_path / "b.toml")]
+    said = said_of([*both, "--set", "cells.bs1.queue.limit=9 pkt"])
+    assert "--set changes both" in said
+    rule = ["--metric", "flows.moving.goodput_bps", "--runs", "5", "--half-width", "0.001", "--budget", "6"]
+    options = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli, [*both, *rule, *options])
+    assert "the goal of ± 0.001 bit/s was missed at 1 of 1 points" in done.stderr, done.output
+    assert "the difference at" in done.stderr
+
+
+def test_names_of_a_run_that_it_does_not_have(tmp_path: Path) -> None:
+    store = rl.Store(tmp_path)
+    (made,) = rl.run_all([rl.Job(rl.load(MOVES).set("run.duration", "1 s"), 1)], store)
+    folder = str(store.folder(made.manifest))
+    said = said_of(["compare-trace", folder, folder, "--flow", "moving=movin"])
+    assert "THEIRS" in said
+    assert "did you mean 'moving'?" in said
+    said = said_of(
+        ["export", folder, "--format", "pcapng", "--link", "bs1->mh", "--out", str(tmp_path / "out")]
+    )
+    assert "write --link 'bs1/air'" in said
+
+
+def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
+    """Its tables are of the run that it described, and what is made again would be another one."""
+    folder = rl.Store(tmp_path).write(rl.run(rl.load(MOVES).set("run.duration", "1 s")))
+    manifest = folder / "manifest.json"
+    before = manifest.read_text(encoding="utf-8")
+    for find, write in (('"seed": 1', '"seed": 2'), ("120 pkt", "121 pkt"), ('"run": 0', '"run": 1')):
+        assert find in before
+        manifest.write_text(before.replace(find, write), encoding="utf-8")
+        assert "it was changed since it was written" in said_of(["why", str(folder)])
+    manifest.write_text(before, encoding="utf-8")
+    assert rl.open_run(folder).manifest.seed == 1
+
+
+def test_an_error_of_writing_names_what_was_written(tmp_path: Path) -> None:
+    """A draft beside the result is none of the user's paths."""
+
+    def failing(number: int, *, named: bool) -> None:
+        with output.whole_folder(tmp_path / "result") as draft:
+            raise OSError(number, "it failed", *([str(draft / "chart.svg")] if named else []))
+
+    for number in (errno.EROFS, errno.ENOSPC):
+        for named in (False, True):
+            with pytest.raises(OSError, match=re.escape(str(tmp_path / "result"))) as caught:
+                failing(number, named=named)
+            assert ".roamlab-" not in str(caught.value)
+    assert "/proc/n.svg" in said_of(["draw", str(MOVES), "--out", "/proc/n.svg"])
+
+
+def test_the_last_value_is_tried_whatever_the_step(tmp_path: Path) -> None:
+    search = {"where": "flows.moving.goodput_bps > 1", "store": tmp_path, "budget": 64}
+    base = rl.Scenario(CHANCE).set("flows.moving.app.start_within", "0 s")
+    found = base.smallest("cells.bs1.queue.limit", between=("4 pkt", "64 pkt"), step=100, **search)
+    assert set(found.tried["value"]) == {"4 pkt", "64 pkt"}
+    assert found.alike
+    assert "the confidence says nothing" in repr(found)
+    by_chance = rl.Scenario(CHANCE).smallest(
+        "cells.bs1.queue.limit", between=("4 pkt", "64 pkt"), step=100, **search
+    )
+    assert not by_chance.alike

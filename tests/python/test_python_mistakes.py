@@ -157,7 +157,7 @@ _MISTAKES = (
     ("base.save('x.toml')", "write_text(scenario.text)"),
     ("runs.to_csv('x.csv')", ".frame.write_parquet"),
     ("rl.Store(EXAMPLE)", "this is a file, not a folder"),
-    ("rl.Store(EXAMPLE / 'runs')", "this is a file, not a folder"),
+    ("rl.Store(EXAMPLE / 'runs')", "handover.toml is a file, not a folder"),
     (
         f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications=2, store=EXAMPLE)",
         "this is a file, not a folder",
@@ -177,7 +177,7 @@ _MISTAKES = (
     (f"rl.sweep(base, {{{LIMIT}: {{'9 pkt', '8 pkt'}}}})", 'write ["8 pkt", "9 pkt"]'),
     (f"rl.sweep(base, {{{LIMIT}: map(str, [1])}})", "write list(…)"),
     ("rl.sweep(base, {})", '{"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}'),
-    (f"rl.Random(3, {{{LIMIT}: ('4 pkt', '64 pkt')}})", "{\"low\": '4 pkt', \"high\": '64 pkt'}"),
+    (f"rl.Random(3, {{{LIMIT}: ('4 pkt', '64 pkt')}})", '{"low": "4 pkt", "high": "64 pkt"}'),
     (
         f"rl.sweep(base, {{{LIMIT}: ['110 pkt']}}, replications=rl.Until('goodput', half_width=5e3))",
         "replications, the metric of roamlab.Until",
@@ -267,6 +267,7 @@ _GIVEN: dict[str, str] = {
     "ranges": "{'run.duration': ['1 s']}",
     "points": "3",
     "values": "[1.0, 2.0]",
+    "counts": "[1]",
 }
 """Arguments that can be used, by name; a whole number is given for every other one."""
 
@@ -284,7 +285,7 @@ _OBJECTS = {
 }
 _NOT_CALLED = ("Results", "Runs", "Threshold")
 """Classes whose objects only we make."""
-_OF_OURS = ("Executor", "Measurement", "Sink", "Shards", "Plan", "Callable", "Any", "object")
+_OF_OURS = ("Iterable", "Measurement", "Sink", "Shards", "Plan", "Callable", "Any", "object")
 """What only an executor or our own modules pass, and what may be anything."""
 
 
@@ -344,11 +345,11 @@ def test_an_argument_of_a_wrong_type_is_answered_with_what_to_write(
         except rl.BadInput as error:
             if "help: " not in str(error) or "object" not in str(error):
                 wrong.append((code, name, str(error)))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is wrong)
             wrong.append((code, name, repr(error)))
         else:
             wrong.append((code, name, "nothing"))
-    assert not wrong
+    assert not wrong, "\n".join(map(str, wrong))
 
 
 def test_a_scenario_is_not_changed_through_its_parameters() -> None:

@@ -34,7 +34,7 @@ class Coin:
         rng = random.Random(f"{self.seed}/{value}")
         chance = self.chance(int(value.split()[0]))
         found = [float(rng.random() >= chance) for _ in range(replications)]
-        return SimpleNamespace(values=lambda *_: found)
+        return SimpleNamespace(values=lambda *_: found, equal=False)
 
 
 def search(monkeypatch: pytest.MonkeyPatch, coin: Coin, **options: Any) -> rl.Threshold:

@@ -276,7 +276,7 @@ def public(
 def _wrong_kind(name: str, parameter: inspect.Parameter, kind: Kind, value: object) -> BadCall:
     """The error of an argument of another type."""
     argument = parameter.name
-    problem = f"{_short(value)} is {_article(type(value).__name__)}"
+    problem = "it is None" if value is None else f"{_short(value)} is {_article(type(value).__name__)}"
     is_list = not isinstance(value, str) and kind.of is not None
     if is_list and isinstance(value, list | tuple | Mapping):
         wrong = next((each for each in value if kind.of and not kind.of.has(each)), value)
@@ -307,10 +307,10 @@ def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
     written = _EXAMPLES.get(name, kind.example)
     text = example or (
         f'write it in quotes: "{value}"'
-        if number and str in kind.types
+        if number and str in kind.types and name not in _EXAMPLES
         else f"write {name} = {written}, for example"
     )
-    return text if parameter.default is parameter.empty else f"{text}, or leave it out"
+    return text if example or parameter.default is parameter.empty else f"{text}, or leave it out"
 
 
 def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapping[str, object]) -> BadCall:

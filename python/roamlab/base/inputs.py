@@ -45,7 +45,8 @@ def refuse_file(folder: Path, remedy: str) -> None:
         if place.is_dir():
             return
         if os.path.lexists(place) and not place.is_symlink():
-            raise BadInput(place, "this is a file, not a folder", expected="a folder", remedy=remedy)
+            what = "this" if place == folder else shown(place)
+            raise BadInput(folder, f"{what} is a file, not a folder", expected="a folder", remedy=remedy)
 
 
 def open_file(path: Path, expected: str) -> BinaryIO:

@@ -324,7 +324,9 @@ class Random(Design):
         for path, range_ in self.ranges.items():
             if not (isinstance(range_, list) and range_) and _bounds(range_) is None:
                 pair = isinstance(range_, tuple) and len(range_) == 2
-                in_python = f'write {{"low": {range_[0]!r}, "high": {range_[1]!r}}}' if pair else ""
+                in_python = (
+                    f'write {{"low": {_exact(range_[0])}, "high": {_exact(range_[1])}}}' if pair else ""
+                )
                 raise BadDesign(("random", path), f"{range_!r} is no range", _A_RANGE, _FOR_RANDOM, in_python)
 
     @cached_property

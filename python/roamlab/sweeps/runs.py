@@ -324,9 +324,9 @@ class Runs:
         what = "difference" if compared else "mean"
         many = f"{float(f'{needed:.2g}'):,.0f}"
         return [
-            f"metric {rule.metric}: the goal of ± {goal} was missed at {len(wide)} of {len(compared or values)} points: "
-            f"after the budget of {runs} runs the {what} at {label} has ± {reached}, and the goal takes about {many} runs: "
-            f"write a larger `budget`, or a larger `half_width` (in {unit(rule.metric)})"
+            f"metric {rule.metric}: the goal of ± {goal} was missed at {len(wide)} of {len(compared or values)} "
+            f"points: after the budget of {runs} runs the {what} at {label} has ± {reached}, and the goal takes "
+            f"about {many} runs: write a larger `budget`, or a larger `half_width` (in {unit(rule.metric)})"
         ]
 
     def _of_scenarios(self) -> list[str]:

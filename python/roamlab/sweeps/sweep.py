@@ -45,7 +45,7 @@ _WEIGHED = 200
 """Points of a sweep with more are all taken to have the same weight."""
 
 
-@called(base=None, metrics=None)
+@called(base=None)
 def sweep(
     base: Scenario | str | Path,
     design: AnyDesign,
