@@ -189,7 +189,7 @@ def _usage(error: click.ClickException) -> str:
     """Text of click for a command line that is wrong."""
     text = StringIO()
     error.show(text)
-    # Click lists the choices of a missing option on lines of their own, behind tabs.
+    # Click lists the choices of a missing option on separate lines, behind tabs.
     return text.getvalue().rstrip("\n").replace("\n\t", " ")
 
 

@@ -347,7 +347,7 @@ def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_error_of_writing_names_what_was_written(tmp_path: Path) -> None:
-    """A draft beside the result is none of the user's paths."""
+    """A draft next to the result is none of the user's paths."""
 
     def failing(number: int, *, named: bool) -> None:
         with output.whole_folder(tmp_path / "result") as draft:
@@ -367,7 +367,7 @@ def test_the_last_value_is_tried_whatever_the_step(tmp_path: Path) -> None:
     found = base.smallest("cells.bs1.queue.limit", between=("4 pkt", "64 pkt"), step=100, **search)
     assert set(found.tried["value"]) == {"4 pkt", "64 pkt"}
     assert found.alike
-    assert "the confidence says nothing" in repr(found)
+    assert "the confidence has no meaning" in repr(found)
     by_chance = rl.Scenario(CHANCE).smallest(
         "cells.bs1.queue.limit", between=("4 pkt", "64 pkt"), step=100, **search
     )

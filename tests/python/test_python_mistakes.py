@@ -286,7 +286,7 @@ _OBJECTS = {
 _NOT_CALLED = ("Results", "Runs", "Threshold")
 """Classes whose objects only we make."""
 _OF_OURS = ("Iterable", "Measurement", "Sink", "Shards", "Plan", "Callable", "Any", "object")
-"""What only an executor or our own modules pass, and what may be anything."""
+"""Arguments that only an executor or our own modules pass, and those that may be anything."""
 
 
 def _public() -> list[tuple[str, inspect.Signature]]:

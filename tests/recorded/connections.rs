@@ -1,4 +1,4 @@
-//! What random connections of a transport share: the path between the two ends, and what is drawn.
+//! Common parts of random connections of a transport: the path between the two ends, and the random choices.
 //!
 //! The path loses, delays, overtakes, copies and marks packets, and is dead for a time. Senders pause, and are notified of new
 //! paths. So they come into states that whole runs rarely reach.
@@ -16,7 +16,7 @@ use std::fmt::Debug;
 /// Inputs of a walk.
 pub const STEPS: usize = 800;
 
-/// What travels between two ends, in the order of arrival.
+/// Packets on their way between two ends, in the order of arrival.
 pub struct Path<P> {
     dice: Dice,
     /// In ns.

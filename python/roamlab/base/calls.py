@@ -33,12 +33,12 @@ class Kind(NamedTuple):
     """Types, or the names of our classes that the caller's module cannot import."""
     expected: str
     remedy: str
-    """What to write; empty: an example of the argument."""
+    """An example of the argument; it may be empty."""
     example: str = ""
     values: tuple[object, ...] = ()
     """The only values, if not every one of the types can be used."""
     of: Kind | None = None
-    """What the elements of a list and the keys of a dictionary have to be."""
+    """Type of the elements of a list and of the keys of a dictionary."""
 
     def has(self, value: object) -> bool:
         """True if the value is of one of the types. A truth value is no number, and a text no list."""
@@ -51,14 +51,14 @@ class Kind(NamedTuple):
         return fits and self._fits_inside(value)
 
     def _fits_inside(self, value: object) -> bool:
-        """Whether the first elements, or keys, are what they have to be."""
+        """True if the first elements, or keys, have their type."""
         if self.of is None or not isinstance(value, list | tuple | Mapping):
             return True
         return all(map(self.of.has, islice(value, _LOOKED_AT)))
 
 
 _LOOKED_AT = 1000
-"""So many elements of a list are looked at."""
+"""Elements of a list whose type is checked at most."""
 
 RESULTS = Kind(
     ("Results",), "the results of a run", "write results = roamlab.run(scenario), or open_run(folder)"
@@ -89,7 +89,7 @@ _OF_NAMES: dict[str, Kind] = {
     ),
     "Executor": Kind(("Executor",), "an executor", "", "roamlab.LocalPool(2)"),
 }
-"""What a name in an annotation stands for; an argument with any other one is not looked at."""
+"""Types by their names in annotations; an argument with any other name is not checked."""
 
 _EXAMPLES = {
     "memory": "4_000_000_000",
@@ -106,11 +106,11 @@ _EXAMPLES = {
     "capture": '["phone"]',
     "address": '"tcp://127.0.0.1:8786"',
 }
-"""What to write for arguments of these names, where their type alone says little."""
+"""Remedies for arguments of these names, whose type alone is too general."""
 
 
 def kind_of(annotation: str) -> Kind | None:
-    """What an annotation, as text, asks for; None if that is not looked at."""
+    """The type that an annotation, as text, requires; None if it is not checked."""
     found = [_of_name(part) for part in _parts(annotation, "|")]
     kinds = [each for each in found if each is not None]
     if not kinds or len(kinds) < len(found):
@@ -129,7 +129,7 @@ def kind_of(annotation: str) -> Kind | None:
 
 
 def _of_name(part: str) -> Kind | None:
-    """What one alternative of an annotation asks for."""
+    """The type that one alternative of an annotation requires."""
     head, bracket, inner = part.strip().partition("[")
     name = head.rpartition(".")[2]
     if name == "Literal":
@@ -149,7 +149,7 @@ def _of_name(part: str) -> Kind | None:
 
 
 def _parts(text: str, sign: str) -> list[str]:
-    """A text in pieces at a sign that stands in no bracket."""
+    """A text in pieces at a sign outside of brackets."""
     parts, depth = [""], 0
     for each in text:
         depth += (each == "[") - (each == "]")
@@ -194,7 +194,7 @@ _MAKE_SEVERAL = (
 def called(**kinds: Kind | None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Report calls with wrong arguments as `BadCall`, and errors of the system about a path as `BadInput`.
 
-    What an argument has to be says its annotation, or `kinds`; None there: the function itself looks at it.
+    The type of an argument is that of its annotation, or in `kinds`; None there: the function itself checks it.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -244,7 +244,7 @@ def called(**kinds: Kind | None) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def public(
-    changed_by: str = "keep what belongs to it in a variable of your own", **kinds: Kind | None
+    changed_by: str = "keep what belongs to it in another variable", **kinds: Kind | None
 ) -> Callable[[C], C]:
     """A class of which the constructor and the public methods are `called`; `kinds` are those of the constructor.
 
@@ -292,7 +292,7 @@ def _wrong_kind(name: str, parameter: inspect.Parameter, kind: Kind, value: obje
 
 
 def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
-    """What to write instead of a value of another type."""
+    """Text to write instead of a value of another type."""
     name = parameter.name
     number = type(value) in (int, float)
     if isinstance(value, str) and name == "seed":

@@ -40,7 +40,7 @@ def open_regular(path: Path | str, within: int | None = None) -> BufferedReader:
 
 
 def refuse_file(folder: Path, remedy: str) -> None:
-    """Raise `BadInput` if something that is no folder stands where a folder is, or is going to be."""
+    """Raise `BadInput` if the place of a folder, present or future, has something that is no folder."""
     for place in (folder, *folder.parents):
         if place.is_dir():
             return

@@ -70,7 +70,7 @@ def command(
     if changes and base.resolved == other.resolved and load(first, ()).resolved != load(second, ()).resolved:
         raise BadInput(
             f"--set {changes[0]}",
-            f"with it {base.name} and {other.name} say the same: --set changes both",
+            f"with it {base.name} and {other.name} are the same: --set changes both",
             expected="a change after which the two still differ",
             remedy="leave out what the two differ in, and write it into the files",
         )

@@ -76,7 +76,7 @@ class Network:
                 )
 
     def _downlink(self, name: str, known: Container[str]) -> list[str]:
-        """The link that goes from a base station to its hosts, if that is what a name says."""
+        """The link that goes from a base station to its hosts, if that is the meaning of a name."""
         source, arrow, end = name.partition("->")
         downlink = f"{source}{AIR}"
         return [downlink] if arrow and end in self.hosts and downlink in known else []

@@ -260,7 +260,7 @@ def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:
 
 
 def _digest_of(content: dict[str, Any]) -> str:
-    """SHA-256 of what a manifest says, however it is laid out."""
+    """SHA-256 of the content of a manifest, independent of its layout."""
     rest = {name: value for name, value in content.items() if name != DIGEST}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
@@ -340,7 +340,7 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             path,
             "it was changed since it was written, and the tables are of the run that it described",
             expected="the manifest as it was written",
-            remedy="for another seed or scenario make another run with `roamlab run`, which has a folder of its own",
+            remedy="for another seed or scenario make another run with `roamlab run`, which has a separate folder",
         )
     return manifest, digests
 

@@ -69,7 +69,7 @@ def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> li
     if threads is not None and threads < 1:
         raise BadInput(
             f"threads = {threads}",
-            "so many cannot run",
+            "this number cannot run",
             expected="a whole number from 1 on",
             remedy="leave it out: there is one for each processor",
         )

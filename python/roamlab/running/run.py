@@ -35,7 +35,7 @@ def run(
     """Simulate `scenario`, or the one in the file at this path. Equal arguments give equal results, on every machine.
 
     `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
-    is to be recorded; `capture` names nodes and links whose packets are to be in the tables `frames` and
+    is to be recorded. `capture` names nodes and links whose packets are to be in the tables `frames` and
     `frame_bytes`. `memory` is how many bytes network and record may take, as a rule a
     quarter of what the machine has left. Raises `ScenarioError` before the network is generated if that takes more, and
     `MemoryLimitError` before the record does, and `BadInput` if no node or link has a name in `capture`. A run that

@@ -259,18 +259,18 @@ def inapplicable(metric: str, flows: Iterable[Mapping[str, Any]]) -> str:
 
 
 _RECORDED = ("deliveries", "tcp")
-"""Tables that a scenario turns on and off, and without which a metric of theirs is not defined."""
+"""Tables that a scenario turns on and off, and without which a metric that they contain is not defined."""
 
 
 def lacking(metric: str, recorded: Container[str]) -> list[str]:
     """The tables that a metric is made of and that a run does not record."""
     what = Name.of(metric).what
-    tables = () if what == "loss_ratio" else _MADE_OF.get(what, ())  # losses stand in `drops`
+    tables = () if what == "loss_ratio" else _MADE_OF.get(what, ())  # losses are in `drops`
     return [table for table in tables if table in _RECORDED and table not in recorded]
 
 
 def undefined(metric: str, scenario: Scenario) -> str:
-    """Why no run of a scenario defines a metric, as far as the scenario says it; empty if it says nothing."""
+    """Why no run of a scenario defines a metric, as far as the scenario shows it; empty if it does not."""
     name = Name.of(metric)
     if reason := inapplicable(metric, scenario.expanded().get("flows", [])):
         return reason
@@ -300,7 +300,7 @@ _NEEDS = {
     "synchronisation": "it needs two flows that always have data to send, and losses",
     "window_correlation": "it needs two flows that always have data to send",
 }
-"""What metrics need that the scenario does not say."""
+"""Needs of metrics that the scenario does not show."""
 
 
 @dataclass(frozen=True)
@@ -354,8 +354,8 @@ def metric(results: Results, name: str) -> float:
     """A metric of one run by its name, such as "flows.moving.mos" or "mean(flows.*.goodput_bps)".
 
     It has the unit in `docs/metrics.md`, and is NaN if the run does not define it, such as a disruption without a
-    handover. Raises `BadInput` if there is no such metric or flow, if the name matches several flows, if it is
-    about another application than the flow's, or if the run did not record a table that it is made of.
+    handover. Raises `BadInput` if there is no such metric or flow, or if the name matches several flows. It does so too
+    if the metric is about another application than the flow's, or the run did not record a table that it needs.
     """
     check(name, "metric")
     found = Measurement((name,)).of_results(results)

@@ -176,7 +176,7 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
                 (table, name),
                 f"`{name}` is a field of the sweep, and under the header [{table}]",
                 "paths of fields of the scenario",
-                f"write `{name}` above the first header, or under a header of its own",
+                f"write `{name}` above the first header, or under a separate header",
             )
     designs = [name for name in ("grid", "points", "random") if name in data]
     if len(designs) != 1:
@@ -248,7 +248,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
 
 
 def _takes(base: Scenario, changes: Mapping[str, Any], without: str) -> bool:
-    """Whether a scenario takes the changes but for one."""
+    """True if a scenario takes the changes except one."""
     try:
         base.set_all({path: value for path, value in changes.items() if path != without})
     except (BadInput, _roamlab.ScenarioError):

@@ -76,7 +76,7 @@ class Threshold:
 
     @property
     def reason(self) -> str:
-        """Why an end of the interval is missing, and that the confidence says nothing; empty if there is no such."""
+        """Why an end of the interval is missing, and that the confidence has no meaning; empty if there is no such."""
         said = []
         for missing, row, wanted, say in (
             (self.at_most is None, -1, "meets", "write a larger last value in `between`"),
@@ -91,7 +91,7 @@ class Threshold:
             elif verdict != wanted:
                 said.append(f"{at}: {say}")
         if self.alike:
-            said.append(f"the confidence says nothing: all runs of a value are equal, {NO_CHANCE}")
+            said.append(f"the confidence has no meaning: all runs of a value are equal, {NO_CHANCE}")
         return "; ".join(said)
 
     def _repr_html_(self) -> str:
@@ -284,7 +284,7 @@ class _Search:
 
 
 _TELLS_OF_CHANCE = "goodput_bps"
-"""Kept of each run beside the metric of the condition, which may be equal in all runs though they are not."""
+"""Kept of each run next to the metric of the condition, which may be equal in all runs though they are not."""
 
 
 def _looks(budget: int) -> list[int]:
@@ -370,7 +370,7 @@ def _values(between: tuple[Any, Any], step: float) -> _Values:
 
 
 def _step(step: Any, unit: str) -> str:
-    """What to write instead of a step that is no number above 0."""
+    """Text to write instead of a step that is no number above 0."""
     try:
         number, other = _quantity(step)
     except ValueError:

@@ -37,7 +37,7 @@ pub fn line_of(text: &str, field: &str) -> Option<usize> {
 pub struct Places<'a> {
     source: Source<'a>,
     root: OnceCell<Option<Spanned<DeTable<'a>>>>,
-    /// Names of fields, and whether the text has them somewhere: a large scenario has many fields and few names.
+    /// Names of fields, with true for those that the text contains: a large scenario has many fields and few names.
     names: RefCell<HashMap<String, bool>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Places<'a> {
         place::find(root.as_ref()?.get_ref(), field)
     }
 
-    /// Whether a field is written, by its path.
+    /// True if a field is written, by its path.
     pub fn is_written(&self, field: &str) -> bool {
         let name = field.rsplit('.').next().unwrap_or_default();
         let name = name.split('[').next().unwrap_or_default();
