@@ -11,6 +11,7 @@ use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
 use roamlab_traffic::AppSpec;
+use roamlab_transport::Profile;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -196,7 +197,9 @@ fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
             ]);
         }
     }
-    if !scenario.flows.is_empty() && !scenario.flows.iter().any(|flow| flow.transport.tcp().is_some()) {
+    // The usual profile is what all scenarios begin with.
+    let has_tcp = || scenario.flows.iter().any(|flow| flow.transport.tcp().is_some());
+    if scenario.run.profile != Profile::default() && !scenario.flows.is_empty() && !has_tcp() {
         let problem = Problem::at("run.profile", "no flow is one of our TCP: nothing reads this");
         found.push(vec![problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out")]);
     }

@@ -8,7 +8,7 @@ use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{Management, Motion, PlanSpec, SignalSpec};
+use roamlab_radio::{Management, Motion, SignalSpec};
 use roamlab_traffic::AppSpec;
 use std::collections::BTreeSet;
 
@@ -144,6 +144,12 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
             let help = format!("write a larger number, or leave it out; {stay}");
             return Some(Problem::at(field(".moves"), message).help(help));
         }
+        let stays = || Some(scenario.hosts.iter().find(|known| host.get("name") == Some(&known.name.clone().into()))?.stays().len());
+        if plan.get("kind").is_some_and(|kind| kind == "schedule") && stays() == Some(1) {
+            let message = format!("the file moves this host to no other cell before the run ends at {end}");
+            let help = "times are in seconds from the start of the run: correct them, or lengthen `run.duration`";
+            return Some(Problem::at(field(".file"), message).help(help));
+        }
         if let Some(at) = time(plan, "at").filter(|&at| at >= end) {
             let message =
                 format!("the host enters its first cell at {at}, and the run ends at {end}: it is in none");
@@ -172,25 +178,7 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
             }
         }
     }
-    found.extend(late_schedules(scenario));
     found
-}
-
-/// Schedules whose file has no row before the end of the run.
-fn late_schedules(scenario: &Scenario) -> Vec<Problem> {
-    let end = scenario.run.duration;
-    let warn = |(index, host): (usize, &HostSpec)| {
-        let Some(PlanSpec::Scheduled(plan)) = &host.plan else { return None };
-        let moves = plan.file.content()?.moves(plan.host.as_deref().unwrap_or(&host.name));
-        let first = moves.first().filter(|first| first.time >= end)?;
-        let message = format!(
-            "the first row of this host, line {} of the file, is at {}, and the run ends at {end}: it never comes",
-            first.line, first.time
-        );
-        let help = "the column `time_s` is in seconds: correct it, or lengthen `run.duration`";
-        Some(Problem::at(format!("hosts[{index}].plan.file"), message).help(help))
-    };
-    scenario.hosts.iter().enumerate().filter_map(warn).collect()
 }
 
 /// Whether a written plan has a cell of this name.

@@ -41,7 +41,7 @@ const ROWS: &[Row] = &[
         "buffer.longest_wait",
         &[Gap],
         "a packet is lost in the buffer",
-        "most of what comes first is lost before the host is there",
+        "what comes first is lost before the host is there",
     ),
     ("buffer_lifetime", &[Gap], "the buffer is given up", BUFFER_LOST),
     (
