@@ -10,8 +10,8 @@ use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
+use roamlab_tcp::Profile;
 use roamlab_traffic::AppSpec;
-use roamlab_transport::Profile;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

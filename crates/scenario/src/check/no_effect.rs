@@ -144,10 +144,20 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
             let help = format!("write a larger number, or leave it out; {stay}");
             return Some(Problem::at(field(".moves"), message).help(help));
         }
-        let stays = || Some(scenario.hosts.iter().find(|known| host.get("name") == Some(&known.name.clone().into()))?.stays().len());
+        let stays = || {
+            Some(
+                scenario
+                    .hosts
+                    .iter()
+                    .find(|known| host.get("name") == Some(&known.name.clone().into()))?
+                    .stays()
+                    .len(),
+            )
+        };
         if plan.get("kind").is_some_and(|kind| kind == "schedule") && stays() == Some(1) {
             let message = format!("the file moves this host to no other cell before the run ends at {end}");
-            let help = "times are in seconds from the start of the run: correct them, or lengthen `run.duration`";
+            let help =
+                "times are in seconds from the start of the run: correct them, or lengthen `run.duration`";
             return Some(Problem::at(field(".file"), message).help(help));
         }
         if let Some(at) = time(plan, "at").filter(|&at| at >= end) {
