@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -177,13 +176,6 @@ class _Writer:
 
 def measurement_of(metrics: Sequence[str] | None, replications: int | Until) -> Measurement:
     """The metrics named, or the totals of all flows; and the one that a stopping rule looks at."""
-    if isinstance(metrics, str):
-        raise BadInput(
-            f"metrics = {metrics!r}",
-            "this is a text, not a list",
-            expected="a list of metrics",
-            remedy=f"write metrics=[{json.dumps(metrics, ensure_ascii=False)}]",
-        )
     if metrics is not None and not metrics:
         raise BadInput(
             f"metrics = {metrics!r}",
