@@ -27,18 +27,18 @@ fn cell(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A row for every knob, with a mark where the profiles differ, and below it what variants change.
+/// A row for every parameter, with a mark where the profiles differ, and below it what variants change.
 fn table() -> String {
     let columns = PROFILES.map(|(_, profile)| knobs(profile, "reno"));
     let mut text = String::from(
-        "| knob | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
+        "| parameter | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
     );
     for knob in columns[0].keys() {
         let cells = columns.each_ref().map(|column| cell(&column[knob]));
         let mark = if cells.iter().all(|other| *other == cells[0]) { "" } else { "differs" };
         writeln!(text, "| `{knob}` | {} | {mark} |", cells.join(" | ")).unwrap();
     }
-    text += "\n| variant | profile | knobs that differ from Reno's |\n|---|---|---|\n";
+    text += "\n| variant | profile | parameters that differ from Reno's |\n|---|---|---|\n";
     for (variant, _) in VARIANTS.iter().filter(|(variant, _)| *variant != "reno") {
         for (index, (name, profile)) in PROFILES.iter().enumerate() {
             let own = knobs(*profile, variant);
