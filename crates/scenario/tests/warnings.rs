@@ -170,7 +170,7 @@ const FTP: &str = "app = { kind = \"ftp\", start = \"0.5 s\" }";
 /// Replacements in the network, and the field that is warned of.
 type Useless = (&'static [(&'static str, &'static str)], &'static str);
 
-/// Times that end before another has passed, and what nothing reads beside other fields.
+/// Times that end before another has passed, and what nothing reads next to other fields.
 #[test]
 fn what_other_parts_make_useless_is_warned_of_by_field() {
     let none = scenario(BASE).warnings(BASE, "lab.toml");
@@ -278,7 +278,7 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
         (
             &[
                 ("signalling_priority = true", "tunnel_overhead = \"44 B\""),
-                (GAP, ""),
+                (GAP, "measurement = {}"),
                 (MOBILITY, "kind = \"lte-x2\""),
             ],
             "network.tunnel_overhead",
@@ -299,7 +299,10 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
         (&[(FTP, "dscp = 46\napp = { kind = \"ftp\" }")], "flows[0].dscp"),
         (&[(FTP, "stagger = \"1 s\"\ncount = 1\napp = { kind = \"ftp\" }")], "flows[0].stagger"),
         (
-            &[(FTP, "path_change = { false_every = \"1 ms\" }\napp = { kind = \"ftp\" }")],
+            &[(
+                FTP,
+                "path_change = { policy = \"restart\", false_every = \"1 ms\" }\napp = { kind = \"ftp\" }",
+            )],
             "flows[0].path_change.false_every",
         ),
         (&[("segment = \"1000 B\"", "tick = \"10 s\"")], "flows[0].transport.tick"),
@@ -309,7 +312,7 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
         (&[(TCP, "transport = { kind = \"quic\", datagram = \"12 kB\" }\n")], "flows[0].transport.datagram"),
         (
             &[
-                (TCP, "transport = { kind = \"quic\", migration = \"reset\" }\n"),
+                (TCP, "transport = { kind = \"quic\", migration = \"rfc\" }\n"),
                 ("[\"server\", \"phone\"]", "[\"server\", \"core\"]"),
             ],
             "flows[0].transport.migration",
@@ -351,7 +354,7 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
             &[("delay = \"20 ms\"", "delay = \"20 ms\"\ndrops = [{ packets = [3] }, { packets = [4, 3] }]")],
             "links[0].drops[1].packets",
         ),
-        (&[("[[hosts]]", "[record]\nqueues = [\"*\", \"core/r1\"]\n\n[[hosts]]")], "record.queues"),
+        (&[("[[hosts]]", "[record]\nqueues = [\"*\", \"core->r1\"]\n\n[[hosts]]")], "record.queues"),
         (
             &[(
                 "visits = [{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs2\", at = \"3 s\" }]",
