@@ -305,7 +305,7 @@ def test_a_manifest_with_an_impossible_seed_is_bad_input(
 ) -> None:
     folder = _result(roamlab("run", "small.toml").out)
     manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["digest"]
+    del manifest["key"]
     for seed in (-1, 2**64):
         (folder / "manifest.json").write_text(json.dumps(manifest | {"seed": seed}))
         found = roamlab("trace", str(folder), "--packet", "7")
@@ -316,7 +316,7 @@ def test_a_manifest_with_an_impossible_seed_is_bad_input(
 def test_a_scenario_that_a_manifest_holds_is_reported_with_the_run(roamlab: Roamlab) -> None:
     folder = _result(roamlab("run", "small.toml").out)
     manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["digest"]
+    del manifest["key"]
     (folder / "manifest.json").write_text(json.dumps(manifest | {"scenario_text": "flaws = 1"}))
     found = roamlab("trace", str(folder), "--packet", "7")
     assert (found.code, found.err.startswith(f"error: {folder}, small.toml: unknown field flaws")) == (

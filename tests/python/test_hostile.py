@@ -153,7 +153,7 @@ def test_a_manifest_with_a_control_character_in_its_scenario_is_refused(tmp_path
     made = tmp_path / out.rsplit("result: ", 1)[1].strip()
     name = re.search(r'\[\[flows\]\]\s+name = "(\w+)"', SHORT)
     assert name is not None
-    text, _, _ = (made / "manifest.json").read_text().rpartition(',\n "digest"')
+    text, _, _ = (made / "manifest.json").read_text().rpartition(',\n "key"')
     (made / "manifest.json").write_text(text.replace(name[1], f"{name[1]}\\u001b") + "}")
     for command in ("report", "why"):
         code, _, errors = call(command, made, folder=tmp_path)

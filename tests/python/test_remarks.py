@@ -131,7 +131,8 @@ def test_a_metric_that_no_run_defines_is_explained(tmp_path: Path) -> None:
     runs = lan("10 pkt").sweep([{}], replications=1, metrics=metrics, store=tmp_path)
     assert runs.warnings == [
         "metric flows.*.mos: no run defines it; `mos` is about `voip`, and the flow file-0 is `ftp`",
-        "metric flows.*.disruption_s: no run defines it; it needs a handover while the flow has something to send",
+        "metric flows.*.disruption_s: no run defines it; it needs a handover, and no host of the scenario visits a "
+        "second cell",
     ]
 
 

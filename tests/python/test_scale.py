@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -68,10 +69,11 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """Runs a command; the last word on standard error is its peak of memory, in kB."""
 
 
-# Resident memory of Python and its libraries is some 160 MB of it.
+# Resident memory of Python and its libraries is some 160 MB of it. With a fixed threshold the allocator returns what is
+# freed; otherwise its state adds or removes 40 MB where the program has the same memory in use.
 @pytest.mark.parametrize(
     ("text", "most_mb"),
-    [(by_rule, 300), (written_out, 350), (hosts, 260)],
+    [(by_rule, 335), (written_out, 335), (hosts, 260)],
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_the_memory_of_a_large_run_is_bounded(
@@ -82,7 +84,8 @@ def test_the_memory_of_a_large_run_is_bounded(
     path.write_text(text(FLOWS))
     # A process counts the memory of its parent at the fork: between the tests and the run is a small one.
     command = [sys.executable, "-S", "-c", _PEAK, ROAMLAB, "run", str(path), "--out", str(tmp_path / "runs")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    allocator = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=allocator)
     assert "result:" in done.stdout
     assert int(done.stderr.split()[-1]) / 1024 < most_mb
 

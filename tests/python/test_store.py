@@ -140,7 +140,7 @@ def _edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         path = folder / "manifest.json"
         content = json.loads(path.read_text())
-        del content["digest"]
+        del content["key"]
         change(content)
         path.write_text(json.dumps(content))
 
@@ -317,7 +317,7 @@ def _forged(folder: Path, table: str, change: Callable[[pl.DataFrame], pl.DataFr
     path, manifest = folder / f"{table}.parquet", folder / "manifest.json"
     change(pl.read_parquet(path)).write_parquet(path)
     content = json.loads(manifest.read_text())
-    del content["digest"]
+    del content["key"]
     content["tables"][table] = hashlib.sha256(path.read_bytes()).hexdigest()
     manifest.write_text(json.dumps(content))
 

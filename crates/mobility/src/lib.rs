@@ -34,7 +34,7 @@ pub use event_a3::{Condition, EventA3};
 pub use identification::Identification;
 use identification::Newest;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
-pub use protocol::{Help, Protocol, Refusal, Step};
+pub use protocol::{Help, Protocol, Refusal, Step, Tunnels};
 use protocol::{phases, protocol};
 use roles::roles;
 use signal::messages;

@@ -4,6 +4,17 @@ use crate::{Agent, Domain, Installation, Kind, Signal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_packet::Dscp;
 
+/// The header of a protocol's tunnels.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Tunnels {
+    /// It has no tunnels.
+    None,
+    /// The protocol gives the size of the header.
+    Own,
+    /// The network gives the size of the header.
+    OfNetwork,
+}
+
 /// A mobility protocol; its parameters represent it.
 pub trait Protocol: Sized {
     /// A role at one node.
@@ -19,6 +30,8 @@ pub trait Protocol: Sized {
     const TITLE: &'static str;
     /// It tells hosts which cell to go to; otherwise they go as their visits specify.
     const COMMANDS_HOSTS: bool = false;
+    /// The header of its tunnels.
+    const TUNNELS: Tunnels = Tunnels::OfNetwork;
 
     /// The part of the network that it is about.
     fn domain(&self) -> &Domain;

@@ -1,7 +1,9 @@
 //! The table of mobility protocols, a row for each folder. It generates the enums of parameters, roles and messages.
 
 use crate::protocol::check_sizes;
-use crate::{Action, Agent, Domain, Input, Installation, Kind, Protocol, Refusal, Signal, Step, Topology};
+use crate::{
+    Action, Agent, Domain, Input, Installation, Kind, Protocol, Refusal, Signal, Step, Topology, Tunnels,
+};
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{Addr, Dscp};
@@ -78,6 +80,13 @@ macro_rules! protocols {
             pub fn commands_hosts(&self) -> bool {
                 match self {
                     $(MobilitySpec::$variant(_) => <crate::$module::Params as Protocol>::COMMANDS_HOSTS,)+
+                }
+            }
+
+            /// The header of its tunnels.
+            pub fn tunnels(&self) -> Tunnels {
+                match self {
+                    $(MobilitySpec::$variant(_) => <crate::$module::Params as Protocol>::TUNNELS,)+
                 }
             }
 

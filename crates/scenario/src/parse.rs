@@ -5,10 +5,9 @@
 //! headers and read a piece at a time; the rest is read as a scenario without them. If a piece cannot be read, or a
 //! list is written in both ways, the text is read as a whole, which also gives the error.
 
-use crate::check::MOST_WARNINGS;
 use crate::files::{Files, Trouble};
 use crate::locate::{Places, Source};
-use crate::problem::{Located, Problem};
+use crate::problem::{Located, MOST_WARNINGS, Problem};
 use crate::reader::from_toml;
 use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Bytes, Streams};

@@ -31,7 +31,7 @@ fn cell(value: &Value) -> String {
 fn table() -> String {
     let columns = PROFILES.map(|(_, profile)| knobs(profile, "reno"));
     let mut text = String::from(
-        "| parameter | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
+        "| TCP parameter | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
     );
     for knob in columns[0].keys() {
         let cells = columns.each_ref().map(|column| cell(&column[knob]));

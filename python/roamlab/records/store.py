@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MANIFEST = "manifest.json"
-DIGEST = "digest"
-"""The field of a manifest with the digest of all others. Runs of earlier versions have none."""
+KEY = "key"
+"""The field of a manifest with the key of its run. Runs of earlier versions have none."""
 
 MOST_ROWS = {"handovers": 2_000_000}
 """Rows that are gone through one by one where they are shown: some seconds."""
@@ -252,17 +252,11 @@ def _without_column(path: Path, name: str, manifest: Manifest) -> BadInput:
 def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:
     """A manifest's file: a line for each field. To indent the tables of a large scenario takes seconds."""
     texts = manifest.texts() | {"tables": json.dumps(digests)}
-    texts[DIGEST] = json.dumps(_digest_of({name: json.loads(text) for name, text in texts.items()}))
+    texts[KEY] = json.dumps(manifest.key)
     for at, (name, text) in enumerate(texts.items()):
         yield f"{',' if at else '{'}\n{_begin(name)}".encode()
         yield text.encode()
     yield b"\n}\n"
-
-
-def _digest_of(content: dict[str, Any]) -> str:
-    """SHA-256 of the content of a manifest, independent of its layout."""
-    rest = {name: value for name, value in content.items() if name != DIGEST}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _begin(field: str) -> str:
@@ -326,7 +320,8 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
     except (ValueError, RecursionError) as error:
         raise _broken(path, f"not JSON ({error})") from None
     try:
-        manifest = Manifest.from_dict(content, _line(written, "parameters"))
+        parameters = _line(written, "parameters")
+        manifest = Manifest.from_dict(content, parameters)
     except ValueError as error:
         raise _broken(path, str(error)) from None
     digests = content.get("tables")
@@ -335,7 +330,8 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
     for table in digests:
         if not table.isidentifier():
             raise _broken(path, f"field 'tables' has {table!r}, which is no table")
-    if DIGEST in content and content[DIGEST] != _digest_of(content):
+    # The key is of the text of the parameters: a file in another layout has another text.
+    if parameters and content.get(KEY, manifest.key) != manifest.key:
         raise BadInput(
             path,
             "it was changed since it was written, and the tables are of the run that it described",

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 impl Protocol for Params {
     crate::protocol!(CellularIp, "Cellular IP", "{ kind = \"cellular-ip\", handoff = \"hard\" }");
 
+    const TUNNELS: crate::Tunnels = crate::Tunnels::None;
+
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.trigger.check(topology)?;

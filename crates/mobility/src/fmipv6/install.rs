@@ -11,6 +11,8 @@ const TUNNEL_OVERHEAD: Bytes = Bytes(40);
 impl Protocol for Params {
     crate::protocol!(Fmipv6, "FMIPv6", "{ kind = \"fmipv6\", trigger = { by = \"source\" } }");
 
+    const TUNNELS: crate::Tunnels = crate::Tunnels::Own;
+
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.trigger.check(topology)?;

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 impl Protocol for Params {
     crate::protocol!(Hawaii, "HAWAII", "{ kind = \"hawaii\", scheme = \"unf\" }");
 
+    const TUNNELS: crate::Tunnels = crate::Tunnels::None;
+
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.buffer.check()?;

@@ -11,6 +11,7 @@ impl Protocol for Params {
     crate::protocol!(LteX2, "LTE", "{ kind = \"lte-x2\", path_switch = \"standard\" }");
 
     const COMMANDS_HOSTS: bool = true;
+    const TUNNELS: crate::Tunnels = crate::Tunnels::Own;
 
     fn mark(&self) -> Option<Dscp> {
         self.mark

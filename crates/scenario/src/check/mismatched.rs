@@ -3,11 +3,12 @@
 //!
 //! Each is a group, of which the first field that is written counts.
 
+use super::mobility::fields_of;
 use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{ForeignMarks, Scenario};
 use roamlab_engine::{Bytes, Duration, Packets};
-use roamlab_mobility::{MobilitySpec, matches};
+use roamlab_mobility::{MobilitySpec, Tunnels, matches};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
 use roamlab_tcp::Profile;
@@ -53,30 +54,23 @@ fn unused_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     fields.into_iter().filter(|field| !signals || *field != "signalling_priority").map(warn).collect()
 }
 
-/// Protocols without tunnels, and those that have a header of their own.
-const WITHOUT_TUNNELS: &[&str] = &["cellular-ip", "hawaii"];
-const OWN_TUNNELS: &[&str] = &["fmipv6", "lte-x2"];
-
 /// What tunnels have, where no protocol has one that reads it.
 fn useless_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let kinds: Vec<String> = scenario
-        .protocols()
-        .filter_map(|(_, spec)| Some(fields_of(spec)?.get("kind")?.as_str()?.to_owned()))
-        .collect();
-    let all = |names: &[&str]| kinds.iter().all(|kind| names.contains(&kind.as_str()));
     let warn = |field: &str, message: &str, help: &str| {
         vec![Problem::at(format!("network.{field}"), message).help(format!("{help}, or leave this out"))]
     };
-    if all(WITHOUT_TUNNELS) {
+    let all = |tunnels: &[Tunnels]| scenario.protocols().all(|(_, spec)| tunnels.contains(&spec.tunnels()));
+    if all(&[Tunnels::None]) {
         let message = "the mobility protocol has no tunnels";
         return ["tunnel_overhead", "tunnel_ecn"]
-            .map(|field| warn(field, message, "write a protocol with tunnels, for example `mobile-ip`"))
+            .map(|field| warn(field, message, "write a protocol with tunnels"))
             .into();
     }
     let mut found = Vec::new();
-    if all(&[WITHOUT_TUNNELS, OWN_TUNNELS].concat()) {
+    if all(&[Tunnels::None, Tunnels::Own]) {
         let message = "the mobility protocol has headers of its own: no tunnel reads this";
-        let help = match kinds.iter().any(|kind| kind == "lte-x2") {
+        let own = |spec| fields_of(spec).is_some_and(|fields| fields.get("tunnel_overhead").is_some());
+        let help = match scenario.protocols().any(|(_, spec)| own(spec)) {
             true => "write `mobility.tunnel_overhead`",
             false => "write another protocol",
         };
@@ -107,11 +101,6 @@ fn short_scans(scenario: &Scenario) -> Option<Vec<Problem>> {
         Problem::at(field, &message).help(format!("write at least \"{interval}\"")),
         Problem::at(beacons, message).help(format!("write at most \"{listens}\", or a longer `{field}`")),
     ])
-}
-
-/// The fields of a protocol, those that are not written too.
-pub fn fields_of(spec: &MobilitySpec) -> Option<Value> {
-    serde_json::to_value(spec).ok()
 }
 
 /// Buffers where no packet comes early, and marks that nothing reads.

@@ -4,6 +4,7 @@ use crate::problem::Problem;
 use crate::schema::Scenario;
 use crate::suggest::known_value;
 use roamlab_mobility::{Help, MobilitySpec, Refusal, is_pattern, matches};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Protocols of a run at most.
@@ -142,4 +143,9 @@ pub(super) fn problem(table: &str, Refusal { field, elsewhere, message, help }: 
             Problem::at(field, message).help(known_value(&wanted, names.iter().map(String::as_str)))
         }
     }
+}
+
+/// The fields of a protocol, those that are not written too.
+pub fn fields_of(spec: &MobilitySpec) -> Option<Value> {
+    serde_json::to_value(spec).ok()
 }

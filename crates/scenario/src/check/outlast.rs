@@ -1,7 +1,7 @@
 //! Warnings of times that end something before another time has passed: those of protocols against the gap, a trigger's lead,
 //! a measurement, the way to another node and back, and how long a host is in a cell.
 
-use super::mismatched::fields_of;
+use super::mobility::fields_of;
 use super::ways::{Ways, first_handover};
 use crate::problem::Problem;
 use crate::schema::Scenario;

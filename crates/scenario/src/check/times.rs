@@ -1,8 +1,7 @@
 //! Warnings of times that another time makes useless: longer than the run, or ended by something that comes before.
 
-use super::mismatched::fields_of;
-use super::warnings::MOST_WARNINGS;
-use crate::problem::{Problem, quoted_key};
+use super::mobility::fields_of;
+use crate::problem::{MOST_WARNINGS, Problem, quoted_key};
 use crate::schema::Scenario;
 use roamlab_engine::Duration;
 use roamlab_radio::SignalSpec;

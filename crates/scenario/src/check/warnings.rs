@@ -9,9 +9,6 @@ use roamlab_qdisc::Parameters;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// How many warnings of a scenario are shown.
-pub const MOST_WARNINGS: usize = 20;
-
 /// All warnings, in the order of the fields.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
