@@ -132,6 +132,6 @@ mod tests {
     #[test]
     fn a_short_wait_keeps_the_contract_too() {
         let longest_wait = Duration::from_millis(2);
-        check::<LongestWait>(&Params { longest_wait, ..Params::default() });
+        check(&Params { longest_wait, ..Params::default() });
     }
 }
