@@ -258,7 +258,7 @@ fn load<'a>(
 ) -> Option<Load<'a>> {
     let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
     let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
-    let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
+    let tcp = scenario.tcp_of(flow);
     let quic = flow.transport.quic().map(QuicSpec::packet_size);
     let quic = quic.or_else(|| flow.transport.quinn().map(QuinnSpec::packet_size));
     let quic = quic.or_else(|| flow.transport.linux().map(LinuxSpec::packet_size));

@@ -7,7 +7,7 @@
 
 use crate::files::{Files, Trouble};
 use crate::locate::{Places, Source};
-use crate::problem::{Located, MOST_WARNINGS, Problem};
+use crate::problem::{Located, Problem};
 use crate::reader::from_toml;
 use crate::schema::{FlowSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Bytes, Streams};
@@ -23,6 +23,9 @@ const PIECE: usize = 500_000;
 
 /// A longer text, or piece, is not read as a whole: the tree would take more than a gigabyte.
 const MOST_AT_ONCE: usize = 20_000_000;
+
+/// Warnings of a scenario that are shown at most.
+const MOST_WARNINGS: usize = 20;
 
 /// Lists and tables inside each other: no scenario has more than some ten.
 const DEEPEST: usize = 60;
@@ -164,17 +167,18 @@ impl Scenario {
     pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
         let places = Places::new(Source::new(text, file));
         let mut warnings = Vec::new();
-        let traced = crate::check::warnings(self).into_iter().map(|warning| self.origins.trace(warning));
+        let traced = crate::check::warnings(self).map(|warning| self.origins.trace(warning));
         let of_written = crate::check::of_written(self).into_iter().filter_map(|group| {
             let mut traced = group.into_iter().map(|warning| self.origins.trace(warning));
             traced.find(|warning| places.is_written(&warning.field))
         });
         for warning in crate::check::idle_plans(self).into_iter().chain(traced).chain(of_written) {
             // The instances of a table are the same: the first one represents all.
-            if warnings.len() < MOST_WARNINGS
-                && !warnings.iter().any(|known: &Problem| known.field == warning.field)
-            {
+            if !warnings.iter().any(|known: &Problem| known.field == warning.field) {
                 warnings.push(warning);
+            }
+            if warnings.len() == MOST_WARNINGS {
+                break;
             }
         }
         warnings.into_iter().map(|warning| places.locate(warning)).collect()

@@ -4,7 +4,7 @@
 //! Each is a group, of which the first field that is written counts.
 
 use super::mobility::fields_of;
-use super::queues::queues;
+use super::queues::{marks, queues};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{ForeignMarks, Scenario};
 use roamlab_engine::{Bytes, Duration, Packets};
@@ -68,7 +68,7 @@ fn useless_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
     }
     let mut found = Vec::new();
     if all(&[Tunnels::None, Tunnels::Own]) {
-        let message = "the mobility protocol has headers of its own: no tunnel reads this";
+        let message = "the mobility protocol gives the size of its headers: no tunnel reads this";
         let own = |spec| fields_of(spec).is_some_and(|fields| fields.get("tunnel_overhead").is_some());
         let help = match scenario.protocols().any(|(_, spec)| own(spec)) {
             true => "write `mobility.tunnel_overhead`",
@@ -76,7 +76,6 @@ fn useless_tunnels(scenario: &Scenario) -> Vec<Vec<Problem>> {
         };
         found.push(warn("tunnel_overhead", message, help));
     }
-    let marks = |queue: &QueueSpec| super::no_effect::marks(queue);
     if !queues(scenario).into_iter().any(|(_, queue)| queue.is_some_and(marks)) {
         let message = "no queue of the network marks packets: tunnels have no marks to carry";
         found.push(warn("tunnel_ecn", message, "write a queue that marks"));
@@ -192,8 +191,8 @@ fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
         let problem = Problem::at("run.profile", "no flow is one of our TCP: nothing reads this");
         found.push(vec![problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out")]);
     }
-    let names: Vec<String> = scenario.queue_names().collect();
     let patterns = scenario.record.queues.as_deref().unwrap_or_default();
+    let names: Vec<String> = if patterns.len() > 1 { scenario.queue_names().collect() } else { Vec::new() };
     let adds = |number: usize| {
         let own = names.iter().filter(|name| matches(&patterns[number], name));
         own.into_iter().any(|name| !patterns[..number].iter().any(|before| matches(before, name)))
@@ -253,8 +252,7 @@ fn code_points(scenario: &Scenario) -> BTreeSet<u64> {
 /// Whether a sender of the scenario hears of congestion by marks.
 fn hears_marks(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| {
-        let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
-        tcp.is_some_and(|params| params.ecn)
+        scenario.tcp_of(flow).is_some_and(|params| params.ecn)
             || flow
                 .transport
                 .linux()
@@ -266,11 +264,7 @@ fn hears_marks(scenario: &Scenario) -> bool {
 fn has_l4s(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| {
         flow.transport.linux().is_some()
-            || flow
-                .transport
-                .tcp()
-                .and_then(|tcp| tcp.resolve(scenario.run.profile).ok())
-                .is_some_and(|params| params.congestion_control.properties().sends_ect1)
+            || scenario.tcp_of(flow).is_some_and(|params| params.congestion_control.properties().sends_ect1)
     })
 }
 
@@ -289,6 +283,8 @@ fn goes_by_code_points(queue: &Value) -> bool {
 fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let code_points = code_points(scenario);
     let hears = hears_marks(scenario);
+    let l4s = has_l4s(scenario);
+    let smallest = super::senseless::smallest_packet(scenario);
     let mut found = Vec::new();
     for (path, queue) in queues(scenario) {
         let Some(fields) = queue.and_then(|queue| serde_json::to_value(queue).ok()) else { continue };
@@ -325,7 +321,8 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             found.push(group);
         }
         let target = fields.get("target").and_then(|target| target.as_str()?.parse::<Duration>().ok());
-        if let (Some(target), Some(takes)) = (target, super::senseless::packet_time(scenario, &path))
+        if let (Some(target), Some(smallest)) = (target, smallest)
+            && let Some(takes) = super::senseless::packet_time(scenario, &path, smallest)
             && target < takes
         {
             let message = format!(
@@ -338,10 +335,7 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 "no packet waits for less: the queue has one packet at most without a drop or a mark";
             found.push(vec![problem("target", message, "write for example \"5 ms\"")]);
         }
-        if fields.get("kind").is_some_and(|kind| *kind == "dualpi2")
-            && !scenario.flows.is_empty()
-            && !has_l4s(scenario)
-        {
+        if fields.get("kind").is_some_and(|kind| *kind == "dualpi2") && !scenario.flows.is_empty() && !l4s {
             let message =
                 "no flow of this scenario sends L4S packets, ECT(1): none enters the low-latency queue";
             let help = "write `variant = \"prague\"` in the `transport` of a flow, or leave this out";
@@ -420,10 +414,11 @@ fn of_cells(scenario: &Scenario) -> Vec<Vec<Problem>> {
                 problem.help("write it as `bearers = { queue = … }` too, or leave `scheduler` out"),
             ]);
         }
+        let Some(bearers) = &cell.bearers else { continue };
         let visitors =
             scenario.hosts.iter().filter(|host| scenario.cells_of(host).contains(&name.as_str())).take(2);
         let is_alone = visitors.count() == 1;
-        for (host, bearer) in cell.bearers.iter().flat_map(|bearers| &bearers.hosts) {
+        for (host, bearer) in &bearers.hosts {
             let at = |part: &str| at(&format!("bearers.hosts.{}.{part}", quoted_key(host)));
             if is_alone {
                 let problem =
@@ -498,7 +493,8 @@ fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
     let values = queues(scenario).into_iter().filter_map(|(_, queue)| serde_json::to_value(queue?).ok());
     let sorted = values.into_iter().any(|queue| goes_by_code_points(&queue));
     let marks: Vec<u8> = scenario.protocols().filter_map(|(_, spec)| Some(spec.mark()?.0)).collect();
-    let is_host = |name: &String| scenario.hosts.iter().any(|host| host.name == *name);
+    let hosts = scenario.host_names();
+    let is_host = |name: &String| hosts.contains(name.as_str());
     let mut found = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let at = |part: &str| format!("flows[{index}].{part}");
@@ -508,7 +504,8 @@ fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
             let help = "write a queue that does, for example `{ kind = \"cake\" }`, or leave this out";
             found.push(vec![Problem::at(at("dscp"), message).help(help)]);
         }
-        if !flow.path.iter().any(is_host) {
+        let is_quic = flow.transport.quic().is_some() || flow.transport.quinn().is_some();
+        if is_quic && !flow.path.iter().any(is_host) {
             let message = "no end of this flow is a mobile host: its address never changes";
             let problem = Problem::at(at("transport.migration"), message);
             found.push(vec![problem.help("write a host in `path`, or leave this out")]);

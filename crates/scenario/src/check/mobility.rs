@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use crate::schema::Scenario;
 use crate::suggest::known_value;
+use roamlab_engine::Duration;
 use roamlab_mobility::{Help, MobilitySpec, Refusal, is_pattern, matches};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -148,4 +149,14 @@ pub(super) fn problem(table: &str, Refusal { field, elsewhere, message, help }: 
 /// The fields of a protocol, those that are not written too.
 pub fn fields_of(spec: &MobilitySpec) -> Option<Value> {
     serde_json::to_value(spec).ok()
+}
+
+/// A field of a table, by its path.
+pub fn at<'a>(fields: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(fields, |table, name| table.get(name))
+}
+
+/// A time of a table, by its path.
+pub fn time(fields: &Value, path: &str) -> Option<Duration> {
+    at(fields, path)?.as_str()?.parse().ok()
 }

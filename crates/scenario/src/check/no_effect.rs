@@ -1,13 +1,12 @@
 //! Warnings of what is written and changes nothing: hosts that no protocol knows, moves that lead nowhere, faults on messages
 //! that no part sends, changes to what is there already.
 
-use super::queues::queues;
+use super::queues::{marks, queues};
 use crate::names::PATH_CHANGE;
 use crate::problem::Problem;
 use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
-use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{Management, Motion, SignalSpec};
 use roamlab_traffic::AppSpec;
 use std::collections::BTreeSet;
@@ -29,7 +28,8 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
 /// Parts that nothing uses: a scenario without flows, hosts at the end of no flow, a protocol without hosts.
 fn unused_parts(scenario: &Scenario) -> Vec<Problem> {
     let mut found = Vec::new();
-    let is_host = |name: &String| scenario.hosts.iter().any(|host| host.name == *name);
+    let hosts = scenario.host_names();
+    let is_host = |name: &String| hosts.contains(name.as_str());
     if scenario.flows.is_empty() {
         found.push(Problem::at("flows", "there are no flows: no data is sent").help(
             "add for example `[[flows]]` with `path = [\"a\", \"b\"]`, `transport = { kind = \"tcp\" }` and `app = { kind = \"ftp\" }`",
@@ -144,17 +144,10 @@ pub fn idle_plans(scenario: &Scenario) -> Vec<Problem> {
             let help = format!("write a larger number, or leave it out; {stay}");
             return Some(Problem::at(field(".moves"), message).help(help));
         }
-        let stays = || {
-            Some(
-                scenario
-                    .hosts
-                    .iter()
-                    .find(|known| host.get("name") == Some(&known.name.clone().into()))?
-                    .stays()
-                    .len(),
-            )
-        };
-        if plan.get("kind").is_some_and(|kind| kind == "schedule") && stays() == Some(1) {
+        let name = host.get("name").and_then(serde_json::Value::as_str);
+        let is_it = |known: &&HostSpec| Some(known.name.as_str()) == name;
+        let stays_once = || scenario.hosts.iter().find(is_it).is_some_and(|host| host.stays().len() == 1);
+        if plan.get("kind").is_some_and(|kind| kind == "schedule") && stays_once() {
             let message = format!("the file moves this host to no other cell before the run ends at {end}");
             let help =
                 "times are in seconds from the start of the run: correct them, or lengthen `run.duration`";
@@ -365,11 +358,9 @@ fn unmarked(scenario: &Scenario) -> Vec<Problem> {
     let up = |path: &String| path == "network.uplink_queue";
     let down =
         |path: &String| path.starts_with("cells.") && !path.contains(".backhaul.") && path.ends_with("queue");
-    let is_host = |name: &String| scenario.hosts.iter().any(|host| host.name == *name);
-    let hears = |flow: &crate::schema::FlowSpec| {
-        let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
-        tcp.is_some_and(|params| params.ecn)
-    };
+    let hosts = scenario.host_names();
+    let is_host = |name: &String| hosts.contains(name.as_str());
+    let hears = |flow: &crate::schema::FlowSpec| scenario.tcp_of(flow).is_some_and(|params| params.ecn);
     let warn = |(index, flow): (usize, &crate::schema::FlowSpec)| {
         let (where_, help) = match flow.path.each_ref().map(is_host) {
             _ if marking.is_empty() => (
@@ -409,17 +400,4 @@ fn unread_knobs(scenario: &Scenario) -> Vec<Problem> {
         }))
     };
     scenario.flows.iter().enumerate().filter_map(unread).flatten().collect()
-}
-
-/// Whether a queue marks packets with congestion.
-pub fn marks(queue: &QueueSpec) -> bool {
-    const NEVER: [&str; 6] = ["droptail", "head-drop", "mblue", "mred", "fq", "rlc"];
-    let Ok(fields) = serde_json::to_value(queue) else { return true };
-    match fields.get("mark_ecn").and_then(serde_json::Value::as_bool) {
-        Some(marks) => marks,
-        None => {
-            let marks_above = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
-            !NEVER.contains(&queue.name()) || marks_above("ce_threshold") || marks_above("mark_above")
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Warnings of two fields of one table whose values are the wrong way round: the smaller one has the larger value.
 
+use super::mobility::at;
 use crate::problem::Problem;
 use roamlab_engine::{Bytes, Duration, Packets};
 use serde_json::Value;
@@ -78,8 +79,7 @@ const ORDERS: &[Order] = &[
 pub fn of_table(table: &str, fields: &Value) -> Vec<Vec<Problem>> {
     let mut found = Vec::new();
     for (small, large, equal, effect) in ORDERS {
-        let value = |field: &str| fields.pointer(&format!("/{}", field.replace('.', "/")));
-        let values = [small, large].map(|field| value(field).filter(|value| !value.is_null()));
+        let values = [small, large].map(|field| at(fields, field).filter(|value| !value.is_null()));
         let [Some(least), Some(most)] = values else { continue };
         let Some((below, above)) = number(least).zip(number(most)) else { continue };
         if below < above || (*equal && below == above) {

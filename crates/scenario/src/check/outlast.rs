@@ -1,8 +1,8 @@
 //! Warnings of times that end something before another time has passed: those of protocols against the gap, a trigger's lead,
 //! a measurement, the way to another node and back, and how long a host is in a cell.
 
-use super::mobility::fields_of;
-use super::ways::{Ways, first_handover};
+use super::mobility::{fields_of, time};
+use super::ways::{Ways, first_handover, stays};
 use crate::problem::Problem;
 use crate::schema::Scenario;
 use roamlab_engine::Duration;
@@ -139,7 +139,7 @@ const SHORTER: &[(&str, &str)] = &[
 
 /// The warnings, in groups of which the first field that is written counts.
 pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let ways = Ways::of(scenario);
+    let (ways, stay) = (Ways::of(scenario), longest_stay(scenario));
     let mut found = Vec::new();
     for (table, spec) in scenario.protocols() {
         let Some(fields) = fields_of(spec) else { continue };
@@ -161,9 +161,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
             }));
             found.push(group);
         }
-        found.extend(
-            longest_stay(scenario).into_iter().flat_map(|stay| longer_than_stays(&table, &fields, stay)),
-        );
+        found.extend(stay.into_iter().flat_map(|stay| longer_than_stays(&table, &fields, stay)));
     }
     found
 }
@@ -215,18 +213,10 @@ fn passes(
 /// The longest time that a host is in one cell, until the run ends; `None`: where hosts are is not known, or none moves.
 fn longest_stay(scenario: &Scenario) -> Option<Duration> {
     first_handover(scenario)?;
-    let end = scenario.run.duration;
-    let mut longest = Duration::ZERO;
-    for host in &scenario.hosts {
-        if host.plan.is_some() {
-            return None;
-        }
-        for (number, visit) in host.stays().iter().enumerate() {
-            let next = host.stays().get(number + 1).map_or(end, |next| next.at.min(end));
-            longest = longest.max(next.saturating_sub(visit.at));
-        }
+    if scenario.hosts.iter().any(|host| host.plan.is_some()) {
+        return None;
     }
-    Some(longest)
+    stays(scenario).map(|(_, stay)| stay).max()
 }
 
 fn longer_than_stays(table: &str, fields: &Value, stay: Duration) -> Vec<Vec<Problem>> {
@@ -255,9 +245,4 @@ fn longer_than_stays(table: &str, fields: &Value, stay: Duration) -> Vec<Vec<Pro
         ]);
     }
     found
-}
-
-/// A time of a table, by its path.
-fn time(fields: &Value, path: &str) -> Option<Duration> {
-    path.split('.').try_fold(fields, |table, name| table.get(name))?.as_str()?.parse().ok()
 }

@@ -29,6 +29,19 @@ pub fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
     queues
 }
 
+/// Whether a queue marks packets with congestion.
+pub fn marks(queue: &QueueSpec) -> bool {
+    const NEVER: [&str; 6] = ["droptail", "head-drop", "mblue", "mred", "fq", "rlc"];
+    let Ok(fields) = serde_json::to_value(queue) else { return true };
+    match fields.get("mark_ecn").and_then(serde_json::Value::as_bool) {
+        Some(marks) => marks,
+        None => {
+            let marks_above = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
+            !NEVER.contains(&queue.name()) || marks_above("ce_threshold") || marks_above("mark_above")
+        }
+    }
+}
+
 /// The first problem of a queue.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     for (path, queue) in queues(scenario) {

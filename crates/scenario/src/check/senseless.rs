@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 /// All such warnings.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
-    let mut found = super::times::longer_than_the_run(scenario);
+    let mut found = Vec::new();
     let fastest = fastest(scenario);
     let flows = scenario.flows.iter().enumerate();
     found.extend(flows.flat_map(|(index, flow)| of_flow(scenario, &fastest, index, flow)));
@@ -134,10 +134,10 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
         );
         warn("transport.datagram", message, "write for example \"1200 B\"");
     }
-    let fields = serde_json::to_value(&flow.app).unwrap_or_default();
-    if let Some(frames) =
-        fields.get("frame_rate").and_then(serde_json::Value::as_f64).filter(|&frames| frames > 0.0)
+    if let AppSpec::Conference(call) = &flow.app
+        && call.frame_rate > 0.0
     {
+        let frames = call.frame_rate;
         let until = flow.app.stop().unwrap_or(end).min(end);
         let lasts = until.saturating_sub(flow.app.start()).as_secs_f64();
         if lasts > 0.0 && lasts * frames <= 1.0 {
@@ -224,18 +224,15 @@ fn widest(fastest: &Fastest<'_>, flow: &FlowSpec) -> Option<Rate> {
 
 /// The largest packet of a flow, in bytes.
 fn packet(scenario: &Scenario, flow: &FlowSpec) -> u64 {
-    match (&flow.app, flow.transport.tcp()) {
-        (AppSpec::Cbr(params), _) => params.packet.0,
-        (AppSpec::Voip(_), _) => 200, // G.711's 20 ms and 40 B of headers
-        (_, Some(tcp)) => {
-            tcp.resolve(scenario.run.profile).map_or(1500, |params| params.segment.0 + params.header.0 + 12)
-        }
-        _ => 1500,
+    match &flow.app {
+        AppSpec::Cbr(params) => params.packet.0,
+        AppSpec::Voip(_) => 200, // G.711's 20 ms and 40 B of headers
+        _ => scenario.tcp_of(flow).map_or(1500, |params| params.segment.0 + params.header.0 + 12),
     }
 }
 
 /// The smallest of the flows' largest packets: what a link or a queue cannot carry, it carries for no flow.
-fn smallest_packet(scenario: &Scenario) -> Option<u64> {
+pub fn smallest_packet(scenario: &Scenario) -> Option<u64> {
     scenario.flows.iter().map(|flow| packet(scenario, flow)).min()
 }
 
@@ -291,8 +288,8 @@ fn slow_frames(scenario: &Scenario) -> Vec<Problem> {
     scenario.cells.iter().filter_map(warn).collect()
 }
 
-/// The time that one packet takes on the link of a queue, if its rate is constant.
-pub fn packet_time(scenario: &Scenario, queue: &str) -> Option<Duration> {
+/// The time that a packet of this size, in bytes, takes on the link of a queue, if its rate is constant.
+pub fn packet_time(scenario: &Scenario, queue: &str, size: u64) -> Option<Duration> {
     let number = |path: &str| path.strip_prefix("links[")?.split_once(']')?.0.parse::<usize>().ok();
     let cell = || {
         let path = queue.strip_prefix("cells.").filter(|path| !path.contains(".backhaul."))?;
@@ -307,7 +304,7 @@ pub fn packet_time(scenario: &Scenario, queue: &str) -> Option<Duration> {
         }
         None => steady(&cell()?.rate),
     };
-    Some(rate?.transmission_time(Bytes(smallest_packet(scenario)?), &mut 0))
+    Some(rate?.transmission_time(Bytes(size), &mut 0))
 }
 
 /// Limits in bytes that no packet with data fits.

@@ -1,34 +1,36 @@
 //! Warnings of times that another time makes useless: longer than the run, or ended by something that comes before.
 
-use super::mobility::fields_of;
-use crate::problem::{MOST_WARNINGS, Problem, quoted_key};
+use super::mobility::{fields_of, time};
+use crate::problem::{Problem, quoted_key};
 use crate::schema::Scenario;
 use roamlab_engine::Duration;
-use roamlab_radio::SignalSpec;
+use roamlab_radio::{MeasurementSpec, SignalSpec};
 use rustc_hash::FxHashMap;
 
-/// Delays, an overlap, faults and trajectories that the run does not outlast.
-pub fn longer_than_the_run(scenario: &Scenario) -> Vec<Problem> {
+/// Delays, an overlap, faults and trajectories that the run does not outlast. Links are looked at as the warnings are taken:
+/// a large network has a hundred thousand.
+pub fn longer_than_the_run(scenario: &Scenario) -> impl Iterator<Item = Problem> {
+    let end = scenario.run.duration;
+    let links = scenario.links.iter().enumerate().flat_map(|(index, link)| {
+        [("delay", Some(link.delay)), ("reverse_delay", link.reverse_delay)]
+            .map(|(field, delay)| (format!("links[{index}].{field}"), delay))
+    });
+    let cells = scenario
+        .cells
+        .iter()
+        .map(|(name, cell)| (format!("cells.{}.delay", quoted_key(name)), Some(cell.delay)));
+    let delayed = links.chain(cells).filter_map(move |(field, delay)| {
+        let delay = delay.filter(|&delay| delay >= end)?;
+        let message =
+            format!("what is sent here arrives {delay} later, and the run ends at {end}: nothing arrives");
+        Some(Problem::at(field, message).help("write a shorter time, or lengthen `run.duration`"))
+    });
+    delayed.chain(other_long_times(scenario))
+}
+
+fn other_long_times(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
-    let mut delayed = |field: String, delay: Duration| {
-        // A large network has a hundred thousand links, and the first warnings are shown.
-        if delay >= end && found.len() < MOST_WARNINGS {
-            let message = format!(
-                "what is sent here arrives {delay} later, and the run ends at {end}: nothing arrives"
-            );
-            found.push(Problem::at(field, message).help("write a shorter time, or lengthen `run.duration`"));
-        }
-    };
-    for (index, link) in scenario.links.iter().enumerate() {
-        delayed(format!("links[{index}].delay"), link.delay);
-        if let Some(back) = link.reverse_delay {
-            delayed(format!("links[{index}].reverse_delay"), back);
-        }
-    }
-    for (name, cell) in &scenario.cells {
-        delayed(format!("cells.{}.delay", quoted_key(name)), cell.delay);
-    }
     let overlap = scenario.radio.overlap();
     if overlap >= end {
         let message = format!(
@@ -72,16 +74,13 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
 /// Cells in which no host is long enough for a packet to arrive.
 fn slow_cells(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
-    let mut longest: FxHashMap<&str, Duration> = FxHashMap::default();
-    for host in &scenario.hosts {
-        for (number, visit) in host.stays().iter().enumerate() {
-            let next = host.stays().get(number + 1).map_or(end, |next| next.at.min(end));
-            let stay = longest.entry(visit.cell.as_str()).or_default();
-            *stay = (*stay).max(next.saturating_sub(visit.at));
-        }
-    }
     if scenario.radio.measurement().is_some() || scenario.hosts.iter().any(|host| host.plan.is_some()) {
         return Vec::new();
+    }
+    let mut longest: FxHashMap<&str, Duration> = FxHashMap::default();
+    for (cell, stay) in super::ways::stays(scenario) {
+        let known = longest.entry(cell).or_default();
+        *known = (*known).max(stay);
     }
     let warn = |(name, cell): (&String, &crate::schema::CellSpec)| {
         let stay = *longest.get(name.as_str()).filter(|&&stay| stay > Duration::ZERO)?;
@@ -102,13 +101,11 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found.extend(frequent_alarms(scenario));
     for (table, spec) in scenario.protocols() {
         let Some(fields) = fields_of(spec) else { continue };
-        let time = |pointer: &str| fields.pointer(pointer)?.as_str()?.parse::<Duration>().ok();
-        let Some(trigger) = time("/measurement/time_to_trigger") else { continue };
+        let Some(trigger) = time(&fields, "measurement.time_to_trigger") else { continue };
         let Some(measured) = scenario.radio.measurement() else { continue };
         let field = format!("{table}.measurement.time_to_trigger");
         if measured.signal == SignalSpec::Schedule && measured.slope_db_per_s > 0.0 {
-            let fades = (measured.peak_dbm - measured.audible_dbm) / measured.slope_db_per_s;
-            let fails = Duration::from_nanos((fades.max(0.0) * 1e9) as u64) + measured.t310;
+            let fails = fades(measured) + measured.t310;
             if trigger >= fails {
                 let message = format!(
                     "a neighbour has to be better for {trigger}, and the link of the old cell fails after {fails}: no handover is prepared"
@@ -129,14 +126,19 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
     found
 }
 
+/// The time from the end of a cell's visit until the cell is inaudible, on a schedule whose levels fall.
+fn fades(measured: &MeasurementSpec) -> Duration {
+    let seconds = (measured.peak_dbm - measured.audible_dbm) / measured.slope_db_per_s;
+    Duration::from_nanos((seconds.max(0.0) * 1e9) as u64)
+}
+
 /// Cells that a host cannot hear any more when it measures for the first time behind their border.
 fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
     let measured = scenario.radio.measurement()?;
     if measured.signal != SignalSpec::Schedule || measured.slope_db_per_s <= 0.0 {
         return None;
     }
-    let fades = (measured.peak_dbm - measured.audible_dbm) / measured.slope_db_per_s;
-    let fades = Duration::from_nanos((fades.max(0.0) * 1e9) as u64);
+    let fades = fades(measured);
     let period = measured.period;
     let message = format!(
         "a cell is inaudible {fades} behind its border, and a host measures every {period}: the link fails before a handover is prepared"

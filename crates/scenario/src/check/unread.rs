@@ -1,6 +1,7 @@
 //! Warnings of fields that are written and that the rest of their table makes useless: another field turns off what reads
 //! them, or their time is longer than the run.
 
+use super::mobility::{at, time};
 use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::Scenario;
@@ -217,7 +218,7 @@ fn longest_stay(scenario: &Scenario) -> Option<Duration> {
 
 /// A trigger's lead that is longer than every stay in a cell.
 fn early_lead(table: &str, fields: &Value, longest: Duration, end: Duration) -> Option<Problem> {
-    let lead: Duration = at(fields, "trigger.lead")?.as_str()?.parse().ok()?;
+    let lead = time(fields, "trigger.lead")?;
     let is_told = at(fields, "trigger.by").is_some_and(|by| by != "none");
     let message =
         format!("a host is told {lead} before it leaves, and none is longer than {longest} in a cell before");
@@ -280,11 +281,6 @@ fn of_table(table: &str, fields: &Value, end: Duration) -> Vec<Vec<Problem>> {
         found.push(vec![problem.help("write a shorter time, or lengthen `run.duration`")]);
     }
     found
-}
-
-/// A field, by its path.
-fn at<'a>(fields: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(fields, |table, name| table.get(name))
 }
 
 fn plain(value: &Value) -> String {

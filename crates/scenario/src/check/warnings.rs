@@ -10,22 +10,24 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// All warnings, in the order of the fields.
-pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
+pub fn warnings(scenario: &Scenario) -> impl Iterator<Item = Problem> {
     let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
         let (field, message) = queue?.warning()?;
         Some(Problem::told(format!("{path}.{field}"), &message))
     });
-    let mut warnings = never_happens(scenario);
-    warnings.extend(queues);
-    warnings.extend(out_of_reach(scenario));
-    warnings.extend(unvisited_cells(scenario));
-    warnings.extend(super::no_effect::warnings(scenario));
-    warnings.extend(super::senseless::warnings(scenario));
-    for (table, spec) in scenario.protocols() {
-        warnings
-            .extend(spec.warnings(scenario.run.duration).into_iter().map(|warning| problem(&table, warning)));
-    }
-    warnings
+    let protocols = scenario.protocols().flat_map(|(table, spec)| {
+        let warnings = spec.warnings(scenario.run.duration).into_iter();
+        warnings.map(move |warning| problem(&table, warning))
+    });
+    never_happens(scenario)
+        .into_iter()
+        .chain(queues)
+        .chain(out_of_reach(scenario))
+        .chain(unvisited_cells(scenario))
+        .chain(super::no_effect::warnings(scenario))
+        .chain(super::times::longer_than_the_run(scenario))
+        .chain(super::senseless::warnings(scenario))
+        .chain(protocols)
 }
 
 /// Warnings of fields that are written. Of each group that one counts whose field is written first; a group of which none is

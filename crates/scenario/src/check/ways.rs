@@ -44,6 +44,18 @@ pub fn first_handover(scenario: &Scenario) -> Option<(&str, &str, &str)> {
     })
 }
 
+/// The stays of hosts in cells, each with its cell, until the next visit or the end of the run.
+pub fn stays(scenario: &Scenario) -> impl Iterator<Item = (&str, Duration)> {
+    let end = scenario.run.duration;
+    scenario.hosts.iter().flat_map(move |host| {
+        let ends = host.stays().iter().skip(1).map(move |next| next.at.min(end)).chain([end]);
+        host.stays()
+            .iter()
+            .zip(ends)
+            .map(|(visit, until)| (visit.cell.as_str(), until.saturating_sub(visit.at)))
+    })
+}
+
 /// The time from the first node to the last of a flow and back: of a host, in its first cell.
 pub fn of_flow(scenario: &Scenario, path: &[String; 2]) -> Option<Duration> {
     let place = |name: &str| {

@@ -9,9 +9,6 @@ mod shown;
 pub use field::quoted_key;
 pub use shown::{brief, shown};
 
-/// Warnings of a scenario that are shown at most.
-pub const MOST_WARNINGS: usize = 20;
-
 /// A problem with a field, before its place in the text is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {

@@ -24,9 +24,10 @@ use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{LossSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
-use roamlab_tcp::Profile;
+use roamlab_tcp::{Profile, TcpParams};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::TransportSpec;
+use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::collections::BTreeMap;
@@ -427,6 +428,16 @@ impl Scenario {
         });
         let air = self.cells.keys().map(|name| format!("{name}/air"));
         wired.chain(backhaul).chain(uplinks).chain(air).chain(bearers)
+    }
+
+    /// The parameters of a flow's TCP; `None`: it has another transport, or the check refuses them.
+    pub fn tcp_of(&self, flow: &FlowSpec) -> Option<TcpParams> {
+        flow.transport.tcp()?.resolve(self.run.profile).ok()
+    }
+
+    /// The names of all mobile hosts.
+    pub fn host_names(&self) -> FxHashSet<&str> {
+        self.hosts.iter().map(|host| host.name.as_str()).collect()
     }
 
     /// The cells that a host can enter: those of its visits; by position, all.
