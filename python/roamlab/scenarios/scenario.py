@@ -248,13 +248,12 @@ class Scenario:
     def _outline(self) -> str:
         """Its summary, in a line."""
         try:
-            found = self.parameters
+            network = self.expanded()
         except _roamlab.ScenarioError as error:
             return str(error).partition("\n")[0]
-        network = self.expanded()
         numbers = {noun: len(network.get(f"{noun}s", [])) for noun in ("cell", "host", "flow")}
         counts = ", ".join(counted(number, noun) for noun, number in numbers.items() if number)
-        return ", ".join(filter(None, (str(found["run"]["duration"]), counts)))
+        return ", ".join(filter(None, (str(network["run"]["duration"]), counts)))
 
     def put(self, table: Any, path: str, value: Any) -> None:
         """Change one field in tables of this scenario; see `set` for the path. Nothing else is checked."""

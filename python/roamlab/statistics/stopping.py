@@ -77,7 +77,7 @@ class Until:
         if len(values) < self.minimum:
             return self.minimum
         if self.rule == "pilot":
-            needed = math.ceil((_error(values[: self.minimum]) / self.half_width) ** 2)
+            needed = math.ceil(self._needed(values[: self.minimum]))
         elif _error(values) / math.sqrt(len(values)) <= self.half_width:
             needed = len(values)
         else:
@@ -87,8 +87,12 @@ class Until:
     def missed(self, values: Sequence[float]) -> int:
         """How many runs the goal would take, as these show it; 0 if they reach it."""
         pilot = values[: self.minimum] if self._goes_by_pilot(values) else values
-        needed = math.ceil((_error(pilot) / self.half_width) ** 2 * (1 - 1e-9))
+        needed = math.ceil(self._needed(pilot) * (1 - 1e-9))
         return needed if needed > len(values) else 0
+
+    def _needed(self, values: Sequence[float]) -> float:
+        """How many runs the goal takes by the spread of these."""
+        return (_error(values) / self.half_width) ** 2
 
     def interval(self, values: Sequence[float]) -> Interval:
         """The interval that belongs to the rule."""
