@@ -35,6 +35,7 @@ HERE = Path(__file__).parent
 PAPERS = HERE.parent / "python/roamlab/papers"
 
 sys.path.insert(0, str(HERE))
+import python_modules  # noqa: E402
 import scenario_fields  # noqa: E402
 
 
@@ -49,6 +50,7 @@ def _write_made(_: Sphinx) -> None:
     """The pages that are made from the code."""
     for page, text in scenario_fields.pages(json.loads(_roamlab.schema()), HERE / "models").items():
         _write(HERE / page, text)
+    _write(HERE / python_modules.PAGE, python_modules.page(HERE.parent))
     gallery.write(HERE.parent / "examples", HERE)
     gallery.front(HERE.parent / "examples", HERE)
     for readme in sorted(PAPERS.glob("*/README.md")):

@@ -40,6 +40,7 @@ EXEMPT = {
     # Made by `make docs`.
     "docs/models/assumptions.md",
     "docs/gallery.md",
+    "docs/reference/python-modules.md",
     "docs/reference/scenario-fields.md",
     "docs/reference/fields",
     "docs/papers",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
+
+import python_modules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,10 +16,10 @@ ENGINE = "roamlab._roamlab"
 
 def rooms(root: Path) -> dict[str, list[str]]:
     """The rooms in the order of the table in `docs/architecture.md`, each with its modules."""
-    page = (root / "docs/architecture.md").read_text(encoding="utf-8")
-    section = page.split("## The Python package\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `([\w.]+)` \| ([^|]*) \|", section, re.MULTILINE)
-    return {f"{FACE}.{room}": re.findall(r"`(\w+)`", modules) for room, modules in rows}
+    return {
+        f"{FACE}.{room}": [path.stem for path in paths]
+        for room, paths in python_modules.modules(root).items()
+    }
 
 
 def modules(root: Path) -> dict[str, ast.Module]:

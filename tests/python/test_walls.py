@@ -234,7 +234,7 @@ _BESIDE = (f"{FACE}.__main__", f"{FACE}.cli")
 """Modules outside all rooms."""
 
 
-def test_the_page_lists_every_python_module(root: Path) -> None:
+def test_each_python_module_is_in_a_listed_room(root: Path) -> None:
     rooms = python_imports.rooms(root)
     listed = {*rooms, *(f"{room}.{module}" for room, modules in rooms.items() for module in modules)}
     assert listed == python_imports.modules(root).keys() - {FACE, *_BESIDE}
