@@ -89,7 +89,7 @@ impl Protocol for Params {
         let mut homes = topology.hosts.iter().map(|host| &host.home);
         installed.delivers_to_self = homes.any(|home| topology.cells.iter().any(|cell| cell.router == *home));
         installed.discards_unknown = true;
-        // The mark of forwarded packets has no meaning behind the air link ([mblue] §III.C, interpretation A13).
+        // The mark of forwarded packets has no meaning behind the air link ([mblue] §III.C).
         installed.clears_code_point = true;
         installed
     }
