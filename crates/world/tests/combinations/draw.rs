@@ -13,6 +13,21 @@ const INTERVAL: f64 = 0.1;
 /// beacon.
 const HANDOVER: f64 = 0.4;
 
+/// Seconds of a path that a ProbeRTT takes from its flow at most. `rtt` and `ack_delay` in seconds, `product` in packets.
+///
+/// BBR keeps four segments in flight (draft-cardwell-iccrg-bbr-00 §4.3.5), BBRv3 half of the product, if that is more
+/// (draft-ietf-ccwg-bbr-06 §5.3.4.3): for 200 ms and a round trip, behind one in which the rest arrives, and up to the next
+/// ACK. Each round waits for the ACK of an odd segment.
+pub fn probe_rtt(control: &str, product: f64, rtt: f64, ack_delay: f64) -> f64 {
+    let held = match control {
+        "bbr" => 4.0,
+        "bbr3" => (product / 2.0).floor().max(4.0),
+        _ => return 0.0,
+    };
+    let part = (held / product * rtt / (rtt + ack_delay)).min(1.0);
+    (1.0 - part) * (2.0 * rtt + rtt.max(0.2) + 2.0 * ack_delay)
+}
+
 /// A drawn run.
 #[derive(Clone, Debug)]
 pub struct Draw {

@@ -1,7 +1,7 @@
 //! The laws of a run of TCP, or of QUIC over a path that stays.
 
 use super::DRAW;
-use super::draw::{Draw, START};
+use super::draw::{Draw, START, probe_rtt};
 use super::table::{Law, Queue, Trouble};
 use crate::lab::{results, rows};
 use roamlab_world::Table;
@@ -279,6 +279,7 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let next = |index: usize| draw.gaps.get(index).map_or(draw.duration, |gap| gap.0);
     let started = START + draw.starts();
     let started = seen.waits(started).map_or(started, |expires| expires + draw.takes());
+    let started = repairs(draw, seen, started).map_or(started, |expired| started.max(expired + draw.takes()));
     check(started, next(0), 0.85, "start");
     for (index, &(from, until)) in draw.gaps.iter().enumerate() {
         let timer = wait(seen, from, until);
@@ -286,6 +287,20 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         check(again, next(index + 1), 0.5, "gap");
         check(again + behind + draw.grows(), next(index + 1), 0.85, "gap, grown");
     }
+}
+
+/// The last timer of the losses with which slow start ends, if NewReno repairs them: `None`, there is none.
+///
+/// A recovery repairs a loss in a round trip, and the timer runs from its first partial ACK (RFC 6582 §4, impatient).
+/// What it sends meanwhile is lost as well while the queue is full: such losses are behind the recovery point, and take
+/// a recovery of their own. If they are more than the window, nothing is sent that could bring a duplicate ACK, and the
+/// timer repairs them (§3.2, step 3; ns-2 sends no more than the window allows either).
+fn repairs(draw: &Draw, seen: &Seen, started: f64) -> Option<f64> {
+    let first = *seen.found.first()?;
+    let timer = (2.0 * draw.longest_rtt()).max(1.0) + draw.longest_rtt();
+    let latest = (first + 3.0 * timer).max(started + timer);
+    let within = |at: &&f64| first < **at && **at < latest;
+    seen.timeouts.iter().rev().find(within).copied().filter(|_| draw.recovery == "newreno")
 }
 
 /// The longest timer that was in force in a gap: the wait for the first packet behind it.
@@ -324,10 +339,10 @@ fn least(draw: &Draw, span: f64) -> f64 {
             let growth = if draw.recovery == "reno" { product * draw.longest_rtt() } else { draw.grows() };
             draw.least() * (growth / (growth + idle)).min((1.0 - idle / span).max(0.0))
         }
-        _ if draw.row.control == "bbr" => {
-            // ProbeRTT is due each 10 s: a full queue leaves, four segments go for 200 ms and a round trip, and another one passes
-            // until the window is back (draft-cardwell-iccrg-bbr-00 §4.3.5).
-            draw.least() * (1.0 - (0.2 + draw.longest_rtt() + 2.0 * draw.rtt) / span).max(0.0)
+        _ if draw.row.control.starts_with("bbr") => {
+            let round = draw.rtt + 2.0 * draw.wire() * 8.0 / draw.rate;
+            let cost = probe_rtt(draw.row.control, draw.product(), round, draw.ack_delay);
+            draw.least() * (1.0 - cost / span).max(0.0)
         }
         _ if draw.row.control == "vegas" && draw.profile == "rfc" && draw.delays_each_ack() => {
             // Only the ACK of a repair does not wait, and is Vegas' base. So the wait of the others counts as a queue, which keeps
