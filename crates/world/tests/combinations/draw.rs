@@ -322,10 +322,20 @@ impl Draw {
             _ if self.profile.starts_with("ns2") => product,
             (_, "reno") => product,
             ("reno" | "dctcp" | "prague", _) => product / 2.0,
-            ("cubic", _) => return libm::cbrt(2.0 * self.product() * (1.0 - self.row.beta) / 0.4),
+            ("cubic", _) => return self.plateau(),
             _ => 0.0,
         };
         rounds * rtt
+    }
+
+    /// CUBIC's K: how long it grows up to the window of the last loss, here two products, in seconds (RFC 9438 §4.2).
+    pub fn plateau(&self) -> f64 {
+        libm::cbrt(2.0 * self.product() * (1.0 - self.row.beta) / 0.4)
+    }
+
+    /// The mean part of the path while it grows: from half of the product to all of it, or from nothing.
+    pub fn while_growing(&self) -> f64 {
+        if self.recovery == "reno" || self.profile.starts_with("ns2") { 0.5 } else { 0.75 }
     }
 
     /// How often in the run all ACKs of a window are lost, which is what a timeout takes: each later ACK acknowledges what an

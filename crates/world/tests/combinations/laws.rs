@@ -100,6 +100,16 @@ impl Seen {
         (then.una == now.una).then_some(timeout + then.rto)
     }
 
+    /// Seconds of a span that the losses of all ACKs of a window take: the timer alone finds them, as those of data, and behind it
+    /// half of the path is back within the time of the law of timeouts.
+    fn idle(&self, draw: &Draw, from: f64, until: f64) -> f64 {
+        if draw.trouble != Trouble::AckLoss || draw.silent_windows() <= RARE {
+            return 0.0;
+        }
+        let within = self.timeouts.iter().filter(|&&at| from < at && at - draw.takes() < until);
+        within.map(|&at| self.at(at - 1e-9).map_or(1.0, |row| row.rto) + draw.takes() / 2.0).sum()
+    }
+
     /// One above the highest segment sent by this time.
     fn highest(&self, time: f64) -> u32 {
         let sent = self.sends.partition_point(|row| row.0 <= time);
@@ -121,8 +131,8 @@ pub fn broken(draw: &Draw) -> Vec<String> {
     }
     match draw.trouble {
         Trouble::Loss | Trouble::Reordering => by_loss(draw, &seen, &mut broken),
-        // The loss of all ACKs of a window is found by the timer alone, as that of data.
-        Trouble::AckLoss if draw.silent_windows() > RARE => by_loss(draw, &seen, &mut broken),
+        // A series of timeouts is as long as ACKs are lost by chance.
+        Trouble::AckLoss if draw.silent_windows() > RARE => full(draw, &seen, &mut broken),
         _ => {
             full(draw, &seen, &mut broken);
             timeouts(draw, &seen, &mut broken);
@@ -268,7 +278,8 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let mut check = |from: f64, until: f64, part: f64, of: &str| {
         if from + span < until {
             let share = seen.share(draw, from, until);
-            let least = part / 0.85 * least(draw, until - from);
+            let idle = seen.idle(draw, from, until) / (until - from);
+            let least = part / 0.85 * least(draw, until - from) * (1.0 - idle).max(0.0);
             if share < least {
                 broken.push(format!(
                     "{share:.3} of the path from {from:.2} to {until:.2} s, the law is {least:.3} ({of})"
@@ -285,7 +296,9 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
         let timer = wait(seen, from, until);
         let again = until + timer + behind;
         check(again, next(index + 1), 0.5, "gap");
-        check(again + behind + draw.grows(), next(index + 1), 0.85, "gap, grown");
+        let (begins, grown) = (again + behind, again + behind + draw.grows());
+        check(begins, grown.min(next(index + 1)), 0.85 * draw.while_growing(), "gap, growing");
+        check(grown, next(index + 1), 0.85, "gap, grown");
     }
 }
 
@@ -336,7 +349,10 @@ fn least(draw: &Draw, span: f64) -> f64 {
             // may be less than that, and has one timer (RFC 6298 §2: 1 s at least, and above the round trip)
             // nevertheless, and the slow start behind it.
             let idle = (2.0 * draw.longest_rtt()).max(1.0) + draw.doublings() * draw.rtt;
-            let growth = if draw.recovery == "reno" { product * draw.longest_rtt() } else { draw.grows() };
+            let growth = match draw.row.control {
+                "cubic" => draw.plateau(),
+                _ => product * draw.longest_rtt(),
+            };
             draw.least() * (growth / (growth + idle)).min((1.0 - idle / span).max(0.0))
         }
         _ if draw.row.control.starts_with("bbr") => {
