@@ -1,6 +1,6 @@
 //! Random draws: a sender, its settings, and a path with what happens to it.
 
-use super::table::{AQMS, Law, NS2_ECN, Protocol, Queue, ROWS, Row, STALE, TROUBLES, Trouble};
+use super::table::{AQMS, Law, Protocol, Queue, ROWS, Row, STALE, TROUBLES, Trouble};
 use roamlab_engine::Rng;
 
 /// When a flow begins, in seconds.
@@ -150,9 +150,6 @@ impl Draw {
                 Trouble::Move(_) => Law::TwoSegments(STALE),
                 _ => row.law,
             };
-        }
-        if ecn && profile == "ns2-2001" {
-            row.law = Law::TimerOnly(NS2_ECN);
         }
         draw.row = row;
         draw.plan(&mut between);

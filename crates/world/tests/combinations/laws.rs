@@ -102,11 +102,19 @@ impl Seen {
 
     /// Seconds of a span that the losses of all ACKs of a window take: the timer alone finds them, as those of data, and behind it
     /// half of the path is back within the time of the law of timeouts.
+    ///
+    /// CUBIC grows by half of its window in a round trip that is longer than half of its K, so that the repairs find a full queue
+    /// too. A lost one is found two round trips behind, when the timer expires (RFC 6298 §5.3). That and its loss cut the
+    /// window three times, and where it is paced, a smoothed round-trip time of the full queue lets it use a third of the
+    /// path: for two round trips, until the smoothed time has followed.
     fn idle(&self, draw: &Draw, from: f64, until: f64) -> f64 {
+        let within = self.timeouts.iter().filter(|&&at| from < at + draw.takes() && at < until);
+        if draw.row.control == "cubic" && draw.is_paced() && draw.plateau() < 2.0 * draw.longest_rtt() {
+            return within.count() as f64 * 2.0 / 3.0 * 2.0 * draw.longest_rtt();
+        }
         if draw.trouble != Trouble::AckLoss || draw.silent_windows() <= RARE {
             return 0.0;
         }
-        let within = self.timeouts.iter().filter(|&&at| from < at && at - draw.takes() < until);
         within.map(|&at| self.at(at - 1e-9).map_or(1.0, |row| row.rto) + draw.takes() / 2.0).sum()
     }
 
@@ -126,7 +134,7 @@ pub fn broken(draw: &Draw) -> Vec<String> {
     if draw.row.transport == "tcp" {
         silences(draw, &seen, &mut broken);
     }
-    if let Law::TimerOnly(_) = draw.row.law {
+    if draw.profile.starts_with("ns2") && is_echoed_to_nothing(&tables) {
         return broken;
     }
     match draw.trouble {
@@ -139,6 +147,14 @@ pub fn broken(draw: &Draw) -> Vec<String> {
         }
     }
     broken
+}
+
+/// In ns-2 an echo behind a timeout halves a window of one segment to nothing, and one more doubles the timer (`ecn_backoff_`), which
+/// is what sends. Echoes last until a new segment carries CWR; repairs carry none before 2009 (`SetCWRonRetransmit_`). So
+/// only the laws of the timer and of conservation are left.
+fn is_echoed_to_nothing(tables: &[Table]) -> bool {
+    let facts = rows(tables, "tcp", ["event", "cwnd"]);
+    facts.iter().any(|[event, cwnd]| event == "ecn-reduction" && cwnd.parse::<f64>().unwrap() < 1.0)
 }
 
 /// Each packet of data is delivered or dropped, once, or on its way. Copies of a mobility protocol have its segment and time.
@@ -191,8 +207,7 @@ fn conservation(draw: &Draw, tables: &[Table], broken: &mut Vec<String>) {
 fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let linux = draw.profile == "linux-6";
     let ns2_fack = draw.profile.starts_with("ns2") && draw.recovery == "fack";
-    let paced = draw.fields.iter().any(|field| field == "pacing = true")
-        || ["bbr", "bbr3", "prague"].contains(&draw.row.control);
+    let paced = draw.is_paced() || ["bbr", "bbr3", "prague"].contains(&draw.row.control);
     let ends = seen.sends.iter().map(|row| row.0).chain([draw.duration]);
     let starts = seen.sends.iter().map(|row| row.0);
     let mut highest = 0;
@@ -368,8 +383,27 @@ fn least(draw: &Draw, span: f64) -> f64 {
             let window = (0.5 * round / draw.ack_delay).ceil();
             draw.least().min(window * draw.wire() * 8.0 / round / draw.rate)
         }
+        _ if draw.queue == Queue::Step && !draw.row.by_marks => draw.least() * marked(draw),
         _ => draw.least(),
     }
+}
+
+/// The part of the path that a window takes which marks above a step cut twice in a row: what is sent in the round trip of the
+/// first cut finds the queue above the step, and is of the next window of data (RFC 3168 §6.1.2). Then it grows by a
+/// segment in a round trip, and an odd segment waits for its delayed ACK: in Linux 40 ms.
+fn marked(draw: &Draw) -> f64 {
+    let packet = draw.wire() * 8.0 / draw.rate;
+    let delay = if draw.profile == "linux-6" { 0.04 } else { draw.ack_delay };
+    let most = 2.0 + draw.product() + draw.product().max(5.0);
+    let (mut lost, mut cycle) = (0.0, 0.0);
+    let mut window = (most * draw.row.beta * draw.row.beta).floor().max(1.0);
+    while window <= most {
+        let round = draw.rtt + packet + if window % 2.0 == 1.0 { delay } else { 0.0 };
+        lost += (round - window * packet).max(0.0);
+        cycle += round.max(window * packet);
+        window += 1.0;
+    }
+    1.0 - lost / cycle
 }
 
 /// Behind the last timeout of a series goodput is half of the path again, and a series is not longer than that takes.
@@ -446,6 +480,11 @@ fn published(draw: &Draw) -> f64 {
 }
 
 impl Draw {
+    /// True if its pacing is chosen, at a rate of the window in a smoothed round-trip time.
+    fn is_paced(&self) -> bool {
+        self.fields.iter().any(|field| field == "pacing = true")
+    }
+
     /// True if a tail loss probe is sent.
     fn probes(&self) -> bool {
         self.recovery == "rack" && !self.fields.iter().any(|field| field == "tail_loss_probe = false")
