@@ -16,8 +16,8 @@ const HANDOVER: f64 = 0.4;
 /// Seconds of a path that a ProbeRTT takes from its flow at most. `rtt` and `ack_delay` in seconds, `product` in packets.
 ///
 /// BBR keeps four segments in flight (draft-cardwell-iccrg-bbr-00 §4.3.5), BBRv3 half of the product, if that is more
-/// (draft-ietf-ccwg-bbr-06 §5.3.4.3): for 200 ms and a round trip, behind one in which the rest arrives, and up to the next
-/// ACK. Each round waits for the ACK of an odd segment.
+/// (draft-ietf-ccwg-bbr-06 §5.3.4.3). It does so for 200 ms or a round trip. Before, the rest arrives, and behind it the
+/// next ACK is waited for: a round trip each. Each round waits for the ACK of an odd segment.
 pub fn probe_rtt(control: &str, product: f64, rtt: f64, ack_delay: f64) -> f64 {
     let held = match control {
         "bbr" => 4.0,

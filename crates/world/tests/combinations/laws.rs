@@ -100,13 +100,15 @@ impl Seen {
         (then.una == now.una).then_some(timeout + then.rto)
     }
 
-    /// Seconds of a span that the losses of all ACKs of a window take: the timer alone finds them, as those of data, and behind it
-    /// half of the path is back within the time of the law of timeouts.
+    /// Seconds of a span that timeouts take of it.
     ///
-    /// CUBIC grows by half of its window in a round trip that is longer than half of its K, so that the repairs find a full queue
-    /// too. A lost one is found two round trips behind, when the timer expires (RFC 6298 §5.3). That and its loss cut the
-    /// window three times, and where it is paced, a smoothed round-trip time of the full queue lets it use a third of the
-    /// path: for two round trips, until the smoothed time has followed.
+    /// The loss of all ACKs of a window is found by the timer alone, as that of data. Behind it half of the path is back within
+    /// the time of the law of timeouts.
+    ///
+    /// CUBIC grows by half of its window in a round trip that is longer than half of its K. So the repairs find a full queue
+    /// too, and a lost one is found two round trips behind, when the timer expires (RFC 6298 §5.3). The window is cut three
+    /// times. Where it is paced, by a smoothed round-trip time of the full queue, it uses a third of the path. That lasts
+    /// two round trips, until the smoothed time has followed.
     fn idle(&self, draw: &Draw, from: f64, until: f64) -> f64 {
         let within = self.timeouts.iter().filter(|&&at| from < at + draw.takes() && at < until);
         if draw.row.control == "cubic" && draw.is_paced() && draw.plateau() < 2.0 * draw.longest_rtt() {
@@ -321,7 +323,7 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
 ///
 /// A recovery repairs a loss in a round trip, and the timer runs from its first partial ACK (RFC 6582 §4, impatient).
 /// What it sends meanwhile is lost as well while the queue is full: such losses are behind the recovery point, and take
-/// a recovery of their own. If they are more than the window, nothing is sent that could bring a duplicate ACK, and the
+/// another recovery. If they are more than the window, nothing is sent that could bring a duplicate ACK, and the
 /// timer repairs them (§3.2, step 3; ns-2 sends no more than the window allows either).
 fn repairs(draw: &Draw, seen: &Seen, started: f64) -> Option<f64> {
     let first = *seen.found.first()?;
@@ -388,9 +390,9 @@ fn least(draw: &Draw, span: f64) -> f64 {
     }
 }
 
-/// The part of the path that a window takes which marks above a step cut twice in a row: what is sent in the round trip of the
-/// first cut finds the queue above the step, and is of the next window of data (RFC 3168 §6.1.2). Then it grows by a
-/// segment in a round trip, and an odd segment waits for its delayed ACK: in Linux 40 ms.
+/// The part of the path that a window takes if marks above a step cut it twice in a row. What is sent in the round trip of the
+/// first cut finds the queue above the step, and is of the next window of data (RFC 3168 §6.1.2). Then the window grows by a
+/// segment in a round trip. An odd segment waits for its delayed ACK: in Linux 40 ms.
 fn marked(draw: &Draw) -> f64 {
     let packet = draw.wire() * 8.0 / draw.rate;
     let delay = if draw.profile == "linux-6" { 0.04 } else { draw.ack_delay };

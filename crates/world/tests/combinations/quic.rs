@@ -85,7 +85,7 @@ impl Moving {
         self.rate * 2.0 * (self.delay + 0.002) / 8.0 / WIRE
     }
 
-    /// What a ProbeRTT takes from the flow at most, in seconds of the path. A span may have one, however short it is.
+    /// Seconds of the path that a ProbeRTT takes from the flow at most. A span may have one, however short it is.
     fn probe_rtt(&self) -> f64 {
         let rtt = 2.0 * (self.delay + 0.002) + 2.0 * WIRE * 8.0 / self.rate;
         probe_rtt(self.control, self.product(), rtt, MAX_ACK_DELAY)
