@@ -28,6 +28,8 @@ pub struct QuicReceiver {
     numbers: Ranges,
     /// When the packet with the largest number arrived.
     largest_at: Time,
+    /// One above the largest number of a packet that asks for an ACK (RFC 9000 §13.2: any but one that has an ACK alone).
+    asking_end: u32,
     /// One above the largest number of the last ACK.
     reported_end: u32,
     /// Packets that wait for an ACK.
@@ -76,6 +78,7 @@ impl QuicReceiver {
             highest_end: 0,
             numbers: Ranges::new(spec.ack_ranges as usize),
             largest_at: Time::ZERO,
+            asking_end: 0,
             reported_end: 0,
             waiting: 0,
             delayed: None,
@@ -127,50 +130,55 @@ impl QuicReceiver {
         self.take_address(now);
         self.announcement = self.announcement.filter(|_| header.path != self.path);
         let (number, end) = (header.number, self.numbers.end());
+        let is_new = self.numbers.insert(number);
+        if is_new && number >= end {
+            self.largest_at = now;
+        }
+        if is_new && (header.payload > 0 || header.path_challenge) {
+            self.ask(number, now);
+        }
         if header.payload == 0 {
-            if self.numbers.insert(number) && number >= end {
-                self.largest_at = now;
-            }
             // ASSUMPTION: an address that this end has left is gone, so a challenge to it has no answer. Its packet is
             // acknowledged, as data to that address is.
-            if header.path_challenge && header.path == self.path {
-                self.response_due = true;
-            } else if header.path_challenge {
-                self.delayed.get_or_insert(now + self.spec.max_ack_delay);
-            }
+            self.response_due |= is_new && header.path_challenge && header.path == self.path;
             return Receipt { fresh: true, in_order_segments: 0, out_of_order: false };
         }
         let out_of_order = header.segment < self.highest_end;
-        if !self.numbers.insert(number) {
+        if !is_new {
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
-        }
-        if number >= end {
-            self.largest_at = now;
         }
         let fresh = self.received.insert(header.segment);
         let in_order_segments = self.received.advance();
         self.highest_end = self.highest_end.max(header.segment + 1);
+        Receipt { fresh, in_order_segments, out_of_order }
+    }
+
+    /// Packet `number`, which is new, asks for an ACK: it is sent at once, or within the delay.
+    fn ask(&mut self, number: u32, now: Time) {
+        let before = self.asking_end;
+        self.asking_end = before.max(number + 1);
         self.waiting += 1;
-        if self.reports_gap(number, end) || self.waiting > self.spec.ack_threshold.0 {
+        if self.reports_gap(number, before) || self.waiting > self.spec.ack_threshold.0 {
             self.ack_due = true;
         } else if self.delayed.is_none() {
             self.delayed = Some(now + self.spec.max_ack_delay);
         }
-        Receipt { fresh, in_order_segments, out_of_order }
     }
 
-    /// Whether packet `number` makes a gap known at once; `end` was one above the largest number before.
-    fn reports_gap(&self, number: u32, end: u32) -> bool {
+    /// Whether packet `number` makes a gap known at once; `before` was one above the largest number that asked for an ACK.
+    fn reports_gap(&self, number: u32, before: u32) -> bool {
         let threshold = self.spec.reordering_threshold;
         match threshold {
             0 => false,
-            // RFC 9000 §13.2.1: below a packet that has arrived, or above a gap.
-            1 => number != end,
-            // The smallest missing number that no ACK has let the sender declare lost, and the largest that arrived.
+            // RFC 9000 §13.2.1: below one that asked, or with missing packets between the largest of them and this one.
+            1 => {
+                number < before || self.numbers.first_missing(before).is_some_and(|missing| missing < number)
+            }
+            // The smallest missing number that no ACK has let the sender declare lost, and the largest that asked for an ACK.
             _ => {
                 let reported = self.reported_end.saturating_sub(threshold);
                 let missing = self.numbers.first_missing(reported);
-                missing.is_some_and(|missing| self.numbers.end() - 1 - missing >= threshold)
+                missing.is_some_and(|missing| missing + threshold < self.asking_end)
             }
         }
     }
@@ -329,6 +337,40 @@ mod tests {
         // Also where nothing else waits: "a packet number less than another ack-eliciting packet" (§13.2.1).
         assert_eq!(arrive(&mut receiver, &[6], at(4)).unwrap().0, [(6, 7), (0, 5)]);
         assert_eq!(arrive(&mut receiver, &[5], at(5)).unwrap().0, [(0, 7)]);
+    }
+
+    #[test]
+    fn only_a_packet_that_asks_for_an_ack_is_out_of_order_or_shows_a_gap() {
+        // RFC 9000 §13.2.1: "less than another ack-eliciting packet", and "larger than the highest-numbered ack-eliciting packet
+        // [with] missing packets between that packet and this packet". Numbers of packets that have an ACK alone, then
+        // those of data; whether the last one is acknowledged at once.
+        let at_once = |packets: &[(u32, bool)]| {
+            let mut receiver = receiver(QuicSpec { ack_threshold: Packets(9), ..QuicSpec::default() });
+            let arrive = |&(number, has_data): &(u32, bool)| {
+                let alone = QuicHeader { number, ..QuicHeader::default() };
+                receiver.on_packet(&if has_data { packet(number, number + 1) } else { alone }, at(0));
+                receiver.poll_transmit(at(0)).is_some()
+            };
+            packets.iter().map(arrive).fold(false, |_, last| last)
+        };
+        let (data, ack) = (true, false);
+        assert!(!at_once(&[(0, data), (2, ack), (1, data)]), "1 is below a packet that asks for nothing");
+        assert!(!at_once(&[(0, data), (1, ack), (2, data)]), "1 has arrived");
+        assert!(at_once(&[(0, data), (2, ack), (3, data)]), "1 is missing");
+        assert!(!at_once(&[(0, data), (2, ack)]), "an ACK shows no gap");
+        assert!(at_once(&[(0, data), (3, data), (1, ack), (2, data)]), "2 is below 3");
+    }
+
+    #[test]
+    fn a_copy_of_a_challenge_has_no_second_answer() {
+        // RFC 9000 §12.3: a packet whose number has been processed is discarded.
+        let mut receiver = receiver(QuicSpec::default());
+        let challenge = QuicHeader { number: 0, path_challenge: true, ..QuicHeader::default() };
+        let answers = [(); 2].map(|()| {
+            receiver.on_packet(&challenge, at(0));
+            receiver.poll_transmit(at(0)).map(|answer| answer.header.path_response)
+        });
+        assert_eq!(answers, [Some(true), None]);
     }
 
     #[test]

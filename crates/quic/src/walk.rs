@@ -17,9 +17,11 @@ struct Model {
     segments: BTreeSet<u32>,
     /// When the largest number arrived.
     largest_at: Time,
+    /// The largest number of a packet that asks for an ACK.
+    asking: Option<u32>,
     /// The largest number in an ACK that was sent.
     reported: Option<u32>,
-    /// Packets with data since the last ACK, and when the first of them must be acknowledged.
+    /// Packets that ask for an ACK since the last ACK, and when the first of them must be acknowledged.
     waiting: u32,
     due: Option<Time>,
     at_once: bool,
@@ -39,6 +41,7 @@ impl Model {
             numbers: BTreeSet::new(),
             segments: BTreeSet::from([0]),
             largest_at: Time::ZERO,
+            asking: None,
             reported: None,
             waiting: 0,
             due: None,
@@ -80,16 +83,20 @@ impl Model {
         is_new
     }
 
-    /// Whether this packet, the latest to arrive, asks for an ACK at once by its number.
+    /// Whether this packet, the latest that asks for an ACK, asks for one at once by its number; `before` was the largest that
+    /// asked before.
     fn is_out_of_order(&self, number: u32, before: Option<u32>) -> bool {
         match self.spec.reordering_threshold {
             0 => false,
-            1 => number != before.map_or(0, |before| before + 1),
+            1 => {
+                let from = before.map_or(0, |before| before + 1).max(self.known);
+                before > Some(number) || (from..number).any(|number| !self.numbers.contains(&number))
+            }
             threshold => {
                 // The smallest that is missing and that no ACK has let the sender declare lost.
                 let is_lost =
                     |missing: u32| self.reported.is_some_and(|largest| missing + threshold <= largest);
-                let largest = *self.numbers.last().unwrap();
+                let largest = self.asking.unwrap();
                 let mut missing = (self.known..largest).filter(|number| !self.numbers.contains(number));
                 missing.find(|&number| !is_lost(number)).is_some_and(|number| largest - number >= threshold)
             }
@@ -106,10 +113,20 @@ impl Model {
             self.numbers.retain(|&number| number >= self.known);
             self.asked = None;
         }
-        let before = self.numbers.last().copied();
         let is_new = self.take_in(header.number, now);
+        if is_new && (header.payload > 0 || header.path_challenge) {
+            let before = self.asking;
+            self.asking = before.max(Some(header.number));
+            self.waiting += 1;
+            // §13.2.2: after `ack_threshold` packets; §13.2.1: at once, or within the delay.
+            self.at_once |=
+                self.is_out_of_order(header.number, before) || self.waiting > self.spec.ack_threshold.0;
+            if !self.at_once {
+                self.due.get_or_insert(now + self.spec.max_ack_delay);
+            }
+        }
         if header.payload == 0 {
-            self.responds |= header.path_challenge;
+            self.responds |= is_new && header.path_challenge;
             return (true, 0, false);
         }
         let out_of_order = self.segments.last().is_some_and(|&last| header.segment < last + 1 && last > 0);
@@ -118,13 +135,6 @@ impl Model {
         }
         let expected = self.expected();
         let fresh = self.segments.insert(header.segment);
-        self.waiting += 1;
-        // §13.2.2: after `ack_threshold` packets; §13.2.1: at once, or within the delay.
-        self.at_once |=
-            self.is_out_of_order(header.number, before) || self.waiting > self.spec.ack_threshold.0;
-        if !self.at_once {
-            self.due.get_or_insert(now + self.spec.max_ack_delay);
-        }
         (fresh, self.expected() - expected, out_of_order)
     }
 

@@ -4,6 +4,9 @@
 //! The virtual finish time of a packet of length L of a bearer of weight w is L/w after a start. The start is the later
 //! of two: the finish time of the packet before it, and the virtual time at its arrival. The virtual time is the finish
 //! time of the packet in transmission. The lowest finish time is served.
+//!
+//! A queue may drop its head at its turn, and then a smaller packet is sent in its place. Its finish time may be below the
+//! virtual time, which does not fall: Golestani's never does.
 
 use super::{BearerShare, Policy};
 use roamlab_engine::{Bytes, Time};
@@ -28,7 +31,7 @@ pub struct Wfq {
     weights: Vec<f64>,
     /// Virtual time at which each bearer's next packet starts.
     starts: Vec<f64>,
-    /// Finish time of the packet in service.
+    /// Finish time of the packet in service, or the highest one before it.
     virtual_time: f64,
 }
 
@@ -57,8 +60,8 @@ impl Policy for Wfq {
     }
 
     fn sends(&mut self, bearer: usize, size: Bytes, _: Time) {
-        self.virtual_time = self.finish(bearer, size);
-        self.starts[bearer] = self.virtual_time;
+        self.starts[bearer] = self.finish(bearer, size);
+        self.virtual_time = self.virtual_time.max(self.starts[bearer]);
     }
 }
 
@@ -103,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_packet_starts_at_the_later_of_the_last_finish_time_and_the_virtual_time() {
-        // Golestani, eq. 3. The queue of bearer 1 drops a head of 3,000 B whose turn it would be at 3,000, and sends 40 B: the
-        // virtual time is 40, and bearer 0 has had 1,500 B already.
+        // Golestani, eq. 3. The queue of bearer 1 drops a head of 3,000 B whose turn it would be at 3,000, and sends 40 B, which
+        // finishes at 40: bearer 0 has had 1,500 B already.
         let mut wfq = Wfq::new(&Params {}, &[bearer(1.0, 12), bearer(1.0, 12), bearer(2.0, 12)]);
         let mut starts_at = |sends: usize, size: u64, wakes: usize| {
             wfq.sends(sends, Bytes(size), Time::ZERO);
@@ -115,6 +118,18 @@ mod tests {
         assert_eq!(starts_at(1, 40, 0), 1500.0, "its own last packet");
         assert_eq!(starts_at(1, 60, 2), 1500.0, "of the time at which it woke first");
         assert_eq!(starts_at(2, 1000, 1), 2000.0, "1,500 and 1,000 B by a weight of 2");
+    }
+
+    #[test]
+    fn the_virtual_time_does_not_fall_where_a_queue_drops_its_head() {
+        // Bearers 0 and 1 wait with 1,500 and 3,000 B. Bearer 1 drops these at its turn, and its next packet of 40 B finishes
+        // at 40, below the 1,500 that bearer 0 has had. Were that the virtual time, bearer 2 could send 1,460 B more than
+        // bearer 0 for the time in which it had nothing.
+        let mut wfq = Wfq::new(&Params {}, &[bearer(1.0, 12); 3]);
+        wfq.sends(0, Bytes(1500), Time::ZERO);
+        wfq.sends(1, Bytes(40), Time::ZERO);
+        wfq.wakes(2);
+        assert_eq!([0, 1, 2].map(|bearer| wfq.rank(bearer, Bytes(0), Time::ZERO)), [1500.0, 40.0, 1500.0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Random draws: a sender, its settings, and a path with what happens to it.
 
-use super::table::{AQMS, Law, NS2_ECN, Protocol, Queue, ROWS, Row, STALE, TROUBLES, Trouble};
+use super::table::{AQMS, Law, Protocol, Queue, ROWS, Row, STALE, TROUBLES, Trouble};
 use roamlab_engine::Rng;
 
 /// When a flow begins, in seconds.
@@ -12,6 +12,21 @@ const INTERVAL: f64 = 0.1;
 /// Time of a handover after its gap: signalling over the wires of the access, timers of layer 2, a first
 /// beacon.
 const HANDOVER: f64 = 0.4;
+
+/// Seconds of a path that a ProbeRTT takes from its flow at most. `rtt` and `ack_delay` in seconds, `product` in packets.
+///
+/// BBR keeps four segments in flight (draft-cardwell-iccrg-bbr-00 §4.3.5), BBRv3 half of the product, if that is more
+/// (draft-ietf-ccwg-bbr-06 §5.3.4.3). It does so for 200 ms or a round trip. Before, the rest arrives, and behind it the
+/// next ACK is waited for: a round trip each. Each round waits for the ACK of an odd segment.
+pub fn probe_rtt(control: &str, product: f64, rtt: f64, ack_delay: f64) -> f64 {
+    let held = match control {
+        "bbr" => 4.0,
+        "bbr3" => (product / 2.0).floor().max(4.0),
+        _ => return 0.0,
+    };
+    let part = (held / product * rtt / (rtt + ack_delay)).min(1.0);
+    (1.0 - part) * (2.0 * rtt + rtt.max(0.2) + 2.0 * ack_delay)
+}
 
 /// A drawn run.
 #[derive(Clone, Debug)]
@@ -135,9 +150,6 @@ impl Draw {
                 Trouble::Move(_) => Law::TwoSegments(STALE),
                 _ => row.law,
             };
-        }
-        if ecn && profile == "ns2-2001" {
-            row.law = Law::TimerOnly(NS2_ECN);
         }
         draw.row = row;
         draw.plan(&mut between);
@@ -307,10 +319,20 @@ impl Draw {
             _ if self.profile.starts_with("ns2") => product,
             (_, "reno") => product,
             ("reno" | "dctcp" | "prague", _) => product / 2.0,
-            ("cubic", _) => return libm::cbrt(2.0 * self.product() * (1.0 - self.row.beta) / 0.4),
+            ("cubic", _) => return self.plateau(),
             _ => 0.0,
         };
         rounds * rtt
+    }
+
+    /// CUBIC's K: how long it grows up to the window of the last loss, here two products, in seconds (RFC 9438 §4.2).
+    pub fn plateau(&self) -> f64 {
+        libm::cbrt(2.0 * self.product() * (1.0 - self.row.beta) / 0.4)
+    }
+
+    /// The mean part of the path while it grows: from half of the product to all of it, or from nothing.
+    pub fn while_growing(&self) -> f64 {
+        if self.recovery == "reno" || self.profile.starts_with("ns2") { 0.5 } else { 0.75 }
     }
 
     /// How often in the run all ACKs of a window are lost, which is what a timeout takes: each later ACK acknowledges what an

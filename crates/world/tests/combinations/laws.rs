@@ -1,7 +1,7 @@
 //! The laws of a run of TCP, or of QUIC over a path that stays.
 
 use super::DRAW;
-use super::draw::{Draw, START};
+use super::draw::{Draw, START, probe_rtt};
 use super::table::{Law, Queue, Trouble};
 use crate::lab::{results, rows};
 use roamlab_world::Table;
@@ -100,6 +100,26 @@ impl Seen {
         (then.una == now.una).then_some(timeout + then.rto)
     }
 
+    /// Seconds of a span that timeouts take of it.
+    ///
+    /// The loss of all ACKs of a window is found by the timer alone, as that of data. Behind it half of the path is back within
+    /// the time of the law of timeouts.
+    ///
+    /// CUBIC grows by half of its window in a round trip that is longer than half of its K. So the repairs find a full queue
+    /// too, and a lost one is found two round trips behind, when the timer expires (RFC 6298 §5.3). The window is cut three
+    /// times. Where it is paced, by a smoothed round-trip time of the full queue, it uses a third of the path. That lasts
+    /// two round trips, until the smoothed time has followed.
+    fn idle(&self, draw: &Draw, from: f64, until: f64) -> f64 {
+        let within = self.timeouts.iter().filter(|&&at| from < at + draw.takes() && at < until);
+        if draw.row.control == "cubic" && draw.is_paced() && draw.plateau() < 2.0 * draw.longest_rtt() {
+            return within.count() as f64 * 2.0 / 3.0 * 2.0 * draw.longest_rtt();
+        }
+        if draw.trouble != Trouble::AckLoss || draw.silent_windows() <= RARE {
+            return 0.0;
+        }
+        within.map(|&at| self.at(at - 1e-9).map_or(1.0, |row| row.rto) + draw.takes() / 2.0).sum()
+    }
+
     /// One above the highest segment sent by this time.
     fn highest(&self, time: f64) -> u32 {
         let sent = self.sends.partition_point(|row| row.0 <= time);
@@ -116,19 +136,27 @@ pub fn broken(draw: &Draw) -> Vec<String> {
     if draw.row.transport == "tcp" {
         silences(draw, &seen, &mut broken);
     }
-    if let Law::TimerOnly(_) = draw.row.law {
+    if draw.profile.starts_with("ns2") && is_echoed_to_nothing(&tables) {
         return broken;
     }
     match draw.trouble {
         Trouble::Loss | Trouble::Reordering => by_loss(draw, &seen, &mut broken),
-        // The loss of all ACKs of a window is found by the timer alone, as that of data.
-        Trouble::AckLoss if draw.silent_windows() > RARE => by_loss(draw, &seen, &mut broken),
+        // A series of timeouts is as long as ACKs are lost by chance.
+        Trouble::AckLoss if draw.silent_windows() > RARE => full(draw, &seen, &mut broken),
         _ => {
             full(draw, &seen, &mut broken);
             timeouts(draw, &seen, &mut broken);
         }
     }
     broken
+}
+
+/// In ns-2 an echo behind a timeout halves a window of one segment to nothing, and one more doubles the timer (`ecn_backoff_`), which
+/// is what sends. Echoes last until a new segment carries CWR; repairs carry none before 2009 (`SetCWRonRetransmit_`). So
+/// only the laws of the timer and of conservation are left.
+fn is_echoed_to_nothing(tables: &[Table]) -> bool {
+    let facts = rows(tables, "tcp", ["event", "cwnd"]);
+    facts.iter().any(|[event, cwnd]| event == "ecn-reduction" && cwnd.parse::<f64>().unwrap() < 1.0)
 }
 
 /// Each packet of data is delivered or dropped, once, or on its way. Copies of a mobility protocol have its segment and time.
@@ -181,8 +209,7 @@ fn conservation(draw: &Draw, tables: &[Table], broken: &mut Vec<String>) {
 fn silences(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let linux = draw.profile == "linux-6";
     let ns2_fack = draw.profile.starts_with("ns2") && draw.recovery == "fack";
-    let paced = draw.fields.iter().any(|field| field == "pacing = true")
-        || ["bbr", "bbr3", "prague"].contains(&draw.row.control);
+    let paced = draw.is_paced() || ["bbr", "bbr3", "prague"].contains(&draw.row.control);
     let ends = seen.sends.iter().map(|row| row.0).chain([draw.duration]);
     let starts = seen.sends.iter().map(|row| row.0);
     let mut highest = 0;
@@ -268,7 +295,8 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let mut check = |from: f64, until: f64, part: f64, of: &str| {
         if from + span < until {
             let share = seen.share(draw, from, until);
-            let least = part / 0.85 * least(draw, until - from);
+            let idle = seen.idle(draw, from, until) / (until - from);
+            let least = part / 0.85 * least(draw, until - from) * (1.0 - idle).max(0.0);
             if share < least {
                 broken.push(format!(
                     "{share:.3} of the path from {from:.2} to {until:.2} s, the law is {least:.3} ({of})"
@@ -279,13 +307,30 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let next = |index: usize| draw.gaps.get(index).map_or(draw.duration, |gap| gap.0);
     let started = START + draw.starts();
     let started = seen.waits(started).map_or(started, |expires| expires + draw.takes());
+    let started = repairs(draw, seen, started).map_or(started, |expired| started.max(expired + draw.takes()));
     check(started, next(0), 0.85, "start");
     for (index, &(from, until)) in draw.gaps.iter().enumerate() {
         let timer = wait(seen, from, until);
         let again = until + timer + behind;
         check(again, next(index + 1), 0.5, "gap");
-        check(again + behind + draw.grows(), next(index + 1), 0.85, "gap, grown");
+        let (begins, grown) = (again + behind, again + behind + draw.grows());
+        check(begins, grown.min(next(index + 1)), 0.85 * draw.while_growing(), "gap, growing");
+        check(grown, next(index + 1), 0.85, "gap, grown");
     }
+}
+
+/// The last timer of the losses with which slow start ends, if NewReno repairs them: `None`, there is none.
+///
+/// A recovery repairs a loss in a round trip, and the timer runs from its first partial ACK (RFC 6582 §4, impatient).
+/// What it sends meanwhile is lost as well while the queue is full: such losses are behind the recovery point, and take
+/// another recovery. If they are more than the window, nothing is sent that could bring a duplicate ACK, and the
+/// timer repairs them (§3.2, step 3; ns-2 sends no more than the window allows either).
+fn repairs(draw: &Draw, seen: &Seen, started: f64) -> Option<f64> {
+    let first = *seen.found.first()?;
+    let timer = (2.0 * draw.longest_rtt()).max(1.0) + draw.longest_rtt();
+    let latest = (first + 3.0 * timer).max(started + timer);
+    let within = |at: &&f64| first < **at && **at < latest;
+    seen.timeouts.iter().rev().find(within).copied().filter(|_| draw.recovery == "newreno")
 }
 
 /// The longest timer that was in force in a gap: the wait for the first packet behind it.
@@ -321,13 +366,16 @@ fn least(draw: &Draw, span: f64) -> f64 {
             // may be less than that, and has one timer (RFC 6298 §2: 1 s at least, and above the round trip)
             // nevertheless, and the slow start behind it.
             let idle = (2.0 * draw.longest_rtt()).max(1.0) + draw.doublings() * draw.rtt;
-            let growth = if draw.recovery == "reno" { product * draw.longest_rtt() } else { draw.grows() };
+            let growth = match draw.row.control {
+                "cubic" => draw.plateau(),
+                _ => product * draw.longest_rtt(),
+            };
             draw.least() * (growth / (growth + idle)).min((1.0 - idle / span).max(0.0))
         }
-        _ if draw.row.control == "bbr" => {
-            // ProbeRTT is due each 10 s: a full queue leaves, four segments go for 200 ms and a round trip, and another one passes
-            // until the window is back (draft-cardwell-iccrg-bbr-00 §4.3.5).
-            draw.least() * (1.0 - (0.2 + draw.longest_rtt() + 2.0 * draw.rtt) / span).max(0.0)
+        _ if draw.row.control.starts_with("bbr") => {
+            let round = draw.rtt + 2.0 * draw.wire() * 8.0 / draw.rate;
+            let cost = probe_rtt(draw.row.control, draw.product(), round, draw.ack_delay);
+            draw.least() * (1.0 - cost / span).max(0.0)
         }
         _ if draw.row.control == "vegas" && draw.profile == "rfc" && draw.delays_each_ack() => {
             // Only the ACK of a repair does not wait, and is Vegas' base. So the wait of the others counts as a queue, which keeps
@@ -337,8 +385,27 @@ fn least(draw: &Draw, span: f64) -> f64 {
             let window = (0.5 * round / draw.ack_delay).ceil();
             draw.least().min(window * draw.wire() * 8.0 / round / draw.rate)
         }
+        _ if draw.queue == Queue::Step && !draw.row.by_marks => draw.least() * marked(draw),
         _ => draw.least(),
     }
+}
+
+/// The part of the path that a window takes if marks above a step cut it twice in a row. What is sent in the round trip of the
+/// first cut finds the queue above the step, and is of the next window of data (RFC 3168 §6.1.2). Then the window grows by a
+/// segment in a round trip. An odd segment waits for its delayed ACK: in Linux 40 ms.
+fn marked(draw: &Draw) -> f64 {
+    let packet = draw.wire() * 8.0 / draw.rate;
+    let delay = if draw.profile == "linux-6" { 0.04 } else { draw.ack_delay };
+    let most = 2.0 + draw.product() + draw.product().max(5.0);
+    let (mut lost, mut cycle) = (0.0, 0.0);
+    let mut window = (most * draw.row.beta * draw.row.beta).floor().max(1.0);
+    while window <= most {
+        let round = draw.rtt + packet + if window % 2.0 == 1.0 { delay } else { 0.0 };
+        lost += (round - window * packet).max(0.0);
+        cycle += round.max(window * packet);
+        window += 1.0;
+    }
+    1.0 - lost / cycle
 }
 
 /// Behind the last timeout of a series goodput is half of the path again, and a series is not longer than that takes.
@@ -415,6 +482,11 @@ fn published(draw: &Draw) -> f64 {
 }
 
 impl Draw {
+    /// True if its pacing is chosen, at a rate of the window in a smoothed round-trip time.
+    fn is_paced(&self) -> bool {
+        self.fields.iter().any(|field| field == "pacing = true")
+    }
+
     /// True if a tail loss probe is sent.
     fn probes(&self) -> bool {
         self.recovery == "rack" && !self.fields.iter().any(|field| field == "tail_loss_probe = false")

@@ -2,6 +2,7 @@
 //! migration, at random rates, delays, queues and gaps.
 
 use super::DRAW;
+use super::draw::probe_rtt;
 use crate::lab::{results, rows};
 use roamlab_engine::Rng;
 
@@ -84,6 +85,12 @@ impl Moving {
         self.rate * 2.0 * (self.delay + 0.002) / 8.0 / WIRE
     }
 
+    /// Seconds of the path that a ProbeRTT takes from the flow at most. A span may have one, however short it is.
+    fn probe_rtt(&self) -> f64 {
+        let rtt = 2.0 * (self.delay + 0.002) + 2.0 * WIRE * 8.0 / self.rate;
+        probe_rtt(self.control, self.product(), rtt, MAX_ACK_DELAY)
+    }
+
     /// How long a sender may take behind its start or a timeout, in seconds.
     fn takes(&self) -> f64 {
         ((2.0 * libm::log2(self.product().max(2.0)) + 4.0) * self.longest_rtt()).max(2.0)
@@ -125,8 +132,10 @@ fn broken(draw: &Moving) -> Vec<String> {
     let start = 0.1 + draw.takes().max(4.0);
     if start + 20.0 * draw.longest_rtt() < MOVE {
         let share = share(start, MOVE);
-        if share < 0.85 {
-            broken.push(format!("{share:.3} of the path from {start:.2} s to the move"));
+        let least = 0.85 * (1.0 - draw.probe_rtt() / (MOVE - start)).max(0.0);
+        if share < least {
+            broken
+                .push(format!("{share:.3} of the path from {start:.2} s to the move, the law is {least:.3}"));
         }
     }
     // The last probe of the gap is followed by one after as long as the gap and P; the new path is known then.
@@ -134,8 +143,9 @@ fn broken(draw: &Moving) -> Vec<String> {
     for (least, from) in [(0.5, back), (0.85, back + draw.takes())] {
         if from + 4.0 * draw.longest_rtt() < END {
             let share = share(from, END);
+            let least = least * (1.0 - draw.probe_rtt() / (END - from)).max(0.0);
             if share < least {
-                broken.push(format!("{share:.3} of the path behind {from:.2} s, the law is {least}"));
+                broken.push(format!("{share:.3} of the path behind {from:.2} s, the law is {least:.3}"));
             }
         }
     }

@@ -12,8 +12,6 @@ pub enum Law {
     /// It keeps a segment in the queue by its own measure, which its authors' rule lets be wrong: two segments in a round trip and
     /// a delayed ACK. Why.
     TwoSegments(&'static str),
-    /// Only the laws of the timer and of conservation. Why.
-    TimerOnly(&'static str),
 }
 
 /// A sender that may be drawn.
@@ -33,7 +31,6 @@ pub struct Row {
 }
 
 const TAHOE: &str = "each loss begins slow start from one segment, which sends again what the receiver holds";
-pub const NS2_ECN: &str = "echoes halve the window down to nothing, and then only the idle clock permits a segment (ns-2 before 2001)";
 pub const STALE: &str =
     "behind a longer path the shortest round-trip time is that of the old one (Mo et al. 1999)";
 const VEGAS: &str = "slow start ends at the first sign of a queue, and then a round trip adds a segment";
