@@ -82,7 +82,7 @@ fn decibels(field: &'static str, value: f64, least: f64) -> Result<(), (&'static
     if (least..=15.0).contains(&value) && value % 0.5 == 0.0 {
         return Ok(());
     }
-    Err((field, format!("{value} dB cannot be signalled: write a number from {least} to 15 in steps of 0.5")))
+    Err((field, format!("expected {least} to 15 dB in steps of 0.5, got {value}: write such a number")))
 }
 
 fn not_one_of(value: impl std::fmt::Display, values: &[impl std::fmt::Display], unit: &str) -> String {

@@ -303,13 +303,13 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     }
     if params.segment.0.saturating_add(params.header.0) > 65_535 {
         let most = 65_535 - params.segment.0;
-        return Err(("header", format!("no IP datagram is that large; write at most \"{most} B\"")));
+        return Err(("header", format!("expected an IP datagram of at most 65535 B with its segment; write at most \"{most} B\"")));
     }
     if params.ack_size.0 > 65_535 {
-        return Err(("ack_size", "no IP datagram is that large; write for example \"40 B\"".into()));
+        return Err(("ack_size", "expected at most 65535 B, the size of an IP datagram; write for example \"40 B\"".into()));
     }
     if params.ack_size.0 == 0 {
-        return Err(("ack_size", "an ACK has a size on the wire; write for example \"40 B\"".into()));
+        return Err(("ack_size", "expected more than 0 B; write for example \"40 B\"".into()));
     }
     if !(1..=LARGEST_THRESHOLD).contains(&params.dupack_threshold) {
         let message = format!("must be 1 to {LARGEST_THRESHOLD}; write 3 for the standard threshold");

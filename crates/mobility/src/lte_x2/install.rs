@@ -21,12 +21,12 @@ impl Protocol for Params {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         let overheads =
             [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", self.forwarding_overhead)];
-        if let Some((part, _)) = overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX)) {
-            let refusal = Refusal::at(*part, "a tunnel header has at most 65535 bytes");
+        if let Some((part, overhead)) = overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX)) {
+            let refusal = Refusal::at(*part, format!("expected at most 65535 B, got \"{overhead}\""));
             return Err(refusal.help("write \"36 B\" for GTP-U over UDP and IPv4"));
         }
         if let Some(mark) = self.mark.filter(|mark| !(1..=63).contains(&mark.0)) {
-            let message = format!("{} is not a code point that marks anything", mark.0);
+            let message = format!("expected a code point from 1 to 63, got {}", mark.0);
             return Err(Refusal::at("mark", message).help("write a number from 1 to 63"));
         }
         if !topology.measured {

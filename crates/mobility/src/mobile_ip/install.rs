@@ -23,7 +23,7 @@ impl Protocol for Params {
         }
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         if !(1..=63).contains(&self.buffer.mark.0) {
-            let message = format!("{} is not a code point that marks anything", self.buffer.mark.0);
+            let message = format!("expected a code point from 1 to 63, got {}", self.buffer.mark.0);
             return Err(Refusal::at("buffer.mark", message).help("write a number from 1 to 63"));
         }
         Ok(())

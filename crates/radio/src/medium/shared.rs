@@ -22,7 +22,7 @@ impl Params {
         if (0.0..1.0).contains(&self.frame_loss) {
             return Ok(());
         }
-        let message = format!("{} is no probability below 1; write for example 0.01", self.frame_loss);
+        let message = format!("expected a probability from 0 to below 1, got {}; write for example 0.01", self.frame_loss);
         Err(("frame_loss", message))
     }
 

@@ -42,14 +42,22 @@ const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
 /// The first problem of a scenario.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     if scenario.run.duration.as_nanos() == 0 {
-        return Err(Problem::at("run.duration", "the run has no duration").help("write for example \"40 s\""));
+        return Err(
+            Problem::at("run.duration", "expected more than 0 s, got 0 s").help("write for example \"40 s\"")
+        );
     }
     if scenario.run.duration > LONGEST_RUN {
-        let problem = Problem::at("run.duration", "times of results would not hold so late an instant");
+        let problem = Problem::at(
+            "run.duration",
+            format!("expected at most \"{LONGEST_RUN}\", got \"{}\"", scenario.run.duration),
+        );
         return Err(problem.help(format!("write at most \"{LONGEST_RUN}\"")));
     }
     if scenario.network.tunnel_overhead.0 > u64::from(u16::MAX) {
-        let problem = Problem::at("network.tunnel_overhead", "a tunnel header has at most 65535 bytes");
+        let problem = Problem::at(
+            "network.tunnel_overhead",
+            format!("expected at most 65535 B, got \"{}\"", scenario.network.tunnel_overhead),
+        );
         return Err(problem.help("write \"20 B\" for IP-in-IP"));
     }
     let routers = check_links(scenario)?;
@@ -67,7 +75,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     let nodes = routers.len() + scenario.cells.len() + scenario.hosts.len();
     if nodes > Addr::MAX_NODES as usize {
         let most = Addr::MAX_NODES;
-        let problem = Problem::at("links", format!("{nodes} nodes are more than addresses reach for"));
+        let problem = Problem::at("links", format!("expected at most {most} nodes, got {nodes}"));
         return Err(problem.help(format!("write at most {most} nodes, base stations and hosts included")));
     }
     Ok(())
@@ -79,7 +87,7 @@ pub fn check_seed(scenario: &Scenario, seed: u64) -> Result<(), Problem> {
     if scenario.run.random_numbers == RandomNumbers::Chacha || (1..=largest).contains(&seed) {
         return Ok(());
     }
-    let message = format!("ns-2's generator takes seeds from 1 to {largest}, not {seed}");
+    let message = format!("expected a seed from 1 to {largest} for the generator of ns-2, got {seed}");
     Err(Problem::at("run.random_numbers", message)
         .help("run with seed 1, or write random_numbers = \"chacha\""))
 }
@@ -91,12 +99,12 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
         let [left, right] = &link.between;
         let field = format!("links[{index}].between");
         if left == right {
-            let message = format!("a link joins two nodes, this one joins \"{left}\" to itself");
+            let message = format!("expected two nodes, got \"{left}\" twice");
             return Err(Problem::at(field, message).help("write two different names"));
         }
         if !pairs.insert((left.min(right), left.max(right))) {
             let problem =
-                Problem::at(field, format!("\"{left}\" and \"{right}\" are joined by another link already"));
+                Problem::at(field, format!("there is another link between \"{left}\" and \"{right}\""));
             return Err(problem.help("remove one of the two"));
         }
         for (end, name) in link.between.iter().enumerate() {
@@ -111,14 +119,18 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     for (index, link) in scenario.links.iter().enumerate() {
         let is_recorded = link.rate.recorded().is_some();
         if is_recorded && link.reverse_rate.is_some() {
-            let problem = Problem::at(format!("links[{index}].reverse_rate"), "the link is a recorded one");
+            let problem = Problem::at(
+                format!("links[{index}].reverse_rate"),
+                "a recorded link has no constant rate in the other direction",
+            );
             return Err(problem.help("write `rate = { trace = \"FILE\", reverse = \"FILE\" }`"));
         }
         let changed = |change: &ChangeSpec| change.rate.or(change.reverse_rate).filter(|_| is_recorded);
         if let Some(number) = link.changes.iter().position(|change| changed(change).is_some()) {
             let name = if link.changes[number].rate.is_some() { "rate" } else { "reverse_rate" };
             let field = format!("links[{index}].changes[{number}].{name}");
-            let problem = Problem::at(field, "a recorded link sends when its trace says, at no rate");
+            let problem =
+                Problem::at(field, "expected no rate: a recorded link sends at the times of its trace");
             return Err(problem.help("change `delay` or `up`, or write the link's rate as a constant"));
         }
         for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
@@ -130,11 +142,11 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
                     return Err(problem.help(known_value(flow, flows())));
                 }
                 if drop.packets.is_empty() {
-                    let problem = Problem::at(field("packets"), "no packet is named");
+                    let problem = Problem::at(field("packets"), "expected packet numbers, got an empty list");
                     return Err(problem.help("write ordinals, counted from 0, for example [40, 41]"));
                 }
                 if drop.delay == Some(Duration::ZERO) {
-                    let problem = Problem::at(field("delay"), "this neither loses nor delays");
+                    let problem = Problem::at(field("delay"), "expected more than 0 s, got 0 s");
                     return Err(
                         problem.help("write for example \"20 ms\", or leave it out to lose the packets")
                     );
@@ -146,7 +158,7 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
             let changes_delay = change.delay.is_some() || change.reverse_delay.is_some();
             if !changes_rate && !changes_delay && change.up.is_none() {
                 let field = format!("links[{index}].changes[{number}]");
-                let problem = Problem::at(field, "this changes nothing");
+                let problem = Problem::at(field, "expected a change, got only its time");
                 return Err(problem.help("write `rate`, `delay` or `up` too, for example `up = false`"));
             }
         }
@@ -212,7 +224,10 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         let early = host.stays().windows(2).position(|pair| pair[1].at < pair[0].at);
         if let Some(number) = early.map(|before| before + 1) {
             let at = host.stays()[number - 1].at;
-            let message = format!("this visit begins before the one in front of it, which begins at {at}");
+            let message = format!(
+                "expected a time of {at} or later, when the visit before begins, got {}",
+                host.stays()[number].at
+            );
             let problem = Problem::at(field(&format!("visits[{number}].at")), message);
             return Err(problem.help("write the visits in the order of their times, or a later time"));
         }
@@ -245,8 +260,10 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         for (end, name) in flow.path.iter().enumerate() {
             if !nodes.contains(name.as_str()) {
                 if flow.count.is_none() && is_pattern(name) {
-                    let problem =
-                        Problem::at(field(&format!("path[{end}]")), "only a group has patterns as its ends");
+                    let problem = Problem::at(
+                        field(&format!("path[{end}]")),
+                        format!("expected a node, got the pattern \"{name}\""),
+                    );
                     return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
                 }
                 let problem =
@@ -260,11 +277,15 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             }
         }
         if flow.path[0] == flow.path[1] {
-            let problem = Problem::at(field("path"), "a flow goes from one node to another");
+            let problem =
+                Problem::at(field("path"), format!("expected two nodes, got \"{}\" twice", flow.path[0]));
             return Err(problem.help("write two different names"));
         }
         if flow.dscp.0 > 63 {
-            let problem = Problem::at(field("dscp"), format!("{} is not a code point", flow.dscp.0));
+            let problem = Problem::at(
+                field("dscp"),
+                format!("expected a code point from 0 to 63, got {}", flow.dscp.0),
+            );
             return Err(problem.help("write a number from 0 to 63"));
         }
         if let AppSpec::Requests(params) = &flow.app {
@@ -388,11 +409,12 @@ fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
             return Err(problem.help(known_value(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
         }
         if fault.delay == Some(Duration::ZERO) && !fault.duplicate {
-            let problem = Problem::at(field("delay"), "this neither loses nor delays");
+            let problem = Problem::at(field("delay"), "expected more than 0 s, got 0 s");
             return Err(problem.help("write for example \"20 ms\", or leave it out to lose the messages"));
         }
         if fault.occurrences.is_empty() || fault.occurrences.contains(&0) {
-            let problem = Problem::at(field("occurrences"), "messages are counted from 1");
+            let problem =
+                Problem::at(field("occurrences"), "expected numbers from 1 on, got 0 or an empty list");
             return Err(problem.help("write for example `occurrences = [1]`"));
         }
     }

@@ -10,7 +10,10 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
     let Some(spec) = &flow.path_change else { return Ok(()) };
     let part = |part: &str| field(&format!("path_change.{part}"));
     if !flow.path.iter().any(|end| scenario.hosts.iter().any(|host| host.name == *end)) {
-        let problem = Problem::at(field("path_change"), "neither end is a mobile host, so the path stays");
+        let problem = Problem::at(
+            field("path_change"),
+            "expected a mobile host at one end of the flow: no other path changes",
+        );
         return Err(problem.help("leave it out, or write a host in `path`"));
     }
     if let Err(message) = flow.transport.check_policy(spec.policy, scenario.run.profile) {
@@ -29,15 +32,18 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
         return Err(Problem::told(part(&format!("delay{dot}{name}")), &message));
     }
     if !(0.0..1.0).contains(&spec.missed) {
-        let problem = Problem::at(part("missed"), format!("{} is no probability below 1", spec.missed));
+        let problem = Problem::at(
+            part("missed"),
+            format!("expected a probability from 0 to below 1, got {}", spec.missed),
+        );
         return Err(problem.help("write for 10 % `missed = 0.1`"));
     }
     if spec.false_every == Some(Duration::ZERO) {
-        let problem = Problem::at(part("false_every"), "a mean time of 0 s has no end of false alarms");
+        let problem = Problem::at(part("false_every"), "expected a mean time above 0 s, got 0 s");
         return Err(problem.help("write for example \"20 s\", or leave it out"));
     }
     if spec.size.0 == 0 || spec.size.0 > 65_535 {
-        let problem = Problem::at(part("size"), format!("no IP datagram has \"{}\"", spec.size));
+        let problem = Problem::at(part("size"), format!("expected 1 to 65535 B, got \"{}\"", spec.size));
         return Err(problem.help("write for example \"52 B\""));
     }
     Ok(())

@@ -56,7 +56,7 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
     for (name, cell) in &scenario.cells {
         let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
         if !(-24.0..=24.0).contains(&cell.individual_offset_db) {
-            let message = format!("{} dB cannot be signalled", cell.individual_offset_db);
+            let message = format!("expected -24 to 24 dB, got {}", cell.individual_offset_db);
             return Err(
                 Problem::at(at("individual_offset_db"), message).help("write a number from -24 to 24")
             );
@@ -67,7 +67,7 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
         }
         let shared = cell.scheduler.is_some() || !matches!(cell.medium, MediumSpec::Dedicated(_));
         if shared && cell.rate.recorded().is_some() {
-            let message = "a recorded link has neither a scheduler nor a medium that hosts share";
+            let message = "expected a constant rate with a scheduler or a shared medium, got a recorded link";
             return Err(
                 Problem::at(at("rate"), message).help("write a constant rate, for example \"2 Mbit/s\"")
             );
@@ -81,11 +81,14 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
             return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));
         }
         if !transmitter.position_m.iter().all(|part| part.is_finite()) {
-            let problem = Problem::at(at("transmitter.position_m"), "a transmitter stands somewhere");
+            let problem = Problem::at(at("transmitter.position_m"), "expected two finite numbers of metres");
             return Err(problem.help("write for example [0.0, 500.0]"));
         }
         if !transmitter.reference_signal_dbm.is_finite() {
-            let problem = Problem::at(at("transmitter.reference_signal_dbm"), "the power is no number");
+            let problem = Problem::at(
+                at("transmitter.reference_signal_dbm"),
+                format!("expected a finite number of dBm, got {}", transmitter.reference_signal_dbm),
+            );
             return Err(problem.help("write for example 15.0"));
         }
     }
@@ -110,7 +113,10 @@ fn check_roaming(scenario: &Scenario, cell: &CellSpec, at: impl Fn(&str) -> Stri
     match cell.channel.filter(|channel| !(1..=wifi.channels).contains(channel)) {
         None => Ok(()),
         Some(channel) => {
-            let problem = Problem::at(at("channel"), format!("no host looks at channel {channel}"));
+            let problem = Problem::at(
+                at("channel"),
+                format!("expected a channel from 1 to {}, got {channel}", wifi.channels),
+            );
             Err(problem.help(format!("write 1 to {}, or raise `radio.channels`", wifi.channels)))
         }
     }
@@ -139,7 +145,8 @@ fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(),
             return Err(Problem::told(at(".rate"), &message));
         }
         if !(bearer.weight > 0.0 && bearer.weight.is_finite()) {
-            let problem = Problem::at(at(".weight"), format!("{} is not a weight", bearer.weight));
+            let problem =
+                Problem::at(at(".weight"), format!("expected a weight above 0, got {}", bearer.weight));
             return Err(problem.help("write a number above 0"));
         }
         if bearer.weight != 1.0 && !scheduler.uses_weights() {
@@ -159,7 +166,8 @@ fn check_trajectory(host: &HostSpec, by_position: bool, at: impl Fn(&str) -> Str
             .check()
             .map_err(|(field, message)| Problem::told(at(&format!("trajectory.{field}")), &message)),
         None if by_position => {
-            let problem = Problem::at(at("name"), "this host measures by position and is nowhere");
+            let problem =
+                Problem::at(at("name"), "expected a `trajectory` with it: hosts measure by position");
             Err(problem.help("add for example `trajectory = { waypoints_m = [[0.0, 0.0]] }`"))
         }
         None => Ok(()),
@@ -178,11 +186,17 @@ fn check_first_visit(
         return Err(Problem::at(at("visits[0].cell"), message).help("begin in a cell that can be heard"));
     }
     if host.stays().len() > 1 {
-        let problem = Problem::at(at("visits[1]"), "by position a host goes where its agent says");
+        let problem = Problem::at(
+            at("visits[1]"),
+            "expected one visit: hosts measure by position, and their agents choose the next cell",
+        );
         return Err(problem.help("write only the visit that it begins with"));
     }
     if first.until.is_some() {
-        let problem = Problem::at(at("visits[0].until"), "by position a host leaves when its agent says");
+        let problem = Problem::at(
+            at("visits[0].until"),
+            "expected no `until`: hosts measure by position, and their agents choose when to leave",
+        );
         return Err(problem.help("remove this"));
     }
     Ok(())

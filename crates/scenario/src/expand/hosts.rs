@@ -112,7 +112,7 @@ fn scheduled(
         return Err(problem.help("write one of the two"));
     }
     if host.count.is_some() {
-        let problem = Problem::at(field("count"), "a schedule is about single hosts");
+        let problem = Problem::at(field("count"), "expected a single host with a schedule, got a group");
         return Err(problem.help("write a table for each host, or another kind of plan"));
     }
     let schedule = file.content().cloned().unwrap_or_default();
@@ -241,11 +241,11 @@ fn neighbours(
     for (number, pair) in walk.pairs.iter().enumerate() {
         let at = || field(&format!("plan.pairs[{number}]"));
         let [one, other] = pair.as_slice() else {
-            let problem = Problem::at(at(), format!("{} names are no pair", pair.len()));
+            let problem = Problem::at(at(), format!("expected two cells, got {}", pair.len()));
             return Err(problem.help("write two cells, for example [\"bs1\", \"bs2\"]"));
         };
         if one == other {
-            let problem = Problem::at(at(), format!("\"{one}\" is no neighbour of itself"));
+            let problem = Problem::at(at(), format!("expected two cells, got \"{one}\" twice"));
             return Err(problem.help("write two cells, for example [\"bs1\", \"bs2\"]"));
         }
         pairs.push((place(one, at())?, place(other, at())?));

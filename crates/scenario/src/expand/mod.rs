@@ -52,8 +52,10 @@ fn check_alone(scenario: &Scenario) -> Result<(), Problem> {
             return Err(problem.help("write at least 1, or remove the table"));
         }
         if count.is_none() && stagger.is_some() {
-            let problem =
-                Problem::at(format!("{list}[{index}].stagger"), "only the members of a group are staggered");
+            let problem = Problem::at(
+                format!("{list}[{index}].stagger"),
+                "expected a group with `stagger`, got a single one",
+            );
             return Err(problem.help("write `count` too, for example `count = 10`, or remove this"));
         }
     }
