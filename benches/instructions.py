@@ -2,7 +2,8 @@
 """Instructions a packet-hop, counted by callgrind: the same number on every run, whatever else the machine does.
 
 Each network runs for two lengths; the difference in instructions divided by the difference in packet-hops leaves
-set-up out. The networks of today's transports are counted by delivered data packet, which the ends take most of. `instructions.toml` holds what it was last; with `--check` a count that is more than 3 % above is an error.
+set-up out. Networks whose ends take most of the instructions are counted by delivered data packet. `instructions.toml`
+holds what it was last; with `--check` a count that is more than 3 % above is an error.
 
 Where valgrind (Debian package `valgrind`) is not installed, nothing is counted. Standard library only.
 """
@@ -67,9 +68,9 @@ def of_one(binary: str, case: str) -> float:
 def written(counts: dict[str, float]) -> str:
     rows = "".join(f"{name} = {value:.1f}\n" for name, value in counts.items())
     return (
-        "# Instructions a packet-hop, or of linux-* and quic-* a delivered packet, when `benches/instructions.py --write` was "
-        "run\n# last. A count that falls stays low only if it is written down; one that rises needs a reason in the commit "
-        "that\n# writes it.\n\n"
+        "# Instructions a packet-hop, or of linux-* and quic-* a delivered packet, when "
+        "`benches/instructions.py --write` was\n# run last. A count that falls stays low only if it is written down; "
+        "one that rises needs a reason in the commit\n# that writes it.\n\n"
         f"[instructions]\n{rows}"
     )
 
