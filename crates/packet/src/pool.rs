@@ -140,6 +140,26 @@ impl PacketPool {
         self.place(packet)
     }
 
+    /// Makes a packet of a TCP segment: as [`create`](Self::create), with the options written where they stay.
+    #[inline]
+    pub fn create_tcp(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        tcp: &TcpHeader,
+    ) -> PacketId {
+        let id = self.create_bare_tcp(flow, header, size, created, &tcp.without_options());
+        if !tcp.sacks.is_empty() || tcp.timestamps.is_some() || !tcp.accecn.is_absent() {
+            let place = self.place_tunnel_side(&id);
+            let side = &mut self.sides[place as usize];
+            (side.sacks, side.timestamps, side.accecn) = (tcp.sacks, tcp.timestamps, tcp.accecn);
+            self.slots[id.0 as usize].side = place;
+        }
+        id
+    }
+
     /// A copy of a packet, under its own serial number.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
         let mut packet = self[original].clone();

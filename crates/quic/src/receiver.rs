@@ -147,8 +147,7 @@ impl QuicReceiver {
         if number >= end {
             self.largest_at = now;
         }
-        let fresh = self.received.insert(header.segment);
-        let in_order_segments = self.received.advance();
+        let (fresh, in_order_segments) = self.received.take(header.segment);
         self.highest_end = self.highest_end.max(header.segment + 1);
         self.waiting += 1;
         if self.reports_gap(number, end) || self.waiting > self.spec.ack_threshold.0 {

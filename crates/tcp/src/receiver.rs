@@ -256,8 +256,7 @@ impl TcpReceiver {
             self.recent = Some(timestamps.value);
         }
         let mark_changes = self.note_congestion(header, ecn, now);
-        let fresh = self.received.insert(header.seq);
-        let advanced = self.received.advance();
+        let (fresh, advanced) = self.received.take(header.seq);
         let flushes = self.flushes_for_block(header.seq);
         if flushes {
             self.acknowledge(now);
@@ -537,6 +536,9 @@ impl TcpReceiver {
     /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.
     fn remember_block(&mut self, seq: u32) {
         let base = self.received.base();
+        if seq < base && self.reported.is_empty() {
+            return;
+        }
         let swallowed =
             if seq < base { 0..0 } else { self.received.run_start(seq)..self.received.first_missing(seq) };
         self.reported.retain(|other| *other >= base && !swallowed.contains(other));

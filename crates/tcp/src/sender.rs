@@ -198,9 +198,11 @@ impl TcpSender {
             }
             self.recovery.algorithm().on_dup_ack(state, header, now);
         }
-        let mut spurious = std::mem::take(&mut state.spurious);
-        spurious.on_ack(state, header, acked, now);
-        state.spurious = spurious;
+        if state.spurious.is_watching() {
+            let mut spurious = std::mem::take(&mut state.spurious);
+            spurious.on_ack(state, header, acked, now);
+            state.spurious = spurious;
+        }
         self.report_lost(true, now); // before the event of the ACK, which counts them
         let state = &mut self.state;
         state.report_other_ack(now);

@@ -46,6 +46,11 @@ fn data_in(buffer: u64) -> u64 {
     buffer * SHARE / SHARE_OF
 }
 
+/// The next multiple of a power of two.
+fn up_to(step: u64, bytes: u64) -> u64 {
+    (bytes + (step - 1)) & !(step - 1)
+}
+
 /// The time between two, by a clock of whole microseconds (`tcp_mstamp`).
 fn micros(from: Time, to: Time) -> u64 {
     to.as_nanos() / 1000 - from.as_nanos() / 1000
@@ -123,7 +128,7 @@ impl Autotuning {
     /// The bytes to advertise, in steps of `2^shift`: what there is room for, and never less than before
     /// (`tcp_select_window`).
     pub fn window(&self, expected: u32, shift: u8) -> u64 {
-        self.selected(shift).max(self.left(expected).next_multiple_of(1 << shift))
+        self.selected(shift).max(up_to(1 << shift, self.left(expected)))
     }
 
     /// An ACK has offered that.
@@ -135,11 +140,11 @@ impl Autotuning {
     fn selected(&self, shift: u8) -> u64 {
         let (step, bound) = (1 << shift, self.bound());
         if !self.is_half_full() {
-            return self.free.min(self.offered).min(bound).next_multiple_of(step);
+            return up_to(step, self.free.min(self.offered).min(bound));
         }
-        let free = self.free / step * step;
+        let free = self.free & !(step - 1);
         let is_small = free < bound / LEAST_PART || free < self.segment;
-        if is_small { 0 } else { free.min(self.offered).next_multiple_of(step) }
+        if is_small { 0 } else { up_to(step, free.min(self.offered)) }
     }
 
     /// The bytes of data that the buffer has room for (`window_clamp`).

@@ -84,8 +84,9 @@ impl SendState {
     pub fn acknowledge_in_buffer(&mut self, header: &TcpHeader) {
         let una = self.una;
         let Some(buffer) = &mut self.buffer else { return };
-        let below = buffer.sent.partition_point(|&end| end <= una);
-        buffer.sent.drain(..below);
+        while buffer.sent.front().is_some_and(|&end| end <= una) {
+            buffer.sent.pop_front();
+        }
         let is_outstanding =
             |&&(start, end): &&(u32, u32)| una <= start && start < end && end <= self.snd_max;
         for &(start, end) in header.sacks.as_slice().iter().filter(is_outstanding) {

@@ -230,6 +230,10 @@ impl Record {
         let mut news = News::default();
         let ack = header.ack.max(self.base); // others may have overtaken it
         let fack = self.board.highest_end();
+        if self.is_in_order(header) {
+            self.deliver_in_order(ack, fack, state, &mut news, now);
+            return news;
+        }
         let mut blocks = [(0, 0); 4];
         let count = header.sacks.as_slice().len();
         blocks[..count].copy_from_slice(header.sacks.as_slice());
@@ -272,6 +276,40 @@ impl Record {
             self.queue.clear();
         }
         news
+    }
+
+    /// Whether an ACK says nothing but that segments arrived which were sent once, and of which no others were reported.
+    #[inline]
+    fn is_in_order(&self, header: &TcpHeader) -> bool {
+        header.sacks.is_empty()
+            && self.board.count() == 0
+            && self.repeats.is_empty()
+            && self.lost_again.is_empty()
+    }
+
+    /// As [`deliver`](Self::deliver) for each segment below `ack`, where the ACK [is in order](Self::is_in_order).
+    fn deliver_in_order(&mut self, ack: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
+        let by_ack = state.params.min_rtt_by_ack();
+        for seq in self.base..ack {
+            let Some(first) = self.sent.pop_front() else { break };
+            news.delivered += 1;
+            news.reordered |= seq + 1 < fack;
+            news.original |= seq < state.recovery_point;
+            news.last_acknowledged_sent = Some(first);
+            let rtt = now.since(first);
+            if !by_ack {
+                self.min_rtt.note(rtt, now);
+            }
+            news.advances_rack = true;
+            self.rtt = rtt;
+            self.latest = self.latest.max((first, seq));
+        }
+        if by_ack && let Some(rtt) = news.rtt(ack > state.una, state.echo, now) {
+            self.min_rtt.note(rtt, now);
+        }
+        self.base = ack;
+        self.board.advance(ack);
+        self.queue.clear();
     }
 
     /// When a segment went out, if it went out once.
@@ -318,6 +356,10 @@ impl Record {
     pub fn mark_overtaken(&mut self, snd_max: u32, lateness: Duration, now: Time) -> Marks {
         let mut marks = Marks::default();
         let (rtt, latest, base) = (self.rtt, self.latest, self.base);
+        // Nothing that is outstanding was overtaken: all of it was sent behind the latest that was delivered.
+        if latest.1 <= base && self.queue.is_empty() && self.sent.front().is_none_or(|&first| first >= latest.0) {
+            return marks;
+        }
         let is_over = |sent: Time| now.since(sent) >= rtt + lateness;
         let wait = |sent: Time| (rtt + lateness).saturating_sub(now.since(sent));
         // First transmissions. The bound of those that are over only rises.

@@ -271,7 +271,7 @@ impl Flows {
                 self.take_facts(flow, last_serial, net);
                 net.cx().probes.causes.sent_again(FlowId(flow), segment.header.seq);
             }
-            self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn, net);
+            self.emit_segment(flow, side, &segment, net);
         }
         while let Some(QuicPacket { header, size }) = self.poll_quic(flow, side, net.cx()) {
             if header.retransmission {
@@ -328,6 +328,15 @@ impl Flows {
         let (header, node) = (state.header(side, ecn), state.node(side));
         let cx = net.cx();
         let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
+        state.send_first(node, side, packet, net);
+    }
+
+    /// Makes a packet of a segment and sends it from the end of the flow on this side.
+    fn emit_segment(&self, flow: u32, side: Side, segment: &Segment, net: &mut impl Carrier) {
+        let state = &self.flows[flow as usize];
+        let (header, node) = (state.header(side, segment.ecn), state.node(side));
+        let cx = net.cx();
+        let packet = cx.pool.create_tcp(FlowId(flow), header, segment.size, cx.now, &segment.header);
         state.send_first(node, side, packet, net);
     }
 
