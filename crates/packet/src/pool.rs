@@ -3,7 +3,7 @@
 use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, TcpHeader, Tos};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, TcpHeader, Timestamps, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Deref, Index, IndexMut};
@@ -140,6 +140,23 @@ impl PacketPool {
         self.place(packet)
     }
 
+    /// Makes a packet of a TCP segment with timestamps alone: as [`create`](Self::create), without a detour.
+    #[inline(always)]
+    pub fn create_stamped_tcp(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        (tcp, stamps): (&BareTcpHeader, Timestamps),
+    ) -> PacketId {
+        let id = self.create_bare_tcp(flow, header, size, created, tcp);
+        let place = self.place_tunnel_side(&id);
+        self.sides[place as usize].timestamps = Some(stamps);
+        self.slots[id.0 as usize].side = place;
+        id
+    }
+
     /// Makes a packet of a TCP segment: as [`create`](Self::create), with the options written where they stay.
     #[inline]
     pub fn create_tcp(
@@ -201,6 +218,16 @@ impl PacketPool {
     pub fn bare_tcp(&self, id: &PacketId) -> Option<BareTcpHeader> {
         let packet = &self[id];
         (packet.side == NONE && packet.is_tcp()).then(|| packet.tcp())
+    }
+
+    /// The header of a TCP segment that has timestamps and no other option and is no copy of another.
+    #[inline(always)]
+    pub fn stamped_tcp(&self, id: &PacketId) -> Option<(BareTcpHeader, Timestamps)> {
+        let packet = &self[id];
+        let side = self.sides.get(packet.side as usize)?;
+        let is_alone = side.sacks.is_empty() && side.accecn.is_absent() && side.original == packet.serial;
+        let stamps = side.timestamps.filter(|_| is_alone && packet.is_tcp())?;
+        Some((packet.tcp(), stamps))
     }
 
     /// The header of a TCP segment, with its options.

@@ -41,6 +41,7 @@ mod timers;
 mod walks;
 
 pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
+pub use linux::StampedAck;
 pub use params::{
     AckRule, Backoff, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind, Reduction,
     RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,

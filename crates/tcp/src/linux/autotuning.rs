@@ -173,11 +173,17 @@ impl Autotuning {
     }
 
     /// A segment with data arrived; whether it widens the window.
+    #[inline]
     pub fn on_data(&mut self, segment: &Received) -> bool {
         let gap = segment.seq >= segment.expected;
         self.measure(segment, gap);
         if !segment.fresh {
             return false;
+        }
+        if !gap && self.is_plain() {
+            let free = data_in(self.buffer.saturating_sub(in_order(segment.unread.max(1), self.segment)));
+            (self.first, self.free) = (1, free);
+            return self.widen(free);
         }
         // A segment in order has yet to be read. One behind a gap counts only if it has joined a packet there.
         let behind = self.packets.memory(self.segment);
@@ -185,9 +191,7 @@ impl Autotuning {
         let behind = if joins { self.packets.memory(self.segment) } else { behind };
         let unread = in_order(segment.unread.max(u32::from(!gap)), self.segment);
         let free = data_in(self.buffer.saturating_sub(unread + behind));
-        let room = free.min(self.most).saturating_sub(self.offered);
-        let widens = room > 0 && (!gap || self.grows_behind_gaps);
-        self.offered += if widens { room.min(2 * self.segment) } else { 0 };
+        let widens = (!gap || self.grows_behind_gaps) && self.widen(free);
         if gap {
             self.free = data_in(self.buffer.saturating_sub(unread + self.packets.memory(self.segment)));
             return widens;
@@ -202,6 +206,18 @@ impl Autotuning {
         };
         self.free = data_in(self.buffer.saturating_sub(unread + behind));
         widens
+    }
+
+    /// Whether nothing is behind a gap.
+    pub fn is_plain(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Widens the window towards what there is room for, by two segments at most; whether it does.
+    fn widen(&mut self, free: u64) -> bool {
+        let room = free.min(self.most).saturating_sub(self.offered);
+        self.offered += room.min(2 * self.segment);
+        room > 0
     }
 
     /// The application has read all segments below `expected`, of which `advanced` were new. The window is adjusted when it

@@ -12,6 +12,7 @@ mod packets;
 mod quick_acks;
 mod receiver;
 mod send_buffer;
+mod short_cut;
 mod unlisted;
 pub(crate) mod wheel;
 mod writes;
@@ -20,6 +21,7 @@ pub(crate) use autotuning::Autotuning;
 pub(crate) use averages::RoundAverages;
 pub(crate) use quick_acks::QuickAcks;
 pub(crate) use send_buffer::SendBuffer;
+pub use short_cut::StampedAck;
 pub(crate) use unlisted::Unlisted;
 
 use crate::params::{

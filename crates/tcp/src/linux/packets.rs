@@ -55,6 +55,11 @@ impl Packets {
         (first, joins)
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     /// The memory of all of them, with so many bytes of data in a segment.
     pub fn memory(&self, segment: u64) -> u64 {
         let packets = self.runs.len() as u64;

@@ -6,14 +6,16 @@ use crate::endpoints::flow::{Flow, Transport, Wake};
 use crate::event::Event;
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
+use roamlab_packet::{
+    BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, Timestamps, UdpHeader,
+};
 use roamlab_quic::QuicPacket;
 use roamlab_record::Verdict;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{Location, NodeId, Side};
 use roamlab_record::probe::Probes;
 use roamlab_record::{Delivery, PacketStep, Stop, TcpChange};
-use roamlab_tcp::Segment;
+use roamlab_tcp::{Segment, StampedAck};
 use roamlab_traffic::Offer;
 
 impl Flows {
@@ -93,7 +95,7 @@ impl Flows {
             && !net.cx().is_tracing()
             && sender.on_pacing_deadline(now)
         {
-            return self.send_quota(flow, net);
+            return if sender.is_stamped() { self.send_stamped(flow, net) } else { self.send_quota(flow, net) };
         }
         state.transport.on_deadline(side, now);
         self.pump(flow, side, net);
@@ -112,17 +114,27 @@ impl Flows {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
         if !cx.is_tracing()
-            && let Some(header) = cx.pool.bare_tcp(&packet)
             && let Transport::Tcp { sender, receiver, .. } = &mut state.transport
         {
             // The ends' straight path: they take the segment here if it is the expected one and nothing unusual is on.
-            if side == Side::Sender {
-                if sender.on_bare_ack(&header, cx.now) {
-                    cx.pool.deliver(packet);
-                    return self.send_quota(flow, net);
+            if let Some(header) = cx.pool.bare_tcp(&packet) {
+                if side == Side::Sender {
+                    if sender.on_bare_ack(&header, cx.now) {
+                        cx.pool.deliver(packet);
+                        return self.send_quota(flow, net);
+                    }
+                } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
+                    return self.arrived_in_order(flow, packet, ack_due, net);
                 }
-            } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
-                return self.arrived_in_order(flow, packet, ack_due, net);
+            } else if let Some((header, stamps)) = cx.pool.stamped_tcp(&packet) {
+                if side == Side::Sender {
+                    if sender.on_stamped_ack(&header, stamps, cx.now) {
+                        cx.pool.deliver(packet);
+                        return self.send_stamped(flow, net);
+                    }
+                } else if let Some(ack) = receiver.on_stamped_segment(&header, stamps, cx.now) {
+                    return self.arrived_stamped(flow, packet, ack, net);
+                }
             }
         }
         match side {
@@ -135,18 +147,7 @@ impl Flows {
     /// The next segment that the receiver expects has arrived, and it has taken it.
     #[inline(always)]
     fn arrived_in_order(&mut self, flow: u32, packet: PacketId, ack_due: bool, net: &mut impl Carrier) {
-        let state = &mut self.flows[flow as usize];
-        let cx = net.cx();
-        let data = cx.pool.deliver(packet);
-        state.timeouts.arrived(data, data.serial);
-        let seq = data.seq();
-        note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
-        let state = if state.units.is_some() {
-            self.unit_arrived(flow, seq, cx);
-            &mut self.flows[flow as usize]
-        } else {
-            state
-        };
+        let state = self.note_in_order(flow, packet, net.cx());
         let Transport::Tcp { receiver, .. } = &state.transport else { return };
         let deadline = receiver.next_deadline();
         if ack_due {
@@ -155,6 +156,36 @@ impl Flows {
         }
         let event = Event::Endpoint { flow, side: Side::Receiver };
         set_wake(&mut state.wakes[1], deadline, event, net.cx());
+    }
+
+    /// The same of a segment with timestamps alone.
+    #[inline(never)]
+    fn arrived_stamped(&mut self, flow: u32, packet: PacketId, ack: StampedAck, net: &mut impl Carrier) {
+        let state = self.note_in_order(flow, packet, net.cx());
+        let Transport::Tcp { receiver, .. } = &state.transport else { return };
+        match ack {
+            StampedAck::Queued => return self.pump(flow, Side::Receiver, net),
+            StampedAck::Later => {}
+            StampedAck::Now => {
+                let (header, stamps, size) = receiver.stamped_ack(net.cx().now);
+                state.emit_stamped(flow, Side::Receiver, (&header, stamps), size, net);
+            }
+        }
+        self.arm(flow, Side::Receiver, net.cx());
+    }
+
+    /// Takes the next segment in order into the totals and into the record.
+    #[inline(always)]
+    fn note_in_order(&mut self, flow: u32, packet: PacketId, cx: &mut Context) -> &mut Flow {
+        let state = &mut self.flows[flow as usize];
+        let data = cx.pool.deliver(packet);
+        state.timeouts.arrived(data, data.serial);
+        let seq = data.seq();
+        note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
+        if state.units.is_some() {
+            self.unit_arrived(flow, seq, cx);
+        }
+        &mut self.flows[flow as usize]
     }
 
     /// The sender has taken an acknowledgement of new data, and sends what that permits.
@@ -185,6 +216,27 @@ impl Flows {
             let event = Event::Endpoint { flow, side: Side::Sender };
             set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
         }
+    }
+
+    /// The same of a sender whose segments have timestamps.
+    #[inline(never)]
+    fn send_stamped(&mut self, flow: u32, net: &mut impl Carrier) {
+        let last_serial = net.cx().pool.last_serial();
+        let state = &mut self.flows[flow as usize];
+        let now = net.cx().now;
+        while let Transport::Tcp { sender, .. } = &mut state.transport
+            && let Some(header) = sender.next_stamped(now)
+        {
+            let (stamps, size) = (sender.stamps(now), sender.data_size(header.seq));
+            state.stats.sent += 1;
+            state.emit_stamped(flow, Side::Sender, (&header, stamps), size, net);
+        }
+        if net.cx().probes.wanted.senders() {
+            self.record_sender(flow, last_serial, net);
+        } else if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.forget_growth();
+        }
+        self.arm(flow, Side::Sender, net.cx());
     }
 
     fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
@@ -417,6 +469,22 @@ impl Flow {
         let (header, node) = (self.header(side, Ecn::NotEct), self.node(side));
         let cx = net.cx();
         let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
+        self.send_first(node, side, packet, net);
+    }
+
+    /// The same of a segment with timestamps alone.
+    #[inline(always)]
+    fn emit_stamped(
+        &self,
+        flow: u32,
+        side: Side,
+        tcp: (&BareTcpHeader, Timestamps),
+        size: Bytes,
+        net: &mut impl Carrier,
+    ) {
+        let (header, node) = (self.header(side, Ecn::NotEct), self.node(side));
+        let cx = net.cx();
+        let packet = cx.pool.create_stamped_tcp(FlowId(flow), header, size, cx.now, tcp);
         self.send_first(node, side, packet, net);
     }
 
