@@ -117,7 +117,7 @@ impl PacketPool {
         packet.serial = self.last_serial();
         let has_options = !sacks.is_empty() || timestamps.is_some() || !accecn.is_absent();
         if has_options || quic_ack.is_some() || datagram.is_some() {
-            let side = Side { sacks, timestamps, accecn, quic_ack, datagram, ..Side::of(&packet) };
+            let side = Side { sacks, timestamps, accecn, quic_ack, datagram, ..Side::of(packet.header, packet.serial) };
             packet.side = self.place_side(side);
         }
         self.place(packet)
@@ -150,11 +150,13 @@ impl PacketPool {
         created: Time,
         (tcp, stamps): (&BareTcpHeader, Timestamps),
     ) -> PacketId {
-        let id = self.create_bare_tcp(flow, header, size, created, tcp);
-        let place = self.place_tunnel_side(&id);
-        self.sides[place as usize].timestamps = Some(stamps);
-        self.slots[id.0 as usize].side = place;
-        id
+        self.census.created += 1;
+        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
+        packet.serial = self.last_serial();
+        packet.set_tcp(tcp);
+        packet.side = self.place_clear_side(header, packet.serial);
+        self.sides[packet.side as usize].timestamps = Some(stamps);
+        self.place(packet)
     }
 
     /// Makes a packet of a TCP segment: as [`create`](Self::create), with the options written where they stay.
@@ -167,21 +169,23 @@ impl PacketPool {
         created: Time,
         tcp: &TcpHeader,
     ) -> PacketId {
-        let id = self.create_bare_tcp(flow, header, size, created, &tcp.without_options());
+        self.census.created += 1;
+        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
+        packet.serial = self.last_serial();
+        packet.set_tcp(&tcp.without_options());
         if !tcp.sacks.is_empty() || tcp.timestamps.is_some() || !tcp.accecn.is_absent() {
-            let place = self.place_tunnel_side(&id);
-            let side = &mut self.sides[place as usize];
+            packet.side = self.place_clear_side(header, packet.serial);
+            let side = &mut self.sides[packet.side as usize];
             (side.sacks, side.timestamps, side.accecn) = (tcp.sacks, tcp.timestamps, tcp.accecn);
-            self.slots[id.0 as usize].side = place;
         }
-        id
+        self.place(packet)
     }
 
     /// A copy of a packet, under its own serial number.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
         let mut packet = self[original].clone();
         let side = match packet.side {
-            NONE => Side::of(&packet),
+            NONE => Side::of(packet.header, packet.serial),
             side => self.sides[side as usize].clone(),
         };
         self.census.duplicated += 1;
@@ -288,7 +292,8 @@ impl PacketPool {
             return false;
         }
         if packet.side == NONE {
-            let side = self.place_tunnel_side(id);
+            let (header, serial) = (packet.header, packet.serial);
+            let side = self.place_clear_side(header, serial);
             self[id].set_tunnel_side(side, true);
         }
         let packet = &mut self.slots[id.0 as usize];
@@ -393,18 +398,18 @@ impl PacketPool {
         self.slots.push(Packet::blank(FlowId::CONTROL, nobody, Bytes(0), Time::ZERO, (0, 0)));
     }
 
-    /// A side slot for a packet's tunnels alone. A slot that is used again keeps what headers it has.
+    /// A side slot of a packet that has nothing in it yet. A slot that is used again keeps what headers it has.
     #[inline(always)]
-    fn place_tunnel_side(&mut self, id: &PacketId) -> u32 {
+    fn place_clear_side(&mut self, header: IpHeader, serial: u64) -> u32 {
         match self.free_sides.pop() {
             Some(slot) => {
                 let side = &mut self.sides[slot as usize];
                 (side.sacks, side.timestamps, side.accecn) = Default::default();
                 (side.quic_ack, side.datagram) = (None, None);
-                side.original = self.slots[id.0 as usize].serial;
+                side.original = serial;
                 slot
             }
-            None => self.place_side(Side::of(&self[id])),
+            None => self.place_side(Side::of(header, serial)),
         }
     }
 

@@ -199,7 +199,8 @@ impl QuicReceiver {
         }
         let header = self.header(ack, false, asks || announces);
         let header = QuicHeader { path_response: responds, ..header };
-        let size = Bytes(wire::IP_UDP + wire::answer_payload(&header, self.spec.connection_id));
+        let below = self.numbers.size_below();
+        let size = Bytes(wire::IP_UDP + wire::answer_of_size(&header, below, self.spec.connection_id));
         Some(QuicPacket { header, size })
     }
 

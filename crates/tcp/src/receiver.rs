@@ -399,16 +399,22 @@ impl TcpReceiver {
 
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
-        self.advertised_by(self.shift)
+        self.in_field(self.bytes_advertised(self.shift), self.shift)
     }
 
-    /// The same with a shift of so many bits in the field.
-    fn advertised_by(&self, shift: Option<u8>) -> u32 {
-        let free = self.buffer().saturating_sub(self.unread);
-        let (segment, expected) = (self.params.segment.0, self.received.base());
-        let bytes = u64::from(free) * segment;
-        let bytes =
-            self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift.unwrap_or(0)));
+    /// The same in bytes, with a shift of so many bits in the field.
+    #[inline]
+    fn bytes_advertised(&self, shift: Option<u8>) -> u64 {
+        match &self.autotuning {
+            Some(tuning) => tuning.window(self.received.base(), shift.unwrap_or(0)),
+            None => u64::from(self.params.window.0.saturating_sub(self.unread)) * self.params.segment.0,
+        }
+    }
+
+    /// What the field of the window says of so many bytes, in segments.
+    #[inline]
+    fn in_field(&self, bytes: u64, shift: Option<u8>) -> u32 {
+        let segment = self.params.segment.0;
         let Some(shift) = shift else { return (bytes / segment) as u32 };
         let bytes = bytes.min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it.
@@ -483,10 +489,10 @@ impl TcpReceiver {
             rules.on_ack(is_half_full);
         }
         self.last_ack = self.received.base();
-        self.last_window = self.advertised_by(shift);
-        let (expected, shift) = (self.received.base(), shift.unwrap_or(0));
+        let bytes = self.bytes_advertised(shift);
+        self.last_window = self.in_field(bytes, shift);
         if let Some(tuning) = &mut self.autotuning {
-            tuning.advertised(expected, shift);
+            tuning.advertised(bytes, self.received.base());
         }
     }
 

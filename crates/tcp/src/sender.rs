@@ -107,7 +107,7 @@ impl TcpSender {
             return;
         }
         if header.stamped().is_some_and(|(bare, stamps)| self.on_stamped_ack(&bare, stamps, now)) {
-            return;
+            return self.arm_stamped(false, now);
         }
         self.state.record_growth();
         self.on_any_segment(header, ecn, now);
@@ -267,11 +267,6 @@ impl TcpSender {
                 };
                 let (header, size) = (self.bare_segment(seq, now).into(), self.segment_size());
                 Some(Segment { header, size, ecn: Ecn::NotEct })
-            }
-            (SendQuota::Window(_), ShortCut::Stamped) => {
-                let bare = self.next_stamped(now)?;
-                let header = TcpHeader { timestamps: Some(self.stamps(now)), ..bare.into() };
-                Some(Segment { header, size: self.data_size(bare.seq), ecn: Ecn::NotEct })
             }
             _ => self.next_segment(now),
         }

@@ -127,16 +127,19 @@ impl Autotuning {
 
     /// The bytes to advertise, in steps of `2^shift`: what there is room for, and never less than before
     /// (`tcp_select_window`).
+    #[inline]
     pub fn window(&self, expected: u32, shift: u8) -> u64 {
         self.selected(shift).max(up_to(1 << shift, self.left(expected)))
     }
 
-    /// An ACK has offered that.
-    pub fn advertised(&mut self, expected: u32, shift: u8) {
-        (self.window, self.expected) = (self.window(expected, shift), expected);
+    /// An ACK offers these bytes behind the segments below `expected`.
+    #[inline]
+    pub fn advertised(&mut self, bytes: u64, expected: u32) {
+        (self.window, self.expected) = (bytes, expected);
     }
 
     /// What there is room for, in steps of `2^shift` (`__tcp_select_window`).
+    #[inline]
     fn selected(&self, shift: u8) -> u64 {
         let (step, bound) = (1 << shift, self.bound());
         if !self.is_half_full() {
@@ -148,6 +151,7 @@ impl Autotuning {
     }
 
     /// The bytes of data that the buffer has room for (`window_clamp`).
+    #[inline]
     fn bound(&self) -> u64 {
         data_in(self.buffer).min(self.most)
     }
@@ -158,11 +162,13 @@ impl Autotuning {
     }
 
     /// Whether the window that was offered last need not become smaller.
+    #[inline]
     pub fn keeps_window(&self, shift: u8) -> bool {
         self.selected(shift) >= self.window
     }
 
     /// Whether more than half of the room is taken.
+    #[inline]
     pub fn is_half_full(&self) -> bool {
         self.free < self.bound() / 2
     }
@@ -209,11 +215,13 @@ impl Autotuning {
     }
 
     /// Whether nothing is behind a gap.
+    #[inline]
     pub fn is_plain(&self) -> bool {
         self.packets.is_empty()
     }
 
     /// Widens the window towards what there is room for, by two segments at most; whether it does.
+    #[inline]
     fn widen(&mut self, free: u64) -> bool {
         let room = free.min(self.most).saturating_sub(self.offered);
         self.offered += room.min(2 * self.segment);
@@ -222,31 +230,39 @@ impl Autotuning {
 
     /// The application has read all segments below `expected`, of which `advanced` were new. The window is adjusted when it
     /// has read the first packet.
+    #[inline]
     pub fn is_read(&mut self, expected: u32, advanced: u32, now: Time) {
         self.on_read(expected, advanced.saturating_sub(self.first), now);
         self.holds(0);
     }
 
     /// So many segments wait for the application.
+    #[inline]
     pub fn holds(&mut self, unread: u32) {
         let memory = in_order(unread, self.segment) + self.packets.memory(self.segment);
         self.free = data_in(self.buffer.saturating_sub(memory));
     }
 
     /// Whether the window has become twice what is left of the offered one, so that an ACK tells it (`__tcp_cleanup_rbuf`).
+    #[inline]
     pub fn opens(&self, expected: u32, shift: u8) -> bool {
         let left = self.left(expected);
+        if 2 * left > self.bound() {
+            return false;
+        }
         let selected = self.selected(shift);
-        2 * left <= self.bound() && selected > 0 && selected >= 2 * left
+        selected > 0 && selected >= 2 * left
     }
 
     /// What is left of the window that was offered last (`tcp_receive_window`).
+    #[inline]
     fn left(&self, expected: u32) -> u64 {
         let taken = u64::from(expected.saturating_sub(self.expected)) * self.segment;
         self.window.saturating_sub(taken)
     }
 
     /// The application has read the segments below `expected` but for the last `unread` (`tcp_rcv_space_adjust`).
+    #[inline]
     pub fn on_read(&mut self, expected: u32, unread: u32, now: Time) {
         let read = expected - unread;
         let (from, since) = self.counted;
@@ -270,6 +286,7 @@ impl Autotuning {
     }
 
     /// `tcp_rcv_rtt_measure_ts`, and `tcp_rcv_rtt_measure`: a window takes a round trip at least.
+    #[inline]
     fn measure(&mut self, segment: &Received, gap: bool) {
         let stamp = |time: Time| time.as_nanos() / STAMP;
         if let Some(echo) = segment.echo.filter(|&echo| echo != Time::ZERO && stamp(echo) != stamp(self.echo))
@@ -360,7 +377,7 @@ mod tests {
     #[test]
     fn a_window_is_in_steps_and_a_sixteenth_of_the_buffer_or_less_is_none() {
         let mut flow = Flow::new(TcpSpec::default());
-        flow.window.advertised(1, 7);
+        flow.window.advertised(flow.window.window(1, 7), 1);
         // 64,536 B to a multiple of 128 B: it need not become smaller.
         assert_eq!((flow.window.window, flow.window.keeps_window(7)), (64_640, true));
         // Below half of 87,040 B what is free is cut to a multiple, and if that is below 5,440 B nothing is offered.

@@ -12,6 +12,7 @@ use crate::params::{Handshake, TcpParams};
 use crate::receiver::TcpReceiver;
 use crate::recovery::Recovery;
 use crate::sender::TcpSender;
+use roamlab_congestion::whole_micros;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 
@@ -62,7 +63,7 @@ impl TcpSender {
     }
 
     /// As [`on_bare_ack`](Self::on_bare_ack), for an ACK with timestamps. What it permits to be sent is in
-    /// [`next_stamped`](Self::next_stamped).
+    /// [`next_stamped`](Self::next_stamped), behind which [`end_stamped`](Self::end_stamped) is to be called.
     pub fn on_stamped_ack(&mut self, header: &BareTcpHeader, stamps: Timestamps, now: Time) -> bool {
         if !self.takes_stamped(header, stamps) {
             return false;
@@ -75,15 +76,18 @@ impl TcpSender {
         let sizes = state.window.sizes();
         let before = state.flight_size();
         let delivered = state.acknowledge(header.ack, now);
-        let stamp = state.stamp(now);
-        let recorded =
-            state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &SackBlocks::NONE, stamp));
+        let recorded = match &mut state.sent_segments {
+            Some(sent) => {
+                let stamp = if state.params.records_micros() { whole_micros(now) } else { now };
+                sent.on_ack(header.ack, &SackBlocks::NONE, stamp)
+            }
+            None => delivered,
+        };
         rack.on_stamped_ack(state, before, now);
         state.window.leaving.end();
         state.acknowledge_in_buffer(header.window, &SackBlocks::NONE);
-        state.grow_by(&recorded.unwrap_or(delivered), now);
+        state.grow_by(&recorded, now);
         state.window.leaving.waited = false;
-        rack.arm_probe(state, None, now);
         state.renew_quota();
         if state.window.sizes() != sizes {
             state.defer_growth(now);
@@ -92,19 +96,18 @@ impl TcpSender {
         true
     }
 
-    /// The next segment with data, if one may leave now. To be asked on the short cut alone: behind
-    /// [`on_stamped_ack`](Self::on_stamped_ack) and [`on_pacing_deadline`](Self::on_pacing_deadline), until it gives `None`.
+    /// The next segment with data, if one may leave now. To be asked on the short cut alone, behind
+    /// [`on_stamped_ack`](Self::on_stamped_ack) or [`on_pacing_deadline`](Self::on_pacing_deadline), until it gives `None`.
     pub fn next_stamped(&mut self, now: Time) -> Option<BareTcpHeader> {
         let Recovery::Rack(rack) = &mut self.recovery else { return None };
         let state = &mut self.state;
-        let head_sent = rack.head_sent();
         let seq = loop {
             // Nothing is lost or reported: what is outstanding is in flight.
             let in_flight = state.flight_size();
             let room = state.usable_window().saturating_sub(in_flight);
             let may_leave = room > 0 && !state.pacing.waits() && state.has_quota();
             if may_leave
-                && (state.window.leaving.is_leaving() || !state.burst_waits(room, head_sent, now))
+                && (state.window.leaving.is_leaving() || !state.burst_waits(room, rack.head_sent(), now))
                 && let Some(seq) = state.next_new()
             {
                 state.use_quota();
@@ -112,7 +115,6 @@ impl TcpSender {
             }
             state.note_usage(in_flight);
             if !state.write(in_flight, false, now) {
-                state.end_quota(now);
                 return None;
             }
         };
@@ -130,6 +132,24 @@ impl TcpSender {
             window: 0,
             retransmission,
         })
+    }
+
+    /// All segments of [`next_stamped`](Self::next_stamped) are sent; whether there was one. Or the wait of pacing was over, and
+    /// no ACK has come (`by_ack`).
+    pub fn end_stamped(&mut self, by_ack: bool, has_sent: bool, now: Time) {
+        if has_sent || by_ack {
+            self.arm_stamped(has_sent, now);
+        }
+        self.state.end_quota(now);
+    }
+
+    /// Arms the probe behind an ACK, or behind what was sent.
+    #[inline]
+    pub(crate) fn arm_stamped(&mut self, has_sent: bool, now: Time) {
+        if let Recovery::Rack(rack) = &mut self.recovery {
+            let head_sent = if has_sent { rack.head_sent() } else { None };
+            rack.arm_probe(&mut self.state, head_sent, now);
+        }
     }
 
     /// Whether what goes out now is asked of [`next_stamped`](Self::next_stamped).

@@ -81,6 +81,7 @@ impl SendState {
     }
 
     /// An ACK arrived.
+    #[inline]
     pub fn acknowledge_in_buffer(&mut self, window: u32, sacks: &SackBlocks) {
         let una = self.una;
         let Some(buffer) = &mut self.buffer else { return };
@@ -103,6 +104,7 @@ impl SendState {
 
     /// Nothing more leaves now, with so many segments in flight: the application may write; whether more may leave then.
     /// `repairs`: something is lost and was not sent again.
+    #[inline]
     pub fn write(&mut self, in_flight: u32, repairs: bool, now: Time) -> bool {
         if self.una == 0 && self.params.has_syn() {
             return false;

@@ -309,12 +309,11 @@ impl Rack {
         }
     }
 
-    /// A new segment goes out on the short cut of timestamps.
+    /// A new segment goes out on the short cut of timestamps, behind the last of which the probe is to be armed.
     #[inline]
     pub fn on_stamped_sent(&mut self, state: &mut SendState, now: Time) {
         self.record.on_new_sent(now);
         state.continue_burst(now);
-        self.arm_probe(state, self.record.head_sent(), now);
     }
 
     /// When the first outstanding segment went out last.

@@ -95,7 +95,7 @@ impl Flows {
             && !net.cx().is_tracing()
             && sender.on_pacing_deadline(now)
         {
-            return if sender.is_stamped() { self.send_stamped(flow, net) } else { self.send_quota(flow, net) };
+            return if sender.is_stamped() { self.send_stamped(flow, false, net) } else { self.send_quota(flow, net) };
         }
         state.transport.on_deadline(side, now);
         self.pump(flow, side, net);
@@ -130,7 +130,7 @@ impl Flows {
                 if side == Side::Sender {
                     if sender.on_stamped_ack(&header, stamps, cx.now) {
                         cx.pool.deliver(packet);
-                        return self.send_stamped(flow, net);
+                        return self.send_stamped(flow, true, net);
                     }
                 } else if let Some(ack) = receiver.on_stamped_segment(&header, stamps, cx.now) {
                     return self.arrived_stamped(flow, packet, ack, net);
@@ -163,6 +163,7 @@ impl Flows {
     fn arrived_stamped(&mut self, flow: u32, packet: PacketId, ack: StampedAck, net: &mut impl Carrier) {
         let state = self.note_in_order(flow, packet, net.cx());
         let Transport::Tcp { receiver, .. } = &state.transport else { return };
+        let deadline = receiver.next_deadline();
         match ack {
             StampedAck::Queued => return self.pump(flow, Side::Receiver, net),
             StampedAck::Later => {}
@@ -171,7 +172,8 @@ impl Flows {
                 state.emit_stamped(flow, Side::Receiver, (&header, stamps), size, net);
             }
         }
-        self.arm(flow, Side::Receiver, net.cx());
+        let event = Event::Endpoint { flow, side: Side::Receiver };
+        set_wake(&mut state.wakes[1], deadline, event, net.cx());
     }
 
     /// Takes the next segment in order into the totals and into the record.
@@ -218,12 +220,13 @@ impl Flows {
         }
     }
 
-    /// The same of a sender whose segments have timestamps.
+    /// The same of a sender whose segments have timestamps; `by_ack`: not because the wait of pacing is over.
     #[inline(never)]
-    fn send_stamped(&mut self, flow: u32, net: &mut impl Carrier) {
+    fn send_stamped(&mut self, flow: u32, by_ack: bool, net: &mut impl Carrier) {
         let last_serial = net.cx().pool.last_serial();
         let state = &mut self.flows[flow as usize];
         let now = net.cx().now;
+        let sent_before = state.stats.sent;
         while let Transport::Tcp { sender, .. } = &mut state.transport
             && let Some(header) = sender.next_stamped(now)
         {
@@ -231,12 +234,20 @@ impl Flows {
             state.stats.sent += 1;
             state.emit_stamped(flow, Side::Sender, (&header, stamps), size, net);
         }
-        if net.cx().probes.wanted.senders() {
-            self.record_sender(flow, last_serial, net);
-        } else if let Transport::Tcp { sender, .. } = &mut state.transport {
-            sender.forget_growth();
+        if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.end_stamped(by_ack, state.stats.sent > sent_before, now);
         }
-        self.arm(flow, Side::Sender, net.cx());
+        let state = if net.cx().probes.wanted.senders() {
+            self.record_sender(flow, last_serial, net);
+            &mut self.flows[flow as usize]
+        } else {
+            state
+        };
+        if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.forget_growth();
+            let event = Event::Endpoint { flow, side: Side::Sender };
+            set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
+        }
     }
 
     fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
