@@ -117,7 +117,14 @@ impl PacketPool {
         packet.serial = self.last_serial();
         let has_options = !sacks.is_empty() || timestamps.is_some() || !accecn.is_absent();
         if has_options || quic_ack.is_some() || datagram.is_some() {
-            let side = Side { sacks, timestamps, accecn, quic_ack, datagram, ..Side::of(packet.header, packet.serial) };
+            let side = Side {
+                sacks,
+                timestamps,
+                accecn,
+                quic_ack,
+                datagram,
+                ..Side::of(packet.header, packet.serial)
+            };
             packet.side = self.place_side(side);
         }
         self.place(packet)

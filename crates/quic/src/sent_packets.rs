@@ -166,7 +166,8 @@ impl SentPackets {
 
     /// An ACK arrived, with the ranges `[start, end)`, the largest first.
     pub fn on_ack(&mut self, ranges: &[(u32, u32)], now: Time) -> Acknowledged {
-        let mut acknowledged = Acknowledged { packets: std::mem::take(&mut self.spare), ..Acknowledged::default() };
+        let mut acknowledged =
+            Acknowledged { packets: std::mem::take(&mut self.spare), ..Acknowledged::default() };
         acknowledged.packets.clear();
         let Some(&(_, end)) = ranges.first() else { return acknowledged };
         let largest = end.saturating_sub(1);
@@ -177,7 +178,7 @@ impl SentPackets {
         let mut newest: Option<Stamp> = None;
         let mut fresh = std::mem::take(&mut self.fresh);
         // Below the first record there is nothing new.
-        let open = ranges.partition_point(|&(_, end)| end > self.first);
+        let open = ranges.iter().take_while(|&&(_, end)| end > self.first).count();
         for &(start, end) in ranges[..open].iter().rev() {
             self.acknowledged.insert(start.max(self.first), end, &mut fresh);
             for number in fresh.drain(..).flatten() {

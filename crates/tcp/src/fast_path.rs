@@ -56,12 +56,7 @@ impl TcpSender {
         let due = self.answer || self.probe || self.peer_closed || self.completes;
         let counts_dup_acks = state.dup_acks > 0 && params.dup_acks_deliver();
         let closing = state.fin.is_some() || state.has_retransmission();
-        recorded
-            && usual
-            && !due
-            && !closing
-            && !counts_dup_acks
-            && self.recovery.allows_fast_path(state)
+        recorded && usual && !due && !closing && !counts_dup_acks && self.recovery.allows_fast_path(state)
     }
 
     /// Whether the segment is an ACK of new data and nothing else.

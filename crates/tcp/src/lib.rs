@@ -40,8 +40,8 @@ mod timers;
 #[cfg(test)]
 mod walks;
 
-pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
 pub use linux::StampedAck;
+pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
 pub use params::{
     AckRule, Backoff, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind, Reduction,
     RtoRule, SpuriousDetection, TcpParams, VARIANTS, Variant,

@@ -179,7 +179,7 @@ impl Autotuning {
     }
 
     /// A segment with data arrived; whether it widens the window.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, segment: &Received) -> bool {
         let gap = segment.seq >= segment.expected;
         self.measure(segment, gap);

@@ -151,7 +151,7 @@ impl QuickAcks {
     }
 
     /// A segment with data arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, arrival: &Arrival, now: Time) -> AckTime {
         self.on_handshake(now);
         self.last_arrival = now;

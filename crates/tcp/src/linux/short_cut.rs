@@ -98,6 +98,7 @@ impl TcpSender {
 
     /// The next segment with data, if one may leave now. To be asked on the short cut alone, behind
     /// [`on_stamped_ack`](Self::on_stamped_ack) or [`on_pacing_deadline`](Self::on_pacing_deadline), until it gives `None`.
+    #[inline(always)]
     pub fn next_stamped(&mut self, now: Time) -> Option<BareTcpHeader> {
         let Recovery::Rack(rack) = &mut self.recovery else { return None };
         let state = &mut self.state;

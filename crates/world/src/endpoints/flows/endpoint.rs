@@ -6,9 +6,7 @@ use crate::endpoints::flow::{Flow, Transport, Wake};
 use crate::event::Event;
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{
-    BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, Timestamps, UdpHeader,
-};
+use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, Timestamps, UdpHeader};
 use roamlab_quic::QuicPacket;
 use roamlab_record::Verdict;
 use roamlab_record::cause::CauseId;
@@ -95,7 +93,11 @@ impl Flows {
             && !net.cx().is_tracing()
             && sender.on_pacing_deadline(now)
         {
-            return if sender.is_stamped() { self.send_stamped(flow, false, net) } else { self.send_quota(flow, net) };
+            return if sender.is_stamped() {
+                self.send_stamped(flow, false, net)
+            } else {
+                self.send_quota(flow, net)
+            };
         }
         state.transport.on_deadline(side, now);
         self.pump(flow, side, net);
