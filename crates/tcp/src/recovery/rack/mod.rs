@@ -305,7 +305,7 @@ impl Rack {
         self.advanced = false; // there is no loss to look for
         if state.params.reports_network() && state.sent_segments.is_some() {
             self.before = before;
-            self.note_found(state, 0, rtt);
+            self.set_found(state, state.flight_size(), 0, rtt);
         }
     }
 
@@ -421,12 +421,16 @@ impl Rack {
     /// Notes for a congestion control that records segments what is known of the network now.
     fn note_found(&self, state: &mut SendState, lost: u32, rtt: Option<Duration>) {
         if state.params.reports_network() && state.sent_segments.is_some() {
-            let in_flight = self.record.in_flight(state);
-            let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
-            if let Some(sent) = &mut state.sent_segments {
-                let before = self.before;
-                sent.found = Some(Found { in_flight, before, lost, all_lost, rtt, min_rtt });
-            }
+            self.set_found(state, self.record.in_flight(state), lost, rtt);
+        }
+    }
+
+    /// The same, with what is in flight.
+    fn set_found(&self, state: &mut SendState, in_flight: u32, lost: u32, rtt: Option<Duration>) {
+        let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
+        if let Some(sent) = &mut state.sent_segments {
+            let before = self.before;
+            sent.found = Some(Found { in_flight, before, lost, all_lost, rtt, min_rtt });
         }
     }
 
