@@ -23,7 +23,7 @@ pub enum Network {
     GigabitCodel,
     /// See [`GigabitCodel`](Network::GigabitCodel).
     GigabitFqCodel,
-    /// The transports of today, at 200 Mbit/s with round trips of 24 ms: CUBIC as `linux-6` has it.
+    /// Current transports, at 200 Mbit/s with round trips of 24 ms: CUBIC as `linux-6` has it.
     LinuxCubic,
     /// The same with BBR, before a queue that loses nothing.
     LinuxBbr,

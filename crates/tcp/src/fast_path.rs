@@ -19,8 +19,19 @@ pub(crate) enum ShortCut {
     None,
     /// That of segments without options.
     Bare,
-    /// That of segments with timestamps and no other option (`linux/short_cut.rs`).
+    /// That of segments with timestamps and no other option (`short_cut.rs`).
     Stamped,
+}
+
+/// A segment with timestamps arrived that the receiver has taken: its ACK.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum StampedAck {
+    /// None is due yet.
+    Later,
+    /// [`stamped_ack`](crate::TcpReceiver::stamped_ack) makes it.
+    Now,
+    /// Several wait for [`poll_transmit`](crate::TcpReceiver::poll_transmit).
+    Queued,
 }
 
 impl TcpSender {

@@ -40,7 +40,7 @@ mod timers;
 #[cfg(test)]
 mod walks;
 
-pub use linux::StampedAck;
+pub use fast_path::StampedAck;
 pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
 pub use params::{
     AckRule, Backoff, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind, Reduction,

@@ -21,7 +21,6 @@ pub(crate) use autotuning::Autotuning;
 pub(crate) use averages::RoundAverages;
 pub(crate) use quick_acks::QuickAcks;
 pub(crate) use send_buffer::SendBuffer;
-pub use short_cut::StampedAck;
 pub(crate) use unlisted::Unlisted;
 
 use crate::params::{

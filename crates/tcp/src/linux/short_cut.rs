@@ -7,7 +7,7 @@
 use super::autotuning::Received;
 use super::quick_acks::{AckTime, Arrival};
 use crate::Segment;
-use crate::fast_path::ShortCut;
+use crate::fast_path::{ShortCut, StampedAck};
 use crate::params::{Handshake, TcpParams};
 use crate::receiver::TcpReceiver;
 use crate::recovery::Recovery;
@@ -15,17 +15,6 @@ use crate::sender::TcpSender;
 use roamlab_congestion::whole_micros;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
-
-/// A segment with timestamps arrived that the receiver has taken: its ACK.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum StampedAck {
-    /// None is due yet.
-    Later,
-    /// [`TcpReceiver::stamped_ack`] makes it.
-    Now,
-    /// Several wait for [`TcpReceiver::poll_transmit`].
-    Queued,
-}
 
 impl TcpParams {
     /// Whether what has been agreed permits the short cut.
