@@ -5,34 +5,12 @@
 
 use crate::TcpSender;
 use crate::params::Handshake;
+use crate::short_cut::ShortCut;
 use crate::state::SendQuota;
 use roamlab_congestion::Pacer;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, SackBlocks, TcpFlags};
 use std::ops::Range;
-
-/// The short cut that the next input may take, as nothing unusual is on.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) enum ShortCut {
-    /// None: something is.
-    #[default]
-    None,
-    /// That of segments without options.
-    Bare,
-    /// That of segments with timestamps and no other option (`short_cut.rs`).
-    Stamped,
-}
-
-/// A segment with timestamps arrived that the receiver has taken: its ACK.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum StampedAck {
-    /// None is due yet.
-    Later,
-    /// [`stamped_ack`](crate::TcpReceiver::stamped_ack) makes it.
-    Now,
-    /// Several wait for [`poll_transmit`](crate::TcpReceiver::poll_transmit).
-    Queued,
-}
 
 impl TcpSender {
     /// An input has been dealt with that was not one for a short cut: whether the next one may be.

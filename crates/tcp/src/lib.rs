@@ -33,6 +33,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod sent_segments;
+mod short_cut;
 mod spec;
 mod spurious;
 mod state;
@@ -40,7 +41,6 @@ mod timers;
 #[cfg(test)]
 mod walks;
 
-pub use fast_path::StampedAck;
 pub(crate) use linux::{Autotuning, QuickAcks, RoundAverages, SendBuffer, Unlisted, clock, wheel};
 pub use params::{
     AckRule, Backoff, Handshake, KNOBS, Knob, PROFILES, PartialDeflation, Profile, RecoveryKind, Reduction,
@@ -48,6 +48,7 @@ pub use params::{
 };
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;
+pub use short_cut::StampedAck;
 pub use spec::TcpSpec;
 
 use roamlab_engine::Bytes;

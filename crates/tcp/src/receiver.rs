@@ -1,8 +1,8 @@
 //! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::control_packets::ControlPackets;
-use crate::fast_path::ShortCut;
 use crate::params::{Handshake, TcpParams};
+use crate::short_cut::ShortCut;
 use crate::timers::Timer;
 use crate::{Autotuning, QuickAcks, Segment, StampedAck};
 use roamlab_engine::{Bytes, Duration, Time};

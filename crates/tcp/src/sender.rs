@@ -1,9 +1,9 @@
 //! The sending end.
 
 use crate::Segment;
-use crate::fast_path::ShortCut;
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::recovery::Recovery;
+use crate::short_cut::ShortCut;
 use crate::state::{SendQuota, SendState};
 use crate::timers::Timer;
 use roamlab_congestion::PathPolicy;

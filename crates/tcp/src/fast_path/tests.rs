@@ -1,6 +1,6 @@
 //! The fast paths of both ends compared with the slow ones: a copy that may not use the fast path gets the same input.
 
-use crate::fast_path::ShortCut;
+use crate::short_cut::ShortCut;
 use crate::state::SendQuota;
 use crate::{Profile, RecoveryKind, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS};
 use roamlab_congestion::CONGESTION_CONTROLS;

@@ -7,11 +7,11 @@
 use super::autotuning::Received;
 use super::quick_acks::{AckTime, Arrival};
 use crate::Segment;
-use crate::fast_path::{ShortCut, StampedAck};
 use crate::params::{Handshake, TcpParams};
 use crate::receiver::TcpReceiver;
 use crate::recovery::Recovery;
 use crate::sender::TcpSender;
+use crate::short_cut::{ShortCut, StampedAck};
 use roamlab_congestion::whole_micros;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
