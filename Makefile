@@ -231,7 +231,7 @@ docs: .venv/.dev .venv/.extension
 	$(BIN)/sphinx-build -W --keep-going -q -b html -d .cache/doctrees docs dist/docs
 	@echo "site: dist/docs/index.html"
 
-# Fails where a packet-hop takes more than 3 % more instructions than benches/instructions.toml says.
+# Fails where a packet-hop takes more than 1 % more instructions than benches/instructions.toml says.
 bench-instructions:
 	$(PYTHON) benches/instructions.py --check
 

@@ -23,6 +23,12 @@ pub enum Network {
     GigabitCodel,
     /// See [`GigabitCodel`](Network::GigabitCodel).
     GigabitFqCodel,
+    /// Current transports, at 200 Mbit/s with round trips of 24 ms: CUBIC as `linux-6` has it.
+    LinuxCubic,
+    /// The same with BBR, before a queue that loses nothing.
+    LinuxBbr,
+    /// The same with QUIC of the profile `rfc`.
+    Quic,
     /// `handoffs` of the IPF paper's `experiments.py`: each moving host visits a cell behind M-RED, which seven residents
     /// fill, five times in 200 s. Recorded is what figs. 12 and 13 need.
     Ipf,
@@ -76,6 +82,9 @@ impl Network {
             "gigabit-bbr" => Some(Network::GigabitBbr),
             "gigabit-codel" => Some(Network::GigabitCodel),
             "gigabit-fq-codel" => Some(Network::GigabitFqCodel),
+            "linux-cubic" => Some(Network::LinuxCubic),
+            "linux-bbr" => Some(Network::LinuxBbr),
+            "quic" => Some(Network::Quic),
             "ipf" => Some(Network::Ipf),
             _ => None,
         }
@@ -99,10 +108,11 @@ impl Network {
 
     fn dumbbell(self, flows: u32, seconds: u32, recorded: Recorded) -> String {
         let mut text = format!(
-            "[run]\nduration = \"{seconds} s\"\nprofile = \"ns2-2009\"\n\n\
+            "[run]\nduration = \"{seconds} s\"\nprofile = \"{}\"\n\n\
              [network]\nqueue = {}\n\n\
              [record]\n{}\n\n\
              [[links]]\nbetween = [\"r1\", \"r2\"]\n{}\n",
+            self.profile(),
             self.queue(),
             recorded.table(),
             self.bottleneck()
@@ -111,6 +121,14 @@ impl Network {
             self.write_flow(&mut text, flow);
         }
         text
+    }
+
+    fn profile(self) -> &'static str {
+        match self {
+            Network::LinuxCubic | Network::LinuxBbr => "linux-6",
+            Network::Quic => "rfc",
+            _ => "ns2-2009",
+        }
     }
 
     /// The default queue of a link.
@@ -140,6 +158,14 @@ impl Network {
                 "queue = { kind = \"droptail\", limit = \"20000 pkt\", count_in_service = true }\n",
             ),
             Network::GigabitCodel | Network::GigabitFqCodel => "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
+            Network::LinuxCubic | Network::Quic => concat!(
+                "rate = \"200 Mbit/s\"\ndelay = \"10 ms\"\n",
+                "queue = { kind = \"droptail\", limit = \"400 pkt\" }\n",
+            ),
+            Network::LinuxBbr => concat!(
+                "rate = \"200 Mbit/s\"\ndelay = \"10 ms\"\n",
+                "queue = { kind = \"droptail\", limit = \"20000 pkt\" }\n",
+            ),
             _ => concat!(
                 "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
                 "queue = { kind = \"droptail\", limit = \"1000 pkt\", count_in_service = true }\n",
@@ -152,10 +178,16 @@ impl Network {
             Network::Red => ("10 Mbit/s", 1 + flow % 9, 2, 64, 512, 100 + 100 * flow),
             _ => ("1 Gbit/s", 1, 1, 1000, 1460, 100 + 10 * flow),
         };
-        let control = match self {
-            Network::GigabitCubic => ", congestion_control = \"cubic\"",
-            Network::GigabitBbr => ", congestion_control = \"bbr\"",
-            _ => "",
+        let sized = format!(
+            "kind = \"tcp\", variant = \"reno\", window = \"{window} pkt\", segment = \"{segment} B\", header = \"40 B\""
+        );
+        let transport = match self {
+            Network::GigabitCubic => format!("{sized}, congestion_control = \"cubic\""),
+            Network::GigabitBbr => format!("{sized}, congestion_control = \"bbr\""),
+            Network::LinuxCubic => "kind = \"tcp\", congestion_control = \"cubic\"".to_owned(),
+            Network::LinuxBbr => "kind = \"tcp\", congestion_control = \"bbr\"".to_owned(),
+            Network::Quic => "kind = \"quic\"".to_owned(),
+            _ => sized,
         };
         // Writing to a string cannot fail.
         let _ = write!(
@@ -163,7 +195,7 @@ impl Network {
             "\n[[links]]\nbetween = [\"s{flow}\", \"r1\"]\nrate = \"{rate}\"\ndelay = \"{near_ms} ms\"\n\
              \n[[links]]\nbetween = [\"r2\", \"d{flow}\"]\nrate = \"{rate}\"\ndelay = \"{far_ms} ms\"\n\
              \n[[flows]]\nname = \"f{flow}\"\npath = [\"s{flow}\", \"d{flow}\"]\n\
-             transport = {{ kind = \"tcp\", variant = \"reno\", window = \"{window} pkt\", segment = \"{segment} B\", header = \"40 B\"{control} }}\n\
+             transport = {{ {transport} }}\n\
              app = {{ kind = \"ftp\", start = \"{start_ms} ms\" }}\n"
         );
     }
@@ -214,6 +246,8 @@ fn write_host(text: &mut String, name: &str, peer: &str, stays: &str) {
 pub struct Totals {
     /// Data packets sent, retransmissions included.
     pub sent: u64,
+    /// Data packets delivered.
+    pub delivered: u64,
     /// Packets handed over by links.
     pub packet_hops: u64,
     /// Events that happened.
@@ -243,7 +277,8 @@ impl Totals {
 
     fn conducted(scenario: &Scenario, options: &RunOptions<'_>) -> Result<Totals, String> {
         let tables = run(scenario, Replication::default(), options).map_err(|failure| failure.to_string())?;
-        let sent = column(&tables, "flows", "sent_pkts").iter().sum();
+        let [sent, delivered] =
+            ["sent_pkts", "delivered_pkts"].map(|name| column(&tables, "flows", name).iter().sum());
         let Some(Column::Words(codes, names)) = find(&tables, "census", "name") else {
             return Err("the census has no names".into());
         };
@@ -252,7 +287,7 @@ impl Totals {
             let row = codes.iter().position(|&code| names[code as usize] == name);
             row.map_or(0, |row| values[row])
         };
-        Ok(Totals { sent, packet_hops: total("packet-hops"), events: total("events") })
+        Ok(Totals { sent, delivered, packet_hops: total("packet-hops"), events: total("events") })
     }
 }
 

@@ -22,8 +22,8 @@ fn main() -> ExitCode {
 
 fn measure(words: &[String]) -> Result<String, String> {
     let usage = || {
-        "usage: dumbbell red|gigabit|gigabit-cubic|gigabit-bbr|gigabit-codel|gigabit-fq-codel|ipf FLOWS SECONDS \
-         [totals|flows|packets [whole]]"
+        "usage: dumbbell red|gigabit|gigabit-cubic|gigabit-bbr|gigabit-codel|gigabit-fq-codel|linux-cubic|\
+         linux-bbr|quic|ipf FLOWS SECONDS [totals|flows|packets [whole]]"
             .to_owned()
     };
     let (words, is_whole) = match words {
@@ -42,10 +42,11 @@ fn measure(words: &[String]) -> Result<String, String> {
     let text = network.scenario(flows, seconds, recorded);
     let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
     let totals = if is_whole { Totals::of } else { Totals::streamed };
-    let Totals { sent, packet_hops, events } = totals(&scenario, network.wanted().as_deref())?;
+    let Totals { sent, delivered, packet_hops, events } = totals(&scenario, network.wanted().as_deref())?;
     let peak = peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string());
     Ok(format!(
-        "{{\"sent\": {sent}, \"packet_hops\": {packet_hops}, \"events\": {events}, \"peak_kib\": {peak}}}"
+        "{{\"sent\": {sent}, \"delivered\": {delivered}, \"packet_hops\": {packet_hops}, \"events\": {events}, \
+         \"peak_kib\": {peak}}}"
     ))
 }
 

@@ -144,6 +144,7 @@ fn are_tied(left: u64, right: u64) -> bool {
     left ^ right <= LANE_MASK
 }
 
+#[inline]
 fn key(time: Time, lane: usize) -> u64 {
     time.as_nanos().min(END) << LANE_BITS | lane as u64
 }

@@ -269,6 +269,12 @@ impl TcpHeader {
         is_bare.then(|| self.without_options())
     }
 
+    /// The header and its timestamps, if it has these and no other option.
+    pub fn stamped(&self) -> Option<(BareTcpHeader, Timestamps)> {
+        let is_stamped = self.sacks.is_empty() && self.accecn.is_absent();
+        self.timestamps.filter(|_| is_stamped).map(|stamps| (self.without_options(), stamps))
+    }
+
     pub(crate) fn without_options(&self) -> BareTcpHeader {
         let TcpHeader { seq, ack, flags, payload, window, retransmission, .. } = *self;
         BareTcpHeader { seq, ack, flags, payload, window, retransmission }

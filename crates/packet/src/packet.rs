@@ -97,9 +97,10 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    pub(crate) fn of(packet: &Packet) -> Side {
-        let covered = [packet.header; MAX_TUNNELS];
-        let (sacks, accecn, original) = (SackBlocks::default(), AccEcnOption::default(), packet.serial);
+    /// That of a packet with this header and serial number.
+    pub(crate) fn of(header: IpHeader, original: u64) -> Side {
+        let covered = [header; MAX_TUNNELS];
+        let (sacks, accecn) = (SackBlocks::default(), AccEcnOption::default());
         Side { sacks, timestamps: None, accecn, quic_ack: None, datagram: None, covered, original }
     }
 }

@@ -3,7 +3,7 @@
 use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, TcpHeader, Tos};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, TcpHeader, Timestamps, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Deref, Index, IndexMut};
@@ -117,7 +117,14 @@ impl PacketPool {
         packet.serial = self.last_serial();
         let has_options = !sacks.is_empty() || timestamps.is_some() || !accecn.is_absent();
         if has_options || quic_ack.is_some() || datagram.is_some() {
-            let side = Side { sacks, timestamps, accecn, quic_ack, datagram, ..Side::of(&packet) };
+            let side = Side {
+                sacks,
+                timestamps,
+                accecn,
+                quic_ack,
+                datagram,
+                ..Side::of(packet.header, packet.serial)
+            };
             packet.side = self.place_side(side);
         }
         self.place(packet)
@@ -140,11 +147,52 @@ impl PacketPool {
         self.place(packet)
     }
 
+    /// Makes a packet of a TCP segment with timestamps alone: as [`create`](Self::create), without a detour.
+    #[inline(always)]
+    pub fn create_stamped_tcp(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        (tcp, stamps): (&BareTcpHeader, Timestamps),
+    ) -> PacketId {
+        self.census.created += 1;
+        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
+        packet.serial = self.last_serial();
+        packet.set_tcp(tcp);
+        packet.side = self.place_clear_side(header, packet.serial);
+        self.sides[packet.side as usize].timestamps = Some(stamps);
+        self.place(packet)
+    }
+
+    /// Makes a packet of a TCP segment: as [`create`](Self::create), with the options written where they stay.
+    #[inline]
+    pub fn create_tcp(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        tcp: &TcpHeader,
+    ) -> PacketId {
+        self.census.created += 1;
+        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
+        packet.serial = self.last_serial();
+        packet.set_tcp(&tcp.without_options());
+        if !tcp.sacks.is_empty() || tcp.timestamps.is_some() || !tcp.accecn.is_absent() {
+            packet.side = self.place_clear_side(header, packet.serial);
+            let side = &mut self.sides[packet.side as usize];
+            (side.sacks, side.timestamps, side.accecn) = (tcp.sacks, tcp.timestamps, tcp.accecn);
+        }
+        self.place(packet)
+    }
+
     /// A copy of a packet, under its own serial number.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
         let mut packet = self[original].clone();
         let side = match packet.side {
-            NONE => Side::of(&packet),
+            NONE => Side::of(packet.header, packet.serial),
             side => self.sides[side as usize].clone(),
         };
         self.census.duplicated += 1;
@@ -181,6 +229,16 @@ impl PacketPool {
     pub fn bare_tcp(&self, id: &PacketId) -> Option<BareTcpHeader> {
         let packet = &self[id];
         (packet.side == NONE && packet.is_tcp()).then(|| packet.tcp())
+    }
+
+    /// The header of a TCP segment that has timestamps and no other option and is no copy of another.
+    #[inline(always)]
+    pub fn stamped_tcp(&self, id: &PacketId) -> Option<(BareTcpHeader, Timestamps)> {
+        let packet = &self[id];
+        let side = self.sides.get(packet.side as usize)?;
+        let is_alone = side.sacks.is_empty() && side.accecn.is_absent() && side.original == packet.serial;
+        let stamps = side.timestamps.filter(|_| is_alone && packet.is_tcp())?;
+        Some((packet.tcp(), stamps))
     }
 
     /// The header of a TCP segment, with its options.
@@ -241,7 +299,8 @@ impl PacketPool {
             return false;
         }
         if packet.side == NONE {
-            let side = self.place_tunnel_side(id);
+            let (header, serial) = (packet.header, packet.serial);
+            let side = self.place_clear_side(header, serial);
             self[id].set_tunnel_side(side, true);
         }
         let packet = &mut self.slots[id.0 as usize];
@@ -346,18 +405,18 @@ impl PacketPool {
         self.slots.push(Packet::blank(FlowId::CONTROL, nobody, Bytes(0), Time::ZERO, (0, 0)));
     }
 
-    /// A side slot for a packet's tunnels alone. A slot that is used again keeps what headers it has.
+    /// A side slot of a packet that has nothing in it yet. A slot that is used again keeps what headers it has.
     #[inline(always)]
-    fn place_tunnel_side(&mut self, id: &PacketId) -> u32 {
+    fn place_clear_side(&mut self, header: IpHeader, serial: u64) -> u32 {
         match self.free_sides.pop() {
             Some(slot) => {
                 let side = &mut self.sides[slot as usize];
                 (side.sacks, side.timestamps, side.accecn) = Default::default();
                 (side.quic_ack, side.datagram) = (None, None);
-                side.original = self.slots[id.0 as usize].serial;
+                side.original = serial;
                 slot
             }
-            None => self.place_side(Side::of(&self[id])),
+            None => self.place_side(Side::of(header, serial)),
         }
     }
 

@@ -31,6 +31,17 @@ impl SeqSet {
         fresh
     }
 
+    /// Adds a segment and raises the base to the first missing one: whether it is new, and how many segments the base has
+    /// passed.
+    #[inline]
+    pub fn take(&mut self, seq: u32) -> (bool, u32) {
+        if seq == self.base && self.is_bare() && seq < u32::MAX {
+            self.push();
+            return (true, 1);
+        }
+        (self.insert(seq), self.advance())
+    }
+
     /// Adds `start..end`; how many of them were not in the set.
     #[inline]
     pub fn insert_range(&mut self, start: u32, end: u32) -> u32 {
@@ -53,6 +64,11 @@ impl SeqSet {
     /// How many of `start..end` at or above the base are in the set.
     #[inline]
     pub fn count(&self, start: u32, end: u32) -> u32 {
+        if self.is_bare() { 0 } else { self.count_in_words(start, end) }
+    }
+
+    #[inline]
+    fn count_in_words(&self, start: u32, end: u32) -> u32 {
         let present =
             |(word, mask): (usize, u64)| self.words.get(word).map_or(0, |bits| (bits & mask).count_ones());
         self.masks(start.max(self.base), end).map(present).sum()
@@ -212,6 +228,12 @@ mod tests {
                         let end = seq + seq % 150;
                         let fresh = (seq.max(base)..end).filter(|&seq| model.insert(seq)).count();
                         prop_assert_eq!(set.insert_range(seq, end), fresh as u32);
+                    }
+                    3 => {
+                        let fresh = seq >= base && model.insert(seq);
+                        let end = missing(&model, base, base);
+                        prop_assert_eq!(set.take(seq), (fresh, end - base));
+                        base = end;
                     }
                     _ => prop_assert_eq!(set.insert(seq), seq >= base && model.insert(seq)),
                 }

@@ -31,9 +31,10 @@ impl Fifo {
     /// Puts a packet at the tail.
     #[inline(always)]
     pub(crate) fn push(&mut self, packet: PacketId, pool: &mut PacketPool) {
-        let size = pool[&packet].wire_size().0;
+        let entering = &pool[&packet];
+        let (size, is_forwarded) = (entering.wire_size().0, self.is_forwarded(entering));
         self.bytes += size;
-        if self.is_forwarded(&pool[&packet]) {
+        if is_forwarded {
             self.forwarded += 1;
             self.marked_bytes += size;
         }

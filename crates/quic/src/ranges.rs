@@ -1,5 +1,6 @@
 //! The packet numbers that have arrived, as the ranges of an ACK frame.
 
+use crate::wire;
 use std::collections::VecDeque;
 
 /// Ranges `[start, end)`, the largest first, with a gap between each two.
@@ -9,16 +10,23 @@ pub(crate) struct Ranges {
     most: usize,
     /// Below, nothing counts as missing: the other end has learnt all that it will.
     known: u32,
+    /// What those below the first take in an ACK frame, until one of them or the gap above changes.
+    size_below: Option<u64>,
 }
 
 impl Ranges {
     /// No numbers; `most` ranges are remembered.
     pub fn new(most: usize) -> Ranges {
-        Ranges { ranges: VecDeque::new(), most, known: 0 }
+        Ranges { ranges: VecDeque::new(), most, known: 0, size_below: None }
     }
 
     /// Adds a number; `false` if it is in one of the ranges.
     pub fn insert(&mut self, number: u32) -> bool {
+        if let Some(first) = self.ranges.front_mut().filter(|first| first.1 == number) {
+            first.1 += 1;
+            return true;
+        }
+        self.size_below = None;
         let place = self.ranges.iter().take_while(|&&(start, _)| start > number).count();
         if self.ranges.get(place).is_some_and(|&(_, end)| number < end) {
             return false;
@@ -55,10 +63,16 @@ impl Ranges {
     pub fn forget_below(&mut self, end: u32) {
         let largest = self.end().saturating_sub(1);
         self.known = self.known.max(end.min(largest));
+        self.size_below = None;
         self.ranges.retain(|&(_, end)| end > self.known);
         if let Some(lowest) = self.ranges.back_mut() {
             lowest.0 = lowest.0.max(self.known);
         }
+    }
+
+    /// What the ranges below the first take in an ACK frame.
+    pub fn size_below(&mut self) -> u64 {
+        *self.size_below.get_or_insert_with(|| wire::ranges_below(self.ranges.iter()))
     }
 
     /// The ranges, the largest first.

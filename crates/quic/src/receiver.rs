@@ -147,8 +147,7 @@ impl QuicReceiver {
         if !is_new {
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
-        let fresh = self.received.insert(header.segment);
-        let in_order_segments = self.received.advance();
+        let (fresh, in_order_segments) = self.received.take(header.segment);
         self.highest_end = self.highest_end.max(header.segment + 1);
         Receipt { fresh, in_order_segments, out_of_order }
     }
@@ -208,7 +207,8 @@ impl QuicReceiver {
         }
         let header = self.header(ack, false, asks || announces);
         let header = QuicHeader { path_response: responds, ..header };
-        let size = Bytes(wire::IP_UDP + wire::answer_payload(&header, self.spec.connection_id));
+        let below = self.numbers.size_below();
+        let size = Bytes(wire::IP_UDP + wire::answer_of_size(&header, below, self.spec.connection_id));
         Some(QuicPacket { header, size })
     }
 

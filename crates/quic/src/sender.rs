@@ -148,7 +148,7 @@ impl QuicSender {
         let report = self.sent.on_ack(&ack.ranges, now);
         report.late.iter().for_each(|&segment| self.stream.arrived(segment));
         if report.packets.is_empty() {
-            return;
+            return self.sent.give_back(report.packets);
         }
         report.packets.iter().for_each(|packet| self.stream.arrived(packet.segment));
         if let Some(latest) = report.latest_rtt {
@@ -175,6 +175,7 @@ impl QuicSender {
         self.pto_count = 0;
         let before = self.congestion.sizes();
         let ends = self.congestion.on_ack(&own, &context);
+        self.sent.give_back(own);
         self.note_limits();
         if let Some(largest) = largest {
             self.follow_resume(largest, now);

@@ -7,6 +7,7 @@ use crate::intervals::Intervals;
 use roamlab_congestion::{DeliveryRate, DeliverySampler, LostSegment, Stamp};
 use roamlab_engine::{Duration, Time};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum State {
@@ -73,6 +74,9 @@ pub(crate) struct SentPackets {
     /// When the last packet was sent.
     last_sent: Time,
     delivery: DeliverySampler,
+    /// Room for what the next ACK reports, so that none is allocated for each.
+    fresh: Vec<Range<u32>>,
+    spare: Vec<Packet>,
     /// Records looked at.
     #[cfg(test)]
     looks: u64,
@@ -162,7 +166,9 @@ impl SentPackets {
 
     /// An ACK arrived, with the ranges `[start, end)`, the largest first.
     pub fn on_ack(&mut self, ranges: &[(u32, u32)], now: Time) -> Acknowledged {
-        let mut acknowledged = Acknowledged::default();
+        let mut acknowledged =
+            Acknowledged { packets: std::mem::take(&mut self.spare), ..Acknowledged::default() };
+        acknowledged.packets.clear();
         let Some(&(_, end)) = ranges.first() else { return acknowledged };
         let largest = end.saturating_sub(1);
         if largest >= self.next_number() {
@@ -170,8 +176,10 @@ impl SentPackets {
         }
         self.largest_acknowledged = self.largest_acknowledged.max(Some(largest));
         let mut newest: Option<Stamp> = None;
-        let mut fresh = Vec::new();
-        for &(start, end) in ranges.iter().rev() {
+        let mut fresh = std::mem::take(&mut self.fresh);
+        // Below the first record there is nothing new.
+        let open = ranges.iter().take_while(|&&(_, end)| end > self.first).count();
+        for &(start, end) in ranges[..open].iter().rev() {
             self.acknowledged.insert(start.max(self.first), end, &mut fresh);
             for number in fresh.drain(..).flatten() {
                 #[cfg(test)]
@@ -199,8 +207,14 @@ impl SentPackets {
                 }
             }
         }
+        self.fresh = fresh;
         acknowledged.rate = newest.and_then(|newest| self.delivery.rate(&newest, now));
         acknowledged
+    }
+
+    /// The packets that an ACK has reported are dealt with: the next one has their room.
+    pub fn give_back(&mut self, packets: Vec<Packet>) {
+        self.spare = packets;
     }
 
     /// Declares packets lost (RFC 9002 §A.10): them, and when the next one will be if no ACK arrives.

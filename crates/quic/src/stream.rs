@@ -82,9 +82,10 @@ impl Stream {
 
     /// A packet with this segment is acknowledged.
     pub fn arrived(&mut self, segment: u32) {
-        self.lost.remove(&segment);
-        self.arrived.insert(segment);
-        self.arrived.advance();
+        if !self.lost.is_empty() {
+            self.lost.remove(&segment);
+        }
+        self.arrived.take(segment);
     }
 
     /// The first segment that is not acknowledged.

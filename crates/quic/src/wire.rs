@@ -36,26 +36,44 @@ pub(crate) const fn payload(datagram: Bytes, connection_id: Bytes) -> u64 {
 
 /// The UDP payload of a packet without stream data, not expanded.
 pub(crate) fn control_payload(header: &QuicHeader, connection_id: Bytes) -> u64 {
-    let ack = header.ack.as_ref().map_or(0, |ack| ack_frame(ack));
+    let ack = header.ack.as_ref().map_or(0, |ack| ack_frame(ack, ranges_below(ack.ranges.iter())));
+    without_ack(header, connection_id) + ack
+}
+
+/// The same of a packet whose ranges below the first are known to take `below` bytes, of the end that gets the data.
+pub(crate) fn answer_of_size(header: &QuicHeader, below: u64, connection_id: Bytes) -> u64 {
+    let ack = header.ack.as_ref().map_or(0, |ack| ack_frame(ack, below));
+    expanded(header, without_ack(header, connection_id) + ack)
+}
+
+fn without_ack(header: &QuicHeader, connection_id: Bytes) -> u64 {
     let path = PATH_FRAME * (u64::from(header.path_challenge) + u64::from(header.path_response));
-    overhead(connection_id) + ack + path + u64::from(header.ping)
+    overhead(connection_id) + path + u64::from(header.ping)
 }
 
 /// The UDP payload of a packet of the end that gets the data, whose limit is far.
 pub(crate) fn answer_payload(header: &QuicHeader, connection_id: Bytes) -> u64 {
-    let least = if header.path_response { EXPANDED } else { 0 };
-    control_payload(header, connection_id).max(least)
+    expanded(header, control_payload(header, connection_id))
 }
 
-/// An ACK frame without ECN counts (§19.3).
-fn ack_frame(ack: &QuicAck) -> u64 {
-    let mut ranges = ack.ranges.iter();
-    let Some(&(start, end)) = ranges.next() else { return 0 };
+fn expanded(header: &QuicHeader, payload: u64) -> u64 {
+    let least = if header.path_response { EXPANDED } else { 0 };
+    payload.max(least)
+}
+
+/// An ACK frame without ECN counts (§19.3), whose ranges below the first take `below` bytes.
+fn ack_frame(ack: &QuicAck, below: u64) -> u64 {
+    let Some(&(start, end)) = ack.ranges.first() else { return 0 };
     let largest = u64::from(end) - 1;
     let delay = ack.delay.as_nanos() / ACK_DELAY_UNIT_NS;
     let count = ack.ranges.len() as u64 - 1;
-    let mut size = 1 + varint(largest) + varint(delay) + varint(count) + varint(u64::from(end - start) - 1);
-    let mut smallest = start;
+    1 + varint(largest) + varint(delay) + varint(count) + varint(u64::from(end - start) - 1) + below
+}
+
+/// What the ranges of an ACK frame take below the first.
+pub(crate) fn ranges_below<'a>(mut ranges: impl Iterator<Item = &'a (u32, u32)>) -> u64 {
+    let Some(&(mut smallest, _)) = ranges.next() else { return 0 };
+    let mut size = 0;
     for &(start, end) in ranges {
         // A gap is written as two less than the distance of the numbers next to it.
         size += varint(u64::from(smallest - end) - 1) + varint(u64::from(end - start) - 1);

@@ -5,6 +5,7 @@
 
 use crate::TcpSender;
 use crate::params::Handshake;
+use crate::short_cut::ShortCut;
 use crate::state::SendQuota;
 use roamlab_congestion::Pacer;
 use roamlab_engine::{Bytes, Time};
@@ -12,19 +13,29 @@ use roamlab_packet::{BareTcpHeader, SackBlocks, TcpFlags};
 use std::ops::Range;
 
 impl TcpSender {
-    /// An input has been dealt with that was not one for the fast path: whether the next one may be.
+    /// An input has been dealt with that was not one for a short cut: whether the next one may be.
     pub(super) fn note_fast_path(&mut self) {
         self.follows = self.state.records_or_paces();
-        self.fast = self.allows_fast_path();
+        self.short_cut = match self.is_plain() {
+            true if self.allows_bare() => ShortCut::Bare,
+            true if self.allows_stamped() => ShortCut::Stamped,
+            _ => ShortCut::None,
+        };
     }
 
-    /// Whether nothing unusual is on, in what has been agreed, in what has happened and in what is due.
-    fn allows_fast_path(&self) -> bool {
+    /// Whether what has been agreed permits the short cut of segments without options.
+    fn allows_bare(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
         let agreed =
             !params.forms_bursts() && !params.ecn && !params.timestamps && !params.ns2_free_timestamps();
-        let recorded = state.sent_segments.as_ref().is_none_or(|sent| sent.is_plain() && !state.goes_back());
         let paced = !state.window.is_paced() || Pacer::paces(&state.window, state.data_segments());
+        agreed && paced
+    }
+
+    /// Whether nothing unusual is on, in what has happened and in what is due.
+    fn is_plain(&self) -> bool {
+        let (state, params) = (&self.state, &self.state.params);
+        let recorded = state.sent_segments.as_ref().is_none_or(|sent| sent.is_plain() && !state.goes_back());
         let usual = state.una > 0
             && state.inflation == 0
             && state.probes == 0
@@ -34,23 +45,21 @@ impl TcpSender {
         let due = self.answer || self.probe || self.peer_closed || self.completes;
         let counts_dup_acks = state.dup_acks > 0 && params.dup_acks_deliver();
         let closing = state.fin.is_some() || state.has_retransmission();
-        agreed
-            && recorded
-            && paced
-            && usual
-            && !due
-            && !closing
-            && !counts_dup_acks
-            && self.recovery.allows_fast_path(state)
+        recorded && usual && !due && !closing && !counts_dup_acks && self.recovery.allows_fast_path(state)
     }
 
     /// Whether the segment is an ACK of new data and nothing else.
     #[inline(always)]
     pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
+        self.short_cut == ShortCut::Bare && self.advances(header)
+    }
+
+    /// Whether an ACK acknowledges new data, leaves the window open and does nothing else.
+    #[inline(always)]
+    pub(super) fn advances(&self, header: &BareTcpHeader) -> bool {
         let state = &self.state;
         let opens = || header.ack.saturating_add(header.window) > state.nxt;
-        self.fast
-            && header.flags == TcpFlags::ACK
+        header.flags == TcpFlags::ACK
             && header.ack > state.una
             && header.ack <= state.snd_max
             && (state.params.ns2_no_flow_control() || opens())
@@ -80,12 +89,18 @@ impl TcpSender {
         if state.window.sizes() != before {
             state.defer_growth(now);
         }
-        if self.follows {
-            state.pace();
-            state.record_as_needed();
-            self.follows = state.records_or_paces();
-        }
+        self.follow();
         true
+    }
+
+    /// An ACK has been dealt with: the pacing rate, and whether segments are recorded from now on.
+    #[inline(always)]
+    pub(super) fn follow(&mut self) {
+        if self.follows {
+            self.state.pace();
+            self.state.record_as_needed();
+            self.follows = self.state.records_or_paces();
+        }
     }
 
     /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) permits to be sent now. Each has to
@@ -102,13 +117,13 @@ impl TcpSender {
     }
 
     /// The time of a deadline has come: if it is that of pacing alone and nothing unusual is on, the next burst may leave,
-    /// which [`take_quota`](Self::take_quota) gives. `false`, and no change: it is one for
+    /// which [`take_quota`](Self::take_quota) gives, or [`next_stamped`](Self::next_stamped). `false`, and no change: it is one for
     /// [`on_deadline`](Self::on_deadline).
     #[inline]
     pub fn on_pacing_deadline(&mut self, now: Time) -> bool {
         let state = &mut self.state;
         let others = state.timer.earlier(&state.recovery_timer).earlier(&state.persist);
-        let alone = self.fast
+        let alone = self.short_cut != ShortCut::None
             && matches!(state.quota, SendQuota::Window(_))
             && others.deadline().is_none_or(|other| other > now)
             && !state.has_facts();

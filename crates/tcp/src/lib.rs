@@ -33,6 +33,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod sent_segments;
+mod short_cut;
 mod spec;
 mod spurious;
 mod state;
@@ -47,6 +48,7 @@ pub use params::{
 };
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;
+pub use short_cut::StampedAck;
 pub use spec::TcpSpec;
 
 use roamlab_engine::Bytes;

@@ -2,8 +2,9 @@
 
 use crate::control_packets::ControlPackets;
 use crate::params::{Handshake, TcpParams};
+use crate::short_cut::ShortCut;
 use crate::timers::Timer;
-use crate::{Autotuning, QuickAcks, Segment};
+use crate::{Autotuning, QuickAcks, Segment, StampedAck};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{AccEcnOption, BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_packet::{Receipt, SeqSet};
@@ -47,12 +48,12 @@ pub struct TcpReceiver {
     /// The segment that the last ACK expected: only what it covers or expects is echoed (RFC 7323 §4.3).
     pub(super) last_ack: u32,
     /// The window advertised last.
-    last_window: u32,
+    pub(super) last_window: u32,
     /// The window advertised while the buffer is empty.
     open_window: u32,
     pub(super) delayed: Timer,
-    /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
-    pub(super) fast: bool,
+    /// As it was after the last input that may have changed that.
+    pub(super) short_cut: ShortCut,
     /// An ACK of everything that has arrived is due, and says nothing else.
     bare_ack_due: bool,
     pub(super) reads_at_once: bool,
@@ -65,9 +66,9 @@ pub struct TcpReceiver {
     /// Most SACK blocks of an ACK.
     sack_blocks: u8,
     /// ACKs that are due, before the plain one.
-    outgoing: VecDeque<Segment>,
+    pub(super) outgoing: VecDeque<Segment>,
     /// Segments from the next expected one on that are taken at most.
-    takes_ahead: u32,
+    pub(super) takes_ahead: u32,
     pub(super) unread: u32,
     /// When it acknowledges, if not by RFC 5681 §4.2.
     pub(super) quick_acks: Option<Box<QuickAcks>>,
@@ -85,11 +86,11 @@ pub struct TcpReceiver {
     reports_marks: bool,
     /// The ECN field of ACKs.
     control_packets: ControlPackets,
-    repeated: Option<u32>,
+    pub(super) repeated: Option<u32>,
     /// The SYN/ACK waits for its ACK, and how often its timer has gone off.
     pub(super) unanswered: Option<u8>,
     /// TS.Recent (RFC 7323 §4.3).
-    recent: Option<Time>,
+    pub(super) recent: Option<Time>,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
     pub(super) reported: VecDeque<u32>,
 }
@@ -105,7 +106,7 @@ impl TcpReceiver {
             last_window: params.window.0,
             open_window: 0,
             delayed: Timer::default(),
-            fast: false,
+            short_cut: ShortCut::None,
             bare_ack_due: false,
             outgoing: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
             takes_ahead: params.window.0.max(if params.ns2_no_flow_control() { MIN_BUFFER } else { 0 }),
@@ -151,8 +152,20 @@ impl TcpReceiver {
             self.bare_ack_due = ack_due;
             return Receipt { fresh: true, in_order_segments: 1, out_of_order: false };
         }
+        if let Some((bare, stamps)) = header.stamped()
+            && let Some(ack) = self.on_stamped_segment(&bare, stamps, now)
+        {
+            if ack == StampedAck::Now {
+                self.queue_stamped_ack(now);
+            }
+            return Receipt { fresh: true, in_order_segments: 1, out_of_order: false };
+        }
         let receipt = self.on_any_segment(header, ecn, now);
-        self.fast = self.allows_fast_path();
+        self.short_cut = match () {
+            () if self.allows_fast_path() => ShortCut::Bare,
+            () if self.allows_stamped() => ShortCut::Stamped,
+            () => ShortCut::None,
+        };
         receipt
     }
 
@@ -160,20 +173,25 @@ impl TcpReceiver {
     /// order, and an ACK would say no more.
     fn allows_fast_path(&self) -> bool {
         let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
-        let nothing_to_say = self.recent.is_none() && !self.syn_due && self.reported.is_empty();
+        let nothing_to_say = self.recent.is_none() && self.reported.is_empty();
         let agreed = !self.params.ecn
             && !self.params.timestamps
             && self.quick_acks.is_none()
             && self.autotuning.is_none()
             && self.params.window.0 > 0;
-        let open = self.received.base() > 0 && self.fin.is_none();
+        let open = self.received.base() > 0 && !self.has_signs();
         agreed && open && nothing_held && nothing_to_say
+    }
+
+    /// Whether a SYN or FIN has to be dealt with still.
+    pub(super) fn has_signs(&self) -> bool {
+        self.fin.is_some() || self.syn_due || self.unanswered.is_some()
     }
 
     /// Whether the segment is the next one expected, and has data and nothing else.
     #[inline(always)]
     pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
-        self.fast
+        self.short_cut == ShortCut::Bare
             && header.seq == self.received.base()
             && header.seq < u32::MAX
             && header.payload > 0
@@ -256,8 +274,7 @@ impl TcpReceiver {
             self.recent = Some(timestamps.value);
         }
         let mark_changes = self.note_congestion(header, ecn, now);
-        let fresh = self.received.insert(header.seq);
-        let advanced = self.received.advance();
+        let (fresh, advanced) = self.received.take(header.seq);
         let flushes = self.flushes_for_block(header.seq);
         if flushes {
             self.acknowledge(now);
@@ -298,7 +315,7 @@ impl TcpReceiver {
     /// window until it is [`read`](Self::read).
     pub fn hold(&mut self) {
         self.reads_at_once = false;
-        self.fast = false;
+        self.short_cut = ShortCut::None;
     }
 
     /// The application takes `segments` out of the buffer. An ACK advertises the wider window if it was closed, or
@@ -376,22 +393,28 @@ impl TcpReceiver {
     }
 
     /// Segments in order that are kept at most until the application takes them.
-    fn buffer(&self) -> u32 {
+    pub(super) fn buffer(&self) -> u32 {
         self.autotuning.as_ref().map_or(self.params.window.0, |tuning| tuning.segments())
     }
 
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
-        self.advertised_by(self.shift)
+        self.in_field(self.bytes_advertised(self.shift), self.shift)
     }
 
-    /// The same with a shift of so many bits in the field.
-    fn advertised_by(&self, shift: Option<u8>) -> u32 {
-        let free = self.buffer().saturating_sub(self.unread);
-        let (segment, expected) = (self.params.segment.0, self.received.base());
-        let bytes = u64::from(free) * segment;
-        let bytes =
-            self.autotuning.as_ref().map_or(bytes, |tuning| tuning.window(expected, shift.unwrap_or(0)));
+    /// The same in bytes, with a shift of so many bits in the field.
+    #[inline]
+    fn bytes_advertised(&self, shift: Option<u8>) -> u64 {
+        match &self.autotuning {
+            Some(tuning) => tuning.window(self.received.base(), shift.unwrap_or(0)),
+            None => u64::from(self.params.window.0.saturating_sub(self.unread)) * self.params.segment.0,
+        }
+    }
+
+    /// What the field of the window says of so many bytes, in segments.
+    #[inline]
+    fn in_field(&self, bytes: u64, shift: Option<u8>) -> u32 {
+        let segment = self.params.segment.0;
         let Some(shift) = shift else { return (bytes / segment) as u32 };
         let bytes = bytes.min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it.
@@ -457,15 +480,25 @@ impl TcpReceiver {
         }
     }
 
-    /// An ACK goes out; its timestamp is `now`.
-    pub(super) fn acknowledge(&mut self, now: Time) {
-        self.queue_bare_ack();
+    /// An ACK goes out of everything that has arrived, with a window of that scale.
+    #[inline]
+    pub(super) fn note_ack(&mut self, shift: Option<u8>) {
         self.delayed.stop();
         let [_, is_half_full] = self.room();
         if let Some(rules) = &mut self.quick_acks {
             rules.on_ack(is_half_full);
         }
         self.last_ack = self.received.base();
+        let bytes = self.bytes_advertised(shift);
+        self.last_window = self.in_field(bytes, shift);
+        if let Some(tuning) = &mut self.autotuning {
+            tuning.advertised(bytes, self.received.base());
+        }
+    }
+
+    /// An ACK goes out; its timestamp is `now`.
+    pub(super) fn acknowledge(&mut self, now: Time) {
+        self.queue_bare_ack();
         let mut sacks = SackBlocks::default();
         let stamps = self.params.ack_timestamp_bytes();
         let room = self.accurate.as_ref().map_or(usize::MAX, |accurate| accurate.sack_blocks(stamps));
@@ -496,11 +529,7 @@ impl TcpReceiver {
         }
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         let shift = if is_syn_ack { self.shift.map(|_| 0) } else { self.shift };
-        self.last_window = self.advertised_by(shift);
-        let (expected, shift) = (self.received.base(), shift.unwrap_or(0));
-        if let Some(tuning) = &mut self.autotuning {
-            tuning.advertised(expected, shift);
-        }
+        self.note_ack(shift);
         let header = TcpHeader {
             ack: self.received.base(),
             flags,
@@ -537,6 +566,9 @@ impl TcpReceiver {
     /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.
     fn remember_block(&mut self, seq: u32) {
         let base = self.received.base();
+        if seq < base && self.reported.is_empty() {
+            return;
+        }
         let swallowed =
             if seq < base { 0..0 } else { self.received.run_start(seq)..self.received.first_missing(seq) };
         self.reported.retain(|other| *other >= base && !swallowed.contains(other));

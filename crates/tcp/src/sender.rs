@@ -3,6 +3,7 @@
 use crate::Segment;
 use crate::params::{Handshake, RecoveryKind, TcpParams};
 use crate::recovery::Recovery;
+use crate::short_cut::ShortCut;
 use crate::state::{SendQuota, SendState};
 use crate::timers::Timer;
 use roamlab_congestion::PathPolicy;
@@ -20,8 +21,8 @@ use std::sync::Arc;
 #[repr(C)]
 pub struct TcpSender {
     pub(crate) state: SendState,
-    /// Nothing unusual is on, by the last input that may have changed that (`allows_fast_path`).
-    pub(super) fast: bool,
+    /// By the last input that may have changed that.
+    pub(super) short_cut: ShortCut,
     /// Segments are recorded or paced: on the fast path too, and by the same input.
     pub(super) follows: bool,
     /// A bare ACK is due if no segment takes it along.
@@ -33,7 +34,7 @@ pub struct TcpSender {
     /// The SYN/ACK is to be acknowledged before data goes.
     pub(super) completes: bool,
     /// TS.Recent (RFC 7323 §4.3).
-    recent: Time,
+    pub(super) recent: Time,
     pub(super) recovery: Recovery,
 }
 
@@ -48,7 +49,7 @@ impl TcpSender {
             follows: state.records_or_paces(),
             recovery,
             state,
-            fast: false,
+            short_cut: ShortCut::None,
             answer: false,
             probe: false,
             peer_closed: false,
@@ -95,7 +96,7 @@ impl TcpSender {
             state.fin = Some(state.end);
             state.end += 1;
             state.renew_quota();
-            self.fast = false;
+            self.short_cut = ShortCut::None;
         }
     }
 
@@ -104,6 +105,9 @@ impl TcpSender {
     pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) {
         if header.bare().is_some_and(|bare| self.on_bare_ack(&bare, now)) {
             return;
+        }
+        if header.stamped().is_some_and(|(bare, stamps)| self.on_stamped_ack(&bare, stamps, now)) {
+            return self.arm_stamped(false, now);
         }
         self.state.record_growth();
         self.on_any_segment(header, ecn, now);
@@ -198,9 +202,11 @@ impl TcpSender {
             }
             self.recovery.algorithm().on_dup_ack(state, header, now);
         }
-        let mut spurious = std::mem::take(&mut state.spurious);
-        spurious.on_ack(state, header, acked, now);
-        state.spurious = spurious;
+        if state.spurious.is_watching() {
+            let mut spurious = std::mem::take(&mut state.spurious);
+            spurious.on_ack(state, header, acked, now);
+            state.spurious = spurious;
+        }
         self.report_lost(true, now); // before the event of the ACK, which counts them
         let state = &mut self.state;
         state.report_other_ack(now);
@@ -250,8 +256,8 @@ impl TcpSender {
     /// The next segment to send; call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        match self.state.quota {
-            SendQuota::Window(_) if self.fast => {
+        match (self.state.quota, self.short_cut) {
+            (SendQuota::Window(_), ShortCut::Bare) => {
                 if self.state.pacing.waits() {
                     return None;
                 }

@@ -397,7 +397,8 @@ impl SendState {
     #[inline(always)]
     pub fn acknowledge(&mut self, ack: u32, now: Time) -> Delivered {
         let mut delivered = Delivered { segments: ack - self.una, rtt: None };
-        if self.params.stale_rto_on_restart {
+        let is_stale = self.params.stale_rto_on_restart;
+        if is_stale {
             self.start_timer(now, self.rtt.rto());
         }
         self.dup_acks = 0;
@@ -422,7 +423,7 @@ impl SendState {
         if self.ecn_backoff && self.params.recovery != RecoveryKind::Ns2Fack {
             self.ecn_backoff = self.ece || self.answers_syn(ack);
         }
-        if !self.params.stale_rto_on_restart {
+        if !is_stale {
             self.start_timer(now, self.rtt.rto());
         }
         if self.flight_size() == 0 {
@@ -538,10 +539,15 @@ impl SendState {
     }
 
     /// How much later timers expire while a paced burst waits, in whole ticks.
-    #[inline(never)]
+    #[inline]
     pub fn pacing_delay(&self, now: Time) -> Duration {
+        if self.pacing.waits() { self.delay_of_wait(now) } else { Duration::ZERO }
+    }
+
+    #[inline(never)]
+    fn delay_of_wait(&self, now: Time) -> Duration {
         match self.params.wheel() {
-            Some(tick) if self.params.pacing_delays_timers() && self.pacing.waits() => {
+            Some(tick) if self.params.pacing_delays_timers() => {
                 tick * (self.pacing.left_to_wait(now).as_nanos() / tick.as_nanos().max(1))
             }
             _ => Duration::ZERO,

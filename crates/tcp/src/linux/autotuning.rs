@@ -46,6 +46,11 @@ fn data_in(buffer: u64) -> u64 {
     buffer * SHARE / SHARE_OF
 }
 
+/// The next multiple of a power of two.
+fn up_to(step: u64, bytes: u64) -> u64 {
+    (bytes + (step - 1)) & !(step - 1)
+}
+
 /// The time between two, by a clock of whole microseconds (`tcp_mstamp`).
 fn micros(from: Time, to: Time) -> u64 {
     to.as_nanos() / 1000 - from.as_nanos() / 1000
@@ -122,27 +127,31 @@ impl Autotuning {
 
     /// The bytes to advertise, in steps of `2^shift`: what there is room for, and never less than before
     /// (`tcp_select_window`).
+    #[inline]
     pub fn window(&self, expected: u32, shift: u8) -> u64 {
-        self.selected(shift).max(self.left(expected).next_multiple_of(1 << shift))
+        self.selected(shift).max(up_to(1 << shift, self.left(expected)))
     }
 
-    /// An ACK has offered that.
-    pub fn advertised(&mut self, expected: u32, shift: u8) {
-        (self.window, self.expected) = (self.window(expected, shift), expected);
+    /// An ACK offers these bytes behind the segments below `expected`.
+    #[inline]
+    pub fn advertised(&mut self, bytes: u64, expected: u32) {
+        (self.window, self.expected) = (bytes, expected);
     }
 
     /// What there is room for, in steps of `2^shift` (`__tcp_select_window`).
+    #[inline]
     fn selected(&self, shift: u8) -> u64 {
         let (step, bound) = (1 << shift, self.bound());
         if !self.is_half_full() {
-            return self.free.min(self.offered).min(bound).next_multiple_of(step);
+            return up_to(step, self.free.min(self.offered).min(bound));
         }
-        let free = self.free / step * step;
+        let free = self.free & !(step - 1);
         let is_small = free < bound / LEAST_PART || free < self.segment;
-        if is_small { 0 } else { free.min(self.offered).next_multiple_of(step) }
+        if is_small { 0 } else { up_to(step, free.min(self.offered)) }
     }
 
     /// The bytes of data that the buffer has room for (`window_clamp`).
+    #[inline]
     fn bound(&self) -> u64 {
         data_in(self.buffer).min(self.most)
     }
@@ -153,11 +162,13 @@ impl Autotuning {
     }
 
     /// Whether the window that was offered last need not become smaller.
+    #[inline]
     pub fn keeps_window(&self, shift: u8) -> bool {
         self.selected(shift) >= self.window
     }
 
     /// Whether more than half of the room is taken.
+    #[inline]
     pub fn is_half_full(&self) -> bool {
         self.free < self.bound() / 2
     }
@@ -168,11 +179,17 @@ impl Autotuning {
     }
 
     /// A segment with data arrived; whether it widens the window.
+    #[inline(always)]
     pub fn on_data(&mut self, segment: &Received) -> bool {
         let gap = segment.seq >= segment.expected;
         self.measure(segment, gap);
         if !segment.fresh {
             return false;
+        }
+        if !gap && self.is_plain() {
+            let free = data_in(self.buffer.saturating_sub(in_order(segment.unread.max(1), self.segment)));
+            (self.first, self.free) = (1, free);
+            return self.widen(free);
         }
         // A segment in order has yet to be read. One behind a gap counts only if it has joined a packet there.
         let behind = self.packets.memory(self.segment);
@@ -180,9 +197,7 @@ impl Autotuning {
         let behind = if joins { self.packets.memory(self.segment) } else { behind };
         let unread = in_order(segment.unread.max(u32::from(!gap)), self.segment);
         let free = data_in(self.buffer.saturating_sub(unread + behind));
-        let room = free.min(self.most).saturating_sub(self.offered);
-        let widens = room > 0 && (!gap || self.grows_behind_gaps);
-        self.offered += if widens { room.min(2 * self.segment) } else { 0 };
+        let widens = (!gap || self.grows_behind_gaps) && self.widen(free);
         if gap {
             self.free = data_in(self.buffer.saturating_sub(unread + self.packets.memory(self.segment)));
             return widens;
@@ -199,33 +214,55 @@ impl Autotuning {
         widens
     }
 
+    /// Whether nothing is behind a gap.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Widens the window towards what there is room for, by two segments at most; whether it does.
+    #[inline]
+    fn widen(&mut self, free: u64) -> bool {
+        let room = free.min(self.most).saturating_sub(self.offered);
+        self.offered += room.min(2 * self.segment);
+        room > 0
+    }
+
     /// The application has read all segments below `expected`, of which `advanced` were new. The window is adjusted when it
     /// has read the first packet.
+    #[inline]
     pub fn is_read(&mut self, expected: u32, advanced: u32, now: Time) {
         self.on_read(expected, advanced.saturating_sub(self.first), now);
         self.holds(0);
     }
 
     /// So many segments wait for the application.
+    #[inline]
     pub fn holds(&mut self, unread: u32) {
         let memory = in_order(unread, self.segment) + self.packets.memory(self.segment);
         self.free = data_in(self.buffer.saturating_sub(memory));
     }
 
     /// Whether the window has become twice what is left of the offered one, so that an ACK tells it (`__tcp_cleanup_rbuf`).
+    #[inline]
     pub fn opens(&self, expected: u32, shift: u8) -> bool {
         let left = self.left(expected);
+        if 2 * left > self.bound() {
+            return false;
+        }
         let selected = self.selected(shift);
-        2 * left <= self.bound() && selected > 0 && selected >= 2 * left
+        selected > 0 && selected >= 2 * left
     }
 
     /// What is left of the window that was offered last (`tcp_receive_window`).
+    #[inline]
     fn left(&self, expected: u32) -> u64 {
         let taken = u64::from(expected.saturating_sub(self.expected)) * self.segment;
         self.window.saturating_sub(taken)
     }
 
     /// The application has read the segments below `expected` but for the last `unread` (`tcp_rcv_space_adjust`).
+    #[inline]
     pub fn on_read(&mut self, expected: u32, unread: u32, now: Time) {
         let read = expected - unread;
         let (from, since) = self.counted;
@@ -249,6 +286,7 @@ impl Autotuning {
     }
 
     /// `tcp_rcv_rtt_measure_ts`, and `tcp_rcv_rtt_measure`: a window takes a round trip at least.
+    #[inline]
     fn measure(&mut self, segment: &Received, gap: bool) {
         let stamp = |time: Time| time.as_nanos() / STAMP;
         if let Some(echo) = segment.echo.filter(|&echo| echo != Time::ZERO && stamp(echo) != stamp(self.echo))
@@ -339,7 +377,7 @@ mod tests {
     #[test]
     fn a_window_is_in_steps_and_a_sixteenth_of_the_buffer_or_less_is_none() {
         let mut flow = Flow::new(TcpSpec::default());
-        flow.window.advertised(1, 7);
+        flow.window.advertised(flow.window.window(1, 7), 1);
         // 64,536 B to a multiple of 128 B: it need not become smaller.
         assert_eq!((flow.window.window, flow.window.keeps_window(7)), (64_640, true));
         // Below half of 87,040 B what is free is cut to a multiple, and if that is below 5,440 B nothing is offered.

@@ -74,6 +74,7 @@ impl SendState {
     }
 
     /// Nothing more leaves now, with so many segments in flight: whether the window is the limit (`tcp_cwnd_validate`).
+    #[inline]
     pub fn note_usage(&mut self, in_flight: u32) {
         let (outstanding, una, nxt) = (self.flight_size(), self.una, self.snd_max);
         let Some(buffer) = self.buffer.as_mut().filter(|_| una > 0) else { return };
@@ -95,6 +96,7 @@ impl SendState {
     }
 
     /// A new segment has gone out. A burst that is over is paced as a whole.
+    #[inline]
     pub fn continue_burst(&mut self, now: Time) {
         if !self.params.forms_bursts() {
             return;

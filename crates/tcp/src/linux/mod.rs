@@ -12,6 +12,7 @@ mod packets;
 mod quick_acks;
 mod receiver;
 mod send_buffer;
+mod short_cut;
 mod unlisted;
 pub(crate) mod wheel;
 mod writes;

@@ -15,29 +15,35 @@ pub(crate) fn in_order(segments: u32, segment: u64) -> u64 {
 
 /// The packets behind the first gap, from first segment to one above the last, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Packets(Vec<(u32, u32)>);
+pub(crate) struct Packets {
+    runs: Vec<(u32, u32)>,
+    /// Segments in all of them.
+    segments: u64,
+}
 
 impl Packets {
     /// Takes a segment behind a gap. Whether it joins the packet that ends before it; otherwise it is one of its own.
     pub fn take(&mut self, seq: u32) -> bool {
-        let place = self.0.partition_point(|&(start, _)| start <= seq);
-        if let Some(before) = place.checked_sub(1).and_then(|last| self.0.get_mut(last))
+        self.segments += 1;
+        let place = self.runs.partition_point(|&(start, _)| start <= seq);
+        if let Some(before) = place.checked_sub(1).and_then(|last| self.runs.get_mut(last))
             && before.1 == seq
             && before.1 - before.0 <= MOST_JOINED
         {
             before.1 += 1;
             return true;
         }
-        self.0.insert(place, (seq, seq + 1));
+        self.runs.insert(place, (seq, seq + 1));
         false
     }
 
     /// A segment has arrived in order, and all below `expected` is. Segments of the packet that the application reads first:
     /// the new one, and those that can join it; and how many packets join the one before.
     pub fn close(&mut self, expected: u32) -> (u32, u32) {
-        let closed = self.0.partition_point(|&(start, _)| start < expected);
+        let closed = self.runs.partition_point(|&(start, _)| start < expected);
         let (mut first, mut last, mut joins, mut packets) = (1, 1, 0, 1);
-        for (start, end) in self.0.drain(..closed) {
+        for (start, end) in self.runs.drain(..closed) {
+            self.segments -= u64::from(end - start);
             // The first segment of a packet takes a place too, which its data had in it.
             if last - 1 + (end - start - 1) < MOST_JOINED {
                 (last, joins) = (last + end - start, joins + 1);
@@ -49,12 +55,15 @@ impl Packets {
         (first, joins)
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     /// The memory of all of them, with so many bytes of data in a segment.
     pub fn memory(&self, segment: u64) -> u64 {
-        self.0
-            .iter()
-            .map(|&(start, end)| segment + PACKET + u64::from(end - start - 1) * (segment + JOINED))
-            .sum()
+        let packets = self.runs.len() as u64;
+        packets * (segment + PACKET) + (self.segments - packets) * (segment + JOINED)
     }
 }
 
@@ -80,7 +89,7 @@ mod tests {
     fn a_segment_joins_what_is_before_it_and_never_what_is_behind() {
         let mut packets = Packets::default();
         assert_eq!([7, 9, 8, 6].map(|seq| packets.take(seq)), [false, false, true, false]);
-        assert_eq!(packets.0, [(6, 7), (7, 9), (9, 10)]);
+        assert_eq!(packets.runs, [(6, 7), (7, 9), (9, 10)]);
     }
 
     #[test]
@@ -96,7 +105,7 @@ mod tests {
         let mut packets = Packets::default();
         [5, 6, 9, 10].into_iter().for_each(|seq| _ = packets.take(seq));
         assert_eq!(
-            (packets.close(7), packets.0.clone()),
+            (packets.close(7), packets.runs.clone()),
             ((3, 1), vec![(9, 11)]),
             "those behind the next gap stay"
         );

@@ -135,6 +135,7 @@ impl QuickAcks {
     }
 
     /// The SYN/ACK is acknowledged, by an ACK alone or by the first data: the handshake is measured.
+    #[inline]
     pub fn on_handshake(&mut self, now: Time) {
         if let Some(answered) = self.answered.take() {
             self.rtt = now.since(answered);
@@ -144,11 +145,13 @@ impl QuickAcks {
     }
 
     /// A time in whole ticks, rounded up (`usecs_to_jiffies`).
+    #[inline]
     fn in_ticks(&self, time: Duration) -> Duration {
         self.tick * time.as_nanos().div_ceil(self.tick.as_nanos())
     }
 
     /// A segment with data arrived.
+    #[inline(always)]
     pub fn on_data(&mut self, arrival: &Arrival, now: Time) -> AckTime {
         self.on_handshake(now);
         self.last_arrival = now;
@@ -184,6 +187,7 @@ impl QuickAcks {
     }
 
     /// The ACK waits, unless another one does and has waited most of its time (`tcp_send_delayed_ack`).
+    #[inline]
     fn later(&mut self, now: Time) -> AckTime {
         let delay = self.delay();
         let (now, ticks) = (self.ticks(now), delay.as_nanos() / self.tick.as_nanos());
@@ -216,6 +220,7 @@ impl QuickAcks {
     }
 
     /// The delay follows the distance of segments.
+    #[inline]
     fn adapt(&mut self, now: Time) {
         let distance = self.tick * (self.ticks(now) - self.ticks(self.last_data));
         if self.ato == Duration::ZERO {
@@ -231,26 +236,31 @@ impl QuickAcks {
     }
 
     /// The kernel's clock at this time, in ticks (`jiffies`).
+    #[inline]
     fn ticks(&self, time: Time) -> u64 {
         time.as_nanos() / self.tick.as_nanos()
     }
 
     /// A delay, of the RTO and 200 ms at most.
+    #[inline]
     fn bounded(&self, delay: Duration) -> Duration {
         delay.min(self.rto).min(MOST_DELAY)
     }
 
     /// Half of the delay in whole ticks.
+    #[inline]
     fn half(&self) -> Duration {
         self.tick * (self.ato.as_nanos() / self.tick.as_nanos() / 2)
     }
 
+    #[inline]
     fn delay(&self) -> Duration {
         let rtt = self.in_ticks(self.rtt);
         let round_trip = if rtt == Duration::ZERO { MOST_DELAY } else { rtt.max(LEAST_DELAY) };
         if self.ato > LEAST_DELAY { self.ato.min(round_trip) } else { self.ato }
     }
 
+    #[inline(never)]
     fn behind_gap(&mut self, arrival: &Arrival, now: Time) -> AckTime {
         if self.held >= MOST_COMPRESSED {
             return AckTime::Now;
@@ -285,6 +295,7 @@ impl QuickAcks {
     }
 
     /// An ACK goes out. `is_half_full`: more than half of the room is taken, which ends quick ACKs (`__tcp_select_window`).
+    #[inline]
     pub fn on_ack(&mut self, is_half_full: bool) {
         if is_half_full {
             self.quick = 0;

@@ -63,25 +63,38 @@ impl TcpReceiver {
         let Some(rules) = &mut self.quick_acks else { return };
         let time = if is_sign { AckTime::Now } else { rules.on_data(arrival, now) };
         let time = if mark_changes { AckTime::Now } else { time };
-        if let AckTime::After(delay) | AckTime::WhenRead(Some(delay)) = time {
-            let mut later = Timer::default();
-            later.start_by(self.params.wheel(), now, delay);
-            self.delayed = self.delayed.earlier(&later);
-            rules.delay_until(self.delayed.deadline().unwrap_or(now));
-        }
+        self.delay_ack(time, now);
         if time == AckTime::Now {
             self.acknowledge(now);
         }
-        let reads = self.reads_at_once && advanced > 0;
-        if reads && let Some(tuning) = &mut self.autotuning {
-            tuning.is_read(self.received.base(), advanced, now);
-        }
-        if matches!(time, AckTime::WhenRead(_)) || reads && self.opens() {
+        let opens = self.reads_at_once && advanced > 0 && self.is_read(advanced, now);
+        if matches!(time, AckTime::WhenRead(_)) || opens {
             self.acknowledge(now);
         }
         if is_sign && let Some(rules) = &mut self.quick_acks {
             rules.on_syn(now);
         }
+    }
+
+    /// The timer of an ACK that waits.
+    #[inline]
+    pub(super) fn delay_ack(&mut self, time: AckTime, now: Time) {
+        let (AckTime::After(delay) | AckTime::WhenRead(Some(delay))) = time else { return };
+        let Some(rules) = &mut self.quick_acks else { return };
+        let mut later = Timer::default();
+        later.start_by(self.params.wheel(), now, delay);
+        self.delayed = self.delayed.earlier(&later);
+        rules.delay_until(self.delayed.deadline().unwrap_or(now));
+    }
+
+    /// The application has read all segments in order, the last `advanced` of them now. Whether that has opened the window so far
+    /// that an ACK tells it.
+    #[inline]
+    pub(super) fn is_read(&mut self, advanced: u32, now: Time) -> bool {
+        if let Some(tuning) = &mut self.autotuning {
+            tuning.is_read(self.received.base(), advanced, now);
+        }
+        self.opens()
     }
 
     /// The application has read some of the segments in order; `unread` of them are left.

@@ -18,15 +18,16 @@ const FIRST_TICKS: u64 = 8;
 pub(crate) fn expiry(tick: Duration, now: Time, span: Duration) -> Time {
     let tick = tick.as_nanos().max(1);
     let ticks = span.as_nanos().div_ceil(tick);
+    let elapsed = now.as_nanos() / tick;
     // Where a timer that goes off starts another one, the wheel has counted its tick already (`__run_timers`).
     // ASSUMPTION: what happens on a tick, a timer has caused.
-    let ahead = ticks.saturating_sub(u64::from(now.as_nanos().is_multiple_of(tick)));
+    let ahead = ticks.saturating_sub(u64::from(elapsed * tick == now.as_nanos()));
     let mut level = 0;
     while level < HIGHEST_LEVEL && ahead >= FIRST_LEVEL << (LEVEL_SHIFT * level) {
         level += 1;
     }
     let shift = LEVEL_SHIFT * level;
-    let due = (now.as_nanos() / tick + FIRST_TICKS).saturating_add(ticks);
+    let due = (elapsed + FIRST_TICKS).saturating_add(ticks);
     let fires = ((due >> shift) + 1) << shift;
     Time::from_nanos((fires - FIRST_TICKS).saturating_mul(tick))
 }

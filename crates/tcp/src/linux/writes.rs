@@ -3,7 +3,7 @@
 use super::send_buffer::{LARGEST_PACKET, Place, Push};
 use crate::state::SendState;
 use roamlab_engine::Time;
-use roamlab_packet::TcpHeader;
+use roamlab_packet::SackBlocks;
 
 impl SendState {
     /// One above the last segment that the application has written.
@@ -81,17 +81,19 @@ impl SendState {
     }
 
     /// An ACK arrived.
-    pub fn acknowledge_in_buffer(&mut self, header: &TcpHeader) {
+    #[inline]
+    pub fn acknowledge_in_buffer(&mut self, window: u32, sacks: &SackBlocks) {
         let una = self.una;
         let Some(buffer) = &mut self.buffer else { return };
-        let below = buffer.sent.partition_point(|&end| end <= una);
-        buffer.sent.drain(..below);
+        while buffer.sent.front().is_some_and(|&end| end <= una) {
+            buffer.sent.pop_front();
+        }
         let is_outstanding =
             |&&(start, end): &&(u32, u32)| una <= start && start < end && end <= self.snd_max;
-        for &(start, end) in header.sacks.as_slice().iter().filter(is_outstanding) {
+        for &(start, end) in sacks.as_slice().iter().filter(is_outstanding) {
             buffer.join(una, start, end);
         }
-        buffer.offered = buffer.offered.max(header.window);
+        buffer.offered = buffer.offered.max(window);
         (buffer.push, buffer.acknowledged) = (Push::All, true);
     }
 
@@ -102,6 +104,7 @@ impl SendState {
 
     /// Nothing more leaves now, with so many segments in flight: the application may write; whether more may leave then.
     /// `repairs`: something is lost and was not sent again.
+    #[inline]
     pub fn write(&mut self, in_flight: u32, repairs: bool, now: Time) -> bool {
         if self.una == 0 && self.params.has_syn() {
             return false;

@@ -226,20 +226,26 @@ impl SendState {
 
     /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
     /// repeated segment of a probe.
+    #[inline]
     pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
-        let outstanding = self.flight_size();
         let is_probe = std::mem::take(&mut self.probes_tail);
-        let lost = retransmission && !is_probe;
-        let stamp = self.stamp(now);
+        if self.sent_segments.is_some() {
+            self.record_sent(seq, retransmission, retransmission && !is_probe, now);
+        }
+        self.pacing.sent(&self.window, self.data_segments(), now);
+        if retransmission && self.params.paces_repeated_packets() && self.ends_packet(seq + 1) {
+            self.pacing.end_burst(&self.window, self.data_segments(), now);
+        }
+    }
+
+    /// Notes a segment that goes out in the record; `lost`: its earlier transmission is lost.
+    fn record_sent(&mut self, seq: u32, retransmission: bool, lost: bool, now: Time) {
+        let (outstanding, stamp) = (self.flight_size(), self.stamp(now));
         if let Some(sent) = &mut self.sent_segments
             && let Some(lost) = sent.sent(seq, retransmission, lost, outstanding, stamp)
         {
             self.lost += 1;
             self.control.algorithm().on_lost_segment(&mut self.window, &lost);
-        }
-        self.pacing.sent(&self.window, self.data_segments(), now);
-        if retransmission && self.params.paces_repeated_packets() && self.ends_packet(seq + 1) {
-            self.pacing.end_burst(&self.window, self.data_segments(), now);
         }
     }
 

@@ -293,6 +293,35 @@ impl LossRecovery for Rack {
 }
 
 impl Rack {
+    /// Whether an ACK with timestamps alone is like one without options, besides [`allows_fast_path`](LossRecovery::allows_fast_path).
+    pub fn allows_stamped(&self) -> bool {
+        !self.timed && !self.new_first && !self.undo.all_reported()
+    }
+
+    /// Such an ACK has moved `state.una`; `before`: what was in flight before it.
+    #[inline]
+    pub fn on_stamped_ack(&mut self, state: &mut SendState, before: u32, now: Time) {
+        let rtt = self.record.on_fast_ack(state, now);
+        self.advanced = false; // there is no loss to look for
+        if state.params.reports_network() && state.sent_segments.is_some() {
+            self.before = before;
+            self.set_found(state, state.flight_size(), 0, rtt);
+        }
+    }
+
+    /// A new segment goes out on the short cut of timestamps, behind the last of which the probe is to be armed.
+    #[inline]
+    pub fn on_stamped_sent(&mut self, state: &mut SendState, now: Time) {
+        self.record.on_new_sent(now);
+        state.continue_burst(now);
+    }
+
+    /// When the first outstanding segment went out last.
+    #[inline]
+    pub fn head_sent(&self) -> Option<Time> {
+        self.record.head_sent()
+    }
+
     /// Whether the timer of the reordering window runs.
     fn waits_for_reordering(&self, state: &SendState) -> bool {
         self.waits_for == Wait::Reordering && state.recovery_timer.runs()
@@ -331,7 +360,7 @@ impl Rack {
         }
         self.new_first = false;
         state.window.leaving.end();
-        state.acknowledge_in_buffer(header);
+        state.acknowledge_in_buffer(header.window, &header.sacks);
         state.retransmit = state.retransmit.filter(|&seq| seq >= state.una);
         let undoes = self.undoes(state);
         let in_recovery = self.phase == Phase::Recovery && state.una < state.recovery_point;
@@ -392,12 +421,16 @@ impl Rack {
     /// Notes for a congestion control that records segments what is known of the network now.
     fn note_found(&self, state: &mut SendState, lost: u32, rtt: Option<Duration>) {
         if state.params.reports_network() && state.sent_segments.is_some() {
-            let in_flight = self.record.in_flight(state);
-            let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
-            if let Some(sent) = &mut state.sent_segments {
-                let before = self.before;
-                sent.found = Some(Found { in_flight, before, lost, all_lost, rtt, min_rtt });
-            }
+            self.set_found(state, self.record.in_flight(state), lost, rtt);
+        }
+    }
+
+    /// The same, with what is in flight.
+    fn set_found(&self, state: &mut SendState, in_flight: u32, lost: u32, rtt: Option<Duration>) {
+        let (all_lost, min_rtt) = (self.record.marked(), self.record.min_rtt());
+        if let Some(sent) = &mut state.sent_segments {
+            let before = self.before;
+            sent.found = Some(Found { in_flight, before, lost, all_lost, rtt, min_rtt });
         }
     }
 
@@ -541,7 +574,7 @@ impl Rack {
 
     /// §7.2: a probe is due some time after the last segment or ACK, if nothing is being repaired.
     #[inline(always)]
-    fn arm_probe(&mut self, state: &mut SendState, head_sent: Option<Time>, now: Time) {
+    pub fn arm_probe(&mut self, state: &mut SendState, head_sent: Option<Time>, now: Time) {
         if self.waits_for_reordering(state) {
             return;
         }

@@ -134,23 +134,37 @@ impl Record {
         self.sent.push_back(now);
     }
 
-    /// An ACK of segments in order arrived, and nothing is amiss.
+    /// An ACK of segments in order arrived, and nothing is amiss. The round-trip time that it measures.
     #[inline(always)]
-    pub fn on_fast_ack(&mut self, state: &SendState, now: Time) {
+    pub fn on_fast_ack(&mut self, state: &SendState, now: Time) -> Option<Duration> {
         let count = state.una - self.base;
-        if let Some(&sent) = self.sent.get(count as usize - 1) {
+        let sent = self.sent.get(count as usize - 1).copied();
+        let mut measured = None;
+        if let Some(sent) = sent {
             self.rtt = now.since(sent);
             self.latest = (sent, state.una - 1);
-            self.min_rtt.note(self.rtt, now);
+            let by_ack = state.params.min_rtt_by_ack();
+            let rtt = if by_ack { whole_micros(now).since(whole_micros(sent)) } else { self.rtt };
+            self.min_rtt.note(rtt, now);
+            measured = Some(rtt);
         }
         (0..count).for_each(|_| _ = self.sent.pop_front());
         self.base = state.una;
         self.board.advance(state.una);
+        measured
     }
 
-    /// Whether nothing is reported, lost or sent again.
+    /// Whether nothing is reported, lost or sent again, and nothing outstanding was sent before what is delivered.
     pub fn is_plain(&self, una: u32) -> bool {
-        self.board.count() == 0 && self.repeats.is_empty() && self.over_below <= una
+        let nothing_amiss = self.board.count() == 0 && self.repeats.is_empty() && self.over_below <= una;
+        nothing_amiss && self.is_in_order()
+    }
+
+    /// Whether all outstanding segments were sent behind the latest that is known to be delivered.
+    fn is_in_order(&self) -> bool {
+        let (at, seq) = self.latest;
+        let is_behind = self.sent.front().is_none_or(|&first| first >= at);
+        seq <= self.base && is_behind && self.queue.is_empty()
     }
 
     /// The least round-trip time; zero before the first.
@@ -230,6 +244,10 @@ impl Record {
         let mut news = News::default();
         let ack = header.ack.max(self.base); // others may have overtaken it
         let fack = self.board.highest_end();
+        if self.is_of_plain(header) {
+            self.deliver_in_order(ack, fack, state, &mut news, now);
+            return news;
+        }
         let mut blocks = [(0, 0); 4];
         let count = header.sacks.as_slice().len();
         blocks[..count].copy_from_slice(header.sacks.as_slice());
@@ -272,6 +290,40 @@ impl Record {
             self.queue.clear();
         }
         news
+    }
+
+    /// Whether an ACK says nothing but that segments arrived which were sent once, and of which no others were reported.
+    #[inline]
+    fn is_of_plain(&self, header: &TcpHeader) -> bool {
+        header.sacks.is_empty()
+            && self.board.count() == 0
+            && self.repeats.is_empty()
+            && self.lost_again.is_empty()
+    }
+
+    /// As [`deliver`](Self::deliver) for each segment below `ack`, where the ACK [is plain](Self::is_of_plain).
+    fn deliver_in_order(&mut self, ack: u32, fack: u32, state: &SendState, news: &mut News, now: Time) {
+        let by_ack = state.params.min_rtt_by_ack();
+        for seq in self.base..ack {
+            let Some(first) = self.sent.pop_front() else { break };
+            news.delivered += 1;
+            news.reordered |= seq + 1 < fack;
+            news.original |= seq < state.recovery_point;
+            news.last_acknowledged_sent = Some(first);
+            let rtt = now.since(first);
+            if !by_ack {
+                self.min_rtt.note(rtt, now);
+            }
+            news.advances_rack = true;
+            self.rtt = rtt;
+            self.latest = self.latest.max((first, seq));
+        }
+        if by_ack && let Some(rtt) = news.rtt(ack > state.una, state.echo, now) {
+            self.min_rtt.note(rtt, now);
+        }
+        self.base = ack;
+        self.board.advance(ack);
+        self.queue.clear();
     }
 
     /// When a segment went out, if it went out once.
@@ -318,6 +370,9 @@ impl Record {
     pub fn mark_overtaken(&mut self, snd_max: u32, lateness: Duration, now: Time) -> Marks {
         let mut marks = Marks::default();
         let (rtt, latest, base) = (self.rtt, self.latest, self.base);
+        if self.is_in_order() {
+            return marks; // nothing that is outstanding was overtaken
+        }
         let is_over = |sent: Time| now.since(sent) >= rtt + lateness;
         let wait = |sent: Time| (rtt + lateness).saturating_sub(now.since(sent));
         // First transmissions. The bound of those that are over only rises.

@@ -6,14 +6,14 @@ use crate::endpoints::flow::{Flow, Transport, Wake};
 use crate::event::Event;
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
+use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, Timestamps, UdpHeader};
 use roamlab_quic::QuicPacket;
 use roamlab_record::Verdict;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{Location, NodeId, Side};
 use roamlab_record::probe::Probes;
 use roamlab_record::{Delivery, PacketStep, Stop, TcpChange};
-use roamlab_tcp::Segment;
+use roamlab_tcp::{Segment, StampedAck};
 use roamlab_traffic::Offer;
 
 impl Flows {
@@ -93,7 +93,11 @@ impl Flows {
             && !net.cx().is_tracing()
             && sender.on_pacing_deadline(now)
         {
-            return self.send_quota(flow, net);
+            return if sender.is_stamped() {
+                self.send_stamped(flow, false, net)
+            } else {
+                self.send_quota(flow, net)
+            };
         }
         state.transport.on_deadline(side, now);
         self.pump(flow, side, net);
@@ -112,17 +116,27 @@ impl Flows {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
         if !cx.is_tracing()
-            && let Some(header) = cx.pool.bare_tcp(&packet)
             && let Transport::Tcp { sender, receiver, .. } = &mut state.transport
         {
             // The ends' straight path: they take the segment here if it is the expected one and nothing unusual is on.
-            if side == Side::Sender {
-                if sender.on_bare_ack(&header, cx.now) {
-                    cx.pool.deliver(packet);
-                    return self.send_quota(flow, net);
+            if let Some(header) = cx.pool.bare_tcp(&packet) {
+                if side == Side::Sender {
+                    if sender.on_bare_ack(&header, cx.now) {
+                        cx.pool.deliver(packet);
+                        return self.send_quota(flow, net);
+                    }
+                } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
+                    return self.arrived_in_order(flow, packet, ack_due, net);
                 }
-            } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
-                return self.arrived_in_order(flow, packet, ack_due, net);
+            } else if let Some((header, stamps)) = cx.pool.stamped_tcp(&packet) {
+                if side == Side::Sender {
+                    if sender.on_stamped_ack(&header, stamps, cx.now) {
+                        cx.pool.deliver(packet);
+                        return self.send_stamped(flow, true, net);
+                    }
+                } else if let Some(ack) = receiver.on_stamped_segment(&header, stamps, cx.now) {
+                    return self.arrived_stamped(flow, packet, ack, net);
+                }
             }
         }
         match side {
@@ -135,18 +149,7 @@ impl Flows {
     /// The next segment that the receiver expects has arrived, and it has taken it.
     #[inline(always)]
     fn arrived_in_order(&mut self, flow: u32, packet: PacketId, ack_due: bool, net: &mut impl Carrier) {
-        let state = &mut self.flows[flow as usize];
-        let cx = net.cx();
-        let data = cx.pool.deliver(packet);
-        state.timeouts.arrived(data, data.serial);
-        let seq = data.seq();
-        note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
-        let state = if state.units.is_some() {
-            self.unit_arrived(flow, seq, cx);
-            &mut self.flows[flow as usize]
-        } else {
-            state
-        };
+        let state = self.note_in_order(flow, packet, net.cx());
         let Transport::Tcp { receiver, .. } = &state.transport else { return };
         let deadline = receiver.next_deadline();
         if ack_due {
@@ -155,6 +158,38 @@ impl Flows {
         }
         let event = Event::Endpoint { flow, side: Side::Receiver };
         set_wake(&mut state.wakes[1], deadline, event, net.cx());
+    }
+
+    /// The same of a segment with timestamps alone.
+    #[inline(never)]
+    fn arrived_stamped(&mut self, flow: u32, packet: PacketId, ack: StampedAck, net: &mut impl Carrier) {
+        let state = self.note_in_order(flow, packet, net.cx());
+        let Transport::Tcp { receiver, .. } = &state.transport else { return };
+        let deadline = receiver.next_deadline();
+        match ack {
+            StampedAck::Queued => return self.pump(flow, Side::Receiver, net),
+            StampedAck::Later => {}
+            StampedAck::Now => {
+                let (header, stamps, size) = receiver.stamped_ack(net.cx().now);
+                state.emit_stamped(flow, Side::Receiver, (&header, stamps), size, net);
+            }
+        }
+        let event = Event::Endpoint { flow, side: Side::Receiver };
+        set_wake(&mut state.wakes[1], deadline, event, net.cx());
+    }
+
+    /// Takes the next segment in order into the totals and into the record.
+    #[inline(always)]
+    fn note_in_order(&mut self, flow: u32, packet: PacketId, cx: &mut Context) -> &mut Flow {
+        let state = &mut self.flows[flow as usize];
+        let data = cx.pool.deliver(packet);
+        state.timeouts.arrived(data, data.serial);
+        let seq = data.seq();
+        note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
+        if state.units.is_some() {
+            self.unit_arrived(flow, seq, cx);
+        }
+        &mut self.flows[flow as usize]
     }
 
     /// The sender has taken an acknowledgement of new data, and sends what that permits.
@@ -182,6 +217,36 @@ impl Flows {
         if let Transport::Tcp { sender, .. } = &mut state.transport {
             sender.forget_growth();
             sender.end_quota(net.cx().now);
+            let event = Event::Endpoint { flow, side: Side::Sender };
+            set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
+        }
+    }
+
+    /// The same of a sender whose segments have timestamps; `by_ack`: not because the wait of pacing is over.
+    #[inline(never)]
+    fn send_stamped(&mut self, flow: u32, by_ack: bool, net: &mut impl Carrier) {
+        let last_serial = net.cx().pool.last_serial();
+        let state = &mut self.flows[flow as usize];
+        let now = net.cx().now;
+        let sent_before = state.stats.sent;
+        while let Transport::Tcp { sender, .. } = &mut state.transport
+            && let Some(header) = sender.next_stamped(now)
+        {
+            let (stamps, size) = (sender.stamps(now), sender.data_size(header.seq));
+            state.stats.sent += 1;
+            state.emit_stamped(flow, Side::Sender, (&header, stamps), size, net);
+        }
+        if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.end_stamped(by_ack, state.stats.sent > sent_before, now);
+        }
+        let state = if net.cx().probes.wanted.senders() {
+            self.record_sender(flow, last_serial, net);
+            &mut self.flows[flow as usize]
+        } else {
+            state
+        };
+        if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.forget_growth();
             let event = Event::Endpoint { flow, side: Side::Sender };
             set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
         }
@@ -271,7 +336,7 @@ impl Flows {
                 self.take_facts(flow, last_serial, net);
                 net.cx().probes.causes.sent_again(FlowId(flow), segment.header.seq);
             }
-            self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn, net);
+            self.emit_segment(flow, side, &segment, net);
         }
         while let Some(QuicPacket { header, size }) = self.poll_quic(flow, side, net.cx()) {
             if header.retransmission {
@@ -328,6 +393,15 @@ impl Flows {
         let (header, node) = (state.header(side, ecn), state.node(side));
         let cx = net.cx();
         let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
+        state.send_first(node, side, packet, net);
+    }
+
+    /// Makes a packet of a segment and sends it from the end of the flow on this side.
+    fn emit_segment(&self, flow: u32, side: Side, segment: &Segment, net: &mut impl Carrier) {
+        let state = &self.flows[flow as usize];
+        let (header, node) = (state.header(side, segment.ecn), state.node(side));
+        let cx = net.cx();
+        let packet = cx.pool.create_tcp(FlowId(flow), header, segment.size, cx.now, &segment.header);
         state.send_first(node, side, packet, net);
     }
 
@@ -408,6 +482,22 @@ impl Flow {
         let (header, node) = (self.header(side, Ecn::NotEct), self.node(side));
         let cx = net.cx();
         let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
+        self.send_first(node, side, packet, net);
+    }
+
+    /// The same of a segment with timestamps alone.
+    #[inline(always)]
+    fn emit_stamped(
+        &self,
+        flow: u32,
+        side: Side,
+        tcp: (&BareTcpHeader, Timestamps),
+        size: Bytes,
+        net: &mut impl Carrier,
+    ) {
+        let (header, node) = (self.header(side, Ecn::NotEct), self.node(side));
+        let cx = net.cx();
+        let packet = cx.pool.create_stamped_tcp(FlowId(flow), header, size, cx.now, tcp);
         self.send_first(node, side, packet, net);
     }
 
