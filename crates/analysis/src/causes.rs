@@ -104,11 +104,12 @@ impl<'a> Causes<'a> {
 
     /// The rows from one to its root; none if it is below 0.
     pub fn chain(&self, cause: i64) -> Result<Vec<Row<'a>>, Fault> {
-        let (mut rows, mut next, mut before) = (Vec::new(), cause, self.rows);
+        let (mut rows, mut next) = (Vec::new(), cause);
         while next >= 0 {
-            let id = usize::try_from(next).ok().filter(|id| *id < before).ok_or(Fault::Cause(next))?;
-            rows.push(self.row(id));
-            (next, before) = (self.cause.int(id), id);
+            let id = usize::try_from(next).ok().filter(|id| *id < self.rows && rows.len() < self.rows);
+            let row = self.row(id.ok_or(Fault::Cause(next))?);
+            rows.push(row);
+            next = row.cause;
         }
         Ok(rows)
     }

@@ -22,10 +22,10 @@ pub enum Fault {
     /// The run has no such flow.
     #[error("the table `flows` has no flow `{0}`")]
     Flow(String),
-    /// A row of `causes` leads to no earlier row.
-    #[error("table `causes`, column `cause`: {0} is no earlier row")]
+    /// A row of `causes` leads to a row that is not there, or to itself.
+    #[error("table `causes`, column `cause`: {0} is no row that led to another")]
     Cause(i64),
-    /// A flow is longer than an analysis can number.
+    /// A table is longer than an analysis can number.
     #[error("the table `{0}` has more rows than 2^32")]
     Rows(&'static str),
 }

@@ -1,0 +1,28 @@
+//! What a record says: the stalls and slow periods of flows, their causes, and the sentences about them. The Python package
+//! and the page in a browser both ask this crate.
+//!
+//! A [`Record`] lends the tables of a run. A column that an analysis needs and does not find is a [`Fault`]. `docs/metrics.md`
+//! defines stalls and slow periods.
+
+mod causes;
+mod early;
+mod explain;
+mod numbers;
+mod record;
+mod senders;
+mod slow;
+mod stalls;
+mod suspects;
+mod table;
+mod wait;
+mod words;
+
+pub use explain::{Explanation, Trouble};
+pub use record::{FLOOR_NS, Record, SETTLE_NS};
+pub use senders::{Part, Role};
+pub use slow::SlowPeriod;
+pub use stalls::Stall;
+pub use suspects::Suspect;
+pub use table::{Column, Fault, Index, Table, Values, Words};
+pub use wait::Wait;
+pub use words::worded;
