@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from roamlab import _roamlab
 from roamlab.records.columns import Columns
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ class FakeResults:
 
     def table(self, name: str) -> pl.DataFrame:
         return self.tables[name]
+
+    @property
+    def analysis(self) -> _roamlab.Analysis:
+        return _roamlab.Analysis()
 
     def columns(self, name: str) -> Columns:
         return Columns.of(self.tables[name])

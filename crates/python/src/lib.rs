@@ -1,5 +1,6 @@
 //! The Python binding. It only converts values and has no simulation logic.
 
+mod analysis;
 mod arrays;
 mod errors;
 mod files;
@@ -167,6 +168,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("MemoryLimitError", module.py().get_type::<MemoryLimitError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
+    module.add_class::<analysis::Analysis>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(line_of, module)?)?;

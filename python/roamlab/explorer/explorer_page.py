@@ -222,9 +222,8 @@ def first_move(results: Results) -> str:
 def _since(told: Explanation) -> int:
     """From when on a stall is shown: what led to it first, if that is near."""
     stall = told.stall
-    times = [int(step["time_ns"]) for suspect in told.suspects[:1] for step in suspect.chain]
     near = stall.start_ns - max(10**9, 3 * stall.length_ns)
-    return min([stall.start_ns, *(time for time in times if time >= near)])
+    return min([stall.start_ns, *(time for time in told.steps_ns if time >= near)])
 
 
 def _queues(results: Results) -> list[str]:

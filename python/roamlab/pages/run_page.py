@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from roamlab.base.figures import SavedFigure
     from roamlab.causes.explain import Explanation
-    from roamlab.causes.stalls import Stall
+    from roamlab.records.analysis import SlowPeriod, Stall
     from roamlab.records.results import Results
-    from roamlab.records.slow import SlowPeriod
     from roamlab.showing.report import Handover
 
 DRAWN, QUEUES, CHARTS, TOLD = 6, 4, 8, 10
