@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
@@ -14,6 +16,15 @@ if TYPE_CHECKING:
 def ns(*seconds: float) -> list[int]:
     """Times as tables have them."""
     return [round(at * 1e9) for at in seconds]
+
+
+def manifest(
+    parameters: dict[str, Any] | None = None, network: dict[str, Any] | None = None, duration_ns: int = 0
+) -> Any:
+    """The scenario of hand-made tables: as written, with all that it generates, and how long the run was."""
+    outline = SimpleNamespace(duration_ns=duration_ns, recorded={*(parameters or {}).get("record", {})})
+    texts = {"parameters_text": json.dumps(parameters), "network_text": json.dumps(network)}
+    return SimpleNamespace(outline=outline, parameters=parameters, network=network, **texts)
 
 
 class FakeResults:

@@ -71,7 +71,7 @@ impl<'a> Causes<'a> {
                 asked.insert(found.serial.int(row));
             }
             if is_left(row) {
-                found.left.entry(found.host.at(row)).or_insert_with(Vec::new).push(found.time.int(row));
+                found.left.entry(found.host.at(row)).or_default().push(found.time.int(row));
             }
         }
         if !asked.is_empty() {

@@ -66,7 +66,8 @@ impl<'a> Record<'a> {
         let table = self.table("packets")?;
         let (serial, is_mark) = (table.numbers("serial")?, table.words("event")?.among(&["mark"]));
         let mut seen = FxHashSet::default();
-        let rows = self.rows("packets", &stall.flow)?.filter(|&row| is_mark(row) && seen.insert(serial.int(row)));
+        let rows =
+            self.rows("packets", &stall.flow)?.filter(|&row| is_mark(row) && seen.insert(serial.int(row)));
         self.counts("packets", rows, early_ns..=stall.end_ns)
     }
 
@@ -97,7 +98,10 @@ impl<'a> Record<'a> {
                 None => format!("write \"{place}\" into `record.queues` to see why"),
             };
             let packets = counted(*count, "packet", "packets");
-            Ok(format!("{title} at {place} {verb} {packets} of it early, at {} s first: {why}", seconds(*first)))
+            Ok(format!(
+                "{title} at {place} {verb} {packets} of it early, at {} s first: {why}",
+                seconds(*first)
+            ))
         };
         counts.iter().map(sentence).collect()
     }
@@ -153,7 +157,9 @@ fn queue_of<'n>(network: &'n Value, place: &str) -> &'n Value {
             return cell;
         }
         let bearers = &cell["bearers"];
-        return host.map_or(or(&cell["queue"], common), |host| or(&bearers["hosts"][host]["queue"], &bearers["queue"]));
+        return host.map_or(or(&cell["queue"], common), |host| {
+            or(&bearers["hosts"][host]["queue"], &bearers["queue"])
+        });
     }
     let (begin, end) = place.split_once("->").unwrap_or((place, ""));
     if cells[end].is_object() {

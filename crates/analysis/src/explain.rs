@@ -54,7 +54,8 @@ impl Record<'_> {
         for flow in flows {
             self.troubles_of(flow, &mut found)?;
         }
-        let order = |each: &Trouble| (each.stall.is_slow, Reverse(each.stall.length_ns()), each.stall.start_ns);
+        let order =
+            |each: &Trouble| (each.stall.is_slow, Reverse(each.stall.length_ns()), each.stall.start_ns);
         found.sort_by_key(order);
         Ok(found)
     }
@@ -63,7 +64,8 @@ impl Record<'_> {
         let (stalls, periods) = (self.stalls(flow)?, self.slow_periods(flow)?);
         let begin = found.len();
         for stall in stalls {
-            let meets = periods.iter().filter(|slow| slow.start_ns < stall.end_ns && stall.start_ns < slow.end_ns);
+            let meets =
+                periods.iter().filter(|slow| slow.start_ns < stall.end_ns && stall.start_ns < slow.end_ns);
             // Of several as long the first.
             let slow = meets.rev().max_by_key(|slow| slow.length_ns()).cloned();
             found.push(Trouble { stall, slow });
@@ -76,7 +78,10 @@ impl Record<'_> {
         let round_trip_ns = Arrivals::of(self, flow)?.round_trip_ns;
         found.extend(alone.into_iter().map(|slow| {
             let SlowPeriod { flow, start_ns, end_ns, cut_off, .. } = slow.clone();
-            Trouble { stall: Stall { flow, start_ns, end_ns, round_trip_ns, cut_off, is_slow: true }, slow: Some(slow) }
+            Trouble {
+                stall: Stall { flow, start_ns, end_ns, round_trip_ns, cut_off, is_slow: true },
+                slow: Some(slow),
+            }
         }));
         Ok(())
     }
@@ -91,7 +96,12 @@ impl Record<'_> {
         troubles.into_iter().map(|trouble| self.explained(&causes, network, trouble)).collect()
     }
 
-    fn explained(&self, causes: &Causes<'_>, network: &Value, trouble: Trouble) -> Result<Explanation, Fault> {
+    fn explained(
+        &self,
+        causes: &Causes<'_>,
+        network: &Value,
+        trouble: Trouble,
+    ) -> Result<Explanation, Fault> {
         let (stall, slow) = (&trouble.stall, trouble.slow.as_ref());
         let suspects = suspects(self, causes, network, stall)?;
         let wait = self.wait(network, stall)?;
@@ -149,7 +159,8 @@ impl Record<'_> {
         let expired = self.timeouts(stall)?;
         let Some(&last) = expired.last() else { return Ok(None) };
         let table = self.table("tcp")?;
-        let (time, rto, verdict) = (table.numbers("time_ns")?, table.numbers("rto_ns")?, table.words("timeout")?);
+        let (time, rto, verdict) =
+            (table.numbers("time_ns")?, table.numbers("rto_ns")?, table.words("timeout")?);
         let at = expired.iter().map(|&row| format!("{} s ({})", seconds(time.int(row)), verdict.at(row)));
         let at: Vec<String> = at.collect();
         let rto = general(rto.int(last) as f64 / 1e9, 3);
@@ -163,17 +174,25 @@ impl Record<'_> {
             return Ok(Vec::new());
         }
         let table = self.table("drops")?;
-        let (time, place, reason) = (table.numbers("time_ns")?, table.words("place")?, table.words("reason")?);
+        let (time, place, reason) =
+            (table.numbers("time_ns")?, table.words("place")?, table.words("reason")?);
         let mut places = FxHashMap::default();
         let mut groups: Vec<Group<'_>> = Vec::new();
         for row in rows {
             let at = *places.entry((place.at(row), reason.at(row))).or_insert_with(|| {
-                groups.push(Group { place: place.at(row), reason: reason.at(row), count: 0, first: i64::MAX, last: 0 });
+                groups.push(Group {
+                    place: place.at(row),
+                    reason: reason.at(row),
+                    count: 0,
+                    first: i64::MAX,
+                    last: 0,
+                });
                 groups.len() - 1
             });
             let group = &mut groups[at];
             let time = time.int(row);
-            (group.count, group.first, group.last) = (group.count + 1, group.first.min(time), group.last.max(time));
+            (group.count, group.first, group.last) =
+                (group.count + 1, group.first.min(time), group.last.max(time));
         }
         groups.sort_by_key(|group| Reverse(group.count));
         Ok(groups.iter().map(Group::sentence).collect())

@@ -7,6 +7,8 @@
 mod causes;
 mod early;
 mod explain;
+mod explored;
+mod headline;
 mod numbers;
 mod record;
 mod senders;
@@ -14,10 +16,14 @@ mod slow;
 mod stalls;
 mod suspects;
 mod table;
+#[cfg(test)]
+mod tests;
 mod wait;
 mod words;
 
 pub use explain::{Explanation, Trouble};
+pub use explored::EXPLORED;
+pub use headline::Headline;
 pub use record::{FLOOR_NS, Record, SETTLE_NS};
 pub use senders::{Part, Role};
 pub use slow::SlowPeriod;
@@ -25,4 +31,3 @@ pub use stalls::Stall;
 pub use suspects::Suspect;
 pub use table::{Column, Fault, Index, Table, Values, Words};
 pub use wait::Wait;
-pub use words::worded;

@@ -27,7 +27,12 @@ pub struct Record<'a> {
 impl<'a> Record<'a> {
     /// A record of these tables. `index` is kept for further questions about the same record; `scenario` is the one with
     /// all defaults; `duration_ns` how long the run was.
-    pub fn new(tables: Vec<Table<'a>>, index: &'a Index, scenario: &'a Value, duration_ns: i64) -> Record<'a> {
+    pub fn new(
+        tables: Vec<Table<'a>>,
+        index: &'a Index,
+        scenario: &'a Value,
+        duration_ns: i64,
+    ) -> Record<'a> {
         Record { tables: Tables(tables), index, scenario, duration_ns }
     }
 
@@ -36,7 +41,11 @@ impl<'a> Record<'a> {
     }
 
     /// The rows of a flow in a table.
-    pub(crate) fn rows(&self, name: &'static str, flow: &str) -> Result<impl Iterator<Item = usize> + Clone + use<'a>, Fault> {
+    pub(crate) fn rows(
+        &self,
+        name: &'static str,
+        flow: &str,
+    ) -> Result<impl Iterator<Item = usize> + Clone + use<'a>, Fault> {
         Ok(self.index.rows(self.table(name)?, flow)?.iter().map(|row| *row as usize))
     }
 
@@ -109,7 +118,8 @@ pub(crate) struct Arrivals<'a> {
 impl<'a> Arrivals<'a> {
     pub fn of(record: &Record<'a>, flow: &str) -> Result<Arrivals<'a>, Fault> {
         let table = record.table("deliveries")?;
-        let (times, sent, new) = (table.numbers("time_ns")?, table.numbers("sent_ns")?, table.numbers("fresh")?);
+        let (times, sent, new) =
+            (table.numbers("time_ns")?, table.numbers("sent_ns")?, table.numbers("fresh")?);
         let least = |rows: &mut dyn Iterator<Item = usize>| {
             rows.map(|row| times.int(row) - sent.int(row)).min().unwrap_or(0)
         };

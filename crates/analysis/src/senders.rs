@@ -82,8 +82,11 @@ impl Record<'_> {
     /// The event on which the data was sent that ended a stall; `None`: it was under way, or sent for an ACK.
     fn ended_by(&self, stall: &Stall) -> Result<Option<Part>, Fault> {
         let came = self.table("deliveries")?;
-        let (time, sent, fresh) = (came.numbers("time_ns")?, came.numbers("sent_ns")?, came.numbers("fresh")?);
-        let last = self.rows("deliveries", &stall.flow)?.filter(|&row| time.int(row) == stall.end_ns && fresh.is(row));
+        let (time, sent, fresh) =
+            (came.numbers("time_ns")?, came.numbers("sent_ns")?, came.numbers("fresh")?);
+        let last = self
+            .rows("deliveries", &stall.flow)?
+            .filter(|&row| time.int(row) == stall.end_ns && fresh.is(row));
         let Some(sent) = last.map(|row| sent.int(row)).min() else { return Ok(None) };
         let events = self.table("tcp")?;
         let (time, event) = (events.numbers("time_ns")?, events.words("event")?);
@@ -112,12 +115,16 @@ impl Record<'_> {
 
     /// The model of BBR has a round-trip time from before the path grew, and its window bounds the rate.
     fn stale(&self, stall: &Stall, slow: Option<&SlowPeriod>) -> Result<Option<Part>, Fault> {
-        let Some(slow) = slow.filter(|_| BBR.contains(&self.control(&stall.flow).as_str())) else { return Ok(None) };
+        let Some(slow) = slow.filter(|_| BBR.contains(&self.control(&stall.flow).as_str())) else {
+            return Ok(None);
+        };
         let came = self.table("deliveries")?;
         let (time, sent) = (came.numbers("time_ns")?, came.numbers("sent_ns")?);
         let rows = self.rows("deliveries", &stall.flow)?;
         let each: Vec<(i64, i64)> = rows.map(|row| (time.int(row), time.int(row) - sent.int(row))).collect();
-        let least = |span: &dyn Fn(i64) -> bool| each.iter().filter(|(time, _)| span(*time)).map(|(_, delay)| *delay).min();
+        let least = |span: &dyn Fn(i64) -> bool| {
+            each.iter().filter(|(time, _)| span(*time)).map(|(_, delay)| *delay).min()
+        };
         let before = least(&|time| time < slow.start_ns);
         let after = least(&|time| time > stall.start_ns && time <= slow.end_ns);
         let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
@@ -130,7 +137,8 @@ impl Record<'_> {
             return Ok(None);
         }
         let short = each.iter().filter(|(_, delay)| *delay < LONGER * before).map(|(time, _)| *time).max();
-        let longer = each.iter().map(|(time, _)| *time).filter(|time| short.is_none_or(|short| *time > short)).min();
+        let longer =
+            each.iter().map(|(time, _)| *time).filter(|time| short.is_none_or(|short| *time > short)).min();
         let time_ns = longer.or(each.last().map(|(time, _)| *time)).unwrap_or(stall.start_ns);
         Ok(Some(Part { kind: "stale min_rtt", time_ns, role: Role::Slow }))
     }
@@ -145,7 +153,11 @@ impl Record<'_> {
         let kind = |each: &serde_json::Value| each["kind"].as_str().or(each.as_str()).map(str::to_owned);
         let usual = || {
             let profile = self.scenario["run"]["profile"].as_str().unwrap_or("rfc");
-            if transport["kind"] == "tcp" { roamlab_scenario::usual_variant(profile) } else { Some("reno".to_owned()) }
+            if transport["kind"] == "tcp" {
+                roamlab_scenario::usual_variant(profile)
+            } else {
+                Some("reno".to_owned())
+            }
         };
         given.filter_map(kind).next().or_else(usual).unwrap_or_default()
     }

@@ -65,8 +65,10 @@ impl Record<'_> {
     /// Sent datagrams, and when they would arrive without waiting.
     fn datagrams(&self, flow: &str, delay_ns: i64) -> Result<Course, Fault> {
         let table = self.table("packets")?;
-        let (is_send, is_datagram) = (table.words("event")?.among(&["send"]), table.words("kind")?.among(&["datagram"]));
-        let rows: Vec<usize> = self.rows("packets", flow)?.filter(|&row| is_send(row) && is_datagram(row)).collect();
+        let (is_send, is_datagram) =
+            (table.words("event")?.among(&["send"]), table.words("kind")?.among(&["datagram"]));
+        let rows: Vec<usize> =
+            self.rows("packets", flow)?.filter(|&row| is_send(row) && is_datagram(row)).collect();
         Ok(Course::new(&rows, table.numbers("time_ns")?, table.numbers("wire_bytes")?, delay_ns))
     }
 }
@@ -81,7 +83,8 @@ struct Course {
 
 impl Course {
     fn new(rows: &[usize], times: Values<'_>, sizes: Values<'_>, later: i64) -> Course {
-        let mut each: Vec<(i64, f64)> = rows.iter().map(|&row| (times.int(row) + later, sizes.real(row))).collect();
+        let mut each: Vec<(i64, f64)> =
+            rows.iter().map(|&row| (times.int(row) + later, sizes.real(row))).collect();
         each.sort_by_key(|(time, _)| *time);
         let mut sum = 0.0;
         let sums = each.iter().map(|(_, size)| {
@@ -120,7 +123,8 @@ fn instants(courses: &[&Course], limit: i64, begin: i64, end: i64) -> Vec<i64> {
         return Vec::new();
     }
     let edges = courses.iter().flat_map(|course| [(&course.times, -limit), (&course.times, limit)]);
-    let mut lists: Vec<_> = edges.map(|(times, by)| times.iter().map(move |time| time + by).peekable()).collect();
+    let mut lists: Vec<_> =
+        edges.map(|(times, by)| times.iter().map(move |time| time + by).peekable()).collect();
     let (mut found, mut now) = (vec![begin], begin);
     while now < end {
         let mut next = end;
@@ -147,7 +151,8 @@ fn periods(flow: &str, arrived: &Course, sent: Option<&Course>, limit: i64, end:
     let mut rate = base.rates();
     let size = base.size();
     let reference = |&time: &i64| {
-        let (from, to) = if sent.is_some() { around(time) } else { ((time - BEFORE * limit).max(begin), time) };
+        let (from, to) =
+            if sent.is_some() { around(time) } else { ((time - BEFORE * limit).max(begin), time) };
         let before = rate(from, to);
         let shows = (sent.is_some() || time - begin >= limit)
             && before * 2.0 * limit as f64 >= LEAST_PKTS as f64 * size;

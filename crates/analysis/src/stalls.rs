@@ -64,11 +64,19 @@ impl<'a> Record<'a> {
                     sends = Some(self.sends(&sent, &arrivals)?);
                 }
                 // A file in transfer is never idle: data that have arrived may be waiting for their acknowledgement.
-                let waiting = || sends.as_deref().and_then(|sends| waiting_since(sends, before, after, limit));
+                let waiting =
+                    || sends.as_deref().and_then(|sends| waiting_since(sends, before, after, limit));
                 let start = if whole_file && !last { Some(before) } else { waiting() };
                 if let Some(start_ns) = start.filter(|start| after - start > limit) {
                     let flow = flow.to_owned();
-                    found.push(Stall { flow, start_ns, end_ns: after, round_trip_ns, cut_off: last, is_slow: false });
+                    found.push(Stall {
+                        flow,
+                        start_ns,
+                        end_ns: after,
+                        round_trip_ns,
+                        cut_off: last,
+                        is_slow: false,
+                    });
                 }
             }
             before = after;

@@ -76,7 +76,8 @@ impl Suspect {
     pub fn words(&self) -> String {
         let Suspect { kind, name, place, host, .. } = self;
         let is_loss = LOSSES.iter().any(|(_, loss)| loss == kind);
-        let subject = if MESSAGES.contains(kind) && !name.is_empty() { format!(": {name}") } else { String::new() };
+        let subject =
+            if MESSAGES.contains(kind) && !name.is_empty() { format!(": {name}") } else { String::new() };
         let whose = if host.is_empty() || is_loss { String::new() } else { format!(" of {host}") };
         let at = if place.is_empty() || place == host { String::new() } else { format!(" at {place}") };
         format!("{kind}{subject}{whose}{at}")
@@ -89,7 +90,10 @@ impl Record<'_> {
         let table = self.table("drops")?;
         let (time, spare) = (table.numbers("time_ns")?, table.words("reason")?.among(&NO_LOSS));
         let span = stall.begin_of_losses()..=stall.end_ns;
-        Ok(self.rows("drops", &stall.flow)?.filter(|&row| span.contains(&time.int(row)) && !spare(row)).collect())
+        Ok(self
+            .rows("drops", &stall.flow)?
+            .filter(|&row| span.contains(&time.int(row)) && !spare(row))
+            .collect())
     }
 
     /// The rows of `tcp` with the flow's retransmission timeouts in a stall, or shortly before it.
@@ -97,7 +101,10 @@ impl Record<'_> {
         let table = self.table("tcp")?;
         let (time, is_timeout) = (table.numbers("time_ns")?, table.words("event")?.among(&["timeout"]));
         let span = stall.start_ns - SETTLE_NS..=stall.end_ns;
-        Ok(self.rows("tcp", &stall.flow)?.filter(|&row| is_timeout(row) && span.contains(&time.int(row))).collect())
+        Ok(self
+            .rows("tcp", &stall.flow)?
+            .filter(|&row| is_timeout(row) && span.contains(&time.int(row)))
+            .collect())
     }
 
     /// The RTO in ns at each of these timeouts.
@@ -190,7 +197,18 @@ impl<'a> Search<'_, 'a> {
             self.walk(cause.int(at))?;
             let kind = if is_spurious(at) { "spurious timeout" } else { "long timeout" };
             let (time_ns, flow) = (time.int(at), flow.at(at));
-            let about = Row { id: 0, time_ns, kind, name: "", place: "", host: "", flow, seq: 0, serial: 0, cause: -1 };
+            let about = Row {
+                id: 0,
+                time_ns,
+                kind,
+                name: "",
+                place: "",
+                host: "",
+                flow,
+                seq: 0,
+                serial: 0,
+                cause: -1,
+            };
             let chain = self.causes.chain(cause.int(at))?;
             self.note(kind, about, &chain);
         }
@@ -255,8 +273,10 @@ impl<'a> Search<'_, 'a> {
     fn is_near(&self, place: &str) -> bool {
         let (cell, host) = (before(place, "/"), before(place, "->"));
         let hosts = self.network["hosts"].as_array().into_iter().flatten();
-        let mut own = hosts.filter(|each| each["name"].as_str().is_some_and(|name| self.ends.contains(&name)));
-        let visits = |host: &Value| host["visits"].as_array().into_iter().flatten().any(|visit| visit["cell"] == cell);
+        let mut own =
+            hosts.filter(|each| each["name"].as_str().is_some_and(|name| self.ends.contains(&name)));
+        let visits =
+            |host: &Value| host["visits"].as_array().into_iter().flatten().any(|visit| visit["cell"] == cell);
         self.ends.contains(&host) || own.any(visits)
     }
 
@@ -306,7 +326,19 @@ mod tests {
         let suspect = |kind, name: &str, place: &str, host: &str| {
             let (name, place, host) = (name.to_owned(), place.to_owned(), host.to_owned());
             let flow = String::new();
-            Suspect { kind, name, place, host, flow, time_ns: 0, serial: 0, chain: vec![], count: 1, given: false }.words()
+            Suspect {
+                kind,
+                name,
+                place,
+                host,
+                flow,
+                time_ns: 0,
+                serial: 0,
+                chain: vec![],
+                count: 1,
+                given: false,
+            }
+            .words()
         };
         assert_eq!(suspect("message lost", "attach", "bs1", "mh"), "message lost: attach of mh at bs1");
         assert_eq!(suspect("queue full", "queue-overflow", "bs1/air", "mh"), "queue full at bs1/air");

@@ -105,15 +105,16 @@ pub struct Words<'a> {
 impl<'a> Words<'a> {
     /// The word in a row.
     pub fn at(&self, row: usize) -> &'a str {
-        usize::try_from(self.codes.int(row)).ok().and_then(|code| self.words.get(code)).map_or("", String::as_str)
+        usize::try_from(self.codes.int(row))
+            .ok()
+            .and_then(|code| self.words.get(code))
+            .map_or("", String::as_str)
     }
 
     /// A test of rows for some words, by their codes.
     pub fn among(self, wanted: &[&str]) -> impl Fn(usize) -> bool + use<'a> {
         let chosen: Vec<bool> = self.words.iter().map(|word| wanted.contains(&word.as_str())).collect();
-        move |row| {
-            usize::try_from(self.codes.int(row)).ok().and_then(|code| chosen.get(code)) == Some(&true)
-        }
+        move |row| usize::try_from(self.codes.int(row)).ok().and_then(|code| chosen.get(code)) == Some(&true)
     }
 
     /// Its list of words.
@@ -145,6 +146,25 @@ pub struct Table<'a> {
     pub name: &'a str,
     /// Its columns, all of one length.
     pub columns: Vec<Column<'a>>,
+}
+
+impl<'a> From<&'a roamlab_record::Table> for Table<'a> {
+    /// The columns of a run's table.
+    fn from(table: &'a roamlab_record::Table) -> Table<'a> {
+        let column = |(name, column): &'a (&'static str, roamlab_record::Column)| {
+            let (values, words) = match column {
+                roamlab_record::Column::U64(values) => (Values::U64(values), None),
+                roamlab_record::Column::I64(values) => (Values::I64(values), None),
+                roamlab_record::Column::U32(values) => (Values::U32(values), None),
+                roamlab_record::Column::F64(values) => (Values::F64(values), None),
+                roamlab_record::Column::Bool(values) => (Values::Bool(values), None),
+                roamlab_record::Column::U8(values) => (Values::U8(values), None),
+                roamlab_record::Column::Words(codes, words) => (Values::U32(codes), Some(words.as_slice())),
+            };
+            Column { name, values, words }
+        };
+        Table { name: table.name, columns: table.columns.iter().map(column).collect() }
+    }
 }
 
 /// Some tables of a record.
@@ -212,7 +232,9 @@ impl ByFlow {
         let mut next = begins.clone();
         let mut rows = vec![0; begins.last().map_or(0, |end| *end as usize)];
         for row in 0..count {
-            if let Some(place) = next.get_mut(flows.code(row as usize)).filter(|at| (**at as usize) < rows.len()) {
+            if let Some(place) =
+                next.get_mut(flows.code(row as usize)).filter(|at| (**at as usize) < rows.len())
+            {
                 rows[*place as usize] = row;
                 *place += 1;
             }
@@ -222,9 +244,9 @@ impl ByFlow {
     }
 
     fn of(&self, flow: &str) -> &[u32] {
-        self.codes.get(flow).map_or(&[], |&code| {
-            &self.rows[self.begins[code] as usize..self.begins[code + 1] as usize]
-        })
+        self.codes
+            .get(flow)
+            .map_or(&[], |&code| &self.rows[self.begins[code] as usize..self.begins[code + 1] as usize])
     }
 }
 

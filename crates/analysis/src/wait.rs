@@ -27,7 +27,11 @@ impl Wait {
     /// The sentence about it.
     pub fn sentence(&self) -> String {
         let Wait { place, back_ns, expired_ns, .. } = self;
-        let what = if self.is_link { format!("the link {place} was up again") } else { format!("{place} was in a cell again") };
+        let what = if self.is_link {
+            format!("the link {place} was up again")
+        } else {
+            format!("{place} was in a cell again")
+        };
         let later = format!("the retransmission timer expired {} s later", seconds(expired_ns - back_ns));
         format!("{what} at {} s, and {later}: this part of the stall is the timer's", seconds(*back_ns))
     }
@@ -75,8 +79,11 @@ impl Record<'_> {
         for link in network["links"].as_array().into_iter().flatten() {
             for name in names(link) {
                 let Some(lost) = down.get(name.as_str()) else { continue };
-                let changes = link["changes"].as_array().into_iter().flatten().filter(|each| each["up"] == true);
-                let up = changes.filter_map(|each| Some(each["at"].as_str()?.parse::<Duration>().ok()?.as_nanos() as i64));
+                let changes =
+                    link["changes"].as_array().into_iter().flatten().filter(|each| each["up"] == true);
+                let up = changes.filter_map(|each| {
+                    Some(each["at"].as_str()?.parse::<Duration>().ok()?.as_nanos() as i64)
+                });
                 found.extend(up.filter(|at| at > lost).min().map(|at| (at, name, true)));
             }
         }
@@ -89,14 +96,16 @@ impl Record<'_> {
         let (time, host, is_up) =
             (table.numbers("time_ns")?, table.words("host")?, table.words("phase")?.among(&["link-up"]));
         let is_end = host.among(&self.ends(&stall.flow)?);
-        let rows = (0..table.rows()).filter(|&row| is_up(row) && is_end(row) && time.int(row) > stall.start_ns);
+        let rows =
+            (0..table.rows()).filter(|&row| is_up(row) && is_end(row) && time.int(row) > stall.start_ns);
         Ok(rows.map(|row| (time.int(row), host.at(row).to_owned(), false)).collect())
     }
 }
 
 /// The names of a link's two directions.
 pub(crate) fn names(link: &Value) -> Vec<String> {
-    let ends: Vec<&str> = link["between"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let ends: Vec<&str> =
+        link["between"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let back: Vec<&str> = ends.iter().rev().copied().collect();
     vec![ends.join("->"), back.join("->")]
 }

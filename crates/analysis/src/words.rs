@@ -68,7 +68,10 @@ fn listed(list: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
 }
 
 /// A template with its fields filled in; `None`: one has no value.
-pub(crate) fn filled<'v>(template: &str, value: impl Fn(&str) -> Option<std::borrow::Cow<'v, str>>) -> Option<String> {
+pub(crate) fn filled<'v>(
+    template: &str,
+    value: impl Fn(&str) -> Option<std::borrow::Cow<'v, str>>,
+) -> Option<String> {
     let mut said = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -97,7 +100,8 @@ impl Causes<'_> {
             "motion" => ["link-down", "link-up"].into_iter().find(phase).unwrap_or(row.kind),
             kind => kind,
         };
-        let message = self.messages.get(&row.serial).map(|(message, _)| *message).filter(|name| !name.is_empty());
+        let message =
+            self.messages.get(&row.serial).map(|(message, _)| *message).filter(|name| !name.is_empty());
         let packet = match message {
             Some(message) => format!("the message {message}"),
             None if !row.flow.is_empty() => format!("a packet of {}", row.flow),
@@ -130,8 +134,25 @@ impl Causes<'_> {
     }
 }
 
-/// The kinds of causes and the reasons for losses that have words.
-pub fn worded() -> (Vec<&'static str>, Vec<&'static str>) {
-    let names = |list: &[(&'static str, &str)]| list.iter().map(|(name, _)| *name).collect();
-    (names(&STEPS), names(&REASONS))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that may stand in a column of the record.
+    fn words(table: &str, column: &str) -> Vec<&'static str> {
+        let schema = roamlab_record::probe::tables().find(|schema| schema.name == table).unwrap();
+        let column = schema.columns.iter().find(|each| each.name == column).unwrap();
+        assert!(!column.words.is_empty());
+        column.words.iter().map(|(word, _)| *word).collect()
+    }
+
+    #[test]
+    fn every_kind_of_cause_and_every_reason_has_its_words() {
+        for kind in words("causes", "kind") {
+            assert!(listed(&STEPS, kind).is_some(), "{kind}");
+        }
+        for reason in words("drops", "reason") {
+            assert!(listed(&REASONS, reason).is_some(), "{reason}");
+        }
+    }
 }

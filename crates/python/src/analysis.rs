@@ -117,7 +117,9 @@ impl Analysis {
         match (has, connects) {
             (false, _) => Ok("null".to_owned()),
             (_, true) => self.ask(source, &["flows", "deliveries"], |record| record.slow_periods(flow)),
-            (_, false) => self.ask(source, &["flows", "deliveries", "packets"], |record| record.slow_periods(flow)),
+            (_, false) => {
+                self.ask(source, &["flows", "deliveries", "packets"], |record| record.slow_periods(flow))
+            }
         }
     }
 
@@ -129,7 +131,12 @@ impl Analysis {
 
     /// Why the chosen ones of these were: by their places in the list, or all.
     #[pyo3(signature = (source, flow=None, place=None))]
-    fn explain(&self, source: &Bound<'_, PyAny>, flow: Option<&str>, place: Option<usize>) -> PyResult<String> {
+    fn explain(
+        &self,
+        source: &Bound<'_, PyAny>,
+        flow: Option<&str>,
+        place: Option<usize>,
+    ) -> PyResult<String> {
         let mut troubles = Vec::new();
         self.ask(source, &["flows", "deliveries", "packets"], |record| {
             troubles = record.troubles(flow)?;
@@ -145,6 +152,13 @@ impl Analysis {
         let tables =
             ["flows", "deliveries", "packets", "tcp", "drops", "causes", "signalling", "handovers", "queue"];
         self.ask(source, &tables, |record| record.explain(network, troubles))
+    }
+
+    /// The run in one sentence.
+    fn headline(&self, source: &Bound<'_, PyAny>) -> PyResult<String> {
+        self.ask(source, &["flows", "deliveries", "packets", "handovers"], |record| {
+            record.headline(&record.troubles(None)?)
+        })
     }
 
     /// The part of a stall (as JSON) that is due to the timer; `null`: none.

@@ -55,7 +55,7 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
     order = list(dict.fromkeys(queue for results in runs for queue in _queues(results)))
     for number, results in enumerate(runs):
         stalls = explaining.explain(results)
-        headlines.append(run_page.headline(results, stalls))
+        headlines.append(run_page.headline(results))
         name = "AB"[number] if len(runs) > 1 else "run"
         span = _span(results, begin_s, end_s)
         specs.append(_run(results, stalls, name, order, span) | {"tables": pack.tables(results, span)})

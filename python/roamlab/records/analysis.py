@@ -195,6 +195,12 @@ def explained(results: Results, flow: str | None, place: int | None) -> list[dic
     return found
 
 
+def headline(results: Results) -> str:
+    """Who moved, the longest stall and the worst slow period in one sentence, without its full stop."""
+    found = _ask(results, results.analysis.headline)
+    return f"{found['moves']}{found['stalled']}{found['slow']}"
+
+
 def wait(results: Results, stall: Stall) -> Wait | None:
     """The wait for the timer after the path was back; None: nothing was away, or the sender sent in between."""
     found = _ask(results, results.analysis.wait, json.dumps(asdict(stall)))
