@@ -89,8 +89,8 @@ def replay_queue(
     how: 0 served, 1 marked, 2 dropped. Random numbers belong to packets and follow from the seed. Raises `ValueError`.
     """
 
-def explored() -> list[tuple[str, list[str]]]:
-    """The tables and columns that the explorer shows."""
+def constants() -> str:
+    """Lists that the package shares with the analyses of a record, as JSON: `roamlab.records.constants` reads them."""
 
 def build_hash() -> str:
     """A hash of the engine's sources."""

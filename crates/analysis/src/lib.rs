@@ -5,9 +5,9 @@
 //! defines stalls and slow periods.
 
 mod causes;
+mod constants;
 mod early;
 mod explain;
-mod explored;
 mod headline;
 mod numbers;
 mod record;
@@ -21,10 +21,10 @@ mod tests;
 mod wait;
 mod words;
 
+pub use constants::constants;
 pub use explain::{Explanation, Trouble};
-pub use explored::EXPLORED;
 pub use headline::Headline;
-pub use record::{FLOOR_NS, Record, SETTLE_NS};
+pub use record::{FLOOR_NS, Figure, Record, SETTLE_NS};
 pub use senders::{Part, Role};
 pub use slow::SlowPeriod;
 pub use stalls::Stall;

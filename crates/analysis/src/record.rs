@@ -1,7 +1,9 @@
 //! A record with the scenario that it is of, and what all analyses ask it.
 
 use crate::table::{Fault, Index, Table, Tables, Values, View};
+use roamlab_packet::DropReason;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use serde_json::Value;
 
 /// The shortest silence that can be a stall, and the shortest slow period, in ns.
@@ -10,8 +12,6 @@ pub const FLOOR_NS: i64 = 200_000_000;
 pub const SETTLE_NS: i64 = 1_000_000_000;
 /// Kinds of packets that a sender sends without an acknowledgement.
 pub(crate) const DATA: [&str; 3] = ["data", "syn", "datagram"];
-/// Reasons in `drops` that lose no data: a spare copy was released, or one that the host had got already.
-pub(crate) const NO_LOSS: [&str; 2] = ["copy-released", "duplicate"];
 /// Kinds of flows that have a connection with acknowledgements.
 const CONNECTIONS: [&str; 4] = ["tcp", "quic", "quinn", "linux"];
 
@@ -71,6 +71,23 @@ impl<'a> Record<'a> {
         Ok([self.of_flow("source", flow)?, self.of_flow("destination", flow)?])
     }
 
+    /// A test of rows of `drops` for those that lose no data.
+    pub(crate) fn spare(&self) -> Result<impl Fn(usize) -> bool + use<'a>, Fault> {
+        let harmless = DropReason::ALL.iter().filter(|reason| !reason.loses_data());
+        let names: Vec<&str> = harmless.map(|reason| reason.name()).collect();
+        Ok(self.table("drops")?.words("reason")?.among(&names))
+    }
+
+    /// Goodput of each flow in bit/s, and the packets of it that were lost. Reads `flows` and `drops`.
+    pub fn figures(&self) -> Result<Vec<Figure<'a>>, Fault> {
+        let (goodput, spare) = (self.table("flows")?.numbers("goodput_bps")?, self.spare()?);
+        let figure = |(row, flow): (usize, &'a str)| {
+            let lost = self.rows("drops", flow)?.filter(|&row| !spare(row)).count();
+            Ok(Figure { flow, goodput_bps: goodput.real(row), lost })
+        };
+        self.flows()?.into_iter().enumerate().map(figure).collect()
+    }
+
     /// True if a flow has a connection with acknowledgements.
     pub fn connects(&self, flow: &str) -> Result<bool, Fault> {
         Ok(CONNECTIONS.contains(&self.of_flow("kind", flow)?))
@@ -100,6 +117,17 @@ impl<'a> Record<'a> {
     pub(crate) fn table_of(&self, flow: &str) -> &'a Value {
         self.declared(flow).first().map_or(&Value::Null, |(_, table)| table)
     }
+}
+
+/// What is told of a flow in one line.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Figure<'a> {
+    /// The flow.
+    pub flow: &'a str,
+    /// Its goodput.
+    pub goodput_bps: f64,
+    /// Its packets that were lost.
+    pub lost: usize,
 }
 
 /// Arrivals of a flow.

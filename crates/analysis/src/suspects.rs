@@ -1,7 +1,7 @@
 //! The suspects of a stall in the record, each with the rows of `causes` that name it.
 
 use crate::causes::{Causes, Row};
-use crate::record::{NO_LOSS, Record, SETTLE_NS};
+use crate::record::{Record, SETTLE_NS};
 use crate::stalls::Stall;
 use crate::table::Fault;
 use rustc_hash::FxHashMap;
@@ -44,7 +44,7 @@ const MESSAGES: [&str; 2] = ["message lost", "message late"];
 /// Kinds of losses by a queue: it was full, or its discipline dropped before it was.
 const QUEUES: [&str; 2] = ["queue full", "early drop"];
 /// Roots of the table `causes` that begin a handover of their host.
-const MOVES: [&str; 5] = ["motion", "measurement", "out-of-range", "on-air", "prediction"];
+pub(crate) const MOVES: [&str; 5] = ["motion", "measurement", "out-of-range", "on-air", "prediction"];
 
 /// Something that may have led to a stall.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -88,7 +88,8 @@ impl Record<'_> {
     /// The rows of `drops` with packets of a flow that were lost in a stall or within a round trip before it.
     pub(crate) fn losses(&self, stall: &Stall) -> Result<Vec<usize>, Fault> {
         let table = self.table("drops")?;
-        let (time, spare) = (table.numbers("time_ns")?, table.words("reason")?.among(&NO_LOSS));
+        let time = table.numbers("time_ns")?;
+        let spare = self.spare()?;
         let span = stall.begin_of_losses()..=stall.end_ns;
         Ok(self
             .rows("drops", &stall.flow)?

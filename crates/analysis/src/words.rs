@@ -137,22 +137,18 @@ impl Causes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// All that may stand in a column of the record.
-    fn words(table: &str, column: &str) -> Vec<&'static str> {
-        let schema = roamlab_record::probe::tables().find(|schema| schema.name == table).unwrap();
-        let column = schema.columns.iter().find(|each| each.name == column).unwrap();
-        assert!(!column.words.is_empty());
-        column.words.iter().map(|(word, _)| *word).collect()
-    }
+    use roamlab_packet::DropReason;
 
     #[test]
     fn every_kind_of_cause_and_every_reason_has_its_words() {
-        for kind in words("causes", "kind") {
+        let table = roamlab_record::probe::tables().find(|table| table.name == "causes").unwrap();
+        let kinds = table.columns.iter().find(|column| column.name == "kind").unwrap().words;
+        assert!(!kinds.is_empty());
+        for (kind, _) in kinds {
             assert!(listed(&STEPS, kind).is_some(), "{kind}");
         }
-        for reason in words("drops", "reason") {
-            assert!(listed(&REASONS, reason).is_some(), "{reason}");
+        for reason in DropReason::ALL {
+            assert!(listed(&REASONS, reason.name()).is_some(), "{}", reason.name());
         }
     }
 }

@@ -88,10 +88,10 @@ fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, roamlab_world::tables().map(|table| arrays::schema(&table)))
 }
 
-/// The tables and columns that the explorer shows.
+/// Lists that the package shares with the analyses of a record, as JSON.
 #[pyfunction]
-fn explored() -> Vec<(&'static str, Vec<&'static str>)> {
-    roamlab_analysis::EXPLORED.iter().map(|(table, columns)| (*table, columns.to_vec())).collect()
+fn constants() -> String {
+    roamlab_analysis::constants().to_string()
 }
 
 /// A hash of the engine's sources.
@@ -185,7 +185,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;
     module.add_function(wrap_pyfunction!(usual_variant, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
-    module.add_function(wrap_pyfunction!(explored, module)?)?;
+    module.add_function(wrap_pyfunction!(constants, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(replay_queue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

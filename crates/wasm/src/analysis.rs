@@ -1,13 +1,13 @@
 //! What the record of a run says. Answers are JSON.
 
 use crate::{Checked, Tables};
-use roamlab_analysis::{EXPLORED, Fault, Record, Stall, Table};
+use roamlab_analysis::{Fault, Record, Stall, Table};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 impl Tables {
-    /// The stalls and slow periods of the run, why they were, and its headline. The run was of this scenario, with this seed
+    /// The stalls and slow periods of the run, why they were, its headline, and what is told of each flow. The run was of this scenario, with this seed
     /// and number, and lasted so many ns. Throws what the record lacks.
     pub fn explain(
         &self,
@@ -19,7 +19,8 @@ impl Tables {
         let network: Value = serde_json::from_str(&checked.expanded(seed, run))?;
         self.ask(checked, duration_ns, |record| {
             let troubles = record.troubles(None)?;
-            Ok(json!({ "headline": record.headline(&troubles)?, "told": record.explain(&network, troubles)? }))
+            let (headline, figures) = (record.headline(&troubles)?, record.figures()?);
+            Ok(json!({ "headline": headline, "figures": figures, "told": record.explain(&network, troubles)? }))
         })
     }
 
@@ -50,9 +51,8 @@ impl Tables {
     }
 }
 
-/// The tables and columns that the explorer shows, as JSON.
+/// Lists that the page shares with the analyses, as JSON.
 #[wasm_bindgen]
-pub fn explored() -> String {
-    let tables = EXPLORED.iter().map(|(table, columns)| ((*table).to_owned(), json!(columns)));
-    Value::Object(tables.collect()).to_string()
+pub fn constants() -> String {
+    roamlab_analysis::constants().to_string()
 }

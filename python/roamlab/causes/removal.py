@@ -13,6 +13,7 @@ import polars as pl
 from roamlab import _roamlab
 from roamlab.causes.places import Tables, fields_of
 from roamlab.records.analysis import timeout_rtos, wait
+from roamlab.records.constants import AMPLE, EXPIRIES
 from roamlab.records.metrics import span_s
 from roamlab.scenarios.scenario import Scenario, is_declared_by
 
@@ -22,12 +23,9 @@ if TYPE_CHECKING:
     from roamlab.records.analysis import Stall, Suspect
     from roamlab.records.results import Results
 
-AMPLE = "100000 pkt"
-"""A limit that nothing reaches."""
 LARGEST_RTO_NS = 1_000_000_000
 """A bound of a timer that is doubled, as in interactive systems: above RFC 6298's first RTO no wait gets longer."""
 _LONG = "1 min"
-EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
 _LIMITS = ("limit", "buffer_limit")
 
 

@@ -15,8 +15,9 @@ from roamlab.base.errors import BadInput
 from roamlab.base.figures import FONT
 from roamlab.base.screen import escape
 from roamlab.causes import explain as explaining
-from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
+from roamlab.explorer.packing import MOST_ROWS, Pack
 from roamlab.pages import run_page
+from roamlab.records.constants import EXPLORED
 from roamlab.records.metrics import table_of
 from roamlab.scenarios.profiles import profile
 from roamlab.showing.chart import chart, stays
@@ -130,7 +131,7 @@ def _file(name: str) -> str:
 
 def fits(results: Results) -> bool:
     """True if all of a run goes into one page."""
-    return sum(results.columns(name).height for name in TABLES) <= MOST_ROWS
+    return sum(results.columns(name).height for name in EXPLORED) <= MOST_ROWS
 
 
 def _span(results: Results, begin_s: float, end_s: float) -> tuple[int, int]:
