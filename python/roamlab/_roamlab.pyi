@@ -28,9 +28,9 @@ class MemoryLimitError(SimulationError):
     """A run would have taken more memory than it may: which table has grown, and what to write. There is no result."""
 
 class Analysis:
-    """The analysis of one run, which keeps what it has read. `source` gives the rest: `roamlab.records.analysis.Source`.
+    """The analysis of one run. `source` is a `roamlab.records.analysis.Source`; tables that were read are kept.
 
-    Answers are JSON. Raise `ValueError` if the record lacks what is asked. Each question reads the tables that it needs.
+    Answers are JSON. `ValueError` is raised if the record lacks a column. Each question reads the tables that it needs.
     """
 
     def __init__(self) -> None: ...

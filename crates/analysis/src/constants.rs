@@ -37,13 +37,14 @@ const EXPLORED: [(&str, &[&str]); 8] = [
 ];
 /// A limit that nothing reaches.
 const AMPLE: &str = "100000 pkt";
-/// The fields of a protocol with times after which it drops what it holds.
+/// The fields of a protocol with times after which it drops waiting packets or ends a state.
 const EXPIRIES: [&str; 5] =
     ["hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime"];
 
-/// The tables and columns that the explorer shows (`explored`), a limit that nothing reaches (`ample`), the fields of times after
-/// which a protocol drops what it holds (`expiries`), roots of `causes` that begin a handover of their host (`moves`), and
-/// reasons in `drops` that lose no data (`no_loss`).
+/// The lists, by name: `explored`, the tables and columns that the explorer shows; `ample`, a limit that nothing reaches;
+/// `expiries`, fields of a protocol with times after which it drops waiting packets or ends a state.
+///
+/// Also `moves`, roots of `causes` that begin a handover of their host; `no_loss`, reasons in `drops` that lose no data.
 pub fn constants() -> Value {
     let explored: serde_json::Map<_, _> =
         EXPLORED.iter().map(|(table, columns)| ((*table).to_owned(), json!(columns))).collect();

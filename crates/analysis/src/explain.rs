@@ -26,7 +26,7 @@ pub struct Trouble {
 /// A stall or slow period, and why it was.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explanation {
-    /// What is explained.
+    /// The stall or slow period.
     #[serde(flatten)]
     pub trouble: Trouble,
     /// The suspects, the likeliest first.

@@ -1,5 +1,5 @@
-//! What a record says: the stalls and slow periods of flows, their causes, and the sentences about them. The Python package
-//! and the page in a browser both ask this crate.
+//! The analysis of a record: the stalls and slow periods of flows, their causes, and the sentences about them. The Python
+//! package and the page in a browser both ask this crate.
 //!
 //! A [`Record`] lends the tables of a run. A column that an analysis needs and does not find is a [`Fault`]. `docs/metrics.md`
 //! defines stalls and slow periods.

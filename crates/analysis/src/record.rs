@@ -119,7 +119,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What is told of a flow in one line.
+/// The figures of a flow in one line.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Figure<'a> {
     /// The flow.

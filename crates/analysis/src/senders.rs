@@ -37,11 +37,11 @@ pub enum Role {
 /// The sender's part in a stall or slow period.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Part {
-    /// What it was, in words.
+    /// The event or state, in words.
     pub kind: &'static str,
     /// When it was, in ns.
     pub time_ns: i64,
-    /// What it did.
+    /// Its action.
     pub role: Role,
 }
 

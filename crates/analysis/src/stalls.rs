@@ -142,7 +142,7 @@ impl<'a> Record<'a> {
 struct Send {
     /// When it was sent.
     time: i64,
-    /// Whether the same had been sent before.
+    /// True if the same had been sent before.
     again: bool,
     /// When the same data was sent first.
     first: i64,

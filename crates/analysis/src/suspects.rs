@@ -49,7 +49,7 @@ pub(crate) const MOVES: [&str; 5] = ["motion", "measurement", "out-of-range", "o
 /// Something that may have led to a stall.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Suspect {
-    /// What it is: "queue full".
+    /// Its kind: "queue full".
     pub kind: &'static str,
     /// The message, phase or reason.
     pub name: String,

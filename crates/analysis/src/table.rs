@@ -250,7 +250,7 @@ impl ByFlow {
     }
 }
 
-/// What is found once in a record: the rows of each flow, and the flows of its scenario.
+/// Lists that are made once for a record: the rows of each flow, and the flows of its scenario.
 #[derive(Default, Debug)]
 pub struct Index {
     tables: [OnceLock<ByFlow>; 5],
@@ -264,7 +264,7 @@ impl Index {
         let place = NAMES.iter().position(|name| *name == table.name).ok_or(Fault::Table(table.name))?;
         let cell = &self.tables[place];
         if cell.get().is_none() {
-            // Whoever was earlier has found the same.
+            // Another thread may have set the same meanwhile.
             let _ = cell.set(ByFlow::new(table)?);
         }
         Ok(cell.get().map_or(&[], |found| found.of(flow)))

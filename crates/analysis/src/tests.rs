@@ -48,7 +48,7 @@ fn ask<T>(
     question(&Record::new(tables.iter().map(Table::from).collect(), &index, scenario, 0))
 }
 
-/// The spec of a queue, and what is told behind its name about an early drop.
+/// The spec of a queue, and the sentence about an early drop behind its name.
 fn disciplines() -> Vec<(Value, &'static str)> {
     vec![
         (

@@ -1,4 +1,4 @@
-//! What the record of a run says. Tables come as NumPy arrays, when a question needs them; answers leave as JSON.
+//! The analysis of the record of a run. Tables come as NumPy arrays, when a question needs them; answers leave as JSON.
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -226,7 +226,7 @@ fn json<'v>(source: &Bound<'_, PyAny>, name: &str, cell: &'v OnceLock<Value>) ->
     if cell.get().is_none() {
         let text = source.getattr(name)?.extract::<String>()?;
         let parsed = serde_json::from_str(&text).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        // Whoever was earlier has parsed the same.
+        // Another thread may have set the same meanwhile.
         let _ = cell.set(parsed);
     }
     Ok(cell.get().unwrap_or(&Value::Null))

@@ -1,4 +1,4 @@
-//! What the record of a run says. Answers are JSON.
+//! The analysis of the record of a run. Answers are JSON.
 
 use crate::{Checked, Tables};
 use roamlab_analysis::{Fault, Record, Stall, Table};
@@ -7,8 +7,8 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 impl Tables {
-    /// The stalls and slow periods of the run, why they were, its headline, and what is told of each flow. The run was of this scenario, with this seed
-    /// and number, and lasted so many ns. Throws what the record lacks.
+    /// The stalls and slow periods of the run with their causes, its headline, and the figures of its flows. The run was of
+    /// this scenario, with this seed and number, and ended at `duration_ns`. Throws the column that the record lacks.
     pub fn explain(
         &self,
         checked: &Checked,

@@ -169,7 +169,7 @@ impl Checked {
 #[derive(Debug)]
 pub struct Tables {
     tables: Vec<Table>,
-    /// What an analysis has found in them.
+    /// Lists that an analysis made of them.
     index: Index,
 }
 

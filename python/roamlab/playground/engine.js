@@ -43,7 +43,7 @@ class Engine {
   }
 
   /** The tables of a run by their names, in the memory of the engine: they are there until `free` is called, or anything else.
-   * What the record says is asked before columns are read: `explain`, `troubles` of a flow, `rtos` of a stall. `duration` in ns. */
+   * The analyses are asked before columns are read: `explain`, `troubles` of a flow, `rtos` of a stall. `duration` in ns. */
   run(checked, { seed = 1, number = 0, wanted, keepGoing = () => true }) {
     const owner = { keepGoing, read: () => "" };
     const [a, b] = [BigInt(seed), BigInt(number)];

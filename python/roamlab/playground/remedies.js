@@ -20,9 +20,9 @@ function outcomeOf(record, flow) {
 
 /** Settings against what is suspected of a stall: `{what, changes}`, the first suspect's first. */
 function settingsAgainst(record, { stall, suspects }) {
-  const found = new Map();
+  const [found, rtos] = [new Map(), record.rtos(stall)];
   const add = (what, changes) => found.set(what, { what, changes: changes.map(([path, value]) => ({ path, value })) });
-  for (const suspect of suspects) for (const each of SETTINGS[suspect.kind]?.(record, suspect, stall) ?? []) add(...each);
+  for (const suspect of suspects) for (const each of SETTINGS[suspect.kind]?.(record, suspect, stall, rtos) ?? []) add(...each);
   return [...found.values()];
 }
 
@@ -46,7 +46,7 @@ function largerBuffer(record, { place }) {
 }
 
 function longerTimer(record) {
-  return ofProtocol(record, shared().expiries, [[], ["buffer"], ["timers"]], () => "1 min");
+  return ofProtocol(record, record.lists.expiries, [[], ["buffer"], ["timers"]], () => "1 min");
 }
 
 /** Drop-tail without a limit at the air of a cell or at a link. */
@@ -58,13 +58,12 @@ function longerQueue(record, { place }) {
   const path = air ? ["cells", cell, "queue"] : ["links", String(at), backwards ? "reverse_queue" : "queue"];
   const spec = path.reduce((part, key) => part?.[key], record.echo) ?? {};
   const gone = Object.keys(spec).filter((key) => !["kind", "limit"].includes(key)).map((key) => [[...path, key], null]);
-  return [[`a queue without limit at ${place}`, [...gone, [[...path, "kind"], '"droptail"'], [[...path, "limit"], JSON.stringify(shared().ample)]]]];
+  return [[`a queue without limit at ${place}`, [...gone, [[...path, "kind"], '"droptail"'], [[...path, "limit"], JSON.stringify(record.lists.ample)]]]];
 }
 
-function otherTimer(record, { kind }, stall) {
+function otherTimer(record, { kind }, stall, rtos) {
   const at = record.echo.flows.findIndex(({ name }) => name === flowTable(record, stall.flow).name);
   if (record.echo.flows[at]?.transport?.kind !== "tcp") return [];
-  const rtos = record.rtos(stall);
   const longest = Math.max(...rtos);
   const bound = (name, value) => [[["flows", String(at), "transport", name], JSON.stringify(value)]];
   const found = [];

@@ -21,7 +21,7 @@ const HANDLERS = {
     const { made, duration, begin } = timed(asked, checked);
     const record = recordOf(checked, asked.seed, 0, duration, made);
     const facts = bounded(factsOf(record, `${asked.name}, seed ${asked.seed}`, wasm_bindgen.tcpProfile));
-    const { explored } = shared();
+    const { explored } = record.lists;
     const rows = Object.keys(explored).reduce((sum, name) => sum + made.tables[name].rows, 0);
     if (rows > MOST_ROWS) throw new Error(`${rows} rows are more than this page can draw: shorten run.duration or lower rates`);
     const tables = packed(record, explored);

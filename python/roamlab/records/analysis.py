@@ -150,9 +150,7 @@ class Found:
             | {
                 "stall": Stall(**told["stall"]),
                 "slow": slow and SlowPeriod(**slow),
-                "suspects": [
-                    Suspect(**each | {"chain": tuple(each["chain"])}) for each in told["suspects"]
-                ],
+                "suspects": [Suspect(**each | {"chain": tuple(each["chain"])}) for each in told["suspects"]],
                 "sender": [Part(**each) for each in told["sender"]],
                 "wait": wait and Wait(**wait),
             }
@@ -214,7 +212,7 @@ def timeout_rtos(results: Results, stall: Stall) -> list[int]:
 
 
 class Source:
-    """What the engine asks of a run: its tables, its scenario as JSON, and how long it was."""
+    """The parts of a run that the engine asks for: its tables, its scenario as JSON, and how long it was."""
 
     def __init__(self, results: Results) -> None:
         self._results = results

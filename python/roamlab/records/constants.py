@@ -18,7 +18,7 @@ AMPLE: str = _LISTS["ample"]
 """A limit that nothing reaches."""
 
 EXPIRIES: tuple[str, ...] = tuple(_LISTS["expiries"])
-"""The fields of a protocol with times after which it drops what it holds."""
+"""The fields of a protocol with times after which it drops waiting packets or ends a state."""
 
 EXPLORED: dict[str, list[str]] = _LISTS["explored"]
 """The tables and columns that the explorer shows."""

@@ -103,7 +103,7 @@ class Results(Frames):
 
     @cached_property
     def analysis(self) -> _roamlab.Analysis:
-        """What the engine has found in the record."""
+        """The engine's analysis of the record, which keeps the tables that it has read."""
         return _roamlab.Analysis()
 
     def metric(self, name: str) -> float:
