@@ -41,8 +41,8 @@ const AMPLE: &str = "100000 pkt";
 const EXPIRIES: [&str; 5] =
     ["hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime"];
 
-/// The lists, by name: `explored`, the tables and columns that the explorer shows; `ample`, a limit that nothing reaches;
-/// `expiries`, fields of a protocol with times after which it drops waiting packets or ends a state.
+/// The lists, by name: `explored`, the tables and columns that the explorer shows; `ample`, a limit that nothing reaches.
+/// `expiries` are fields of a protocol with times after which it drops waiting packets or ends a state.
 ///
 /// Also `moves`, roots of `causes` that begin a handover of their host; `no_loss`, reasons in `drops` that lose no data.
 pub fn constants() -> Value {

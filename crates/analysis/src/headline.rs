@@ -7,7 +7,7 @@ use crate::table::Fault;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-/// The parts of the sentence, which follow each other. A suspect may stand behind the second and the third.
+/// The parts of the sentence, which follow each other. A suspect may follow the second and the third.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Headline {
     /// Who changed cells.
