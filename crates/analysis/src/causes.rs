@@ -4,6 +4,7 @@ use crate::record::Record;
 use crate::table::{Fault, Values, Words};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
+use std::ops::RangeInclusive;
 
 /// A row of `causes`.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +99,11 @@ impl<'a> Causes<'a> {
         }
     }
 
-    pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + '_ {
-        (0..self.rows).map(|id| self.row(id))
+    /// The rows of a span of time in ns, and all outages of recorded links.
+    pub fn within(&self, span: RangeInclusive<i64>) -> impl Iterator<Item = Row<'a>> + '_ {
+        let wanted =
+            move |id: &usize| span.contains(&self.time.int(*id)) || self.kind.at(*id) == "link-outage";
+        (0..self.rows).filter(wanted).map(|id| self.row(id))
     }
 
     /// The rows from one to its root; none if it is below 0.

@@ -171,7 +171,7 @@ impl<'a> Search<'_, 'a> {
             self.walk_absent(&place, near, time)?;
         }
         self.timeouts(record)?;
-        for row in self.causes.rows() {
+        for row in self.causes.within(early..=stall.end_ns) {
             let host = self.causes.messages.get(&row.serial).map_or(row.host, |(_, host)| host);
             if (early..=stall.end_ns).contains(&row.time_ns) && self.ends.contains(&host) {
                 self.forced(row, &[row]);
@@ -218,7 +218,7 @@ impl<'a> Search<'_, 'a> {
 
     /// Suspects what took hosts away whose packets were lost at the head of a queue before it was full.
     fn walk_absent(&mut self, place: &str, near: i64, until: i64) -> Result<(), Fault> {
-        for row in self.causes.rows() {
+        for row in self.causes.within(near..=until) {
             if row.name == "detached" && row.place == place && (near..=until).contains(&row.time_ns) {
                 self.walk(row.cause)?;
             }
