@@ -15,6 +15,7 @@ import pytest
 import planted
 from conftest import COMMAND, ROOT
 from hand_made import FakeResults, manifest, ns
+from roamlab.base.errors import BadInput
 from roamlab.causes.explain import explain, lines
 from roamlab.causes.removal import recorded, removals
 from roamlab.causes.trials import Reruns, by_gain
@@ -86,6 +87,13 @@ def test_a_flow_that_hears_nothing_until_the_end_is_cut_off() -> None:
 
 def test_a_silence_below_the_limit_is_no_stall() -> None:
     assert stalls(_record([0.50, 0.60, 0.72], [0.55, 0.65, 0.85]), "f") == []  # type: ignore[arg-type]
+
+
+def test_a_record_without_a_column_is_refused() -> None:
+    record = _record([0.10, 0.20, 0.30], [0.15, 0.25, 1.00])
+    record.tables["packets"] = record.tables["packets"].drop("number")
+    with pytest.raises(BadInput, match="the table `packets` has no column `number` of numbers\n  expected: the tables"):
+        stalls(record, "f")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("connections", ["per-object", "persistent"])
