@@ -186,7 +186,7 @@ gallery: .venv/.extension
 
 # The phone of the gallery's first question with a buffer of 4 packets, and three of the gallery's pictures.
 picture: .cache/wasm/engine/roamlab_wasm_bg.wasm gallery
-	node docs/img/handover.js .cache/wasm/engine python/roamlab "$$($(BIN)/python -m roamlab.playground.constants)" \
+	node docs/img/handover.js .cache/wasm/engine python/roamlab \
 	  examples/gallery/two-cells.toml mobility.buffer.limit '4 pkt' > docs/img/handover.svg
 	for name in reno-newreno bufferbloat longer-gap-better; do \
 	  cp out/gallery/gallery/$$name.png docs/img/gallery-$$name.png; done

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 from browser import chromium  # noqa: E402
 from roamlab.causes import explain  # noqa: E402
 from roamlab.explorer import explorer_page as explorer  # noqa: E402
-from roamlab.explorer.packing import TABLES  # noqa: E402
+from roamlab.records.constants import EXPLORED  # noqa: E402
 from roamlab.running.run import run  # noqa: E402
 from roamlab.scenarios.scenario import load  # noqa: E402
 
@@ -59,7 +59,7 @@ def written(scenario, folder: Path, name: str) -> tuple[Path, int, float]:
     took = time.perf_counter() - begin
     made = folder / name
     made.write_text(text, encoding="utf-8")
-    rows = sum(results.columns(table).height for table in TABLES)
+    rows = sum(results.columns(table).height for table in EXPLORED)
     return made, rows, took
 
 

@@ -1,19 +1,19 @@
 // The moving picture of the README, from the record of a run: `make picture` writes docs/img/handover.svg.
-//   node handover.js ENGINE PACKAGE CONSTANTS SCENARIO [FIELD VALUE] > handover.svg
+//   node handover.js ENGINE PACKAGE SCENARIO [FIELD VALUE] > handover.svg
 // Each hop of a packet is an element with its animation. With reduced motion a browser shows one instant.
 
 const { readFileSync } = require("node:fs");
 const vm = require("node:vm");
 
-const [engineFolder, packageFolder, constants, scenario, field, value] = process.argv.slice(2);
+const [engineFolder, packageFolder, scenario, field, value] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
-  ...["explorer/model.js", "playground/engine.js", "playground/analysis.js", "playground/facts.js", "playground/film.js"].map((name) => `${packageFolder}/${name}`),
+  ...["explorer/model.js", "playground/engine.js", "playground/facts.js", "playground/film.js"].map((name) => `${packageFolder}/${name}`),
 ];
-vm.runInThisContext([...sources.map((name) => readFileSync(name, "utf8")), constants].join("\n"));
+vm.runInThisContext(sources.map((name) => readFileSync(name, "utf8")).join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);
 const engine = vm.runInThisContext("new Engine(new WebAssembly.Module(bytes))");
-const { wasm_bindgen, recordOf, filmOf, explain, PACKET, FATE } = vm.runInThisContext("({ wasm_bindgen, recordOf, filmOf, explain, PACKET, FATE })");
+const { wasm_bindgen, recordOf, filmOf, PACKET, FATE } = vm.runInThisContext("({ wasm_bindgen, recordOf, filmOf, PACKET, FATE })");
 
 const [WIDTH, HEIGHT] = [760, 320];
 const [LEFT, RIGHT, TOP, BOTTOM] = [60, 700, 44, 250];
@@ -39,23 +39,22 @@ function main() {
   const text = readFileSync(scenario, "utf8");
   const checked = engine.check(field ? wasm_bindgen.set(text, field.split("."), JSON.stringify(value)) : text, scenario);
   checked.recordPackets(true);
-  const { tables } = engine.run(checked, { seed: 1 });
-  const record = recordOf(checked, 1, 0, checked.duration, tables);
-  const [{ stall }] = explain(record);
+  const record = recordOf(checked, 1, 0, checked.duration, engine.run(checked, { seed: 1 }));
+  const [{ stall }] = record.explain().told;
   const film = filmOf(record);
   const { handovers } = record.tables;
   const when = (phase) => handovers.column("time_ns")[handovers.where((row) => handovers.word("phase", row) === phase && handovers.column("visit")[row] >= (phase === "link-up"))[0]];
   const [leaves, enters] = [when("link-down"), when("link-up")];
-  const [begin, end] = [leaves - BEFORE * 1e9, stall.end + AFTER * 1e9];
+  const [begin, end] = [leaves - BEFORE * 1e9, stall.end_ns + AFTER * 1e9];
   const drawing = new Drawing(film, begin, end);
   const s = (time) => `${(time / 1e9).toFixed(2)} s`;
-  const lost = film.hops.fate.reduce((count, fate, row) => count + (fate === FATE.lost && film.hops.end[row] >= leaves && film.hops.end[row] <= stall.end), 0);
+  const lost = film.hops.fate.reduce((count, fate, row) => count + (fate === FATE.lost && film.hops.end[row] >= leaves && film.hops.end[row] <= stall.end_ns), 0);
   drawing.story([
     [begin, leaves, `A phone downloads a file`],
     [leaves, enters, `${s(leaves)}: it leaves its cell. The base station keeps what it has room for`],
     [enters, enters + 1.5e8, `${s(enters)}: it is in the next cell. ${lost} packets are lost (×), the kept ones are forwarded`],
-    [enters + 1.5e8, stall.end, `Nothing new arrives: the sender waits for its retransmission timer`],
-    [stall.end, end, `${s(stall.end)}: the timer has expired. The stall took ${s(stall.end - stall.start)}`],
+    [enters + 1.5e8, stall.end_ns, `Nothing new arrives: the sender waits for its retransmission timer`],
+    [stall.end_ns, end, `${s(stall.end_ns)}: the timer has expired. The stall took ${s(stall.end_ns - stall.start_ns)}`],
   ]);
   process.stdout.write(drawing.svg(leaves, enters, lost));
 }

@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from roamlab.records.analysis import Source
+
 Column: TypeAlias = np.ndarray[tuple[int], np.dtype[Any]]
 Tables: TypeAlias = dict[str, dict[str, Column | list[str]]]
 """Table → column → values. A text column is uint32 codes into the list `tables["names"]["table.column"]`."""
@@ -24,6 +26,21 @@ class SimulationError(Exception):
 
 class MemoryLimitError(SimulationError):
     """A run would have taken more memory than it may: which table has grown, and what to write. There is no result."""
+
+class Analysis:
+    """The analysis of one run. `source` is a `roamlab.records.analysis.Source`; tables that were read are kept.
+
+    Answers are JSON. `ValueError` is raised if the record lacks a column. Each question reads the tables that it needs.
+    """
+
+    def __init__(self) -> None: ...
+    def stalls(self, source: Source, flow: str) -> str: ...
+    def slow_periods(self, source: Source, flow: str) -> str: ...
+    def troubles(self, source: Source, flow: str | None = None) -> str: ...
+    def explain(self, source: Source, flow: str | None = None, place: int | None = None) -> str: ...
+    def headline(self, source: Source) -> str: ...
+    def wait(self, source: Source, stall: str) -> str: ...
+    def timeout_rtos(self, source: Source, stall: str) -> str: ...
 
 def check(text: str, name: str, memory: int | None = None) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
@@ -71,6 +88,9 @@ def replay_queue(
     `rates` when the link has which rate in bit/s, the first from 0. Gives when each packet left the queue, in ns, and
     how: 0 served, 1 marked, 2 dropped. Random numbers belong to packets and follow from the seed. Raises `ValueError`.
     """
+
+def constants() -> str:
+    """Lists that the package shares with the analyses of a record, as JSON: `roamlab.records.constants` reads them."""
 
 def build_hash() -> str:
     """A hash of the engine's sources."""

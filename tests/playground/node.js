@@ -1,17 +1,17 @@
 // The engine for browsers under Node: reads jobs as lines of JSON, writes what came of each as a line.
-//   node node.js FOLDER_OF_THE_ENGINE PACKAGE CONSTANTS
+//   node node.js FOLDER_OF_THE_ENGINE PACKAGE
 
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { createInterface } = require("node:readline");
 const vm = require("node:vm");
 
-const [engineFolder, packageFolder, constants] = process.argv.slice(2);
+const [engineFolder, packageFolder] = process.argv.slice(2);
 const sources = [
   `${engineFolder}/roamlab_wasm.js`,
-  ...["explorer/model.js", "playground/engine.js", "playground/analysis.js", "playground/facts.js", "playground/remedies.js"].map((name) => `${packageFolder}/${name}`),
+  ...["explorer/model.js", "playground/engine.js", "playground/facts.js", "playground/remedies.js"].map((name) => `${packageFolder}/${name}`),
 ];
-vm.runInThisContext([...sources.map((name) => readFileSync(name, "utf8")), constants].join("\n"));
+vm.runInThisContext(sources.map((name) => readFileSync(name, "utf8")).join("\n"));
 globalThis.bytes = readFileSync(`${engineFolder}/roamlab_wasm_bg.wasm`);
 const engine = vm.runInThisContext("new Engine(new WebAssembly.Module(bytes))");
 const { recordOf, factsOf, wasm_bindgen, Column } = vm.runInThisContext("({ recordOf, factsOf, wasm_bindgen, Column })");
@@ -40,9 +40,9 @@ const JOBS = {
   facts({ text, name, files, seed }) {
     const checked = engine.check(text, name, files);
     checked.recordPackets(false);
-    const { tables, free } = engine.run(checked, { seed });
-    const found = factsOf(recordOf(checked, seed, 0, checked.duration, tables), name, wasm_bindgen.tcpProfile);
-    free();
+    const made = engine.run(checked, { seed });
+    const found = factsOf(recordOf(checked, seed, 0, checked.duration, made), name, wasm_bindgen.tcpProfile);
+    made.free();
     checked.free();
     return found;
   },

@@ -59,7 +59,7 @@ class Plant:
     """A run with one thing planted."""
 
     kind: str
-    """As in `roamlab.causes.suspects.RANKS`; empty: nothing."""
+    """As in `roamlab.records.analysis.Suspect.kind`; empty: nothing."""
     scheme: str
     app: str
     trouble: dict[str, Any]

@@ -57,7 +57,7 @@ class Planted:
     """A run, what the sender has to do with its longest silence, and the same with other senders."""
 
     kind: str
-    """As in `roamlab.causes.senders`."""
+    """As in `roamlab.records.analysis.Part.kind`."""
     name: str
     setting: dict[str, Any]
     without: dict[str, Any]

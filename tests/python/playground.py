@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import ROOT
-from roamlab.playground import constants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +46,7 @@ def node() -> Iterator[Callable[..., Any]]:
     if program is None:
         pytest.skip("node is not installed: `apt-get install nodejs` brings it")
     need_engine()
-    command = [program, str(ROOT / "tests/playground/node.js"), str(ENGINE), str(PACKAGE), constants.script()]
+    command = [program, str(ROOT / "tests/playground/node.js"), str(ENGINE), str(PACKAGE)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -24,7 +24,7 @@ from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
 from roamlab.explorer import explorer_page as explorer
 from roamlab.explorer import packing
-from roamlab.explorer.packing import TABLES
+from roamlab.records.constants import EXPLORED
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
 from roamlab.studies import scenarios
@@ -91,7 +91,7 @@ def _column(spec: dict[str, Any], rows: int, content: bytes) -> Any:
 
 def test_the_page_holds_every_row_of_the_tables(stalled: Results, file: Path) -> None:
     (spec,), content = _specs(file.read_text(encoding="utf-8"))
-    for name, columns in TABLES.items():
+    for name, columns in EXPLORED.items():
         table = stalled.columns(name)
         packed = spec["tables"][name]
         assert packed["rows"] == table.height

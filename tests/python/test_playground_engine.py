@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,10 @@ import pytest
 from conftest import ROOT
 from playground import node
 from roamlab import _roamlab
-from roamlab.causes import early, suspects, words
 from roamlab.causes import explain as explaining
 from roamlab.explorer import explorer_page as explorer
 from roamlab.pages import run_page
-from roamlab.playground import constants, page
-from roamlab.records import slow
+from roamlab.playground import page
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
 from roamlab.studies import scenarios as studies
@@ -207,27 +204,6 @@ _VARIANTS: list[tuple[str, dict[str, Any]]] = (
 )
 
 
-def test_what_is_suspected_has_one_definition() -> None:
-    """The worker's constants are those of the Python package, and its program defines none of them."""
-    files = [ROOT / f"python/roamlab/playground/{name}.js" for name in ("analysis", "remedies")]
-    analysis, remedies = (file.read_text(encoding="utf-8") for file in files)
-    program = analysis + remedies
-    lines = dict(line.removeprefix("const ").split(" = ") for line in constants.script().splitlines())
-    found = {name: json.loads(value.rstrip(";")) for name, value in lines.items()}
-    assert (found["RANKS"], found["LOSSES"]) == (suspects.RANKS, suspects.LOSSES)
-    assert (found["STEPS"], found["REASONS"]) == (words.STEPS, words.REASONS)
-    assert (found["DISCIPLINES"], found["WAITING"]) == (
-        {kind: list(each) for kind, each in early.DISCIPLINES.items()},
-        early.WAITING,
-    )
-    assert (found["FLOOR_NS"], found["SETTLE_NS"]) == (slow.FLOOR_NS, suspects.SETTLE_NS)
-    for name in found:
-        assert len(re.findall(rf"\b{name}\b", program)) > 0
-        assert f"const {name} =" not in program
-    for kind in (*suspects.RANKS, *suspects.LOSSES, *early.DISCIPLINES):
-        assert f'"{kind}":' not in analysis
-
-
 @pytest.mark.parametrize(("name", "changes"), _VARIANTS)
 def test_the_page_is_told_what_the_command_line_tells(ask: Ask, name: str, changes: dict[str, Any]) -> None:
     """Stalls, slow periods, their sentences, hosts and queues, as `roamlab why` and `roamlab explore` have them."""
@@ -240,5 +216,5 @@ def test_the_page_is_told_what_the_command_line_tells(ask: Ask, name: str, chang
     for field in expected.keys() - {"name", "title", "nodes"}:
         assert found[field] == expected[field], field
     assert sorted(found["nodes"]) == sorted(expected["nodes"]) or len(expected["nodes"]) == explorer.NODES
-    said = run_page.headline(results, told).split("; the picture")[0].rstrip(".").split("; ")
+    said = run_page.headline(results).split("; the picture")[0].rstrip(".").split("; ")
     assert all(part in found["headline"] for part in said)

@@ -9,8 +9,8 @@ import pytest
 
 import roamlab as rl
 from conftest import ROOT
-from roamlab.causes.stalls import stalls
 from roamlab.records import why
+from roamlab.records.analysis import stalls
 
 if TYPE_CHECKING:
     from roamlab.records.results import Results

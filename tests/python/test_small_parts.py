@@ -16,8 +16,8 @@ from roamlab.base import quantities, screen
 from roamlab.base.errors import BadInput, bad_path
 from roamlab.base.inputs import read_text
 from roamlab.base.output import draft_folder, sweep_drafts
-from roamlab.causes.stalls import Stall
 from roamlab.records import metrics, mro
+from roamlab.records.analysis import Stall
 from roamlab.statistics import stats
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps import compare, design, threshold

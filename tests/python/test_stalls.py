@@ -7,7 +7,6 @@ import math
 import re
 import subprocess
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,15 +14,13 @@ import pytest
 
 import planted
 from conftest import COMMAND, ROOT
-from hand_made import FakeResults, ns
+from hand_made import FakeResults, manifest, ns
+from roamlab.base.errors import BadInput
 from roamlab.causes.explain import explain, lines
 from roamlab.causes.removal import recorded, removals
-from roamlab.causes.stalls import Stall, stalls
-from roamlab.causes.suspects import Suspect, suspects
 from roamlab.causes.trials import Reruns, by_gain
 from roamlab.causes.trials import check as trying
-from roamlab.causes.words import STEPS, Steps
-from roamlab.records.slow import slow_periods, slow_s
+from roamlab.records.analysis import Stall, Suspect, slow_periods, slow_s, stalls
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
 
@@ -39,11 +36,7 @@ def _record(
     """A flow of a run of 1 s; one-way delay 50 ms except the last. `again`: when the last is sent again."""
     sends = [*sent, *([] if again is None else [again])]
     return FakeResults(
-        SimpleNamespace(
-            outline=SimpleNamespace(duration_ns=1_000_000_000),
-            scenario_text=f'flows = [{{ name = "f", app = {{ kind = "{app}" }} }}]',
-            scenario_name="made by hand",
-        ),
+        manifest({"flows": [{"name": "f", "app": {"kind": app}}]}, duration_ns=1_000_000_000),
         flows=pl.DataFrame({"flow": ["f"], "completed_ns": [-1]}),
         deliveries=pl.DataFrame(
             {
@@ -96,6 +89,13 @@ def test_a_silence_below_the_limit_is_no_stall() -> None:
     assert stalls(_record([0.50, 0.60, 0.72], [0.55, 0.65, 0.85]), "f") == []  # type: ignore[arg-type]
 
 
+def test_a_record_without_a_column_is_refused() -> None:
+    record = _record([0.10, 0.20, 0.30], [0.15, 0.25, 1.00])
+    record.tables["packets"] = record.tables["packets"].drop("number")
+    with pytest.raises(BadInput, match="the table `packets` has no column `number` of numbers\n  expected: the tables"):
+        stalls(record, "f")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("connections", ["per-object", "persistent"])
 def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: str) -> None:
     """Web pages over connections that each number their segments from the beginning; then with a link down."""
@@ -119,15 +119,17 @@ def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: st
     )
 
 
+_RECORDED = {"deliveries": True, "packets": True}
+
+
 def _steps(*rates: tuple[float, float]) -> FakeResults:
     """A file of 12 s: deliveries of 1000 B at this rate a second from each time on; one-way delay 50 ms."""
     times: list[float] = []
     for (start, rate), (end, _) in pairwise([*rates, (12.0, 0.0)]):
         times += [start + (each + 1) / rate for each in range(round((end - start) * rate))]
-    outline = SimpleNamespace(duration_ns=12_000_000_000, recorded={"deliveries", "packets"})
-    parameters = {"flows": [{"name": "f", "app": {"kind": "ftp"}}]}
+    parameters = {"flows": [{"name": "f", "app": {"kind": "ftp"}}], "record": _RECORDED}
     return FakeResults(
-        SimpleNamespace(outline=outline, parameters=parameters),
+        manifest(parameters, duration_ns=12_000_000_000),
         flows=pl.DataFrame({"flow": ["f"], "kind": ["tcp"], "start_ns": [0], "completed_ns": [-1]}),
         deliveries=pl.DataFrame(
             {
@@ -176,10 +178,9 @@ def test_datagrams_are_slow_against_what_is_sent() -> None:
     """50 a second, of which every fourth arrives from 5 to 7 s; from 9 to 10 s none is sent, which is not slow."""
     sent = [at / 50 for at in range(600) if not 450 <= at < 500]
     came = [(at, time) for at, time in enumerate(sent) if not 5.0 <= time < 7.0 or at % 4 == 0]
-    outline = SimpleNamespace(duration_ns=12_000_000_000, recorded={"deliveries", "packets"})
     flow = {"flow": ["f"], "kind": ["udp"], "completed_ns": [-1]}
     found = FakeResults(
-        SimpleNamespace(outline=outline, parameters={"flows": []}),
+        manifest({"flows": [], "record": _RECORDED}, duration_ns=12_000_000_000),
         flows=pl.DataFrame(flow),
         deliveries=pl.DataFrame(
             {
@@ -420,73 +421,3 @@ def test_a_queue_that_fills_during_a_stall_did_not_begin_it(roaming: Results, fl
     without_gap, long_queue = told.check.trials
     assert (without_gap.gone, long_queue.helps) == (True, False)
     assert told.named == "handover"
-
-
-def test_a_queue_that_is_full_when_a_stall_begins_comes_before_the_handover() -> None:
-    early, late = (_suspected(at_s) for at_s in (1.05, 1.25))
-    assert early == ["queue full", "handover"]
-    assert late == ["handover", "queue full"]
-
-
-@pytest.mark.parametrize("root", ["motion", "measurement", "out-of-range", "on-air"])
-def test_a_queue_that_forwarded_packets_fill_leads_to_the_move_of_their_host(root: str) -> None:
-    """The loss of one host's packet has the move of another one as its cause: full queue first, then that handover."""
-    row = {"name": "", "place": "", "host": "", "flow": "", "seq": 0, "serial": 0}
-    causes = [
-        row | {"time_ns": _ns(0.90), "kind": root, "host": "ue-2", "cause": -1},
-        row | {"time_ns": _ns(0.90), "kind": "phase", "name": "link-down", "host": "ue-2", "cause": 0},
-        row | {"time_ns": _ns(0.94), "kind": "release", "place": "enb1", "host": "ue-2", "cause": 1},
-        row
-        | {
-            "time_ns": _ns(0.99),
-            "kind": "loss",
-            "name": "queue-overflow",
-            "place": "enb2/air",
-            "flow": "f",
-            "cause": 2,
-        },
-    ]
-    results = _hand_made(causes, [(0.99, "queue-overflow", 3)])
-    found = suspects(results, Stall("f", _ns(1.0), _ns(2.0), _ns(0.02), cut_off=False))
-    assert [(each.kind, each.host) for each in found] == [("queue full", ""), ("handover", "ue-2")]
-    assert Steps(results).told(found[0].chain, _ns(2.0)) == [
-        "because a packet of f was lost at enb2/air at 0.990 s: the queue was full",
-        "because enb1 released the packets for ue-2 at 0.940 s",
-        "because ue-2 left enb1 at 0.900 s",
-        *([] if root == "motion" else [f"because {STEPS[root].format(host='ue-2')} at 0.900 s"]),
-    ]
-
-
-def _ns(seconds: float) -> int:
-    return round(seconds * 1e9)
-
-
-def _suspected(lost_s: float) -> list[str]:
-    """The suspects of a stall from 1 s on with a queue that is full at a time and a host that leaves at 0.95 s."""
-    stall = Stall("f", _ns(1.0), _ns(2.0), _ns(0.02), cut_off=False)
-    row = {"name": "", "place": "", "host": "", "flow": "f", "seq": 0, "serial": 0, "cause": -1}
-    causes = [
-        row | {"time_ns": _ns(0.95), "kind": "motion", "host": "mh"},
-        row | {"time_ns": _ns(0.95), "kind": "phase", "name": "link-down", "host": "mh", "cause": 0},
-        row | {"time_ns": _ns(lost_s), "kind": "loss", "name": "queue-overflow", "place": "bs1/air"},
-    ]
-    return [each.kind for each in suspects(_hand_made(causes, [(lost_s, "queue-overflow", 2)]), stall)]
-
-
-def _hand_made(causes: list[dict[str, Any]], lost: list[tuple[float, str, int]]) -> Any:
-    """Tables with these causes, and losses of the flow "f": time in s, reason and row of `causes`."""
-    time, reason, cause = zip(*lost, strict=True)
-    phases = [each for each in causes if each["kind"] == "phase"]
-    moves = {"time_ns": [each["time_ns"] for each in phases], "visit": 0}
-    words = {name: [each[name] for each in phases] for name in ("host",)}
-    network = {"hosts": [{"name": "ue-2", "visits": [{"cell": "enb1"}, {"cell": "enb2"}]}]}
-    return FakeResults(
-        SimpleNamespace(network=network),
-        causes=pl.DataFrame(causes),
-        drops=pl.DataFrame({"flow": "f", "time_ns": ns(*time), "reason": reason, "cause": cause}),
-        flows=pl.DataFrame({"flow": ["f"], "source": ["ch"], "destination": ["mh"]}),
-        handovers=pl.DataFrame({**moves, **words, "phase": [each["name"] for each in phases]}),
-        signalling=pl.DataFrame(schema={"serial": pl.Int64, "message": pl.String, "host": pl.String}),
-        deliveries=pl.DataFrame(schema={"serial": pl.Int64, "time_ns": pl.Int64}),
-        tcp=pl.DataFrame(schema={"flow": pl.String, "event": pl.String, "time_ns": pl.Int64}),
-    )

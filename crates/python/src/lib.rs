@@ -1,5 +1,6 @@
 //! The Python binding. It only converts values and has no simulation logic.
 
+mod analysis;
 mod arrays;
 mod errors;
 mod files;
@@ -87,6 +88,12 @@ fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, roamlab_world::tables().map(|table| arrays::schema(&table)))
 }
 
+/// Lists that the package shares with the analyses of a record, as JSON.
+#[pyfunction]
+fn constants() -> String {
+    roamlab_analysis::constants().to_string()
+}
+
 /// A hash of the engine's sources.
 #[pyfunction]
 fn build_hash() -> &'static str {
@@ -167,6 +174,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("MemoryLimitError", module.py().get_type::<MemoryLimitError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
+    module.add_class::<analysis::Analysis>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(line_of, module)?)?;
@@ -177,6 +185,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;
     module.add_function(wrap_pyfunction!(usual_variant, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
+    module.add_function(wrap_pyfunction!(constants, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(replay_queue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

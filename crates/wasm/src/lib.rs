@@ -3,8 +3,10 @@
 //! A column is returned as its address in the memory of the module. JavaScript makes a typed array of it without a copy.
 //! The column is valid until its [`Tables`] are freed or another function of the module is called.
 
+mod analysis;
 mod edit;
 
+use roamlab_analysis::Index;
 use roamlab_engine::Bytes;
 use roamlab_scenario::{Located, Scenario};
 use roamlab_world::{Column, Replication, RunOptions, Table};
@@ -157,25 +159,30 @@ impl Checked {
             ..RunOptions::default()
         };
         let made = roamlab_world::run(&self.scenario, Replication { seed, run, trace: None }, &options);
-        made.map(Tables).map_err(|failure| JsError::new(&failure.to_string()))
+        let tables = |tables| Tables { tables, index: Index::default() };
+        made.map(tables).map_err(|failure| JsError::new(&failure.to_string()))
     }
 }
 
 /// The tables of a run. A table and its columns have numbers, from 0.
 #[wasm_bindgen]
 #[derive(Debug)]
-pub struct Tables(Vec<Table>);
+pub struct Tables {
+    tables: Vec<Table>,
+    /// Lists that an analysis made of them.
+    index: Index,
+}
 
 #[wasm_bindgen]
 impl Tables {
     /// The names of the tables.
     pub fn names(&self) -> Vec<String> {
-        self.0.iter().map(|table| table.name.to_owned()).collect()
+        self.tables.iter().map(|table| table.name.to_owned()).collect()
     }
 
     /// The names of a table's columns.
     pub fn columns(&self, table: usize) -> Vec<String> {
-        self.0[table].columns.iter().map(|(name, _)| (*name).to_owned()).collect()
+        self.tables[table].columns.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 
     /// Types of the values of a column: `u64`, `i64`, `u32`, `f64`, `u8`, `bool` (a byte each), or `words`:
@@ -217,7 +224,7 @@ impl Tables {
     }
 
     fn column(&self, table: usize, column: usize) -> &Column {
-        &self.0[table].columns[column].1
+        &self.tables[table].columns[column].1
     }
 }
 

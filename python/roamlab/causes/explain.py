@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
-
-import polars as pl
 
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted
-from roamlab.causes import early
 from roamlab.causes.removal import recorded
-from roamlab.causes.senders import Part, parts
-from roamlab.causes.stalls import NEEDED, Stall, round_trip_ns, stalls
-from roamlab.causes.suspects import Suspect, begin_of_losses, losses, suspects, timeouts
 from roamlab.causes.trials import GAINS, Check, Gain, Reruns, Trial, by_gain, named
 from roamlab.causes.trials import check as trying
-from roamlab.causes.wait import Wait, wait
-from roamlab.causes.words import Steps
-from roamlab.records.slow import SlowPeriod, slow_periods
+from roamlab.records import analysis
+from roamlab.records.analysis import NEEDED, Found
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
@@ -31,22 +24,13 @@ _TOLD_DELAY_S = 0.001
 
 
 @dataclass
-class Explanation:
+class Explanation(Found):
     """A stall and why it was."""
 
     number: int
     """From 1: the longest of the stalls asked for."""
-    stall: Stall
-    suspects: list[Suspect]
-    sentences: list[str]
     check: Check | None = None
     """Result of reruns; None: not checked."""
-    slow: SlowPeriod | None = None
-    """The slow period that the stall is part of, or that is explained."""
-    sender: list[Part] = field(default_factory=list)
-    """Causes at the sender, in order of time."""
-    wait: Wait | None = None
-    """Part of the stall that was due to the timer, after the path was back."""
 
     @property
     def word(self) -> str:
@@ -91,7 +75,7 @@ class Explanation:
                     "place": each.place,
                     "time_s": each.time_ns / 1e9,
                     "rows": each.count,
-                    "chain": [row["id"] for row in each.chain],
+                    "chain": list(each.chain),
                 }
                 for each in self.suspects
             ],
@@ -147,7 +131,7 @@ def explain(
     With `number` only that one, counted from 1. `results` has the tables `NEEDED`. With `check`, each suspect is taken
     away, and the run is made again from the same seed. A remedy is tried in several runs.
     """
-    known, steps = [str(name) for name in results.flows["flow"]], Steps(results)
+    known = [str(name) for name in results.flows["flow"]]
     if flow is not None and flow not in known:
         raise BadInput(
             f"--flow {flow}",
@@ -155,17 +139,16 @@ def explain(
             expected=f"one of {', '.join(known)}",
             remedy="leave --flow out to see the stalls of all",
         )
-    found = [each for name in ([flow] if flow else known) for each in _troubles(results, name)]
-    found.sort(key=lambda each: (each[0].is_slow, -each[0].length_ns, each[0].start_ns))
-    if number is not None and number > len(found):
+    found = analysis.explained(results, flow, None if number is None else number - 1)
+    if number is not None and not found:
+        count = analysis.troubles(results, flow)
         raise BadInput(
             f"--stall {number}",
-            f"there {_are(len(found))}",
-            expected=f"a number from 1 to {len(found)}" if found else "a run with stalls or slow periods",
+            f"there {_are(count)}",
+            expected=f"a number from 1 to {count}" if count else "a run with stalls or slow periods",
             remedy="leave --stall out to see all",
         )
-    chosen = range(1, len(found) + 1) if number is None else [number]
-    told = [_explain(results, *found[each - 1], each, steps) for each in chosen]
+    told = [Explanation.of(each, number=at) for at, each in enumerate(found, start=number or 1)]
     if check:
         reruns = Reruns(results, {each.stall.flow for each in told})
         for each in told:
@@ -179,103 +162,14 @@ def _are(troubles: int) -> str:
     return f"{verb} {counted(troubles, 'stall or slow period', 'stalls and slow periods')}"
 
 
-def _troubles(results: Results, flow: str) -> list[tuple[Stall, SlowPeriod | None]]:
-    """Each stall of a flow, with the slow period that it is part of; and each slow period without a stall."""
-    silent, slow = stalls(results, flow), slow_periods(results, flow)
-    found: list[tuple[Stall, SlowPeriod | None]] = []
-    for stall in silent:
-        meets = [each for each in slow if each.start_ns < stall.end_ns and stall.start_ns < each.end_ns]
-        found.append((stall, max(meets, key=lambda each: each.length_ns, default=None)))
-    met = [each for _, each in found]
-    alone = [each for each in slow if each not in met]
-    round_trip = round_trip_ns(results, flow) if alone else 0
-    for each in alone:
-        as_stall = Stall(flow, each.start_ns, each.end_ns, round_trip, each.cut_off, is_slow=True)
-        found.append((as_stall, each))
-    return found
-
-
-def _explain(
-    results: Results, stall: Stall, slow: SlowPeriod | None, number: int, steps: Steps
-) -> Explanation:
-    suspected, waited = suspects(results, stall), wait(results, stall)
-    sentences = _sentences(results, stall, slow, suspected, waited, steps)
-    told = Explanation(number, stall, suspected, sentences, slow=slow, wait=waited)
-    told.sender = parts(results, stall, slow)
-    return told
-
-
-def _sentences(
-    results: Results,
-    stall: Stall,
-    slow: SlowPeriod | None,
-    suspected: list[Suspect],
-    waited: Wait | None,
-    steps: Steps,
-) -> list[str]:
-    """The chain of a stall: what the receiver saw, the sender's timer, the losses, and what led to them."""
-    row = results.flows.filter(pl.col("flow").cast(pl.String) == stall.flow)
-    receiver = row["destination"].item()
-    told = []
-    if not stall.is_slow:
-        told.append(
-            f"{receiver} received nothing new of {stall.flow} for {stall.length_ns / 1e9:.3f} s, {_span(stall)}"
-        )
-    if slow:
-        told.append(
-            f"{receiver} received less than half of {stall.flow} for {slow.length_ns / 1e9:.3f} s, {_span(slow)}: "
-            f"{slow.rate_bps / 1e6:.3g} instead of {slow.before_bps / 1e6:.3g} Mbit/s"
-        )
-    expired = timeouts(results, stall)
-    if expired.height:
-        rto, times = expired["rto_ns"].to_list(), expired["time_ns"].to_list()
-        judged = expired["timeout"].cast(pl.String).to_list()
-        at = ", ".join(f"{_s(time)} s ({kind})" for time, kind in zip(times, judged, strict=True))
-        told.append(f"the retransmission timer expired at {at}; RTO then {rto[-1] / 1e9:.3g} s")
-    if waited:
-        told.append(waited.sentence)
-    lost = losses(results, stall).group_by("place", "reason", maintain_order=True)
-    groups = lost.agg(pl.len(), first=pl.col("time_ns").min(), last=pl.col("time_ns").max())
-    told += [
-        f"{_packets(each['len'])} lost at {each['place']}: {each['reason']}, {_times(each)}"
-        for each in groups.sort("len", descending=True).iter_rows(named=True)
-    ]
-    dropped = [each.time_ns for each in suspected if each.kind == "early drop"]
-    told += early.sentences(results, stall, min([begin_of_losses(stall), *dropped]))
-    if not suspected:
-        return [*told, "the record names nothing that led to it"]
-    first = suspected[0]
-    told.append(f"suspected first: {first.words}, {_s(first.time_ns)} s")
-    return told + steps.told(first.chain, stall.end_ns)
-
-
-def _packets(number: int) -> str:
-    return counted(number, "packet of it was", "packets of it were")
-
-
-def _times(group: dict[str, Any]) -> str:
-    """When the first and the last of a group were lost."""
-    first, last = _s(group["first"]), _s(group["last"])
-    return f"at {first} s" if first == last else f"{first} to {last} s"
-
-
-def _span(span: Stall | SlowPeriod) -> str:
-    end = f"{_s(span.end_ns)} s" + (", the end of the run" if span.cut_off else "")
-    return f"{_s(span.start_ns)} to {end}"
-
-
-def _s(nanoseconds: int) -> str:
-    return f"{nanoseconds / 1e9:.3f}"
-
-
 def lines(told: list[Explanation]) -> list[str]:
     """Explanations as text."""
     if not told:
         return ["no stall and no slow period"]
     shown = []
     for each in told:
-        told_of_sender = [part.sentence for part in each.sender]
-        shown.append(f"{each.word} {each.number}: " + "\n  · ".join([*each.sentences, *told_of_sender]))
+        said = "\n  · ".join([*each.sentences, *each.sender_sentences])
+        shown.append(f"{each.word} {each.number}: {said}")
         if each.check is not None:
             shown += _told(each, each.check)
     return shown

@@ -1,4 +1,4 @@
-"""Which table of a scenario, written or expanded, has the fields of a link or queue, by the name of its place."""
+"""Which table of a scenario has the fields of a link or queue, by the name of its place."""
 
 from __future__ import annotations
 
@@ -40,16 +40,3 @@ def fields_of(data: Tables, place: str) -> Found | None:
             return Found(cells[end], is_forward=False, is_uplink=True)
         return Found(cells[end]["backhaul"], is_forward=True)
     return Found(cells[begin]["backhaul"], is_forward=False) if begin in cells else None
-
-
-def queue_of(network: Tables, place: str) -> Tables:
-    """The queue of a link, cell or bearer in an expanded scenario; empty: there is none of this name."""
-    found, host = fields_of(network, place), place.partition("/air/")[2]
-    if found is None:
-        return {}
-    if host:
-        bearers = found.table.get("bearers", {})
-        return dict(bearers.get("hosts", {}).get(host, {}).get("queue") or bearers.get("queue", {}))
-    if found.is_uplink:
-        return dict(network["network"]["uplink_queue"])
-    return dict(found.table.get(found.field("queue")) or network["network"]["queue"])

@@ -12,24 +12,20 @@ import polars as pl
 
 from roamlab import _roamlab
 from roamlab.causes.places import Tables, fields_of
-from roamlab.causes.suspects import timeouts
-from roamlab.causes.wait import wait
+from roamlab.records.analysis import timeout_rtos, wait
+from roamlab.records.constants import AMPLE, EXPIRIES
 from roamlab.records.metrics import span_s
 from roamlab.scenarios.scenario import Scenario, is_declared_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from roamlab.causes.stalls import Stall
-    from roamlab.causes.suspects import Suspect
+    from roamlab.records.analysis import Stall, Suspect
     from roamlab.records.results import Results
 
-AMPLE = "100000 pkt"
-"""A limit that nothing reaches."""
 LARGEST_RTO_NS = 1_000_000_000
 """A bound of a timer that is doubled, as in interactive systems: above RFC 6298's first RTO no wait gets longer."""
 _LONG = "1 min"
-EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
 _LIMITS = ("limit", "buffer_limit")
 
 
@@ -229,7 +225,7 @@ def _other_timer(
     suspect: Suspect, stall: Stall, results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
     """Another bound of the RTO: the upper one if it was doubled in the stall, then the lower one."""
-    expired = timeouts(results, stall)["rto_ns"].to_list()
+    expired = timeout_rtos(results, stall)
     longest = max(expired, default=0)
     bounds = []
     if len(expired) > 1 and longest > LARGEST_RTO_NS:

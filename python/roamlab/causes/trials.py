@@ -12,21 +12,16 @@ import numpy as np
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.causes.removal import Removal, recorded, refusal, removals
-from roamlab.causes.stalls import stalls
-from roamlab.causes.suspects import GIVEN
-from roamlab.causes.wait import wait
-from roamlab.records.slow import slow_periods
+from roamlab.records.analysis import slow_periods, stalls, wait
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from roamlab.causes.stalls import Stall
-    from roamlab.causes.suspects import Suspect
+    from roamlab.records.analysis import SlowPeriod, Stall, Suspect
     from roamlab.records.columns import Columns
     from roamlab.records.results import Results
-    from roamlab.records.slow import SlowPeriod
 
 FURTHER = 4
 """A remedy is tried in this number of runs in addition to the explained one."""
@@ -307,7 +302,7 @@ def _trials(
                 Trial(
                     suspect.kind,
                     removal.what,
-                    given=suspect.kind in GIVEN,
+                    given=suspect.given,
                     gone=left.trouble_s == 0.0 if stall.is_slow else gone,
                     left=left,
                     gain=again.gain(stall.flow, reruns.own),

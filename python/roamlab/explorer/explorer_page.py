@@ -15,8 +15,9 @@ from roamlab.base.errors import BadInput
 from roamlab.base.figures import FONT
 from roamlab.base.screen import escape
 from roamlab.causes import explain as explaining
-from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
+from roamlab.explorer.packing import MOST_ROWS, Pack
 from roamlab.pages import run_page
+from roamlab.records.constants import EXPLORED
 from roamlab.records.metrics import table_of
 from roamlab.scenarios.profiles import profile
 from roamlab.showing.chart import chart, stays
@@ -55,7 +56,7 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
     order = list(dict.fromkeys(queue for results in runs for queue in _queues(results)))
     for number, results in enumerate(runs):
         stalls = explaining.explain(results)
-        headlines.append(run_page.headline(results, stalls))
+        headlines.append(run_page.headline(results))
         name = "AB"[number] if len(runs) > 1 else "run"
         span = _span(results, begin_s, end_s)
         specs.append(_run(results, stalls, name, order, span) | {"tables": pack.tables(results, span)})
@@ -130,7 +131,7 @@ def _file(name: str) -> str:
 
 def fits(results: Results) -> bool:
     """True if all of a run goes into one page."""
-    return sum(results.columns(name).height for name in TABLES) <= MOST_ROWS
+    return sum(results.columns(name).height for name in EXPLORED) <= MOST_ROWS
 
 
 def _span(results: Results, begin_s: float, end_s: float) -> tuple[int, int]:
@@ -222,9 +223,8 @@ def first_move(results: Results) -> str:
 def _since(told: Explanation) -> int:
     """From when on a stall is shown: what led to it first, if that is near."""
     stall = told.stall
-    times = [int(step["time_ns"]) for suspect in told.suspects[:1] for step in suspect.chain]
     near = stall.start_ns - max(10**9, 3 * stall.length_ns)
-    return min([stall.start_ns, *(time for time in times if time >= near)])
+    return min([stall.start_ns, *(time for time in told.steps_ns if time >= near)])
 
 
 def _queues(results: Results) -> list[str]:

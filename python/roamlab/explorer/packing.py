@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.errors import BadInput
+from roamlab.records.constants import EXPLORED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,38 +17,6 @@ if TYPE_CHECKING:
 
     from roamlab.records.columns import Columns, Mask
     from roamlab.records.results import Results
-
-TABLES: dict[str, Sequence[str]] = {
-    "handovers": ("time_ns", "host", "visit", "phase", "node"),
-    "deliveries": ("time_ns", "flow", "seq", "sent_ns", "fresh", "late_by_pkts", "serial"),
-    "packets": (
-        "time_ns",
-        "event",
-        "place",
-        "flow",
-        "kind",
-        "number",
-        "wire_bytes",
-        "retransmission",
-        "waiting",
-        "serial",
-    ),
-    "queue": ("time_ns", "queue", "packets", "average", "probability", "coupled", "sojourn_ns", "forwarded"),
-    "tcp": ("time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq", "timeout"),
-    "drops": ("time_ns", "place", "reason", "flow", "seq", "serial", "forwarded"),
-    "releases": ("time_ns", "host", "node", "to", "flow", "seq", "serial", "forwarded"),
-    "signalling": (
-        "message",
-        "host",
-        "source",
-        "destination",
-        "size_bytes",
-        "sent_ns",
-        "arrived_ns",
-        "serial",
-    ),
-}
-"""The tables and columns that the explorer shows."""
 
 # Level 9 takes 19 times as long for 3 % less.
 _LEVEL = 6
@@ -69,7 +38,7 @@ class Pack:
 
         `span`: from when to when, in ns. Raises `BadInput` if that is more than `MOST_ROWS`.
         """
-        chosen = {name: _within(results.columns(name), span) for name in TABLES}
+        chosen = {name: _within(results.columns(name), span) for name in EXPLORED}
         rows = sum(int(np.count_nonzero(each)) for each in chosen.values())
         if rows > MOST_ROWS:
             raise BadInput(
@@ -78,7 +47,7 @@ class Pack:
                 expected=f"at most {MOST_ROWS:,}",
                 remedy="choose a part of the run, such as --from 9.5 --to 12",
             )
-        return {name: self._table(results, name, columns, chosen[name]) for name, columns in TABLES.items()}
+        return {name: self._table(results, name, columns, chosen[name]) for name, columns in EXPLORED.items()}
 
     def deflated(self) -> bytes:
         """All columns, as a zlib stream (RFC 1950)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from roamlab.exports.capture import AIR, CAME, HANDED, LOST, SENT, Captured, Network, capture
+from roamlab.records.constants import NO_LOSS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,6 @@ TRACE = "trace.tr"
 _TYPES = {"data": "tcp", "syn": "syn", "ack": "ack", "datagram": "udp", "signal": "signal"}
 _STEPS = {CAME: (0, "r"), HANDED: (1, "+"), LOST: (2, "d"), SENT: (3, "-")}
 """The order of a packet's steps at one time, and their letters."""
-_NO_LOSS = ("copy-released", "duplicate")
-"""Reasons for which a copy is released: its content is not lost."""
 
 
 def write(results: Results) -> dict[str, str]:
@@ -54,7 +53,7 @@ def _nodes(captured: Captured) -> dict[str, int]:
 def _lines(captured: Captured, results: Results) -> Iterator[str]:
     network, nodes, flows = captured.network, _nodes(captured), _flows(results)
     ranks = {stop: rank for stop, (rank, _) in _STEPS.items()}
-    spare = (pl.col("stop") == LOST) & pl.col("reason").is_in(_NO_LOSS)
+    spare = (pl.col("stop") == LOST) & pl.col("reason").is_in(NO_LOSS)
     released = captured.frames.filter(spare).select("time_ns", "serial")
     # A host takes a copy of what it has off the air only to let it go: to its endpoint it does not arrive.
     spared = captured.frames.filter(captured.received).filter(~spare)

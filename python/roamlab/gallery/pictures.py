@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base.figures import BLUE, GREEN, VERMILION, label, new_figure, save
-from roamlab.causes.stalls import stalls
 from roamlab.records import metrics
+from roamlab.records.analysis import stalls
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from roamlab.base.figures import label, new_figure, save
 from roamlab.base.quantities import number, scale
 from roamlab.causes import explain as explaining
 from roamlab.pages.noticed import Noticed, noticed
-from roamlab.records import live, metrics
+from roamlab.records import analysis, live, metrics
 from roamlab.showing import terminal
 from roamlab.showing.chart import chart
 from roamlab.showing.page import Table
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from roamlab.base.figures import SavedFigure
     from roamlab.causes.explain import Explanation
-    from roamlab.causes.stalls import Stall
+    from roamlab.records.analysis import SlowPeriod, Stall
     from roamlab.records.results import Results
-    from roamlab.records.slow import SlowPeriod
     from roamlab.showing.report import Handover
 
 DRAWN, QUEUES, CHARTS, TOLD = 6, 4, 8, 10
@@ -63,7 +62,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
                 ),
             ]
         ),
-        headline=headline(results, stalls),
+        headline=headline(results),
         claims=(),
         findings=[
             Finding(
@@ -107,47 +106,12 @@ def entries(results: Results) -> list[tuple[str, int, float]]:
     return [(host, visit, at / 1e9) for host, visit, at in first.sort("time_ns").iter_rows()]
 
 
-def headline(results: Results, stalls: list[Explanation]) -> str:
-    """A run in one sentence: who moved, the longest stall, the worst slow period, a picture that froze.
-
-    `stalls`: all stalls and slow periods, longest first.
-    """
-    moves = entries(results)
-    hosts = {host for host, _, _ in moves}
-    times = "once" if len(moves) == 1 else f"{len(moves)} times"
-    who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
+def headline(results: Results) -> str:
+    """A run in one sentence: who moved, the longest stall, the worst slow period, a picture that froze."""
     still = [each for each in noticed(results) if each.still_s > 0.0]
     worst = max(still, key=lambda each: each.still_s, default=None)
     seen = f"; the picture of {worst.flow} froze for {worst.still_s:.3g} s" if worst else ""
-    silent = [each.stall for each in stalls if not each.stall.is_slow]
-    if not silent:
-        flows = results.flows.height
-        none = {0: "there is no flow", 1: "the one flow never stalled"}
-        who = f"{who}, and {none.get(flows, f'none of the {flows} flows stalled')}"
-    else:
-        first = silent[0]
-        others = f", the longest of {len(silent)} stalls" if len(silent) > 1 else ""
-        who = (
-            f"{who}; {first.flow} received nothing new for {first.length_ns / 1e9:.3g} s, "
-            f"{first.start_ns / 1e9:.3f} to {first.end_ns / 1e9:.3f} s{others}"
-        )
-    return f"{who}{_slowest(stalls)}{seen}."
-
-
-def _slowest(stalls: list[Explanation]) -> str:
-    """The slow period in which most is missing."""
-    slow = [each.slow for each in stalls if each.slow]
-    if not slow:
-        return ""
-    worst = max(slow, key=lambda each: each.length_ns * (each.before_bps - each.rate_bps))
-    return (
-        f"; {worst.flow} was slow for {worst.length_ns / 1e9:.3g} s, {worst.start_ns / 1e9:.3f} to "
-        f"{worst.end_ns / 1e9:.3f} s, at {worst.rate_bps / 1e6:.2g} instead of {worst.before_bps / 1e6:.2g} Mbit/s"
-    )
-
-
-def _named(hosts: set[str]) -> str:
-    return next(iter(hosts)) if len(hosts) == 1 else f"{len(hosts)} hosts"
+    return f"{analysis.headline(results)}{seen}."
 
 
 def _received(

@@ -42,12 +42,20 @@ class Engine {
     }
   }
 
-  /** The tables of a run by their names, in the memory of the engine: they are there until `free` is called, or anything else. */
+  /** The tables of a run by their names, in the memory of the engine: they are there until `free` is called, or anything else.
+   * The analyses are asked before columns are read: `explain`, `troubles` of a flow, `rtos` of a stall. `duration` in ns. */
   run(checked, { seed = 1, number = 0, wanted, keepGoing = () => true }) {
     const owner = { keepGoing, read: () => "" };
-    const made = checked.run(BigInt(seed), BigInt(number), MOST_MEMORY, wanted, owner);
+    const [a, b] = [BigInt(seed), BigInt(number)];
+    const made = checked.run(a, b, MOST_MEMORY, wanted, owner);
     const found = made.names().map((name, table) => [name, this.table(made, table)]);
-    return { tables: Object.fromEntries(found), free: () => made.free() };
+    return {
+      tables: Object.fromEntries(found),
+      free: () => made.free(),
+      explain: (duration) => JSON.parse(made.explain(checked, a, b, duration)),
+      troubles: (duration, flow) => JSON.parse(made.troubles(checked, duration, flow)),
+      rtos: (duration, stall) => JSON.parse(made.timeoutRtos(checked, duration, JSON.stringify(stall))),
+    };
   }
 
   /** A table as `Table` takes it. Its columns become arrays when they are first asked for: until then memory may grow. */
@@ -62,6 +70,11 @@ class Engine {
     });
     return { rows, columns };
   }
+}
+
+/** Lists that the page shares with the engine: tables and columns that are drawn, and what settings are made of. */
+function shared() {
+  return JSON.parse(wasm_bindgen.constants());
 }
 
 /** A column in the memory of the engine. */

@@ -2,32 +2,29 @@
 
 const SHOWN = { flows: 1, queues: 2, hosts: 6, nodes: 14 };
 
-/** Tables and columns that the explorer draws. */
-const EXPLORED = {
-  handovers: ["time_ns", "host", "visit", "phase", "node"],
-  deliveries: ["time_ns", "flow", "seq", "sent_ns", "fresh", "late_by_pkts", "serial"],
-  packets: ["time_ns", "event", "place", "flow", "kind", "number", "wire_bytes", "retransmission", "waiting", "serial"],
-  queue: ["time_ns", "queue", "packets", "average", "probability", "coupled", "sojourn_ns", "forwarded"],
-  tcp: ["time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq", "timeout"],
-  drops: ["time_ns", "place", "reason", "flow", "seq", "serial", "forwarded"],
-  releases: ["time_ns", "host", "node", "to", "flow", "seq", "serial", "forwarded"],
-  signalling: ["message", "host", "source", "destination", "size_bytes", "sent_ns", "arrived_ns", "serial"],
-};
-
-/** A checked scenario and its run: `echo`, `network`, `duration` in ns, `tables`, as analysis takes them. */
-function recordOf(checked, seed, number, duration, tables) {
+/** A checked scenario and its run: `echo`, `network`, `duration` in ns, `tables`, and what the engine is asked of the record. */
+function recordOf(checked, seed, number, duration, { tables, explain, troubles, rtos }) {
   const made = Object.entries(tables).map(([name, table]) => [name, new Table(table, null)]);
   const [echo, network] = [checked.json(), checked.expanded(BigInt(seed), BigInt(number))].map((text) => JSON.parse(text));
-  return { echo, network, duration, tables: Object.fromEntries(made) };
+  return {
+    echo,
+    network,
+    duration,
+    lists: shared(),
+    tables: Object.fromEntries(made),
+    explain: () => explain(duration),
+    troubles: (flow) => troubles(duration, flow),
+    rtos: (stall) => rtos(duration, stall),
+  };
 }
 
 /** Input of the explorer: the run's facts, without its tables. `tcpProfile` returns the parameters of a profile. */
 function factsOf(record, title, tcpProfile) {
-  const { flows } = record.tables;
-  const told = explain(record);
-  const names = Array.from({ length: flows.rows }, (_, row) => flows.word("flow", row));
-  const queues = queuesOf(record);
+  const { told, headline, figures } = record.explain();
+  const names = figures.map(({ flow }) => flow);
   const windows = names.map((flow) => [flow, windowOf(record, flow, tcpProfile)]).filter(([, window]) => window !== null);
+  const queues = queuesOf(record);
+  const slow = new Map(told.map((each) => each.slow).filter(Boolean).map((each) => [`${each.start_ns} ${each.flow}`, each]));
   return {
     name: "run",
     title,
@@ -41,30 +38,31 @@ function factsOf(record, title, tcpProfile) {
     hosts: hostsOf(record),
     nodes: nodesOf(record),
     stalls: told.map(stallFact),
-    slow: [...new Set(told.map((each) => each.slow).filter(Boolean))].map(({ flow, start, end }) => ({ flow, start_ns: start, end_ns: end })),
-    headline: headline(record, told),
-    figures: names.map((flow) => figureOf(record, flow)),
+    slow: [...slow.values()].map(({ flow, start_ns, end_ns }) => ({ flow, start_ns, end_ns })),
+    headline: headlineOf(headline, told),
+    figures,
   };
 }
 
-/** Goodput of a flow, and the packets of it that were lost. */
-function figureOf(record, flow) {
-  const { flows, drops } = record.tables;
-  const lost = rowsOf(drops, { flow }).filter((row) => !NO_LOSS.includes(drops.word("reason", row)));
-  return { flow, goodput_bps: flows.column("goodput_bps")[rowsOf(flows, { flow })[0]], lost: lost.length };
+/** The table of a flow, or of the group that it is of, in the scenario. */
+function flowTable(record, flow) {
+  for (let name = flow; ; name = name.slice(0, name.lastIndexOf("-"))) {
+    const found = record.echo.flows.find((each) => each.name === name);
+    if (found || !name.includes("-")) return found ?? {};
+  }
 }
 
-function stallFact({ number, word, stall, suspects, sentences }) {
-  const near = stall.start - Math.max(1e9, 3 * length(stall));
-  const times = (suspects[0]?.chain ?? []).map((step) => step.time_ns).filter((time) => time >= near);
+function stallFact({ stall, suspects, sentences, steps_ns: steps }, place) {
+  const { flow, start_ns, end_ns, is_slow } = stall;
+  const near = start_ns - Math.max(1e9, 3 * (end_ns - start_ns));
   return {
-    number,
-    word,
-    flow: stall.flow,
-    start_ns: stall.start,
-    end_ns: stall.end,
-    since_ns: Math.min(stall.start, ...times),
-    length_s: length(stall) / 1e9,
+    number: place + 1,
+    word: is_slow ? "slow period" : "stall",
+    flow,
+    start_ns,
+    end_ns,
+    since_ns: Math.min(start_ns, ...steps.filter((time) => time >= near)),
+    length_s: (end_ns - start_ns) / 1e9,
     suspect: suspects[0]?.kind ?? "",
     sentences,
   };
@@ -84,37 +82,11 @@ function entriesOf(record) {
   return [...first.values()].sort((one, other) => one.time - other.time);
 }
 
-/** Who moved, the longest stall with what is suspected, and the worst slow period. */
-function headline(record, told) {
-  const moves = entriesOf(record);
-  const hosts = [...new Set(moves.map((move) => move.host))];
-  const times = moves.length === 1 ? "once" : `${moves.length} times`;
-  const who = hosts.length ? `${hosts.length === 1 ? hosts[0] : `${hosts.length} hosts`} changed cells ${times}` : "No host changed its cell";
-  const silent = told.filter((each) => !each.stall.isSlow);
-  const slow = told.filter((each) => each.slow);
-  const missing = ({ slow: each }) => length(each) * (each.beforeBps - each.rateBps);
-  const worst = slow.reduce((most, each) => (most && missing(most) >= missing(each) ? most : each), null);
-  const span = ({ start, end }) => `${seconds(start, 3)} to ${seconds(end, 3)} s`;
-  const parts = [who];
-  if (silent.length) {
-    const [{ stall, suspects }] = silent;
-    const others = silent.length > 1 ? `, the longest of ${silent.length} stalls` : "";
-    parts.push(`; ${stall.flow} received nothing new for ${general(length(stall) / 1e9, 3)} s, ${span(stall)}${others}${why(suspects)}`);
-  } else {
-    const { rows } = record.tables.flows;
-    parts.push(`, and ${{ 0: "there is no flow", 1: "the one flow never stalled" }[rows] ?? `none of the ${rows} flows stalled`}`);
-  }
-  if (worst) {
-    const { slow: period, suspects, stall } = worst;
-    const [rate, before] = [period.rateBps, period.beforeBps].map((bps) => general(bps / 1e6, 2));
-    parts.push(`; ${period.flow} was slow for ${general(length(period) / 1e9, 3)} s, ${span(period)}, at ${rate} instead of ${before} Mbit/s`);
-    if (stall.isSlow) parts.push(why(suspects));
-  }
-  return `${parts.join("")}.`;
-}
-
-function why([first]) {
-  return first ? `; suspected first: ${named(first)}` : "; the record names nothing that led to it";
+/** Who moved, the longest stall, and the worst slow period, each with what is suspected. */
+function headlineOf({ moves, stalled, slow, worst }, told) {
+  const why = (each) => (each.suspected ? `; suspected first: ${each.suspected}` : "; the record names nothing that led to it");
+  const silent = told.find((each) => !each.stall.is_slow);
+  return `${moves}${stalled}${silent ? why(silent) : ""}${slow}${told[worst]?.stall.is_slow ? why(told[worst]) : ""}.`;
 }
 
 /** The flows of hosts that move come first, those that stalled longest before the others. */

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from roamlab.explorer import explorer_page as explorer
 from roamlab.gallery.answers import answer
 from roamlab.gallery.questions import questions
-from roamlab.playground import constants
 from roamlab.scenarios.scenario import load
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from roamlab.gallery.questions import Question
     from roamlab.scenarios.scenario import Scenario
 
-WORKER = ("engine.js", "analysis.js", "facts.js", "remedies.js", "film.js", "worker.js")
+WORKER = ("engine.js", "facts.js", "remedies.js", "film.js", "worker.js")
 """The worker's program, behind the engine's own and the explorer's tables."""
 PAGE = (
     "film.js",
@@ -68,7 +67,7 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
     style = explorer.style() + _file("playground.css")
     editor = _safe(_file("vendor/codemirror.js"))
     script = _safe('"use strict";\n' + explorer.script() + "".join(map(_file, PAGE)))
-    own = [(engine / "roamlab_wasm.js").read_text(encoding="utf-8"), explorer.tables(), constants.script()]
+    own = [(engine / "roamlab_wasm.js").read_text(encoding="utf-8"), explorer.tables()]
     worker = _safe('"use strict";\n' + "\n".join([*own, *map(_file, WORKER)]))
     module = gzip.compress((engine / "roamlab_wasm_bg.wasm").read_bytes(), 9, mtime=0)
     allowed = " ".join(_digest(each) for each in (editor, script))

@@ -6,20 +6,23 @@ const REMEDIES_MS = 9000;
 
 /** Measures of a flow in a run: time in stalls and slow periods in s, and its goodput. */
 function outcomeOf(record, flow) {
-  const spans = [...stallsOf(record, flow), ...slowPeriods(record, flow)].sort((one, other) => one.start - other.start);
+  const spans = record.troubles(flow).flatMap(({ stall, slow }) => [stall, slow ?? stall]);
+  spans.sort((one, other) => one.start_ns - other.start_ns);
   let [trouble, until] = [0, 0];
-  for (const { start, end } of spans) {
-    trouble += Math.max(0, end - Math.max(start, until));
-    until = Math.max(until, end);
+  for (const { start_ns, end_ns } of spans) {
+    trouble += Math.max(0, end_ns - Math.max(start_ns, until));
+    until = Math.max(until, end_ns);
   }
-  return { trouble: trouble / 1e9, goodput: figureOf(record, flow).goodput_bps };
+  const { flows } = record.tables;
+  const [row] = flows.equal("flow", flows.code("flow", flow));
+  return { trouble: trouble / 1e9, goodput: flows.column("goodput_bps")[row] };
 }
 
 /** Settings against what is suspected of a stall: `{what, changes}`, the first suspect's first. */
 function settingsAgainst(record, { stall, suspects }) {
-  const found = new Map();
+  const [found, rtos] = [new Map(), record.rtos(stall)];
   const add = (what, changes) => found.set(what, { what, changes: changes.map(([path, value]) => ({ path, value })) });
-  for (const suspect of suspects) for (const each of SETTINGS[suspect.kind]?.(record, suspect, stall) ?? []) add(...each);
+  for (const suspect of suspects) for (const each of SETTINGS[suspect.kind]?.(record, suspect, stall, rtos) ?? []) add(...each);
   return [...found.values()];
 }
 
@@ -36,13 +39,14 @@ function ofProtocol(record, names, tables, other) {
 }
 
 function largerBuffer(record, { place }) {
-  const lost = rowsOf(record.tables.drops, { place, reason: "buffer-overflow" }).length;
+  const { drops } = record.tables;
+  const lost = drops.equal("place", drops.code("place", place)).filter((row) => drops.word("reason", row) === "buffer-overflow").length;
   const now = (path) => Number.parseInt(path.reduce((part, key) => part[key], record.echo.mobility), 10);
   return ofProtocol(record, ["limit", "buffer_limit"], [[], ["buffer"]], (path) => `${now(path) + lost} pkt`);
 }
 
 function longerTimer(record) {
-  return ofProtocol(record, EXPIRIES, [[], ["buffer"], ["timers"]], () => "1 min");
+  return ofProtocol(record, record.lists.expiries, [[], ["buffer"], ["timers"]], () => "1 min");
 }
 
 /** Drop-tail without a limit at the air of a cell or at a link. */
@@ -54,19 +58,18 @@ function longerQueue(record, { place }) {
   const path = air ? ["cells", cell, "queue"] : ["links", String(at), backwards ? "reverse_queue" : "queue"];
   const spec = path.reduce((part, key) => part?.[key], record.echo) ?? {};
   const gone = Object.keys(spec).filter((key) => !["kind", "limit"].includes(key)).map((key) => [[...path, key], null]);
-  return [[`a queue without limit at ${place}`, [...gone, [[...path, "kind"], '"droptail"'], [[...path, "limit"], JSON.stringify(AMPLE)]]]];
+  return [[`a queue without limit at ${place}`, [...gone, [[...path, "kind"], '"droptail"'], [[...path, "limit"], JSON.stringify(record.lists.ample)]]]];
 }
 
-function otherTimer(record, { kind }, stall) {
+function otherTimer(record, { kind }, stall, rtos) {
   const at = record.echo.flows.findIndex(({ name }) => name === flowTable(record, stall.flow).name);
   if (record.echo.flows[at]?.transport?.kind !== "tcp") return [];
-  const rtos = Array.from(timeoutsOf(record, stall), (row) => record.tables.tcp.column("rto_ns")[row]);
   const longest = Math.max(...rtos);
   const bound = (name, value) => [[["flows", String(at), "transport", name], JSON.stringify(value)]];
   const found = [];
   if (rtos.length > 1 && longest > 1e9) found.push(["an RTO of at most 1 s (RFC 6298: at least 60 s)", bound("max_rto", "1 s")]);
   if (kind === "long timeout") found.push(["an RTO of at least 50 ms", bound("min_rto", "50 ms")]);
-  else found.push([`an RTO of at least ${general((2 * longest) / 1e9, 3)} s`, bound("min_rto", `${2 * longest} ns`)]);
+  else found.push([`an RTO of at least ${Number(((2 * longest) / 1e9).toPrecision(3))} s`, bound("min_rto", `${2 * longest} ns`)]);
   return found;
 }
 
@@ -85,7 +88,7 @@ const SETTINGS = {
 function remediesOf(text, seed, run, set, isOver) {
   const seeds = Array.from({ length: REMEDY_SEEDS }, (_, place) => seed + place);
   const { flow, settings } = run(text, seed, (record) => {
-    const [first] = explain(record);
+    const [first] = record.explain().told;
     return first ? { flow: first.stall.flow, settings: settingsAgainst(record, first) } : { flow: null, settings: [] };
   });
   const outcomes = (changed) => seeds.map((each) => run(changed, each, (record) => outcomeOf(record, flow)));

@@ -19,11 +19,12 @@ const HANDLERS = {
     const warnings = checked.warnings().map((each) => new BadScenario(each)).map(plain);
     checked.recordPackets(false);
     const { made, duration, begin } = timed(asked, checked);
-    const record = recordOf(checked, asked.seed, 0, duration, made.tables);
+    const record = recordOf(checked, asked.seed, 0, duration, made);
     const facts = bounded(factsOf(record, `${asked.name}, seed ${asked.seed}`, wasm_bindgen.tcpProfile));
-    const rows = Object.keys(EXPLORED).reduce((sum, name) => sum + made.tables[name].rows, 0);
+    const { explored } = record.lists;
+    const rows = Object.keys(explored).reduce((sum, name) => sum + made.tables[name].rows, 0);
     if (rows > MOST_ROWS) throw new Error(`${rows} rows are more than this page can draw: shorten run.duration or lower rates`);
-    const tables = packed(record);
+    const tables = packed(record, explored);
     const { echo } = record;
     const cut = duration < checked.duration;
     made.free();
@@ -35,7 +36,7 @@ const HANDLERS = {
     checked.recordPackets(true);
     const wanted = ["packets", "deliveries", "drops", "releases", "signalling", "handovers", "flows"];
     const { made, duration } = timed({ ...asked, wanted }, checked);
-    const film = filmOf(recordOf(checked, asked.seed, 0, duration, made.tables));
+    const film = filmOf(recordOf(checked, asked.seed, 0, duration, made));
     made.free();
     checked.free();
     return { film };
@@ -51,7 +52,7 @@ const HANDLERS = {
         checked.recordPackets(false);
         const made = engine.run(checked, { seed: each, keepGoing: () => !isOver() });
         if (isOver()) throw new Error("the time of the page was over");
-        const found = use(recordOf(checked, each, 0, checked.duration, made.tables));
+        const found = use(recordOf(checked, each, 0, checked.duration, made));
         made.free();
         return found;
       } finally {
@@ -105,9 +106,9 @@ function bounded(facts) {
 }
 
 /** Columns that the explorer draws, as separate arrays, which leave without a copy. */
-function packed(record) {
+function packed(record, explored) {
   return Object.fromEntries(
-    Object.entries(EXPLORED).map(([name, columns]) => {
+    Object.entries(explored).map(([name, columns]) => {
       const table = record.tables[name];
       const column = (each) => [each, { values: own(table.column(each)), names: table.spec[each].names }];
       return [name, { rows: table.rows, columns: Object.fromEntries(columns.map(column)) }];

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from roamlab._roamlab import Tables
     from roamlab.records.manifest import Manifest
@@ -74,6 +74,10 @@ class Columns:
     def __contains__(self, column: str) -> bool:
         """True if there is such a column."""
         return column in self._values
+
+    def each(self) -> Iterator[tuple[str, NDArray[Any], Sequence[str] | None]]:
+        """Name, values and, of names, the names of each column."""
+        return ((name, values, self._names.get(name)) for name, values in self._values.items())
 
     @property
     def height(self) -> int:

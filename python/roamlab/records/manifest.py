@@ -101,7 +101,15 @@ class Manifest:
         """`parameters` with all that topologies, groups and plans generate, as this run saw it."""
         if not self.outline.generates:
             return self.parameters
-        return Scenario(self.scenario_text, self.scenario_name).expanded(self.seed, self.run)
+        found: dict[str, Any] = json.loads(self.network_text)
+        return found
+
+    @property
+    def network_text(self) -> str:
+        """`network`, as the engine's JSON."""
+        if not self.outline.generates:
+            return self.parameters_text
+        return _roamlab.expand(self.scenario_text, self.scenario_name, self.seed, self.run)
 
 
 _KINDS: dict[str, type] = {

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.records.constants import MOVES, NO_LOSS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,12 +25,6 @@ Values = NDArray[np.float64]
 
 REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction", "persistent-congestion", "safe-retreat")
 """Events of the table `tcp` that cut the window."""
-
-MOVES = ("motion", "measurement", "out-of-range", "on-air", "prediction")
-"""Roots of the table `causes` that begin a handover of their host."""
-
-NO_LOSS = ("copy-released", "duplicate")
-"""Reasons in `drops` that lose no data: a spare copy was released, or one that the host had got already."""
 
 _NS = 1e9
 

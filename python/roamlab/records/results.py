@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import polars as pl
 
 import roamlab
+from roamlab import _roamlab
 from roamlab.base.calls import WRITES, BadCall, no_attribute, public
 from roamlab.base.errors import BadInput, closest, did_you_mean
 from roamlab.base.screen import escape
@@ -98,6 +100,11 @@ class Results(Frames):
         if self.tables is None or name not in self.loaders:
             return Columns.of(self.table(name))
         return Columns.from_engine(self.tables, name)
+
+    @cached_property
+    def analysis(self) -> _roamlab.Analysis:
+        """The engine's analysis of the record, which keeps the tables that it has read."""
+        return _roamlab.Analysis()
 
     def metric(self, name: str) -> float:
         """A metric by its name, such as "flows.moving.goodput_bps"; see `roamlab.metric`."""

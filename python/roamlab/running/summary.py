@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roamlab.base.calls import RESULTS, TEXT, called
 from roamlab.base.errors import BadInput, closest
-from roamlab.records import experience, handovers, metrics, slow
+from roamlab.records import analysis, experience, handovers, metrics
 from roamlab.records.columns import Columns
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
@@ -84,7 +84,7 @@ _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "late_ratio": ("1", lambda results, flow: experience.voice(results, flow).late),
     "mos": ("1", lambda results, flow: experience.voice(results, flow).mos),
     "page_load_s": ("s", experience.mean_page_load_s),
-    "slow_s": ("s", slow.slow_s),
+    "slow_s": ("s", analysis.slow_s),
     "rebuffering_ratio": ("1", lambda results, flow: experience.player(results, flow).ratio),
 }
 
@@ -500,6 +500,6 @@ def _definitions() -> str:
     folder = Path(metrics.__file__).parent
     paths = (
         Path(__file__),
-        *(folder / f"{name}.py" for name in ("metrics", "experience", "handovers", "slow")),
+        *(folder / f"{name}.py" for name in ("metrics", "experience", "handovers", "analysis")),
     )
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)

@@ -18,7 +18,7 @@ from roamlab import _roamlab
 from roamlab.base import quantities
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.base.limits import memory_per_run
-from roamlab.causes.stalls import NEEDED
+from roamlab.records.analysis import NEEDED
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
 from roamlab.scenarios.scenario import Scenario

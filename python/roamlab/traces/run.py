@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.records.constants import NO_LOSS
 from roamlab.records.store import MANIFEST, open_run
 from roamlab.traces.event import Event, number
 
@@ -29,8 +30,6 @@ _OFFERED = {
     "tcp": ("cwnd", "ssthresh"),
 }
 _SENT = {"data": "S", "syn": "S", "datagram": "S", "ack": "K"}
-_NO_LOSS = ("copy-released", "duplicate")
-"""Reasons for which a copy is released: its content is not lost."""
 
 
 def recognises(path: Path, _head: list[str]) -> bool:
@@ -78,7 +77,7 @@ def packets(results: Results) -> Iterator[Event]:
             kind, value = _SENT[row["kind"]], row["wire_bytes"] if is_ack else int(row["retransmission"])
         elif row["event"] == "enqueue" and not is_ack:
             kind, value = "Q", row["waiting"]
-        elif row["event"] == "drop" and row["reason"] not in _NO_LOSS:
+        elif row["event"] == "drop" and row["reason"] not in NO_LOSS:
             kind, value, note = "B" if is_ack else "D", "", f"{row['place']} {row['reason']}"
         else:
             continue
@@ -134,7 +133,7 @@ def _losses(results: Results) -> Iterator[Event]:
     flows = results.flows["flow"].cast(pl.String).implode()
     text = (pl.col(name).cast(pl.String) for name in ("flow", "place", "reason"))
     rows = results.drops.with_row_index("line", offset=1).select("line", "time_ns", "seq", "data", *text)
-    is_loss = ~pl.col("reason").is_in(_NO_LOSS)
+    is_loss = ~pl.col("reason").is_in(NO_LOSS)
     chosen = rows.filter(pl.col("flow").is_in(flows) & pl.col("data") & is_loss)
     for line, time, seq, _, flow, place, reason in chosen.iter_rows():
         yield Event(time, "D", flow, str(seq), "", f"{place} {reason}", line)
