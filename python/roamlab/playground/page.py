@@ -60,7 +60,7 @@ _FILM = """<div id="film" data-ready="no" role="group" aria-label="The run as a 
 <p class="marks"><span><i></i>data</span><span><i class="ack"></i>acknowledgement</span>
 <span><i class="again"></i>sent again</span><span><i class="forwarded"></i>forwarded</span>
 <span><i class="signal"></i>signalling</span><span><i class="lost">✕</i>lost</span>
-<span>small: waits in a queue or a buffer</span></p></div>"""
+<span>small: waits in a queue or a buffer</span><span data-film="left"></span></p></div>"""
 
 
 def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
