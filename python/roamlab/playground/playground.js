@@ -243,6 +243,7 @@ class Playground {
     const asked = this.run;
     const column = this.explorer?.columns[0];
     if (!column) return;
+    this.find("banded").hidden = !this.find("band").checked;
     if (this.find("band").checked) {
       try {
         const { state } = this;
