@@ -347,8 +347,8 @@ def test_timeouts_by_cause_and_by_time_that_differ_are_said() -> None:
     assert handovers_module.timeouts(record, "a").tolist() == [1, 0, 0]
     assert handovers_module.timeouts_by_time(record, "a").tolist() == [0, 0, 0]
     assert handovers_module.warnings(record) == [
-        "flow a: 1 of 3 handovers caused a timeout, and a timeout followed 0 of them within 2 s; "
-        "`roamlab why` shows the causes of each"
+        "flow a: of 3 handovers, 1 caused a timeout, and a timeout came within 2 s of none; "
+        "`roamlab why` shows the causes of each timeout"
     ]
     both = found(slice(0, 2))
     assert handovers_module.timeouts_by_time(both, "a").tolist() == [0, 1, 0]

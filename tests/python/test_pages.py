@@ -129,9 +129,13 @@ def test_a_comparison_begins_with_the_clearest_difference_that_stands() -> None:
     frame = pl.DataFrame(_DIFFERENCES)
     assert sweep_page.headline(frame, "there/a.toml") == (
         "The number of timeouts of x does not differ significantly. "
-        "The goodput of x is 1.5 Mbit/s with b and 1 Mbit/s with a, 0.4 to 0.6 Mbit/s more (95 % interval). "
+        "The goodput of x is 1.5 Mbit/s with b and 1 Mbit/s with a: 0.4 to 0.6 Mbit/s more with b (95 % interval). "
         "1 of 2 differences is significant after Holm's correction."
     )
+    rates = frame.with_columns(name=pl.lit("2 Mbit/s"), baseline=pl.lit("1 Mbit/s"))
+    assert "with 2 Mbit/s and 1 Mbit/s with 1 Mbit/s" in sweep_page.headline(rates, "1 Mbit/s")
+    again = frame.with_columns(name=pl.lit("new/a.toml"))
+    assert "with new/a.toml and 1 Mbit/s with old/a.toml" in sweep_page.headline(again, "old/a.toml")
     same = frame.with_columns(p_holm=pl.Series([0.4, None], dtype=pl.Float64))
     assert sweep_page.headline(same, "a.toml").endswith("1 of 2 differences is the same in all runs.")
     zero = same.with_columns(difference=pl.Series([1.0, 0.0]))

@@ -103,8 +103,9 @@ def test_a_slider_changes_one_field_of_the_text_and_the_picture(browser: Browser
             ("lte.toml", ["detach time", "buffer", "path switch", "forwarding"], "Move: gap"),
             ("roaming.toml", [], "ap1: rate"),
             ("handover.toml", ["gap", "buffer"], "Move: detach time"),
+            ("asymmetric.toml", [], "Move: gap"),
         ],
-        3,
+        4,
     ),
 )
 def test_every_slider_moves_without_an_error(
@@ -179,6 +180,11 @@ def test_remedies_are_tried_and_used(browser: Browser) -> None:
         )
         page.click("#try")
         until(page, "document.getElementById('tried').innerText.includes('nothing to remedy')")
+        page.select_option("#examples", label="lte.toml")
+        until(page, "playground.name === 'lte.toml' && playground.explorer.runs[0].title.startsWith('lte.toml')")
+        page.click("#try")
+        page.wait_for_selector("#tried li")
+        assert "a queue without limit at r->enb2: " in page.inner_text("#tried")
 
 
 def test_the_next_seed_is_a_band(browser: Browser) -> None:
@@ -188,6 +194,7 @@ def test_the_next_seed_is_a_band(browser: Browser) -> None:
         page.check("#band")
         until(page, "explorer.columns[0].lanes.some((lane) => lane.twin)")
         assert "seed 2: " in page.inner_text("#figures")
+        assert page.is_visible("#banded")
         lane = "explorer.columns[0].lanes.find((each) => each.name === 'queue bs2/air')"
         page.evaluate(f"{lane}.element.scrollIntoView()")
         differs = f"""(() => {{ const [one, other] = [{lane}, {lane}.twin].map((each) => each.lines[0][3]);
@@ -301,8 +308,18 @@ def test_the_film_has_hosts_that_only_receive(browser: Browser) -> None:
     with _opened(browser, text) as page:
         nodes = page.evaluate("playground.film.film.nodes.map((node) => node.name)")
         assert {"ch", "gw", "ap1", "ap2", "walker", "desk"} <= set(nodes)
+        assert page.inner_text("[data-film=left]") == ""
         page.evaluate("playground.film.show(4e9)")
         assert page.evaluate("playground.film.inside.size") == 2
+
+
+def test_the_film_of_many_nodes_says_which_it_shows_and_names_near_cells_beside_them(
+    browser: Browser,
+) -> None:
+    text = (ROOT / "examples/access-network.toml").read_text(encoding="utf-8")
+    with _opened(browser, text.replace('"10 s"', '"2 s"')) as page:
+        assert page.inner_text("[data-film=left]") == "the 40 nodes that most packets pass"
+        assert page.evaluate("playground.film.crowded") is True
 
 
 @pytest.mark.parametrize(("more", "apart"), [(1, 34), (12, 10)])

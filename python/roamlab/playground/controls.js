@@ -44,8 +44,8 @@ function controlsOf(echo, schema) {
   };
   const kinds = (path) => [...schema.words([...path, "kind"]).keys()];
   const own = echo.mobility && !Array.isArray(echo.mobility) ? echo.mobility : null;
-  // A protocol with a time of detachment has the gap in it, and takes no other.
-  if (echo.radio?.kind === "hard" && own?.detach_time === undefined) {
+  // A protocol with a time of detachment has the gap in it, and takes no other. Without a host nothing moves.
+  if (echo.hosts?.length && echo.radio?.kind === "hard" && own?.detach_time === undefined) {
     add("Move", "gap", ["radio", "gap"], { unit: "time", before: [{ path: ["radio", "kind"], value: '"hard"' }] });
   }
   if (own) {

@@ -59,7 +59,7 @@ _FILM = """<div id="film" data-ready="no" role="group" aria-label="The run as a 
 <p class="marks"><span><i></i>data</span><span><i class="ack"></i>acknowledgement</span>
 <span><i class="again"></i>sent again</span><span><i class="forwarded"></i>forwarded</span>
 <span><i class="signal"></i>signalling</span><span><i class="lost">✕</i>lost</span>
-<span>small: waits in a queue or a buffer</span></p></div>"""
+<span>small: waits in a queue or a buffer</span><span data-film="left"></span></p></div>"""
 
 
 def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
@@ -100,7 +100,7 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 <button type="button" id="cancel">Cancel</button></div></div>
 </section>
 <section class="run" aria-label="Run over time">
-<p>Grey in the lanes: the run before. Nothing leaves this page; the link in the address holds the scenario.</p>
+<p>Grey in the lanes: the run before.<span id="banded" hidden> A band reaches to the line of the next seed.</span> Nothing leaves this page; the link in the address holds the scenario.</p>
 {explorer.body()}
 </section></div>
 <noscript><p>This page runs scenarios with JavaScript, which is off.</p></noscript>

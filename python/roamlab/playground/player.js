@@ -12,7 +12,7 @@ class Player {
   /** `moved(time)` is called when the film is at another time. */
   constructor(root, moved) {
     const find = (name) => root.querySelector(`[data-film=${name}]`);
-    Object.assign(this, { root, moved, canvas: find("canvas"), seek: find("seek"), clock: find("clock"), button: find("play"), speed: find("speed") });
+    Object.assign(this, { root, moved, canvas: find("canvas"), seek: find("seek"), clock: find("clock"), button: find("play"), speed: find("speed"), left: find("left") });
     this.pen = this.canvas.getContext("2d");
     this.time = 0;
     this.film = null;
@@ -29,6 +29,7 @@ class Player {
     this.film = film;
     this.theme = theme;
     this.root.dataset.ready = film ? "yes" : "no";
+    this.left.textContent = film?.left ? `the ${film.nodes.length} nodes that most packets pass` : "";
     this.draw();
   }
 
@@ -116,6 +117,9 @@ class Player {
       return cell ? [right, 0.65 * this.place(cell)[1] + 0.35 * down] : [right, down];
     });
     this.spread(found.filter((_, at) => nodes[at].kind === "host"));
+    // Names below cells that are near each other would lie on the next cell: they are to the left then.
+    const down = found.filter((_, at) => nodes[at].kind === "cell").map((place) => place[1]).sort((one, other) => one - other);
+    this.crowded = down.some((place, at) => at && place - down[at - 1] < LABELLED);
     return found;
   }
 
@@ -220,11 +224,17 @@ class Player {
       pen.fill();
       pen.stroke();
       pen.fillStyle = theme.ink;
-      const isAside = kind === "host" && this.apart < LABELLED;
-      pen.textAlign = isAside ? "left" : "center";
-      pen.textBaseline = isAside ? "middle" : "top";
-      if (isAside) pen.fillText(name, right + 9, down, this.canvas.clientWidth - right - 10);
-      else pen.fillText(name, right, down + 11);
+      pen.strokeStyle = theme.ground;
+      pen.lineWidth = 3;
+      const write = (align, baseline, place, ...rest) => {
+        [pen.textAlign, pen.textBaseline] = [align, baseline];
+        // Lines do not cross the letters.
+        pen.strokeText(name, ...place, ...rest);
+        pen.fillText(name, ...place, ...rest);
+      };
+      if (kind === "host" && this.apart < LABELLED) write("left", "middle", [right + 9, down], this.canvas.clientWidth - right - 10);
+      else if (kind === "cell" && this.crowded) write("right", "middle", [right - 11, down]);
+      else write("center", "top", [right, down + 11]);
     });
   }
 }

@@ -243,6 +243,7 @@ class Playground {
     const asked = this.run;
     const column = this.explorer?.columns[0];
     if (!column) return;
+    this.find("banded").hidden = !this.find("band").checked;
     if (this.find("band").checked) {
       try {
         const { state } = this;
@@ -365,9 +366,9 @@ class Playground {
   }
 }
 
-/** A text as nodes: no line ends inside the name of a link, which a browser may break behind its hyphen. */
+/** A text as nodes: no line ends inside the name of a link, which a browser may break behind its hyphen, or before a unit. */
 function whole(text) {
-  return text.split(/(\S+->\S+)/).map((part, place) => {
+  return text.split(/(\S+->\S+|[\d.]+ (?:s|[kMG]?bit\/s)\b)/).map((part, place) => {
     if (place % 2 === 0) return part;
     const name = document.createElement("span");
     name.className = "whole";

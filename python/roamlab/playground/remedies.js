@@ -49,13 +49,22 @@ function longerTimer(record) {
   return ofProtocol(record, record.lists.expiries, [[], ["buffer"], ["timers"]], () => "1 min");
 }
 
+/** Where the queue of a place is written: the air of a cell, a link, or the link between a cell and its router; null: elsewhere. */
+function queuePath({ links = [], cells = {} }, place) {
+  const [cell, air, host] = place.split("/");
+  if (air) return host ? null : ["cells", cell, "queue"];
+  const queue = (backwards) => (backwards ? "reverse_queue" : "queue");
+  const [begin, end] = place.split("->");
+  const at = links.findIndex(({ between: [one, other] }) => (one === begin && other === end) || (one === end && other === begin));
+  if (at >= 0) return ["links", String(at), queue(links[at].between[0] !== begin)];
+  const [base, router] = cells[end] ? [end, begin] : [begin, end];
+  return cells[base]?.router === router ? ["cells", base, "backhaul", queue(base === begin)] : null;
+}
+
 /** Drop-tail without a limit at the air of a cell or at a link. */
 function longerQueue(record, { place }) {
-  const [cell, air, host] = place.split("/");
-  const at = (record.echo.links ?? []).findIndex(({ between }) => [between, [...between].reverse()].some((ends) => ends.join("->") === place));
-  if (host || (!air && at < 0)) return [];
-  const backwards = at >= 0 && record.echo.links[at].between.join("->") !== place;
-  const path = air ? ["cells", cell, "queue"] : ["links", String(at), backwards ? "reverse_queue" : "queue"];
+  const path = queuePath(record.echo, place);
+  if (!path) return [];
   const spec = path.reduce((part, key) => part?.[key], record.echo) ?? {};
   const gone = Object.keys(spec).filter((key) => !["kind", "limit"].includes(key)).map((key) => [[...path, key], null]);
   return [[`a queue without limit at ${place}`, [...gone, [[...path, "kind"], '"droptail"'], [[...path, "limit"], JSON.stringify(record.lists.ample)]]]];

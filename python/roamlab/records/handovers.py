@@ -102,8 +102,8 @@ def warnings(results: RunTables) -> list[str]:
         by_cause, by_time = (count(results, flow) > 0 for count in (timeouts, timeouts_by_time))
         if by_cause.sum() != by_time.sum():
             found.append(
-                f"flow {flow}: {by_cause.sum()} of {counted(by_cause.size, 'handover')} caused a timeout, and "
-                f"a timeout followed {by_time.sum()} of them within {SHORTLY_S:g} s; `roamlab why` shows the "
-                "causes of each"
+                f"flow {flow}: of {counted(by_cause.size, 'handover')}, {by_cause.sum() or 'none'} caused a timeout, "
+                f"and a timeout came within {SHORTLY_S:g} s of {by_time.sum() or 'none'}; `roamlab why` shows the "
+                "causes of each timeout"
             )
     return found

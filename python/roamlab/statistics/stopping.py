@@ -34,11 +34,11 @@ class Until:
     it, run by run.
 
     * `rule = "pilot"`, Stein's two stages: `minimum` runs give the spread s, then n = (t s / half_width)² are
-    made in all. Here t is Student's quantile with minimum - 1 degrees of freedom. The interval is the mean of
-    all ± t s / √n. The number does not look at the runs that it asks for, so the coverage is kept.
+      made in all. Here t is Student's quantile with minimum - 1 degrees of freedom. The interval is the mean of
+      all ± t s / √n. The number does not look at the runs that it asks for, so the coverage is kept.
     * `rule = "sequential"`: runs are added, a fifth at a time, until the Student interval is narrow enough.
-    It needs fewer runs, and stops more readily where the spread was underestimated by chance: the coverage is
-    lower than stated, the more so the smaller `minimum`. `docs/sweeps.md` has figures.
+      It needs fewer runs, and stops more readily where the spread was underestimated by chance: the coverage is
+      lower than stated, the more so the smaller `minimum`. `docs/sweeps.md` has figures.
     """
 
     metric: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections import Counter
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
@@ -21,8 +21,9 @@ from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import Whole
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute
+from roamlab.sweeps.drawing import WIDTH
 from roamlab.sweeps.sweep_page import p_text, tells
-from roamlab.sweeps.words import heading
+from roamlab.sweeps.words import called, heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -248,11 +249,12 @@ def draw(frame: pl.DataFrame, baseline: str, folder: Path, first: str = "scenari
             spans = [middle - low, high - middle]
             axes.errorbar(middle, places, xerr=spans, fmt="o", capsize=3, linestyle="none")
             axes.axvline(0.0, color="0.4", linewidth=0.8, linestyle="-")
-            axes.set_yticks(range(len(points)), points)
+            axes.set_yticks(range(len(points)), [called(point, baseline, *points) for point in points])
             axes.set_ylim(len(points) - 0.5, -0.5)
-            axes.set_xlabel(named(f"{heading(metric)}: difference to {PurePath(baseline).name}", unit))
+            what = named(f"{heading(metric)}: difference to {called(baseline, *points)}", unit)
+            axes.set_xlabel(textwrap.fill(what, WIDTH))
             axes.set_ylabel(first)
-        caption = f"Differences to {PurePath(baseline).name}, run by run, with 95 % intervals."
+        caption = f"Differences to {called(baseline, *points)}, run by run, with 95 % intervals."
         return figures.save(figure, folder, "compare", caption)
 
 

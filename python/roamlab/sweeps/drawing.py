@@ -12,7 +12,7 @@ import polars as pl
 
 from roamlab.base import figures
 from roamlab.base.quantities import counted, named, number, scale
-from roamlab.sweeps.words import heading
+from roamlab.sweeps.words import called, heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 LINES, POINTS, METRICS = 6, 30, 5
 """Most lines of a figure, or points below each other, and most metrics with axes."""
+
+WIDTH = 60
+"""Letters of a line below an axis beside the names of points."""
 
 
 def means_over_axis(metric: str, means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame) -> Figure:
@@ -159,9 +162,9 @@ def _by_point(axes: Axes, metric: str, means: pl.DataFrame, kept: pl.DataFrame, 
     for place, point in zip(places, rows["point"], strict=True):
         dots = _runs(kept, metric, point) / factor
         axes.plot(dots, [place] * dots.size, **_DOTS)
-    axes.set_yticks(places, rows["name"].to_list())
+    axes.set_yticks(places, [called(name, *rows["name"]) for name in rows["name"]])
     axes.set_ylim(rows.height - 0.5, -0.5)
-    axes.set_xlabel(named(heading(metric), unit))
+    axes.set_xlabel(textwrap.fill(named(heading(metric), unit), WIDTH))
     axes.set_ylabel(row)
     _from_zero(axes, "x")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -28,7 +27,7 @@ def differences(
 ) -> Report:
     """The page of a comparison with its figures; `frame` as `compare.differences` gives it."""
     return _report(
-        title=f"{_called(other)} compared with {_called(baseline)}",
+        title=f"{words.called(other, baseline)} compared with {words.called(baseline, other)}",
         paper=f"Paired differences to {baseline}: run n of both draws from the same random streams. Intervals are of "
         "95 %; p-values are corrected for their number after Holm.",
         headline=headline(frame, baseline),
@@ -48,7 +47,7 @@ def swept(
     """The page of a sweep: its means and, if there is a baseline, `found`, the differences to it and its name."""
     compared = found is not None and not found[0].is_empty()
     return _report(
-        title=f"Sweep of {_called(name)}",
+        title=f"Sweep of {words.called(name)}",
         paper="Means of the runs of each point, with 95 % intervals.",
         headline=headline(*found) if found is not None and compared else _extremes(means),
         figures=figures,
@@ -70,8 +69,8 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
         most = int(frame["runs"].max())  # type: ignore[arg-type]
         if most < LEAST:
             made = counted(most, "run is", "runs are")
-            return f"{made} too few to compare with {_called(baseline)}: make {LEAST} or more."
-        return f"No difference to {_called(baseline)} is significant: these runs do not tell the scenarios apart."
+            return f"{made} too few to compare with {words.called(baseline)}: make {LEAST} or more."
+        return f"No difference to {words.called(baseline)} is significant: these runs do not tell the scenarios apart."
     verb = "is" if stand.height == 1 else "are"
     count = f"{stand.height} of {frame.height} differences" if frame.height > 1 else "The one difference"
     asked = frame["metric"][0]
@@ -85,11 +84,10 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
     ends = sorted(abs(row[column] / factor) for column in ("low", "high"))
     more = "more" if row["difference"] > 0 else "less"
     known = all(map(math.isfinite, ends)) and ends[0] != ends[1] and row["low"] * row["high"] > 0
-    spread = (
-        f", {number(ends[0])} to {with_unit(number(ends[1]), unit)} {more} (95 % interval)" if known else ""
-    )
-    what = words.subject(row["metric"])
-    first = f"{what} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
+    what, other = words.subject(row["metric"]), words.called(row["name"], baseline)
+    first = f"{what} is {theirs} with {other} and {ours} with {words.called(baseline, row['name'])}"
+    less = f"{number(ends[0])} to {with_unit(number(ends[1]), unit)} {more}"
+    spread = f": {less} with {other} (95 % interval)" if known else ""
     without = "" if first_told == asked else f"{words.subject(asked)} does not differ significantly. "
     same = stand["p_holm"].null_count()
     if not same:
@@ -118,11 +116,6 @@ def p_text(row: Mapping[str, Any]) -> str:
     if row["p_holm"] is not None:
         return f"{row['p_holm']:.2g}"
     return "one run" if row["runs"] == 1 else "no spread"
-
-
-def _called(name: str) -> str:
-    """A scenario or point in a sentence: its file without the folder and the extension."""
-    return PurePath(name).name.removesuffix(".toml")
 
 
 def _extremes(means: pl.DataFrame) -> str:

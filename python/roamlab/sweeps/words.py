@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 WORDS = {
     "goodput_bps": "goodput",
     "loss_ratio": "share of lost packets",
@@ -23,6 +25,15 @@ WORDS = {
     "jain": "Jain's index of fairness",
 }
 """Metrics in words; others are called by their names."""
+
+
+def called(name: str, *others: str) -> str:
+    """A scenario or point in a sentence: a file without folder and extension; "2 Mbit/s" is no file.
+
+    Where one of the `others` would be called the same, the whole name stays.
+    """
+    short = PurePath(name).stem if name.endswith(".toml") else name
+    return name if any(called(other) == short for other in others if other != name) else short
 
 
 def subject(metric: str) -> str:
