@@ -96,7 +96,9 @@ def test_a_condition_that_no_value_meets_is_told_of_by_both_ends(
     assert found.at_most is None
     assert "at 99 pkt 0 of 16 runs meet the condition, at 1 pkt 0 of 16 runs" in found.reason
     means = (2, 100) if rises else (100, 2)
-    assert f"the mean of flows.moving.timeouts is {means[0]} at 1 pkt and {means[1]} at 99 pkt" in found.reason
+    assert (
+        f"the mean of flows.moving.timeouts is {means[0]} at 1 pkt and {means[1]} at 99 pkt" in found.reason
+    )
     assert said in found.reason
     assert found.tried["mean"].to_list()[0] == means[0]
 

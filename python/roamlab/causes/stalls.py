@@ -86,7 +86,7 @@ def round_trip_ns(results: Results, flow: str) -> int:
 def sends_file(results: Results, flow: str) -> bool:
     """True if the application of a flow, or of the group that it is of, is a file transfer."""
     made = results.manifest
-    listed = Scenario(made.scenario_text, made.scenario_name).tables.get("flows", [])
+    listed = Scenario(made.scenario_text, made.scenario_name).to_dict().get("flows", [])
     own = [each for each in listed if each["name"] == flow]
     of_group = [each for each in listed if is_declared_by(flow, each["name"])]
     return any(each["app"]["kind"] == "ftp" for each in own or of_group)

@@ -155,7 +155,7 @@ class _Writer:
     """Writes variants of a scenario. Sections that do not change are written once."""
 
     def __init__(self, base: Scenario) -> None:
-        self._base, self._tables = base, base.tables
+        self._base, self._tables = base, base.to_dict()
         self._written = {name: self._write(name, value) for name, value in self._tables.items()}
 
     def text(self, changes: Mapping[str, Any]) -> str:

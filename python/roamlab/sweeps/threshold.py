@@ -14,6 +14,7 @@ from scipy import stats as scipy_stats
 from roamlab.base.calls import TEXT, called, public
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import escape
+from roamlab.records.frame import Frame
 from roamlab.running.progress import Steps
 from roamlab.running.summary import Name, check, undefined
 from roamlab.scenarios.scenario import check_number, of
@@ -319,7 +320,7 @@ class _Search:
         """The values with their verdicts, from the smallest."""
         rows = [(self._values(at), *row) for at, row in sorted(self._rows.items())]
         columns = ("value", "runs", "met", "share", "low", "high", "verdict", "mean")
-        return pl.DataFrame(rows, schema=columns, orient="row")
+        return Frame.of(pl.DataFrame(rows, schema=columns, orient="row"))
 
 
 _TELLS_OF_CHANCE = "goodput_bps"
