@@ -38,7 +38,7 @@ def generate(seed: int) -> tuple[rl.Scenario, set[str]]:
     """A scenario, and which of `names` and `fields` were changed in it."""
     rng = random.Random(seed)
     base = shipped(rng.choice(SHIPPED))
-    data, done = base.tables, set()
+    data, done = base.to_dict(), set()
     for what, change in (("names", _renamed), ("fields", _filled)):
         changed = change(data, base, rng)
         if _valid(changed, base.name):
@@ -58,7 +58,7 @@ def troubled(seed: int) -> rl.Scenario:
     base = rl.load(rng.choice(SMALL))
     if base.outline.duration_ns > LONGEST_S * 1e9:
         base = base.set("run.duration", f"{LONGEST_S:g} s")
-    leaves = [(path, value) for path, value in _leaves(base.tables, ()) if _QUANTITY.fullmatch(str(value))]
+    leaves = [(path, value) for path, value in _leaves(base.to_dict(), ()) if _QUANTITY.fullmatch(str(value))]
     for path, value in rng.sample(leaves, min(6, len(leaves))):
         number, _, unit = str(value).partition(" ")
         other = float(number) * 16 ** rng.uniform(-1, 0.7)
@@ -168,7 +168,7 @@ def _valid(data: dict[str, Any], name: str) -> bool:
 
 def change(scenario: rl.Scenario, rng: random.Random) -> tuple[str, Any]:
     """A field and another value that it takes: a quantity, a number, a truth value, or a whole table unchanged."""
-    leaves = list(_leaves(scenario.tables, ()))
+    leaves = list(_leaves(scenario.to_dict(), ()))
     for _ in range(20):
         path, value = rng.choice(leaves)
         if path[-1] in ("name", "seed", "count") or path == ("run", "duration"):
@@ -202,7 +202,7 @@ def _other(value: Any) -> Any:
 
 def assign(scenario: rl.Scenario, path: str, value: Any) -> rl.Scenario:
     """The scenario with one field changed, by hand: without `set`, and written as `write` does."""
-    data = scenario.tables
+    data = scenario.to_dict()
     *parents, last = path.split(".")
     table: Any = data
     for step in parents:

@@ -217,7 +217,7 @@ def test_a_download_that_is_cut_half_as_often_is_nearer_to_the_link() -> None:
 
 def test_the_floor_of_the_timer_may_be_the_profiles_own() -> None:
     for interpretation, floor in ((DEFAULT, None), (Interpretation(min_rto="200 ms"), "200 ms")):
-        flow, *_ = experiments.downloads("tree", "none", "reno", LOW, interpretation).tables["flows"]
+        flow, *_ = experiments.downloads("tree", "none", "reno", LOW, interpretation).to_dict()["flows"]
         assert flow["transport"].get("min_rto") == floor
     old, later = (
         measures.of_download(run(experiments.downloads("tree", "unplanned", "reno", HIGH, interpretation)))

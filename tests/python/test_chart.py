@@ -42,7 +42,7 @@ def _results(name: str) -> Results:
     if name == "lte":
         scenario = load(ROOT / "examples/lte.toml").set("run.duration", "1 s")
         visits = [{"cell": "enb1", "at": "0 s"}, {"cell": "enb2", "at": "0.4 s"}]
-        flows = scenario.tables["flows"][:1]
+        flows = scenario.to_dict()["flows"][:1]
         hosts = [{"name": "ref", "home": "gw", "visits": visits}]
         return run(Scenario(scenario.set_all({"flows": flows, "hosts": hosts}).text, "examples/lte.toml"))
     scenario = load(ROOT / "examples/handover.toml").set("run.duration", "13 s")

@@ -142,7 +142,7 @@ def test_a_part_of_a_run_holds_the_rows_of_its_span(
 
 
 def test_a_name_cannot_end_the_script(tmp_path: Path, browser: Browser) -> None:
-    tables = load(ROOT / "examples/handover.toml").set_all({"run.duration": "2 s"}).tables
+    tables = load(ROOT / "examples/handover.toml").set_all({"run.duration": "2 s"}).to_dict()
     name = "</script><script>document.title='broken'</script>"
     results, _ = explaining.with_record(run(Scenario.from_dict(tables, f"{name}.toml"), 1))
     made = tmp_path / "page.html"

@@ -57,7 +57,7 @@ def test_all_hosts_visit_together_unless_a_interpretation_spreads_them() -> None
 
 def test_hosts_come_from_one_old_cell_or_each_from_its_own() -> None:
     def old_cells(interpretation: experiments.Interpretation) -> set[str]:
-        hosts = experiments.handoffs(5, 5, "red", interpretation).tables["hosts"]
+        hosts = experiments.handoffs(5, 5, "red", interpretation).to_dict()["hosts"]
         return {host["visits"][0]["cell"] for host in hosts if host["name"].startswith("mh")}
 
     assert old_cells(experiments.DEFAULT) == {"bs1"}
@@ -83,7 +83,7 @@ def test_the_plan_of_fig_15_is_the_papers() -> None:
     assert [round(comes, 1) for comes, _ in uniform[1].visits] == [62.9, 148.6, 234.0]
     assert [mover.rtt_ms for mover in uniform] == [88, 90, 92, 94]
     assert len(experiments.GAPS_S) == 7
-    hosts = experiments.plan(0.0, "red").tables["hosts"]
+    hosts = experiments.plan(0.0, "red").to_dict()["hosts"]
     assert [host["name"] for host in hosts[-4:]] == ["mh1", "mh2", "mh3", "mh4"]
     assert [visit["cell"] for visit in hosts[-1]["visits"]] == [
         "bs1",
@@ -98,7 +98,7 @@ def test_the_plan_of_fig_15_is_the_papers() -> None:
 
 def test_round_trips_are_those_of_section_iv() -> None:
     scenario = experiments.arrival(2, "red")
-    delays = {tuple(link["between"]): link["delay"] for link in scenario.tables["links"]}
+    delays = {tuple(link["between"]): link["delay"] for link in scenario.to_dict()["links"]}
     assert delays["ch-r1", "fa2"] == "39000 us", "86 ms: twice 39 ms and 8 ms"
     assert delays["ch-r9", "fa2"] == "47000 us", "102 ms"
     assert delays["ch", "fa2"] == "40 ms", "88 ms"

@@ -400,7 +400,7 @@ def test_flows_that_want_different_settings_of_a_host_are_refused(
 ) -> None:
     _, environment = _over_kernel(tmp_path, "exit 1")
     monkeypatch.setenv("ROAMLAB_KERNELS", environment["ROAMLAB_KERNELS"])
-    tables = rl.load(tmp_path / "case.toml").tables
+    tables = rl.load(tmp_path / "case.toml").to_dict()
     first = tables["flows"][0]
     tables["flows"] = [
         {

@@ -167,7 +167,7 @@ def test_a_window_at_the_source_takes_about_100_ms() -> None:
 
 def test_scenarios_have_the_mobiles_of_the_tables() -> None:
     scenario = experiments.active_queue("standard", "droptail")
-    cells = [host["visits"][0]["cell"] for host in scenario.tables["hosts"]]
+    cells = [host["visits"][0]["cell"] for host in scenario.to_dict()["hosts"]]
     assert (cells.count("enb1"), cells.count("enb2")) == (4, 3)
     assert scenario.parameters["flows"][6]["transport"]["window"] == "1000 pkt"
     assert experiments.predicted(0.13).parameters["mobility"]["predictions"] == [

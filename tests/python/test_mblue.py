@@ -343,14 +343,14 @@ def test_a_interpretation_changes_the_scenario_it_is_about() -> None:
     assert queue("blue", blue_random=True)["update_on_random_drop"] is True
     assert queue("blue", freeze_time="90 ms")["freeze_time"] == "90 ms"
     assert (queue("red", gentle=True)["gentle"], queue("red", max_p=0.1)["max_p"]) == (True, 0.1)
-    short = experiments.three_handoffs("red", experiments.Interpretation(stay=0.25)).tables["hosts"][0][
+    short = experiments.three_handoffs("red", experiments.Interpretation(stay=0.25)).to_dict()["hosts"][0][
         "visits"
     ]
     assert [visit["at"] for visit in short[1:3]] == ["5714285714 ns", "8571428571 ns"]
 
 
 def test_three_handoffs_alternate_between_the_cells() -> None:
-    visits = experiments.three_handoffs("red").tables["hosts"][0]["visits"]
+    visits = experiments.three_handoffs("red").to_dict()["hosts"][0]["visits"]
     assert [visit["cell"] for visit in visits] == ["bs1", "bs2", "bs1", "bs2", "bs1", "bs2", "bs1"]
 
 

@@ -51,7 +51,7 @@ def test_a_column_alone_is_that_of_the_whole_record() -> None:
     film = {"name": "film", "path": ["ch", "mh"], "app": {"kind": "video", "stop": "1 s"}}
     told = {"policy": "nothing"}
     flows = [
-        flow | ({"path_change": told} if "transport" in flow else {}) for flow in scenario.tables["flows"]
+        flow | ({"path_change": told} if "transport" in flow else {}) for flow in scenario.to_dict()["flows"]
     ]
     scenario = scenario.set("flows", [*flows, film])
     jobs = [Job(scenario, 1)] * (len(EVERYTHING) + 1)

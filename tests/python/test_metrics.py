@@ -357,7 +357,7 @@ def test_timeouts_by_cause_and_by_time_that_differ_are_said() -> None:
 
 def _lte(buffer: str) -> Scenario:
     """A download with a large window is handed over once; the old base station holds `buffer` for it."""
-    tables = load(ROOT / "examples/lte.toml").tables
+    tables = load(ROOT / "examples/lte.toml").to_dict()
     tables["run"] = {"duration": "6 s", "profile": "rfc"}
     tables["hosts"], tables["flows"] = tables["hosts"][:2], tables["flows"][:2]
     tables["mobility"]["buffer_limit"] = buffer

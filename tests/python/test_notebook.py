@@ -69,7 +69,7 @@ def test_a_scenario_is_shown_as_its_drawing(base: rl.Scenario) -> None:
     wrong = rl.Scenario(base.text.replace('router = "fa1"', 'router = "fa9"'), "wrong.toml")._repr_html_()
     assert "<img" not in wrong
     assert "there is no node" in wrong
-    link = base.tables["links"][0]
+    link = base.to_dict()["links"][0]
     many = [link | {"between": [f"n{n}", f"n{n + 1}"]} for n in range(120)]
     large = rl.Scenario.from_dict({"run": {"duration": "1 s"}, "links": many})
     assert "<img" not in large._repr_html_(), "it would take seconds"

@@ -46,7 +46,7 @@ def test_a_run_without_a_stall_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_without_flows_has_a_page(tmp_path: Path) -> None:
-    tables = {name: table for name, table in _handover().tables.items() if name != "flows"}
+    tables = {name: table for name, table in _handover().to_dict().items() if name != "flows"}
     found = _shown(Scenario.from_dict(tables, "still"), tmp_path)
     assert "mh changed cells once, and there is no flow." in found.text
 

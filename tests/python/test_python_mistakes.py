@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import json
+import operator
+import pickle
+import re
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import roamlab as rl
@@ -352,7 +359,102 @@ def test_an_argument_of_a_wrong_type_is_answered_with_what_to_write(
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_a_scenario_is_not_changed_through_its_parameters() -> None:
-    base = _names()["base"]
-    base.parameters["run"]["duration"] = "2 s"
+@pytest.mark.parametrize(
+    "code",
+    [
+        "base.parameters['run'].__setitem__('duration', '2 s')",
+        "base.parameters.update(run={})",
+        "base.parameters['links'].append({})",
+        "base.parameters['links'][0]['between'].sort()",
+        "base.expanded()['run'].pop('duration')",
+        "operator.ior(base.parameters, {})",
+        "operator.iadd(base.parameters['links'], [])",
+        "operator.delitem(base.parameters, 'run')",
+        "res.manifest.parameters['run'].__setitem__('duration', '2 s')",
+        "res.manifest.network['hosts'][0]['visits'].clear()",
+        "res.manifest.warnings.append('mine')",
+        "runs.plan.design.choices[LIMIT].append('9 pkt')",
+        "rl.Listed([{LIMIT: '9 pkt'}]).points[0].__setitem__(LIMIT, '8 pkt')",
+        "rl.Random(2, {LIMIT: ['9 pkt']}).ranges.clear()",
+        "res.flows.__setitem__((0, 'sent_pkts'), 5)",
+        "res.flows.drop_in_place('sent_pkts')",
+        "res.flows.extend(res.flows)",
+        "setattr(res.flows, 'columns', [])",
+        "runs.frame.insert_column(0, runs.frame['value'])",
+        "runs.means().replace_column(0, runs.means()['mean'])",
+    ],
+)
+def test_what_is_handed_out_cannot_be_changed(code: str, runs: rl.Runs) -> None:
+    """The change would be lost with a copy, or would reach what others read."""
+    names = {**_names(), "runs": runs, "operator": operator, "LIMIT": LIMIT.strip('"')}
+    with pytest.raises(rl.BadInput, match="read-only") as caught:
+        eval(code, names)
+    assert "write" in str(caught.value).partition("help: ")[2]
+    base, res = names["base"], names["res"]
     assert base.parameters["run"]["duration"] == "4 s"
+    assert res.manifest.parameters == base.parameters
+
+
+def test_copies_of_what_is_handed_out_are_plain(runs: rl.Runs) -> None:
+    base, res = _names()["base"], _names()["res"]
+    for given in (base.parameters, res.manifest.parameters):
+        own = copy.deepcopy(given)
+        own["run"]["duration"] = "2 s"
+        own["links"].append({})
+        assert pickle.loads(pickle.dumps(given)) == given == json.loads(json.dumps(given))
+    data = base.to_dict()
+    data["run"]["duration"] = "2 s"
+    assert rl.Scenario.from_dict(data).parameters == base.set("run.duration", "2 s").parameters
+    cell = base.parameters["cells"]["bs1"]
+    assert base.set_all({"cells.bs9": cell, "cells.bs9.rate": "1 Mbit/s"}).parameters["cells"]["bs9"]
+    for table in (res.flows, runs.frame, runs.points, runs.means()):
+        own = table.clone()
+        own[0, own.columns[0]] = own[0, own.columns[0]]
+        assert pickle.loads(pickle.dumps(table)).equals(table)
+        assert table.equals(table.filter(pl.lit(value=True)))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("res.flows['moving']", "write table.filter(pl.col(\"flow\") == 'moving')"),
+        ("res.flows['goodput']", "did you mean 'goodput_bps'?"),
+        ("res.flows[['flow', 'goodput']]", "did you mean 'goodput_bps'?"),
+        ("res.table('flows')['moving']", "write table.filter"),
+        ("res.deliveries['moving']", "write table.filter(pl.col(\"flow\") == 'moving')"),
+        ("res.queue('bs1/air')['bs1/air']", "write table.filter(pl.col(\"queue\") == 'bs1/air')"),
+        ("runs.means()['110 pkt']", "write table.filter(pl.col(\"name\") == '110 pkt')"),
+        ("runs.points['110 pkt']", "write table.filter(pl.col(\"name\") == '110 pkt')"),
+        ("runs.frame['flows.moving.goodput_bps']", 'write table.filter(pl.col("metric")'),
+        ("runs.wide['nothing']", "see docs/tables.md"),
+    ],
+)
+def test_a_table_asked_for_a_row_by_its_name_says_what_to_write(code: str, said: str, runs: rl.Runs) -> None:
+    with pytest.raises(rl.BadInput, match="the table has no such column") as caught:
+        eval(code, {**_names(), "runs": runs})
+    assert said in str(caught.value)
+    assert isinstance(caught.value, pl.exceptions.ColumnNotFoundError)
+
+
+def test_an_attribute_of_a_table_says_how_a_column_is_read() -> None:
+    with pytest.raises(AttributeError, match=re.escape('write table["goodput_bps"]')):
+        _ = _names()["res"].flows.goodput_bps
+
+
+def test_a_changed_scenario_that_nobody_keeps_is_a_warning() -> None:
+    base = _names()["base"]
+    for code in ("base.set('run.duration', '2 s')", "base.set_all({'run.duration': '2 s'})"):
+        with pytest.warns(UserWarning, match="its result is not used: write base = base.set") as found:
+            exec(code, {"base": base})
+        assert len(found) == 1
+        assert found[0].filename == "<string>"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for code in (
+            "_ = base.set('run.duration', '2 s')",
+            "base.set('run.duration', '2 s').run()",
+            "[base.set('run.duration', each) for each in ('2 s', '3 s')]",
+            "(lambda: base.set('run.duration', '2 s'))()",
+            "base.set('run.duration', '2 s') or 1",
+        ):
+            exec(code, {"base": base})

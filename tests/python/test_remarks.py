@@ -63,7 +63,7 @@ def test_a_flow_that_the_network_limits_is_not_named(window: str, limit: str, fl
 def test_a_window_that_the_profile_gives_is_named() -> None:
     """ns-2's 20 packets on a path that holds 80."""
     fast = lan("10 pkt", rate="20 Mbit/s").set("run.profile", "ns2-2009")
-    flow = fast.tables["flows"][0]
+    flow = fast.to_dict()["flows"][0]
     del flow["transport"]["window"]
     (said,) = fast.set("flows", [flow]).run().warnings
     assert said.startswith("limited by the TCP window and not by the network: file-0 (20 pkt, ")
@@ -93,12 +93,12 @@ def test_a_flow_that_starts_before_its_host_attaches_is_named_once_for_its_group
         "home": "ha",
         "visits": [{"cell": "bs1", "at": "0 s"}],
     }
-    flows = base.tables["flows"][0] | {"name": "file", "count": 3, "path": ["ch", "car-*"]}
+    flows = base.to_dict()["flows"][0] | {"name": "file", "count": 3, "path": ["ch", "car-*"]}
     staggered = base.set_all(
         {
             "hosts": [group],
             "flows": [flows],
-            "cells": {"bs1": base.tables["cells"]["bs1"]},
+            "cells": {"bs1": base.to_dict()["cells"]["bs1"]},
             "mobility": {"kind": "mobile-ip"},
         }
     )

@@ -77,7 +77,7 @@ def test_the_network_has_the_papers_counts() -> None:
     wired = {end for link in expanded["links"] for end in link["between"]}
     assert len(wired) == 12
     assert len(expanded["cells"]) == 21
-    assert experiments.model().tables["run"]["duration"] == f"{measures.SPAN_S:g} s"
+    assert experiments.model().to_dict()["run"]["duration"] == f"{measures.SPAN_S:g} s"
 
 
 @pytest.mark.parametrize("moves", experiments.MOVES)

@@ -117,7 +117,7 @@ def test_papers_without_a_table_are_listed() -> None:
 
 @pytest.mark.parametrize("paper", papers.names())
 def test_each_choice_has_its_sentence(paper: str) -> None:
-    tables = papers.paper(paper).example().tables
+    tables = papers.paper(paper).example().to_dict()
     assert sentence_rows.problems(sentences.of_paper(paper), papers.space(paper).default, tables) == []
 
 

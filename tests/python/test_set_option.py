@@ -158,7 +158,7 @@ def test_why_names_what_is_wrong(words: tuple[str, ...], error: type[Exception],
 def test_an_element_without_a_name_has_a_position() -> None:
     scenario = rl.load(HANDOVER)
     for path in ("links.1.loss", "links[1].loss"):
-        links = scenario.set(path, 0.01).tables["links"]
+        links = scenario.set(path, 0.01).to_dict()["links"]
         assert [link.get("loss") for link in links[:3]] == [None, 0.01, None]
     for path in ("links.ch-ha.loss", "links.loss"):
         with pytest.raises(
@@ -191,7 +191,7 @@ def test_fields_that_need_each_other_are_set_together_in_a_sweep(tmp_path: Path)
     path = tmp_path / "sweep.toml"
     path.write_text("\n".join(lines), encoding="utf-8")
     plan = load_sweep(path).plan
-    assert plan.scenario(1).tables["flows"][0]["transport"] == {"kind": "tcp"}
+    assert plan.scenario(1).to_dict()["flows"][0]["transport"] == {"kind": "tcp"}
     path.write_text("\n".join(lines).replace("0.5 s", "5 parsec"), encoding="utf-8")
     with pytest.raises(
         rl.BadInput, match=r'sweep\.toml:6, field `set\."flows.video.app"`: the scenario refuses it'

@@ -213,7 +213,7 @@ def test_what_cannot_be_in_real_time_is_refused(monkeypatch: pytest.MonkeyPatch)
     scenario = rl.load(EXAMPLE)
     with pytest.raises(BadInput, match=r"(?s)fields? flows\[1\]\.app\.kind.*leave this flow out"):
         with_program(with_program(scenario, "mh", "server"), "mh", "server")
-    kernel = scenario.tables
+    kernel = scenario.to_dict()
     kernel["flows"][0] |= {"transport": {"kind": "linux"}, "app": {"kind": "ftp"}}
     with pytest.raises(BadInput, match=r"(?s)flows\[0\]\.transport\.kind.*kernel in simulated time.*linux-6"):
         with_program(rl.Scenario.from_dict(kernel), "mh", "server")

@@ -106,10 +106,10 @@ def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: st
         {**flow, "transport": {**flow["transport"], **small}}
         if flow.get("transport", {}).get("kind") == "tcp"
         else flow
-        for flow in scenario.tables["flows"]
+        for flow in scenario.to_dict()["flows"]
     ]
     scenario = scenario.set("flows", flows)
-    assert scenario.tables["flows"][3]["name"] == "pages"
+    assert scenario.to_dict()["flows"][3]["name"] == "pages"
     quiet = run(scenario, 1)
     assert stalls(quiet, "pages") == stalls(quiet, "pages-requests") == []
     down = [{"at": "5 s", "up": False}, {"at": "12 s", "up": True}]
@@ -326,7 +326,7 @@ def test_early_drops_end_with_a_longer_queue_of_the_cell_or_of_its_host(place: s
     suspect = Suspect("early drop", "early-drop", place, "", "download", 0)
     (removal,) = removals(suspect, Stall("download", 0, 1, 0, cut_off=False), FakeResults(None), scenario)  # type: ignore[arg-type]
     assert removal.scenario is not None
-    cell = removal.scenario.tables["cells"]["bs1"]
+    cell = removal.scenario.to_dict()["cells"]["bs1"]
     kinds = [cell["queue"]["kind"], cell["bearers"]["hosts"]["phone"]["queue"]["kind"]]
     assert kinds == left
     assert removal.what == f"a queue without limit at {place}"
@@ -352,7 +352,7 @@ def test_random_loss_is_taken_from_one_direction(
     found = []
     for each in (removal, both):
         assert each.scenario is not None
-        table: Any = each.scenario.tables
+        table: Any = each.scenario.to_dict()
         for key in field.split("."):
             table = table[int(key) if key.isdigit() else key]
         found.append((table["loss"], table["reverse_loss"]))

@@ -47,7 +47,7 @@ def test_each_combination_that_has_a_meaning_is_a_case() -> None:
     without = {case.queue for case in listed} - {case.queue for case in listed if case.way == EXEMPTION}
     assert without == {"drop-tail", "RED"}
     for queue in QUEUES:
-        tables = {way: scenario(Case(queue, "CUBIC", way)).tables for way in WAYS}
+        tables = {way: scenario(Case(queue, "CUBIC", way)).to_dict() for way in WAYS}
         assert [tables[way]["mobility"]["forwarding"] for way in WAYS] == ["none", "lossless", "lossless"]
         assert [tables[way]["mobility"].get("mark") for way in WAYS] == [None, None, 3]
         limits = {tables[way]["cells"][cell]["queue"]["limit"] for way in WAYS for cell in ("bs1", "bs2")}

@@ -61,11 +61,58 @@ def test_a_threshold_beyond_the_ends_is_said_to_be_there(monkeypatch: pytest.Mon
     found = search(monkeypatch, Coin(1, lambda _: 0.0))
     assert (found.above, found.at_most) == ("100 pkt", None)
     assert "not found among the values tried" in repr(found)
-    assert (
-        found.reason == "at 100 pkt 0 of 16 runs meet the condition: write a larger last value in `between`"
+    assert found.reason == (
+        "at 100 pkt 0 of 16 runs meet the condition, at 1 pkt 0 of 16 runs, and the mean of flows.moving.timeouts is "
+        "1 at 1 pkt and 1 at 100 pkt: the values do not change it, so a larger last value in `between` may not help: "
+        "write a field that the metric depends on instead of mobility.buffer.limit, or a condition that these values "
+        "can meet"
     )
     assert found.reason in repr(found)
     assert found.reason in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("rises", "said"),
+    [
+        (True, "a larger value leads away from it, so a larger last value in `between` does not help"),
+        (False, "a larger value leads towards it: write a larger last value in `between`"),
+    ],
+)
+def test_a_condition_that_no_value_meets_is_told_of_by_both_ends(
+    monkeypatch: pytest.MonkeyPatch, rises: bool, said: str
+) -> None:
+    """With a gap of the radio timeouts grow; with a buffer they fall. Neither range has a value without one."""
+
+    def sweep(_base: object, design: dict[str, list[str]], *, replications: int, **_: object) -> Any:
+        number = int(next(iter(design.values()))[0].split()[0])
+        found = [float(1 + number if rises else 101 - number)] * replications
+        return SimpleNamespace(values=lambda *_: found, equal=False)
+
+    monkeypatch.setattr(threshold, "sweep", sweep)
+    base = rl.load(ROOT / "examples/handover.toml")
+    found = smallest(
+        base, "mobility.buffer.limit", where="flows.moving.timeouts == 0", between=("1 pkt", "99 pkt")
+    )
+    assert found.at_most is None
+    assert "at 99 pkt 0 of 16 runs meet the condition, at 1 pkt 0 of 16 runs" in found.reason
+    means = (2, 100) if rises else (100, 2)
+    assert (
+        f"the mean of flows.moving.timeouts is {means[0]} at 1 pkt and {means[1]} at 99 pkt" in found.reason
+    )
+    assert said in found.reason
+    assert found.tried["mean"].to_list()[0] == means[0]
+
+
+def test_values_that_the_field_does_not_take_are_located_by_the_arguments() -> None:
+    with pytest.raises(rl.BadInput) as caught:
+        smallest(
+            ROOT / "examples/handover.toml",
+            "mobility.buffer.limit",
+            where="flows.moving.timeouts == 0",
+            between=(4, 64),
+        )
+    assert str(caught.value).startswith("path = 'mobility.buffer.limit', between = (4, 64): ")
+    assert 'write for example "4 pkt"' in str(caught.value).partition("help: ")[2]
 
 
 def test_a_threshold_that_the_budget_leaves_open_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +161,8 @@ def test_the_opposite_condition_finds_where_a_falling_one_ends(monkeypatch: pyte
             "flows.moving.timeouts == 0 and flows.moving.dropped_pkts == 0",
             "the larger of the two values meets both",
         ),
+        ("flows.moving.timeouts", 'write "flows.moving.timeouts == 0"'),
+        ("flows.file.timeouts", 'the comparison is missing: write "flows.file.timeouts == 0"'),
         ("no timeouts", 'write "flows.moving.timeouts == 0"'),
     ],
 )

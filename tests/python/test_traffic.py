@@ -166,9 +166,9 @@ def test_paths_of_traces_are_relative_to_the_scenario(
     data.mkdir()
     (folder / "walk.down").rename(data / "walk.down")
     with pytest.raises(_roamlab.ScenarioError, match=r"cannot be read: there is none"):
-        rl.Scenario.from_dict(scenario.tables, "deep/x.toml")
+        rl.Scenario.from_dict(scenario.to_dict(), "deep/x.toml")
     monkeypatch.setenv("ROAMLAB_DATA", str(data))
-    assert rl.Scenario.from_dict(scenario.tables, "deep/x.toml").resolved == again.resolved
+    assert rl.Scenario.from_dict(scenario.to_dict(), "deep/x.toml").resolved == again.resolved
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def generate(seed: int, bases: tuple[str, ...] = BASES) -> rl.Scenario:
         "record.packets": True,
     }
     base = base.set_all(record)
-    data = base.tables
+    data = base.to_dict()
     for cell in data.get("cells", {}).values() if all(map(_is_table, data.get("cells", {}).values())) else ():
         cell["rate"] = f"{rng.choice((0.3, 1, 2, 8))} Mbit/s"
         if rng.random() < 0.5:
@@ -78,7 +78,7 @@ def generate(seed: int, bases: tuple[str, ...] = BASES) -> rl.Scenario:
             link["drops"] = [late, {"packets": rng.sample(range(80, 200), 4)}]
         elif rng.random() < 0.5:
             link["loss"] = rng.choice((0.003, 0.03))
-    for changed in (data, {**data, "flows": base.tables.get("flows", [])}):
+    for changed in (data, {**data, "flows": base.to_dict().get("flows", [])}):
         try:
             return rl.Scenario.from_dict(changed, base.name)
         except rl.ScenarioError:
@@ -95,7 +95,7 @@ def _more_flows(data: dict[str, Any], rng: random.Random) -> list[Row]:
     paths = [flow["path"] for flow in data.get("flows", []) if "path" in flow and "count" not in flow]
     if not paths or rng.random() < 0.5:
         return []
-    flow: Row = rng.choice(rl.load(APPLICATIONS).tables["flows"])
+    flow: Row = rng.choice(rl.load(APPLICATIONS).to_dict()["flows"])
     return [{**flow, "name": "another", "path": rng.choice(paths)}]
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import FrozenInstanceError
-from functools import wraps
-from itertools import islice
+from functools import lru_cache, wraps
+from itertools import islice, pairwise
 from pathlib import Path
-from types import FunctionType, NoneType
+from types import CodeType, FunctionType, NoneType
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from roamlab.base.errors import BadInput, bad_path, did_you_mean
@@ -350,6 +353,32 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
         expected=f"arguments among {', '.join(names)}",
         remedy=f"write {name.rpartition('.')[2]}({written})",
     )
+
+
+def warn_if_unused(remedy: str) -> None:
+    """Give a `UserWarning` if the statement that called the calling method of a `public` class drops its result.
+
+    It does if the instruction behind the call is the one that removes an unused value. Another Python than CPython may
+    have other instructions: no warning then.
+    """
+    frame = sys._getframe(1)
+    method, caller = (
+        frame.f_code.co_qualname,
+        frame.f_back and frame.f_back.f_back,
+    )  # between them is `called`
+    if caller is not None and caller.f_lasti in _drops(caller.f_code):
+        warnings.warn(
+            f"{method} returns a new object and changes nothing, and its result is not used: write {remedy}",
+            stacklevel=4,
+        )
+
+
+@lru_cache(maxsize=256)
+def _drops(code: CodeType) -> frozenset[int]:
+    """Offsets, of instructions and their caches, behind which the next instruction removes an unused value."""
+    found = pairwise(dis.get_instructions(code))
+    spans = (range(one.offset, after.offset) for one, after in found if after.opname == "POP_TOP")
+    return frozenset(offset for span in spans for offset in span)
 
 
 WRITES = (

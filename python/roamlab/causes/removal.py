@@ -76,7 +76,7 @@ def refusal(error: Exception) -> str:
 def _without_fault(
     suspect: Suspect, _stall: Stall, results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    faults = scenario.tables.get("faults", [])
+    faults = scenario.to_dict().get("faults", [])
     sent = results.signalling.filter(pl.col("message").cast(pl.String) == suspect.name).sort("id")
     late = suspect.kind == "message late"
     for number, fault in enumerate(faults):
@@ -88,10 +88,10 @@ def _without_fault(
         which = serials.index(suspect.serial) + 1 if suspect.serial in serials else 0
         word = "on time" if late else "not lost"
         if which in fault["occurrences"] and len(fault["occurrences"]) > 1:
-            data = scenario.tables
+            data = scenario.to_dict()
             data["faults"][number]["occurrences"].remove(which)
             yield f"`{suspect.name}` number {which} {word}", data
-        data = scenario.tables
+        data = scenario.to_dict()
         del data["faults"][number]
         if not data["faults"]:
             del data["faults"]
@@ -101,7 +101,7 @@ def _without_fault(
 def _without_drops(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    data = scenario.tables
+    data = scenario.to_dict()
     found = fields_of(data, suspect.place)
     if found and found.table.pop(found.field("drops"), None):
         yield f"no packet lost by force at {suspect.place}", data
@@ -110,7 +110,7 @@ def _without_drops(
 def _without_random_loss(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    data = scenario.tables
+    data = scenario.to_dict()
     found = fields_of(data, suspect.place)
     if found is None:
         return
@@ -132,7 +132,7 @@ def _without_random_loss(
 def _without_changes(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    data = scenario.tables
+    data = scenario.to_dict()
     found = fields_of(data, suspect.place)
     if found and found.table.pop("changes", None):
         yield f"the link {suspect.place} as it was at the start", data
@@ -141,7 +141,7 @@ def _without_changes(
 def _without_prediction(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    for number, protocol in enumerate(_protocols(scenario.tables)):
+    for number, protocol in enumerate(_protocols(scenario.to_dict())):
         listed = protocol.get("predictions", [])
         kept = [
             each
@@ -149,12 +149,12 @@ def _without_prediction(
             if abs(span_s(each["at"]) - suspect.time_ns / 1e9) > 1e-6 or each["host"] != suspect.host
         ]
         if len(kept) < len(listed):
-            data = scenario.tables
+            data = scenario.to_dict()
             _protocols(data)[number]["predictions"] = kept
             yield f"no prediction for {suspect.host} at {suspect.time_ns / 1e9:.3f} s", data
         for share in ("wrong", "false_alarms"):
             if protocol.get("trigger", {}).get(share):
-                data = scenario.tables
+                data = scenario.to_dict()
                 _protocols(data)[number]["trigger"][share] = 0.0
                 yield f"trigger.{share} = 0", data
 
@@ -190,7 +190,7 @@ def _in_mobility(
             for table in ("", *below):
                 holder = protocol.get(table, {}) if table else protocol
                 if isinstance(holder, dict) and holder.get(name):
-                    data, value = scenario.tables, other(str(holder[name]))
+                    data, value = scenario.to_dict(), other(str(holder[name]))
                     own = _protocols(data)[number]
                     # A table that is not written has defaults of its protocol, which one with a single field lacks.
                     (own.setdefault(table, _written(holder)) if table else own)[name] = value
@@ -206,7 +206,7 @@ def _written(table: Tables) -> Tables:
 def _longer_queue(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    data, place = scenario.tables, suspect.place
+    data, place = scenario.to_dict(), suspect.place
     found, host = fields_of(data, place), place.partition("/air/")[2]
     if found is None:
         return
@@ -235,10 +235,10 @@ def _other_timer(
     elif wait(results, stall) is None:
         # Where the timer was late after the path had come back, a later one is no remedy.
         bounds.append(("min_rto", f"{2 * longest} ns", f"an RTO of at least {2 * longest / 1e9:.3g} s"))
-    for number, flow in enumerate(scenario.tables.get("flows", [])):
+    for number, flow in enumerate(scenario.to_dict().get("flows", [])):
         if is_declared_by(stall.flow, flow["name"]):
             for name, value, what in bounds:
-                data = scenario.tables
+                data = scenario.to_dict()
                 data["flows"][number].setdefault("transport", {})[name] = value
                 yield what, data
 
@@ -247,7 +247,7 @@ def _without_outage(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
     """A constant rate in the place of the recording: the mean of the recording that is met."""
-    data, place = scenario.tables, suspect.place
+    data, place = scenario.to_dict(), suspect.place
     found = fields_of(data, place)
     files = found.table.get("rate") if found else None
     if not found or not isinstance(files, dict):
@@ -272,7 +272,7 @@ def _without_gap(
     _suspect: Suspect, _stall: Stall, results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
     """Each host enters its next cell when it leaves the last. Visits of a schedule take the place of the file."""
-    data = scenario.tables
+    data = scenario.to_dict()
     made = results.manifest
     changed = bool(data.get("radio", {}).get("gap"))
     if changed:
@@ -313,6 +313,6 @@ def _protocols(data: Tables) -> list[Tables]:
 
 def recorded(scenario: Scenario) -> Scenario:
     """The same scenario with the tables that the report of stalls needs switched on."""
-    data = deepcopy(scenario.tables)
+    data = deepcopy(scenario.to_dict())
     data.setdefault("record", {}).update({"deliveries": True, "tcp": True, "packets": True})
     return Scenario.from_dict(data, scenario.name)

@@ -99,7 +99,7 @@ class Question:
         """The changes of a case as the engine makes them in a text: places in lists as numbers, values in TOML."""
         found = []
         for path, value in self.cases[name].items():
-            table: Any = self.scenario.tables
+            table: Any = self.scenario.to_dict()
             keys = []
             for key in path.split("."):
                 listed = isinstance(table, list)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from roamlab import _roamlab
+from roamlab.base.read_only import entries, read_only
 from roamlab.kernel.cache import built
 from roamlab.scenarios.scenario import Outline, Scenario, outline
 
@@ -36,6 +37,10 @@ class Manifest:
     live: dict[str, Any] = field(default_factory=dict)
     """Of a run in real time what it was, and how late its packets were; empty for every other run."""
 
+    def __post_init__(self) -> None:
+        for name in ("warnings", "live"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
     @cached_property
     def key(self) -> str:
         """Hash of everything that determines the run's content. A scenario's comments do not.
@@ -53,8 +58,8 @@ class Manifest:
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
-        """The scenario with every default filled in. To read that of a large one takes seconds."""
-        parsed: dict[str, Any] = json.loads(self.parameters_text)
+        """The scenario with every default filled in, read-only. To read that of a large one takes seconds."""
+        parsed: dict[str, Any] = json.loads(self.parameters_text, object_hook=entries)
         return parsed
 
     @classmethod

@@ -16,11 +16,12 @@ from roamlab.base.errors import BadInput, closest, did_you_mean
 from roamlab.base.screen import escape
 from roamlab.records import handovers, live, remarks
 from roamlab.records.columns import Columns
+from roamlab.records.frame import Frame
 from roamlab.records.frames import Frames
 from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -92,7 +93,7 @@ class Results(Frames):
                 remedy=did_you_mean(name, self.loaders, "see docs/tables.md"),
             )
         if name not in self.frames:
-            self.frames[name] = self.loaders[name](name)
+            self.frames[name] = Frame.of(self.loaders[name](name))
         return self.frames[name]
 
     def columns(self, name: str) -> Columns:
@@ -209,10 +210,10 @@ class Results(Frames):
             raise BadInput(
                 f"queue {name!r}",
                 "the run has no samples of it",
-                expected=f"one of {', '.join(known)}",
-                remedy="queues are named by their link, such as bs2/air",
+                expected=f"one of {', '.join(known)}" if known else "a queue that packets entered",
+                remedy=_queue_to_write(name, known),
             )
-        return chosen
+        return Frame.of(chosen)
 
     def plot_queue(self, name: str) -> Figure:
         """The packets that wait in one queue over time, as a Matplotlib figure."""
@@ -224,6 +225,14 @@ class Results(Frames):
             figures.label(axes, ("time", "s"), (f"queue {name}", "pkt"))
             figure.set_layout_engine("constrained")
             return figure
+
+
+def _queue_to_write(name: str, known: Sequence[str]) -> str:
+    """What to write instead of the name of a queue without samples."""
+    same = [each for each in known if each.partition("/")[0] == name]
+    if known:
+        return did_you_mean(name, known, f"write results.queue({(same or known)[0]!r})")
+    return "record.queues may leave queues out: without the field all queues that packets enter are recorded"
 
 
 def rows_of(frame: pl.DataFrame, column: str, *names: str) -> pl.DataFrame:

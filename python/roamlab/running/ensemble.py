@@ -52,7 +52,7 @@ class Job:
 
 def beginning(scenario: Scenario) -> str:
     """Equal for scenarios that differ in their mobility protocols alone: their runs may have a common beginning."""
-    return json.dumps({name: table for name, table in scenario.tables.items() if name != "mobility"})
+    return json.dumps({name: table for name, table in scenario.to_dict().items() if name != "mobility"})
 
 
 def processors() -> int:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +18,12 @@ import tomli_w
 
 import roamlab
 from roamlab import _roamlab
-from roamlab.base.calls import TEXT, WRITES, BadCall, Kind, called, no_attribute, public
+from roamlab.base.calls import TEXT, WRITES, BadCall, Kind, called, no_attribute, public, warn_if_unused
 from roamlab.base.errors import BadInput, did_you_mean, quoted
 from roamlab.base.inputs import read_text
 from roamlab.base.limits import memory_per_run
 from roamlab.base.quantities import counted
+from roamlab.base.read_only import entries
 from roamlab.base.screen import escape, shown
 
 if TYPE_CHECKING:
@@ -146,12 +148,12 @@ class Scenario:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """`resolved`, as dictionaries and lists; a copy that may be changed."""
-        parsed: dict[str, Any] = json.loads(self.resolved)
+        """`resolved`, as dictionaries and lists that cannot be changed; a field is changed by `set`."""
+        parsed: dict[str, Any] = json.loads(self.resolved, object_hook=entries)
         return parsed
 
     def expanded(self, seed: int = 1, run: int = 0) -> dict[str, Any]:
-        """`parameters` with all that is generated: links, cells, flows, hosts and their visits.
+        """`parameters` with all that is generated: links, cells, flows, hosts and their visits; read-only, too.
 
         A random plan's visits are those of the run with this seed and number.
         """
@@ -159,7 +161,9 @@ class Scenario:
         check_number("run", run)
         if not self.outline.generates:
             return self.parameters
-        found: dict[str, Any] = json.loads(_roamlab.expand(self.text, self.name, seed, run))
+        found: dict[str, Any] = json.loads(
+            _roamlab.expand(self.text, self.name, seed, run), object_hook=entries
+        )
         return found
 
     @cached_property
@@ -171,16 +175,15 @@ class Scenario:
     @property
     def warnings(self) -> list[str]:
         """Warnings about the scenario, each with file, line and field."""
-        return self.advice[0]
+        return list(self.advice[0])
 
     @cached_property
     def outline(self) -> Outline:
         """The little that is asked of a scenario of any size."""
         return outline(self.resolved)
 
-    @property
-    def tables(self) -> dict[str, Any]:
-        """The text as dictionaries and lists, without defaults; a copy that may be changed.
+    def to_dict(self) -> dict[str, Any]:
+        """The text as dictionaries and lists, without defaults: a new copy, to change and give to `from_dict`.
 
         Raises `ScenarioError` if the text is no TOML: that of a run folder may have any author.
         """
@@ -197,16 +200,22 @@ class Scenario:
         `path` goes through tables by key, and through lists by position or by the elements' `name`:
         `scenario.set("flows.moving.transport.variant", "newreno")`, `scenario.set("links.0.loss", 0.01)`. A position
         may be written as in error reports, `links[0].loss`.
+
+        The scenario itself does not change: a call whose result is not used gives a `UserWarning`.
         """
-        return self.set_all({path: value})
+        found = self.set_all({path: value})
+        warn_if_unused(f"base = base.set({path!r}, {value!r})")
+        return found
 
     @called(changes=_CHANGES)
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
-        """A copy with several fields changed, in order, and checked when all are."""
-        data = self.tables
+        """A copy with several fields changed, in order, and checked when all are; see `set`."""
+        data = self.to_dict()
         for path, value in changes.items():
             self.put(data, path, value)
-        return Scenario.from_dict(data, self.name, f" with {assignments(changes)}")
+        found = Scenario.from_dict(data, self.name, f" with {assignments(changes)}")
+        warn_if_unused(f"base = base.set_all({dict(changes)!r})")
+        return found
 
     def run(self, seed: int = 1, run: int = 0, trace: int | None = None) -> roamlab.Results:
         """Simulate it; see `roamlab.run`."""
@@ -264,6 +273,9 @@ class Scenario:
                 expected=f"at most {_LONGEST_PATH} characters",
                 remedy="write the field's sections and its name, such as cells.bs2.rate",
             )
+        value = (
+            deepcopy(value) if isinstance(value, dict | list) else value
+        )  # it may be changed below, and read-only
         *parents, last = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
         for depth, step in enumerate(parents):
             if isinstance(table, dict):

@@ -160,7 +160,7 @@ def with_program(scenario: Scenario, node: str, peer: str) -> Scenario:
                 if kernel
                 else "leave this flow out",
             )
-    data = scenario.tables
+    data = scenario.to_dict()
     data["record"] = data.get("record", {}) | dict.fromkeys(NEEDED, True)  # it cannot be made again with them
     paths = zip(FLOWS, ([node, peer], [peer, node]), strict=True)
     data["flows"] = [

@@ -84,7 +84,7 @@ def demonstrate(store: Path, threads: int, folder: Path) -> tuple[list[str], str
         saved = save(figure, folder, FIGURE.partition(".")[0], caption)
     files = {name: f"{re.sub('[^a-z0-9]+', '-', name.lower())}.toml" for name in shown}
     for name, each in shown.items():
-        (folder / files[name]).write_text(tomli_w.dumps(each.tables), encoding="utf-8")
+        (folder / files[name]).write_text(tomli_w.dumps(each.to_dict()), encoding="utf-8")
     felt = {name: _felt(runs) for name, runs in found.items()}
     report.write(_page(felt, saved), folder / PAGE)
     return [_line(name, *of) for name, of in felt.items()], files[SHOWN[0]]

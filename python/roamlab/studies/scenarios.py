@@ -62,7 +62,7 @@ def schemes() -> list[Scheme]:
 
 def scenario(scheme: Scheme, application: str) -> Scenario:
     """The network with a scheme, while the host that moves uses one application."""
-    data = _network().tables
+    data = _network().to_dict()
     data["flows"] = [
         {"name": application, "path": ["ch", "mh"], **APPLICATIONS[application]},
         *data["flows"],

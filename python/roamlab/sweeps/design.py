@@ -16,6 +16,7 @@ import numpy as np
 
 from roamlab.base.calls import public
 from roamlab.base.errors import BadInput, quoted
+from roamlab.base.read_only import read_only
 from roamlab.scenarios.scenario import check_number
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Grid(Design):
         if not isinstance(self.choices, Mapping):
             raise BadDesign(("grid",), f"{self.choices!r} has no axes", _TABLE, _FOR_EXAMPLE)
         object.__setattr__(
-            self, "choices", {path: _listed(path, each) for path, each in self.choices.items()}
+            self, "choices", read_only({path: _listed(path, each) for path, each in self.choices.items()})
         )
         for path, values in self.choices.items():
             if len(set(labels_of(values))) < len(values):
@@ -238,6 +239,7 @@ class Listed(Design):
             if not (isinstance(point.get(NAME, "-"), str) and point.get(NAME, "-")):
                 problem = f"the name {point[NAME]!r} of point {number} cannot be used"
                 raise BadDesign(("points", number, NAME), problem, "a text", _FOR_NAME)
+        object.__setattr__(self, "points", read_only(list(self.points)))
         _check_axes("points", self.axes)
         _check_size(("points",), len(self), str(len(self)))
         twice = Counter(map(self.name, range(len(self)))).most_common(1)[0]
@@ -317,6 +319,7 @@ class Random(Design):
         if not isinstance(self.ranges, Mapping):
             raise BadDesign(("random",), f"{self.ranges!r} has no axes", _TABLE, _FOR_RANDOM)
         check_number("seed", self.seed)
+        object.__setattr__(self, "ranges", read_only(self.ranges))
         if not self.ranges:
             raise BadDesign(("random",), "no axis is drawn", "at least one axis", _FOR_RANDOM)
         _check_axes("random", self.axes)

@@ -12,6 +12,7 @@ import tomli_w
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput, one_line
 from roamlab.base.quantities import counted
+from roamlab.base.screen import shown
 from roamlab.records.manifest import hash_text, kernels_of, schema_hash
 from roamlab.running.summary import Measurement, Name, check
 from roamlab.scenarios.scenario import Scenario, assignments
@@ -53,8 +54,9 @@ class Plan:
             check(self.replications.metric, "replications, the metric of roamlab.Until")
         for metric in self.measurement.metrics:
             check(metric, "field `metrics`")
-        self.deciding_pairs  # noqa: B018  (the check)
+        # The values first: a baseline names one of them, and the user cannot name one that the scenario refuses.
         self._try_values()
+        self.deciding_pairs  # noqa: B018  (the check)
 
     @cached_property
     def deciding_pairs(self) -> list[tuple[int, int]] | None:
@@ -135,12 +137,17 @@ class Plan:
         try:
             Scenario(self._writer.text(changes), self.base.name, changed=True).resolved  # noqa: B018  (the check)
         except (_roamlab.ScenarioError, BadInput) as error:
+            said, remedy = one_line(error), ""
+            if isinstance(error, _roamlab.ScenarioError) and error.field and error.help:
+                said, remedy = f"field `{shown(error.field)}`: {shown(error.problem)}", shown(error.help)
+            if not remedy or any(path.endswith("kind") for path in changes):
+                remedy += "; w" if remedy else "correct the path or the value; w"
+                remedy += "here `kind` changes, give the whole table as the value"
             raise BadDesign(
                 (self.design.table, *place),
-                f"the scenario cannot be used with {assignments(changes)}: {one_line(error)}",
+                f"the scenario cannot be used with {assignments(changes)}: {said}",
                 "the path of a field of the scenario, and values that it takes",
-                "correct the path or the value; `roamlab check` shows all fields of a scenario. Where `kind` changes, "
-                "give the whole table as the value",
+                remedy,
             ) from None
 
 
@@ -148,7 +155,7 @@ class _Writer:
     """Writes variants of a scenario. Sections that do not change are written once."""
 
     def __init__(self, base: Scenario) -> None:
-        self._base, self._tables = base, base.tables
+        self._base, self._tables = base, base.to_dict()
         self._written = {name: self._write(name, value) for name, value in self._tables.items()}
 
     def text(self, changes: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from roamlab.base.calls import WRITES, BadCall, no_attribute, public
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import counted, number, scale, with_unit
 from roamlab.base.screen import escape
+from roamlab.records.frame import Frame
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
@@ -72,7 +73,7 @@ class Runs:
         frame = pl.concat(parts)
         if twins:
             frame = _with_twins(frame, twins)
-        return cls(plan, counts, store, frame.sort("point", "run", maintain_order=True))
+        return cls(plan, tuple(counts), store, Frame.of(frame.sort("point", "run", maintain_order=True)))
 
     def __len__(self) -> int:
         return sum(self.counts)
@@ -127,18 +128,19 @@ class Runs:
         labels = list(zip(*map(design.labels, range(count)), strict=True))
         for axis, found, shown in zip(design.axes, values, labels, strict=True):
             columns.append(_typed(_column(axis), found, shown))
-        return pl.DataFrame(columns)
+        return Frame.of(pl.DataFrame(columns))
 
     @cached_property
     def frame(self) -> pl.DataFrame:
         """Long form: a row per point, run and metric, with the value on each axis as in `points`."""
-        return self._with_axes(self.kept).select("point", "run", *self._axes, "metric", "value")
+        rows = self._with_axes(self.kept)
+        return Frame.of(rows.select("point", "run", *self._axes, "metric", "value"))
 
     @cached_property
     def wide(self) -> pl.DataFrame:
         """Wide form: a row per point and run, with the value on each axis, and a column for each metric."""
         spread = self.kept.pivot("metric", index=["point", "run"], values="value", maintain_order=True)
-        return self._with_axes(spread).select("point", "run", *self._axes, *self.metrics)
+        return Frame.of(self._with_axes(spread).select("point", "run", *self._axes, *self.metrics))
 
     @property
     def _axes(self) -> list[str]:
@@ -213,7 +215,7 @@ class Runs:
                     (point, self.plan.label(point), metric, unit(metric), *_of(found, *bounds(metric)))
                 )
         columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
-        return pl.DataFrame(rows, schema=_schema(columns), orient="row")
+        return Frame.of(pl.DataFrame(rows, schema=_schema(columns), orient="row"))
 
     def compare(self, *metrics: str, baseline: str) -> pl.DataFrame:
         """Differences to `baseline`, run by run, with 95 % intervals and p-values corrected after Holm.
@@ -272,7 +274,7 @@ class Runs:
         # Polars prints the first and the last four of many columns.
         first, last = ("name", "metric", "reference", "difference"), ("low", "high", "runs", "p_holm")
         found = frame.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64))
-        return found.select(*first, pl.exclude(*first, *last), *last)
+        return Frame.of(found.select(*first, pl.exclude(*first, *last), *last))
 
     @property
     def warnings(self) -> list[str]:

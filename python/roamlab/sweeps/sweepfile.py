@@ -129,7 +129,6 @@ def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({
     replications = _replications(source, data.get("replications", 30))
     metrics = _metrics(source, data.get("metrics"))
     baseline = _typed(source, data, "baseline", str, None)
-    of_rule = replications.baseline if isinstance(replications, Until) else None
     try:
         base, design = _base(source, data, changes), _design(source, data)
         named: list[tuple[tuple[str | int, ...], str]] = [
@@ -138,19 +137,15 @@ def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({
         if isinstance(replications, Until):
             named.append((("replications", "metric"), replications.metric))
         _check_flows(source, base, design, named)
-        for field, name in ((("baseline",), baseline), (("replications", "baseline"), of_rule)):
-            if name is not None:
-                with _located(source, field):
-                    pairs(design, name)
-        plan = Plan(
-            base=base,
-            design=design,
-            replications=replications,
-            seed=_seed(source, data.get("seed", 1)),
-            measurement=measurement_of(metrics, replications),
-            keep=_choice(source, data),
-            common_random_numbers=_typed(source, data, "common_random_numbers", bool, True),
-        )
+        chosen, keep = _seed(source, data.get("seed", 1)), _choice(source, data)
+        common = _typed(source, data, "common_random_numbers", bool, True)
+        with _located(source, ("replications", "baseline")):
+            plan = Plan(
+                base, design, replications, chosen, measurement_of(metrics, replications), keep, common
+            )
+        if baseline is not None:
+            with _located(source, ("baseline",)):
+                pairs(design, baseline)
     except BadDesign as error:
         raise source.refuse(error.field, error.problem, error.expected, error.remedy) from None
     return SweepFile(plan, baseline, text)

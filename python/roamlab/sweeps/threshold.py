@@ -14,11 +14,12 @@ from scipy import stats as scipy_stats
 from roamlab.base.calls import TEXT, called, public
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import escape
+from roamlab.records.frame import Frame
 from roamlab.running.progress import Steps
 from roamlab.running.summary import Name, check, undefined
 from roamlab.scenarios.scenario import check_number, of
 from roamlab.statistics.stats import CONFIDENCE
-from roamlab.sweeps.design import DECIMALS
+from roamlab.sweeps.design import DECIMALS, BadDesign
 from roamlab.sweeps.runs import NO_CHANCE
 from roamlab.sweeps.sweep import STORE, sweep
 
@@ -51,7 +52,7 @@ class Threshold:
 
     `above` is the largest value that certainly fails (None: not even the smallest does), `at_most` the smallest that
     certainly meets the condition (None: not even the largest does). `tried` has a row for each value: its runs, how
-    many `met`, their share with the bounds `low` and `high` that decided, and the verdict.
+    many `met`, their share with the bounds `low` and `high` that decided, the verdict, and the metric's `mean`.
     """
 
     path: str
@@ -78,24 +79,50 @@ class Threshold:
     def reason(self) -> str:
         """Why an end of the interval is missing, and that the confidence has no meaning; empty if there is no such."""
         said = []
-        for missing, row, wanted, say in (
-            (self.at_most is None, -1, "meets", "write a larger last value in `between`"),
-            (self.above is None, 0, "fails", "write a smaller first value in `between` to look below it"),
-        ):
+        for missing, row, wanted in ((self.at_most is None, -1, "meets"), (self.above is None, 0, "fails")):
             if not missing or self.tried.is_empty():
                 continue
-            value, runs, met, verdict = self.tried.select("value", "runs", "met", "verdict").row(row)
-            at = f"at {value} {met} of {runs} runs meet the condition"
+            verdict = self.tried["verdict"][row]
+            at = f"at {_end(self.tried, row)} meet the condition"
             if verdict == "open":
                 said.append(f"{at}, too few runs to tell: write a larger `budget`")
+            elif verdict != wanted and wanted == "meets":
+                said.append(f"{at}, {self._beyond_the_largest()}")
             elif verdict != wanted:
-                said.append(f"{at}: {say}")
+                said.append(f"{at}: write a smaller first value in `between` to look below it")
         if self.alike:
             said.append(f"the confidence has no meaning: all runs of a value are equal, {NO_CHANCE}")
         return "; ".join(said)
 
+    def _beyond_the_largest(self) -> str:
+        """What was measured at both ends of values that are all too small, and whether larger ones lead on."""
+        condition = _condition(self.where)
+        means = self.tried["mean"]
+        measured = (
+            f"at {_end(self.tried, 0)}, and the mean of {condition.metric} is {means[0]:.4g} at "
+            f"{self.tried['value'][0]} and {means[-1]:.4g} at {self.tried['value'][-1]}"
+        )
+        first, last = (condition.lacks(mean) for mean in (means[0], means[-1]))
+        if last < first:
+            return f"{measured}: a larger value leads towards it: write a larger last value in `between`"
+        if last > first:
+            return (
+                f"{measured}: a larger value leads away from it, so a larger last value in `between` does not help: "
+                "write a smaller first value, if the field has one, or a condition that these values can meet"
+            )
+        return (
+            f"{measured}: the values do not change it, so a larger last value in `between` may not help: write a "
+            f"field that the metric depends on instead of {self.path}, or a condition that these values can meet"
+        )
+
     def _repr_html_(self) -> str:
         return f"{escape(repr(self))}{self.tried._repr_html_()}"
+
+
+def _end(tried: pl.DataFrame, row: int) -> str:
+    """A value that was tried, and how many of its runs met the condition."""
+    value, met, runs = tried.select("value", "met", "runs").row(row)
+    return f"{value} {met} of {runs} runs"
 
 
 @called(scenario=None, path=TEXT, where=TEXT, between=None, step=None)
@@ -154,6 +181,10 @@ class _Condition:
     bound: float
     opposite: str
 
+    def lacks(self, mean: float) -> float:
+        """How far a mean of runs that fail is from meeting it; 0 for `!=`, of which there is no distance."""
+        return 0.0 if self.holds is operator.ne else abs(mean - self.bound)
+
 
 @dataclass(frozen=True)
 class _Values:
@@ -197,7 +228,7 @@ class _Search:
         # Two bisections of the positions 0 to n, which share what they tried, and both ends.
         most_tried = min(len(values), 2 + 2 * math.ceil(math.log2(len(values) + 1)))
         self._error = (1 - CONFIDENCE) / (most_tried * len(self._sizes))
-        self._rows: dict[int, tuple[int, int, float, float, float, Verdict]] = {}
+        self._rows: dict[int, tuple[int, int, float, float, float, Verdict, float]] = {}
         self._most_tried, self._steps = most_tried, Steps()
         self.alike = True
 
@@ -240,28 +271,37 @@ class _Search:
         for size in self._sizes:
             if at in self._rows:
                 break
-            met = sum(self._condition.holds(value, self._condition.bound) for value in self._runs(at, size))
+            found = self._runs(at, size)
+            met = sum(self._condition.holds(value, self._condition.bound) for value in found)
             low, high = bounds(met, size, self._error)
             verdict: Verdict = "meets" if low >= self._share else "fails" if high < self._share else "open"
             if verdict != "open" or size == self._sizes[-1]:
-                self._rows[at] = (size, met, met / size, low, high, verdict)
+                self._rows[at] = (size, met, met / size, low, high, verdict, sum(found) / size)
                 self._steps.tell(
                     f"{self._path} = {self._values(at)}: {met} of {size} runs meet {self._condition.text}: {verdict} "
                     f"(value {len(self._rows)} of {self._most_tried} at most)"
                 )
-        return self._rows[at][-1]
+        return self._rows[at][5]
 
     def _runs(self, at: int, size: int) -> list[float]:
         metric, value = self._condition.metric, self._values(at)
-        runs = sweep(
-            self._base,
-            {self._path: [value]},
-            replications=size,
-            seed=self._seed,
-            metrics=list(dict.fromkeys([metric, _TELLS_OF_CHANCE])),
-            store=self._store,
-            executor=self._executor,
-        )
+        try:
+            runs = sweep(
+                self._base,
+                {self._path: [value]},
+                replications=size,
+                seed=self._seed,
+                metrics=list(dict.fromkeys([metric, _TELLS_OF_CHANCE])),
+                store=self._store,
+                executor=self._executor,
+            )
+        except BadDesign as error:
+            raise BadInput(
+                f"path = {self._path!r}, between = ({self._values(0)!r}, {self._values(len(self._values) - 1)!r})",
+                error.problem,
+                expected=error.expected,
+                remedy=error.remedy,
+            ) from None
         found = runs.values(metric, 0)
         self.alike = self.alike and runs.equal
         lacking = sum(map(math.isnan, found))
@@ -279,8 +319,8 @@ class _Search:
     def tried(self) -> pl.DataFrame:
         """The values with their verdicts, from the smallest."""
         rows = [(self._values(at), *row) for at, row in sorted(self._rows.items())]
-        columns = ("value", "runs", "met", "share", "low", "high", "verdict")
-        return pl.DataFrame(rows, schema=columns, orient="row")
+        columns = ("value", "runs", "met", "share", "low", "high", "verdict", "mean")
+        return Frame.of(pl.DataFrame(rows, schema=columns, orient="row"))
 
 
 _TELLS_OF_CHANCE = "goodput_bps"
@@ -313,6 +353,9 @@ def _first(count: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
+_A_CONDITION = "a metric, a comparison (==, !=, <, <=, > or >=) and a number"
+
+
 def _condition(where: str) -> _Condition:
     parts = (
         re.fullmatch(r"\s*(\S+?)\s*(==|!=|<=|>=|<|>)\s*(\S+)\s*", where) if isinstance(where, str) else None
@@ -322,7 +365,7 @@ def _condition(where: str) -> _Condition:
             raise ValueError
         metric, sign, bound = parts[1], parts[2], float(parts[3])
     except ValueError:
-        raise _refuse("where", where, "a metric, a comparison and a number", _rewritten(where)) from None
+        raise _refuse("where", where, _A_CONDITION, _rewritten(where)) from None
     check(metric, "where")
     if "*" in metric and not Name.of(metric).over:
         raise _refuse("where", where, "one metric", f'name the flow, or write "mean({metric})"')
@@ -347,6 +390,8 @@ def _rewritten(where: Any) -> str:
         )
     if found := re.fullmatch(r"\s*(\S+?)\s*=\s*([\d.]+)\s*", text):
         return f'write two signs: "{found[1]} == {found[2]}"'
+    if found := re.fullmatch(r"\s*(\S+)\s*", text):
+        return f'the comparison is missing: write "{found[1]} == 0", for example'
     return 'write "flows.moving.timeouts == 0"'
 
 

@@ -174,7 +174,7 @@ def _scenario(
     flows: list[dict[str, Any]],
     streamed: bool,
 ) -> Scenario:
-    data = network(topology, way).tables
+    data = network(topology, way).to_dict()
     data["run"] |= {"duration": DURATION, "profile": interpretation.profile}
     data["network"] = {"queue": {"kind": "droptail", "limit": f"{interpretation.queue_pkts} pkt"}}
     data["radio"]["in_flight_at_break"] = interpretation.in_flight
@@ -246,7 +246,7 @@ def streams(topology: str, way: str, interpretation: Interpretation = DEFAULT) -
 @cache
 def procedures(topology: str, way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     """All that the protocol does in one run: logins, logouts, changes of the anchor, paging by a packet each 5 s."""
-    data = streams(topology, way, replace(interpretation, anchor_change=True)).tables
+    data = streams(topology, way, replace(interpretation, anchor_change=True)).to_dict()
     rare = {"kind": "cbr", "start": "10 s", "rate": "320 bit/s", "packet": "200 B"}
     data["flows"].append({"name": "rare", "path": ["5", "resident-21"], "app": rare})
     data["mobility"] |= {

@@ -54,7 +54,7 @@ def draw(
 
 
 def _network(topology: str, folder: Path) -> SavedFigure:
-    tables = network(topology, "planned").tables
+    tables = network(topology, "planned").to_dict()
     walkers = [host for host in tables["hosts"] if host["name"] == "walker"]
     drawn = drawing(Scenario.from_dict(tables | {"hosts": walkers, "flows": []}, f"bcmp/{topology}"))
     folder.mkdir(parents=True, exist_ok=True)

@@ -148,7 +148,7 @@ def model() -> Scenario:
 def _queue(kind: str, thresholds: tuple[int, int], interpretation: Interpretation) -> dict[str, Any]:
     """The new cell's queue: RED takes all that it shares with M-RED from it (interpretation R10)."""
     low, high = thresholds
-    queue: dict[str, Any] = model().tables["cells"]["bs2"]["queue"] | {
+    queue: dict[str, Any] = model().to_dict()["cells"]["bs2"]["queue"] | {
         "kind": kind,
         "min_threshold": f"{low} pkt",
         "max_threshold": f"{high} pkt",
@@ -202,7 +202,7 @@ def _scenario(
     **changes: Any,
 ) -> Scenario:
     """The model with these hosts, each with one connection."""
-    data = model().tables
+    data = model().to_dict()
     hosts, flows = [], []
     for at, rtt in enumerate(RTTS_MS[:residents], start=1):
         data["links"].append(_link(f"ch-r{at}", "fa2", rtt / 2 - 4))

@@ -144,7 +144,7 @@ def cells(sources: int, targets: int, seconds: float, interpretation: Interpreta
     DEVIATION: the source cell's rate is that of one mobile times their number; a mobile alone may get more than its
     rate when others pause.
     """
-    tables = model().tables
+    tables = model().to_dict()
     (flow,) = tables["flows"]
     flow["transport"]["min_rto"] = interpretation.min_rto
     others = [(f"s{at}", "enb1") for at in range(1, sources)] + [
@@ -193,7 +193,7 @@ def _schemed(
         changes[f"cells.{cell}.backhaul.queue"] = queue(aqm, interpretation)
     if aqm.startswith("mark"):
         changes["network.tunnel_ecn"] = "always-ect" if aqm == "mark" else "normal"
-        changes |= {f"flows.{flow['name']}.transport.ecn": ecn for flow in scenario.tables["flows"]}
+        changes |= {f"flows.{flow['name']}.transport.ecn": ecn for flow in scenario.to_dict()["flows"]}
     changed = scenario.set_all(changes)
     return Scenario(changed.text, f"lte/{scheme}, {aqm}")
 
@@ -236,7 +236,7 @@ def active_queue(
     scenario = cells(4, 3, seconds, interpretation)
     windows = {
         f"flows.{flow['name']}.transport.window": f"{interpretation.window_aqm} pkt"
-        for flow in scenario.tables["flows"]
+        for flow in scenario.to_dict()["flows"]
     }
     return _schemed(scenario.set_all(windows), scheme, aqm, interpretation, ecn=ecn)
 

@@ -237,7 +237,9 @@ def transfer(way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
     With the "detour", with "no detour", and with the detour and a "wait" of the new base station that keeps direct
     packets behind forwarded ones.
     """
-    moving = [_floored(flow, interpretation) for flow in model().tables["flows"] if flow["name"] == "moving"]
+    moving = [
+        _floored(flow, interpretation) for flow in model().to_dict()["flows"] if flow["name"] == "moving"
+    ]
     buffer = _large("1000 pkt") | {
         "detour": way != "no detour",
         "in_order_wait": "10 ms" if way == "wait" else "0 s",
@@ -254,7 +256,7 @@ def transfer(way: str, interpretation: Interpretation = DEFAULT) -> Scenario:
 def many_flows(buffered: bool, interpretation: Interpretation = DEFAULT) -> Scenario:
     """Section II: one host with two TCP flows and a UDP flow, and one buffer, or none."""
     (moving,) = (
-        _floored(flow, interpretation) for flow in model().tables["flows"] if flow["name"] == "moving"
+        _floored(flow, interpretation) for flow in model().to_dict()["flows"] if flow["name"] == "moving"
     )
     tcp = [
         {**moving, "name": name, "transport": {**moving["transport"], "window": "30 pkt"}}

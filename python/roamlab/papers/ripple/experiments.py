@@ -159,7 +159,7 @@ def model() -> Scenario:
 def _scenario(
     name: str, tcp: str, interpretation: Interpretation, count: int = HANDOVERS, **tables: Any
 ) -> Scenario:
-    data = model().tables
+    data = model().to_dict()
     data["run"] |= {"profile": interpretation.profile, "duration": f"{round(span_s(count), 3):g} s"}
     data["links"][0]["delay"] = f"{interpretation.correspondent_ms} ms"
     data["topology"][0]["cells"] |= {
@@ -176,7 +176,7 @@ def _scenario(
 
 
 def _walk(interpretation: Interpretation, run: int, count: int = HANDOVERS) -> list[dict[str, Any]]:
-    host = {name: value for name, value in model().tables["hosts"][0].items() if name != "plan"}
+    host = {name: value for name, value in model().to_dict()["hosts"][0].items() if name != "plan"}
     plan = MOVES[interpretation.moves]
     if interpretation.moves != RANDOM_TIMES:
         moving = host | {"plan": plan | {"dwell": f"{DWELL_NS} ns", "moves": count}}
@@ -231,7 +231,7 @@ def _streams(interpretation: Interpretation) -> list[dict[str, Any]]:
 def still(tcp: str, interpretation: Interpretation = DEFAULT, count: int = HANDOVERS) -> Scenario:
     """The run that throughput is normalised by: the host stays in its first cell, as long as with `count` moves."""
     first = _along(interpretation)[0]
-    host = model().tables["hosts"][0] | {"plan": {"kind": "stay", "cells": [first]}}
+    host = model().to_dict()["hosts"][0] | {"plan": {"kind": "stay", "cells": [first]}}
     return _scenario(
         f"{tcp}, no handover", tcp, interpretation, count, hosts=[host, *_others(interpretation)]
     )

@@ -90,7 +90,7 @@ def _network() -> Scenario:
 
 def scenario(case: Case) -> Scenario:
     """The network with this queue in both cells, and this transport of all flows."""
-    data = _network().tables
+    data = _network().to_dict()
     tables, exemption = QUEUES[case.queue]
     for base_station in ("bs1", "bs2"):
         spares = exemption if case.way == EXEMPTION and exemption else {}
