@@ -92,7 +92,9 @@ def test_a_silence_below_the_limit_is_no_stall() -> None:
 def test_a_record_without_a_column_is_refused() -> None:
     record = _record([0.10, 0.20, 0.30], [0.15, 0.25, 1.00])
     record.tables["packets"] = record.tables["packets"].drop("number")
-    with pytest.raises(BadInput, match="the table `packets` has no column `number` of numbers\n  expected: the tables"):
+    with pytest.raises(
+        BadInput, match="the table `packets` has no column `number` of numbers\n  expected: the tables"
+    ):
         stalls(record, "f")  # type: ignore[arg-type]
 
 
