@@ -183,7 +183,11 @@ impl Network {
         );
         let transport = match self {
             Network::GigabitCubic => format!("{sized}, congestion_control = \"cubic\""),
-            Network::GigabitBbr => format!("{sized}, congestion_control = \"bbr\""),
+            // BBR goes by what is delivered, which Reno's recovery does not know.
+            Network::GigabitBbr => {
+                let sized = sized.replace("\"reno\"", "\"sack\"");
+                format!("{sized}, congestion_control = \"bbr\"")
+            }
             Network::LinuxCubic => "kind = \"tcp\", congestion_control = \"cubic\"".to_owned(),
             Network::LinuxBbr => "kind = \"tcp\", congestion_control = \"bbr\"".to_owned(),
             Network::Quic => "kind = \"quic\"".to_owned(),

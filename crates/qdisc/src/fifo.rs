@@ -31,10 +31,9 @@ impl Fifo {
     /// Puts a packet at the tail.
     #[inline(always)]
     pub(crate) fn push(&mut self, packet: PacketId, pool: &mut PacketPool) {
-        let entering = &pool[&packet];
-        let (size, is_forwarded) = (entering.wire_size().0, self.is_forwarded(entering));
+        let size = pool[&packet].wire_size().0;
         self.bytes += size;
-        if is_forwarded {
+        if self.is_forwarded(&pool[&packet]) {
             self.forwarded += 1;
             self.marked_bytes += size;
         }

@@ -225,28 +225,13 @@ impl Links {
     /// The short cut: a plain packet at a plain link meets the transmitter and the queue, and nothing else.
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
-        let entering = &cx.pool[&packet];
-        let (is_plain, size) = (entering.is_plain(), entering.wire_size());
-        self.enqueue_seen(id, packet, is_plain, size, cx);
-    }
-
-    /// The same of a packet that has just been looked at: whether it is plain, and its size.
-    #[inline(always)]
-    pub fn enqueue_seen(
-        &mut self,
-        id: LinkId,
-        packet: PacketId,
-        is_plain: bool,
-        size: Bytes,
-        cx: &mut Context,
-    ) {
         let link = &mut self.hot[id.0 as usize];
-        if link.flags & flag::SLOW != 0 || !is_plain {
+        if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_plain() {
             return self.enqueue_slow(id, packet, cx);
         }
         link.offered += 1;
         match link.is_idle(cx) {
-            true => link.transmit(&mut self.cold, id, (packet, size), Start::FromIdle, cx),
+            true => link.transmit(&mut self.cold, id, packet, Start::FromIdle, cx),
             false => link.wait(&mut self.cold, id, packet, cx),
         }
     }
@@ -291,8 +276,7 @@ impl HotLink {
             self.transmitter = Transmitter::Idle;
             return false;
         };
-        let size = cx.pool[&packet].wire_size();
-        self.transmit(cold, id, (packet, size), Start::FromQueue, cx);
+        self.transmit(cold, id, packet, Start::FromQueue, cx);
         self.schedule_end_if(waiting > 0, id, cx);
         true
     }
@@ -303,13 +287,13 @@ impl HotLink {
         &mut self,
         cold: &mut Vec<Link>,
         id: LinkId,
-        (packet, size): (PacketId, Bytes),
+        packet: PacketId,
         start: Start,
         cx: &mut Context,
     ) {
         let transmission = match self.ns_per_byte {
             0 => cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
-            ns => Duration::from_nanos(size.0 * u64::from(ns)),
+            ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
         };
         self.busy += transmission;
         self.end = cx.now + transmission;

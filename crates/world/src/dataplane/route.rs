@@ -302,18 +302,7 @@ impl StaticRoutes {
     /// Link from `node` towards `dst`; for a mobile host, towards its home.
     #[inline(always)]
     pub fn link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        self.by_entry(self.from[node.0 as usize] & !SPECIAL, dst)
-    }
-
-    /// The same at a node where the shortest path is all that packets need, and none at another.
-    #[inline(always)]
-    pub fn plain_link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        let entry = self.from[node.0 as usize];
-        if entry & SPECIAL != 0 { None } else { self.by_entry(entry, dst) }
-    }
-
-    #[inline(always)]
-    fn by_entry(&self, entry: u32, dst: Addr) -> Option<LinkId> {
+        let entry = self.from[node.0 as usize] & !SPECIAL;
         if entry & ROW == 0 {
             return Some(LinkId(entry));
         }

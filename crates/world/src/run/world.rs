@@ -14,7 +14,7 @@ use roamlab_packet::PacketId;
 use roamlab_record::Names;
 use roamlab_record::Part;
 use roamlab_record::cause::CauseId;
-use roamlab_record::ids::{LinkId, NodeId, Side};
+use roamlab_record::ids::{LinkId, NodeId};
 use std::fmt;
 
 /// All of a run.
@@ -185,19 +185,11 @@ impl World {
                 self.deliver_locally(local);
             }
             Event::TrackedArrival { link } => self.arrive_tracked(link),
-            Event::Endpoint { flow, side } => self.wake_endpoint(flow, side),
             other => {
                 self.rare = Some(other);
                 self.dispatch_other();
             }
         }
-    }
-
-    /// A deadline of an end may have come.
-    #[inline(never)]
-    fn wake_endpoint(&mut self, flow: u32, side: Side) {
-        self.flows.endpoint_wake(flow, side, &mut self.planes);
-        self.tell_flows();
     }
 
     /// The events that a plain network has rarely, in a separate function: the loop over the events is a
@@ -207,15 +199,15 @@ impl World {
         let Some(event) = self.rare.take() else { return };
         let Planes { cx, network, agents } = &mut self.planes;
         match event {
-            Event::LinkTxDone { .. }
-            | Event::Arrival { .. }
-            | Event::TrackedArrival { .. }
-            | Event::Endpoint { .. } => unreachable!("dispatched already"),
+            Event::LinkTxDone { .. } | Event::Arrival { .. } | Event::TrackedArrival { .. } => {
+                unreachable!("dispatched already")
+            }
             Event::Medium { medium } => self.medium_wake(medium),
             Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
             Event::PathNotice { number } => self.flows.notice_path(number, &mut self.planes),
+            Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
             Event::App { flow } => self.flows.app_wake(flow, &mut self.planes),
             Event::Agent { node } => agents.wake(node, network, cx),
             Event::Motion { node } => agents.move_host(node, network, cx),

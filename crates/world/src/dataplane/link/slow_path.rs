@@ -81,8 +81,7 @@ impl Links {
             _ => self.pass_queue(id, packet, cx),
         };
         if let Some(packet) = next {
-            let size = cx.pool[&packet].wire_size();
-            self.hot[id.0 as usize].transmit(&mut self.cold, id, (packet, size), Start::FromIdle, cx);
+            self.hot[id.0 as usize].transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
         }
     }
 
@@ -90,8 +89,7 @@ impl Links {
     fn overtake(&mut self, id: LinkId, packet: PacketId, cx: &mut Context) {
         if self.hot(id).flags & flag::STATION == 0 && self.hot(id).is_idle(cx) {
             self.fall_idle(id, cx);
-            let size = cx.pool[&packet].wire_size();
-            self.hot[id.0 as usize].transmit(&mut self.cold, id, (packet, size), Start::FromIdle, cx);
+            self.hot[id.0 as usize].transmit(&mut self.cold, id, packet, Start::FromIdle, cx);
         } else {
             self[id].overtaking.push_back(packet.into());
             self.let_overtake(id, cx);
@@ -157,8 +155,7 @@ impl Links {
             link.flags &= !flag::PRIORITY;
         }
         let Some(packet) = first else { return link.start_next(cold, id, cx) };
-        let size = cx.pool[&packet].wire_size();
-        link.transmit(cold, id, (packet, size), Start::FromQueue, cx);
+        link.transmit(cold, id, packet, Start::FromQueue, cx);
         link.schedule_end_if(waiting > 0, id, cx);
         true
     }

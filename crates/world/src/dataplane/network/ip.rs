@@ -61,18 +61,9 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Context,
     ) -> LocalDelivery {
-        let arriving = &mut cx.pool[&packet];
+        let arriving = &cx.pool[&packet];
         let IpHeader { dst, ttl, .. } = arriving.header;
         if dst.number() != node.0 as usize {
-            if ttl > 1
-                && let Some(next) = self.routes.plain_link(node, dst)
-            {
-                arriving.header.ttl = ttl - 1;
-                let (is_plain, size) = (arriving.is_plain(), arriving.wire_size());
-                self.links.enqueue_seen(next, packet, is_plain, size, cx);
-                return LocalDelivery::Nothing;
-            }
-            let arriving = &cx.pool[&packet];
             if ttl > 1
                 && let Some(next) = self.direct_link(node, arriving, false, cx)
             {
