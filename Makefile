@@ -12,8 +12,8 @@
 # make tools    what tests look for in the system: installed if root calls, otherwise named
 # make docs   the documentation as a site, in dist/docs
 # make playground   the page that runs scenarios in a browser
-# make gallery | picture   the gallery's page and pictures into out/gallery; the pictures of the README
-# make paper-pictures   the pictures on the pages of the papers, from all their runs
+# make gallery | picture   the gallery's page and pictures into out/gallery; the pictures of the README and of the explorer
+# make paper-pictures   the pictures on the pages of the papers and of a report, from all their runs
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -184,19 +184,24 @@ gallery: .venv/.extension
 	$(BIN)/python -m roamlab.gallery.page examples out/gallery
 	@echo "page: out/gallery/gallery.md"
 
-# The phone of the gallery's first question with a buffer of 4 packets, and three of the gallery's pictures.
-picture: .cache/wasm/engine/roamlab_wasm_bg.wasm gallery
+# The phone of the gallery's first question with a buffer of 4 packets, three of the gallery's pictures, and the explorer.
+picture: .cache/wasm/engine/roamlab_wasm_bg.wasm gallery .venv/.dev
 	node docs/img/handover.js .cache/wasm/engine python/roamlab \
 	  examples/gallery/two-cells.toml mobility.buffer.limit '4 pkt' > docs/img/handover.svg
 	for name in reno-newreno bufferbloat longer-gap-better; do \
 	  cp out/gallery/gallery/$$name.png docs/img/gallery-$$name.png; done
+	$(BIN)/roamlab run examples/busy-cell.toml
+	$(BIN)/roamlab explore
+	$(BIN)/python docs/img/screen.py out/explore.html docs/img/explore.png button.stall
 
-# The pictures on the papers' pages, of the default number of runs. `lte-fit` needs `roamlab reproduce lte --fit`.
-paper-pictures: .venv/.extension
+# The pictures on the papers' pages and of a report, of the default number of runs. `lte-fit` needs
+# `roamlab reproduce lte --fit`.
+paper-pictures: .venv/.extension .venv/.dev
 	for paper in mblue ipf lte ripple bcmp; do \
 	  $(BIN)/roamlab reproduce $$paper || exit 1; \
 	  for file in docs/img/$$paper-*.png; do \
 	    made=out/$$paper/figures/$${file#docs/img/$$paper-}; [ ! -e $$made ] || cp $$made $$file; done; done
+	$(BIN)/python docs/img/screen.py out/mblue/report.html docs/img/report.png
 
 # The editor's bundle anew, from the versions in its lock.
 editor:

@@ -251,7 +251,7 @@ NOT_SEARCHED = {
     "ripple": {"ripple.low.same", "ripple.dip.buffer", "ripple.tahoe.window"},
     "bcmp": {"bcmp.nomove", "bcmp.delay", "bcmp.fig7", "bcmp.links", "bcmp.mesh"},
 }
-"""Claims whose measures are newer than their paper's record: reports have "robustness not searched" for
+"""Claims whose measures are newer than their paper's record: reports have "not searched under other settings" for
 them."""
 
 

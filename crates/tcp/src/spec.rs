@@ -303,10 +303,18 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     }
     if params.segment.0.saturating_add(params.header.0) > 65_535 {
         let most = 65_535 - params.segment.0;
-        return Err(("header", format!("expected an IP datagram of at most 65535 B with its segment; write at most \"{most} B\"")));
+        return Err((
+            "header",
+            format!(
+                "expected an IP datagram of at most 65535 B with its segment; write at most \"{most} B\""
+            ),
+        ));
     }
     if params.ack_size.0 > 65_535 {
-        return Err(("ack_size", "expected at most 65535 B, the size of an IP datagram; write for example \"40 B\"".into()));
+        return Err((
+            "ack_size",
+            "expected at most 65535 B, the size of an IP datagram; write for example \"40 B\"".into(),
+        ));
     }
     if params.ack_size.0 == 0 {
         return Err(("ack_size", "expected more than 0 B; write for example \"40 B\"".into()));

@@ -41,7 +41,10 @@ impl Checked for Params {
             return Err(("packet", message.into()));
         }
         if self.packet > Bytes(65_535) {
-            return Err(("packet", "expected at most 65535 B, the size of an IP datagram: write a smaller size".into()));
+            return Err((
+                "packet",
+                "expected at most 65535 B, the size of an IP datagram: write a smaller size".into(),
+            ));
         }
         if self.rate.transmission_time(self.packet, &mut 0) == Duration::ZERO {
             let message = format!("datagrams of {} would follow each other within a nanosecond", self.packet);

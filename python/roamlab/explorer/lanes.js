@@ -128,7 +128,7 @@ class HostLane extends Lane {
       name: "Hosts: cells and phases of handovers",
       unit: "",
       height: 12 + run.hosts.reduce((sum, host) => sum + rowHeight(host), 0),
-      key: [["square", "link", "in a cell"], ["triangle", "warn", "phase"]],
+      key: [["square", "link", "in a cell"], ["bar", "warn", "phase"]],
       about: run.hosts.map((host) => `${host.name}: ${host.visits.map((visit) => visit.cell).join(", ")}`).join("; "),
     });
   }

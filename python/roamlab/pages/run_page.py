@@ -52,7 +52,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
         title=f"{PurePath(manifest.scenario_name).name}, seed {manifest.seed}, run {manifest.run}",
         paper=" ".join(
             [
-                "One run. What differs between two scenarios is asked of many: `roamlab compare`.",
+                "This is one run. `roamlab compare` tells two scenarios apart by many.",
                 *(
                     [
                         f"The first {CHARTS} of {len(moves)} handovers are shown here message by message; {_ANY}."
@@ -209,7 +209,7 @@ def _queues(results: Results, moves: list[tuple[str, int, float]], folder: Path)
             axis.label_outer()
         left = f", the {QUEUES} longest of {len(names)}" if len(names) > QUEUES else ""
         caption = (
-            f"Packets that wait in the recorded queues{left}; each point is the most within a {_POINTS:,}th of the "
+            f"Packets that wait in the recorded queues{left}; each point is the largest number within 1/{_POINTS} of the "
             "run. Dotted: a host enters a further cell."
         )
         return save(figure, folder, "queues", caption)

@@ -134,7 +134,7 @@ def _outcomes(claim: Claim) -> str:
     told = []
     if len(claim.measures) > 1:
         found = [measure.verdict for measure in claim.counted]
-        told = [f"{found.count(of)} {of}" for of in _FROM_WORST if of in found]
+        told = [f"{found.count(of)} {verb(of, found.count(of))}" for of in _FROM_WORST if of in found]
     return escape("; ".join([", ".join(told), *claim.open] if told else claim.open))
 
 

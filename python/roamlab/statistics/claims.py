@@ -34,7 +34,7 @@ KINDS: tuple[Kind, ...] = ("result", "inventory")
 VERDICTS: tuple[Verdict, ...] = ("holds", "contradicted", "undecided")
 _FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
 
-NOT_SEARCHED = "robustness not searched"
+NOT_SEARCHED = "not searched under other settings"
 TITLES: dict[Kind, tuple[str, str]] = {
     "result": ("result", "results"),
     "inventory": ("inventory claim", "inventory claims"),

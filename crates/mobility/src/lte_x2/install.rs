@@ -21,7 +21,9 @@ impl Protocol for Params {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         let overheads =
             [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", self.forwarding_overhead)];
-        if let Some((part, overhead)) = overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX)) {
+        if let Some((part, overhead)) =
+            overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX))
+        {
             let refusal = Refusal::at(*part, format!("expected at most 65535 B, got \"{overhead}\""));
             return Err(refusal.help("write \"36 B\" for GTP-U over UDP and IPv4"));
         }

@@ -22,7 +22,10 @@ impl Params {
         if (0.0..1.0).contains(&self.frame_loss) {
             return Ok(());
         }
-        let message = format!("expected a probability from 0 to below 1, got {}; write for example 0.01", self.frame_loss);
+        let message = format!(
+            "expected a probability from 0 to below 1, got {}; write for example 0.01",
+            self.frame_loss
+        );
         Err(("frame_loss", message))
     }
 

@@ -75,7 +75,7 @@ def _means(found: Evidence) -> Table:
     return table_of(
         "Means over the runs, with 95 % intervals",
         ("queue",),
-        (((figures.NAMES[queue],), queue) for queue in QUEUES),
+        (((claims.NAMES[queue],), queue) for queue in QUEUES),
         {
             "received 9.5 to 13 s [pkt]": mean(found.one, "received"),
             "lost 10 to 11 s [pkt]": mean(found.one, "drops"),
@@ -94,11 +94,11 @@ def _synchronised(found: Evidence) -> Table:
     return table_of(
         "Synchronisation: backing off together, and windows in step",
         ("queue",),
-        (((figures.NAMES[queue],), queue) for queue in QUEUES),
+        (((claims.NAMES[queue],), queue) for queue in QUEUES),
         {
             "flows that cut within 1 s of the handoff": mean(found.one, "cutting"),
-            "most that cut within one round trip, 3 s after it": mean(found.one, "together"),
-            "most residents that cut within one round trip, 3 s before it": mean(found.one, "together_calm"),
+            "most that cut within one round trip, 3 s after the handoff": mean(found.one, "together"),
+            "most residents that cut within one round trip, 3 s before the handoff": mean(found.one, "together_calm"),
             "window correlation, 3 s [1]": mean(found.one, "correlation"),
         },
     )
@@ -109,7 +109,7 @@ def _received(found: dict[str, dict[str, list[OneHandoff]]]) -> Table:
         f"Fig. 12: received from 10 to 13 s; the paper's axis has room for some {claims.AXIS_PKTS}",
         ("interpretation",),
         (((name,), by_queue) for name, by_queue in found.items()),
-        {f"{figures.NAMES[queue]} [pkt]": partial(_mean_received, queue) for queue in figures.PAPER_QUEUES},
+        {f"{claims.NAMES[queue]} [pkt]": partial(_mean_received, queue) for queue in figures.PAPER_QUEUES},
     )
 
 

@@ -42,6 +42,9 @@ FORMULAS = {
 
 _AIR_BPS, _WIRE_BPS = 2e6, 10e6
 
+NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
+"""Queues as figures and measures name them."""
+
 AXIS_PKTS = 256
 """Fig. 12's axis goes from 4400 to 4900 packets. With at least 4400 at 9.5 s and the 488 a second of the air
 for the host alone, it has 4644 at 10 s, and then this number at most until 13 s."""
@@ -292,11 +295,11 @@ def _fig15(found: Evidence) -> Claim:
 def _sync(found: Evidence) -> Claim:
     looks = {
         "flows that cut within 1 s of the handoff": ("cutting", "flows"),
-        "mean correlation of the flows' windows in the 3 s after it": ("correlation", "1"),
+        "mean correlation of the flows' windows in the 3 s after the handoff": ("correlation", "1"),
     }
     one = found.one
     measures = (
-        difference(f"{what}, MBLUE minus {queue}", one["mblue"], one[queue], field, unit, less())
+        difference(f"{what}, MBLUE minus {NAMES[queue]}", one["mblue"], one[queue], field, unit, less())
         for what, (field, unit) in looks.items()
         for queue in ("droptail", "red", "blue")
     )

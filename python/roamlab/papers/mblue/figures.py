@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from roamlab.statistics.stats import Interval
 
 PAPER_QUEUES = ("red", "blue", "mblue")
-NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
 
 
 def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: Path) -> list[SavedFigure]:
@@ -80,7 +79,7 @@ def _queues(
             mark(axis, handoffs)
             axis.set_ylim(0, 125)
             axis.set_xlim(*span)
-            panel(axis, NAMES[queue], TIME, ("queue", "pkt"))
+            panel(axis, claims.NAMES[queue], TIME, ("queue", "pkt"))
         return saved("mblue", figure, folder, name)
 
 
@@ -90,13 +89,12 @@ def _received(evidence: Evidence, folder: Path) -> SavedFigure:
             curves = [run.curve for run in evidence.one[queue]]
             # Counted from 9.5 s on: what was received before is the same host in the old cell.
             shifted = [[value - curve[0] for value in curve] for curve in curves]
-            band(axis, measures.CURVE_S, shifted, NAMES[queue])
+            band(axis, measures.CURVE_S, shifted, claims.NAMES[queue])
         mark(axis, (HANDOFF_S,))
         at_handoff = float(np.mean([_at_handoff(run.curve) for run in evidence.one["mblue"]]))
         top = at_handoff + claims.AXIS_PKTS
         axis.axhline(top, color="0.4", linestyle="--", linewidth=0.8)
-        words = f"the paper's axis ends here, {claims.AXIS_PKTS} packets above the handoff"
-        axis.annotate(words, (9.55, top), color="0.4", va="bottom", fontsize=8)
+        axis.annotate("the paper's axis ends here", (9.55, top), color="0.4", va="bottom", fontsize=8)
         axis.set_xlim(9.5, 13.0)
         axis.set_ylim(bottom=0.0)
         name_ends(axis)
@@ -115,7 +113,7 @@ def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
         for queue in ("mblue", "red", "blue"):
             curves = [[value / 1e3 for value in run.throughput_bps] for run in evidence.three[queue]]
             times = np.arange(0.5, len(curves[0]), 1.0) * measures.WINDOW_S
-            band(axis, times, curves, NAMES[queue])
+            band(axis, times, curves, claims.NAMES[queue])
         mark(axis, VISITS_S)
         axis.set_xlim(0.0, 40.0)
         axis.set_ylim(0.0, 2500.0)
@@ -138,8 +136,8 @@ def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
 def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
     looks = (
         ("of 4, within 1 s of the handoff", "cutting", -0.27, SKY),
-        ("of 4, within one round trip, 3 s after it", "together", 0.0, ORANGE),
-        ("of 3 residents, within one round trip, 3 s before it", "together_calm", 0.27, GREEN),
+        ("of 4, within one round trip, 3 s after the handoff", "together", 0.0, ORANGE),
+        ("of 3 residents, within one round trip, 3 s before the handoff", "together_calm", 0.27, GREEN),
     )
     places = range(len(QUEUES))
 
@@ -152,7 +150,7 @@ def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
         upper.set_ylim(0.0, 5.5)
         upper.legend(loc="upper right")
         bars(lower, places, means("correlation"), 0.5, BLUE, None, capsize=4)
-        lower.set_xticks(places, [NAMES[queue] for queue in QUEUES])
+        lower.set_xticks(places, [claims.NAMES[queue] for queue in QUEUES])
         what = ("queue of the new base station", "discipline")
         label(upper, what, ("flows that cut their windows", "1"))
         label(lower, what, ("windows' correlation", "1"))

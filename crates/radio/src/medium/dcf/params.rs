@@ -121,7 +121,10 @@ impl Params {
             return Err(("cw_max", message));
         }
         if !(0.0..1.0).contains(&self.frame_loss) {
-            let message = format!("expected a probability from 0 to below 1, got {}; write for example 0.01", self.frame_loss);
+            let message = format!(
+                "expected a probability from 0 to below 1, got {}; write for example 0.01",
+                self.frame_loss
+            );
             return Err(("frame_loss", message));
         }
         if self.beacon_interval < TIME_UNIT && self.beacon_interval > Duration::ZERO {
