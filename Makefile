@@ -194,8 +194,7 @@ picture: .cache/wasm/engine/roamlab_wasm_bg.wasm gallery .venv/.dev
 	$(BIN)/roamlab explore
 	$(BIN)/python docs/img/screen.py out/explore.html docs/img/explore.png button.stall
 
-# The pictures on the papers' pages and of a report, of the default number of runs. `lte-fit` needs
-# `roamlab reproduce lte --fit`.
+# The pictures on the papers' pages and of a report, of the default number of runs.
 paper-pictures: .venv/.extension .venv/.dev
 	for paper in mblue ipf lte ripple bcmp; do \
 	  $(BIN)/roamlab reproduce $$paper || exit 1; \

@@ -181,7 +181,9 @@ def test_remedies_are_tried_and_used(browser: Browser) -> None:
         page.click("#try")
         until(page, "document.getElementById('tried').innerText.includes('nothing to remedy')")
         page.select_option("#examples", label="lte.toml")
-        until(page, "playground.name === 'lte.toml' && playground.explorer.runs[0].title.startsWith('lte.toml')")
+        until(
+            page, "playground.name === 'lte.toml' && playground.explorer.runs[0].title.startsWith('lte.toml')"
+        )
         page.click("#try")
         page.wait_for_selector("#tried li")
         assert "a queue without limit at r->enb2: " in page.inner_text("#tried")

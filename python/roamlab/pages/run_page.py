@@ -209,8 +209,8 @@ def _queues(results: Results, moves: list[tuple[str, int, float]], folder: Path)
             axis.label_outer()
         left = f", the {QUEUES} longest of {len(names)}" if len(names) > QUEUES else ""
         caption = (
-            f"Packets that wait in the recorded queues{left}; each point is the largest number within 1/{_POINTS} of the "
-            "run. Dotted: a host enters a further cell."
+            f"Packets that wait in the recorded queues{left}; each point is the largest number within 1/{_POINTS} of "
+            "the run. Dotted: a host enters a further cell."
         )
         return save(figure, folder, "queues", caption)
 

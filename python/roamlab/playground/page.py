@@ -100,7 +100,9 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 <button type="button" id="cancel">Cancel</button></div></div>
 </section>
 <section class="run" aria-label="Run over time">
-<p>Grey in the lanes: the run before.<span id="banded" hidden> A band reaches to the line of the next seed.</span> Nothing leaves this page; the link in the address holds the scenario.</p>
+<p>Grey in the lanes: the run before.
+<span id="banded" hidden>A band reaches to the line of the next seed.</span>
+Nothing leaves this page; the link in the address holds the scenario.</p>
 {explorer.body()}
 </section></div>
 <noscript><p>This page runs scenarios with JavaScript, which is off.</p></noscript>

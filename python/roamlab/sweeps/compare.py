@@ -19,9 +19,9 @@ from roamlab.showing import terminal
 from roamlab.statistics.stats import LEAST
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import Whole
+from roamlab.sweeps.drawing import WIDTH
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute
-from roamlab.sweeps.drawing import WIDTH
 from roamlab.sweeps.sweep_page import p_text, tells
 from roamlab.sweeps.words import called, heading
 
@@ -252,7 +252,7 @@ def draw(frame: pl.DataFrame, baseline: str, folder: Path, first: str = "scenari
             axes.set_yticks(range(len(points)), [called(point, baseline, *points) for point in points])
             axes.set_ylim(len(points) - 0.5, -0.5)
             what = named(f"{heading(metric)}: difference to {called(baseline, *points)}", unit)
-            axes.set_xlabel(textwrap.fill(what, WIDTH))
+            axes.set_xlabel(textwrap.fill(what, WIDTH, break_on_hyphens=False))
             axes.set_ylabel(first)
         caption = f"Differences to {called(baseline, *points)}, run by run, with 95 % intervals."
         return figures.save(figure, folder, "compare", caption)

@@ -29,7 +29,7 @@ LINES, POINTS, METRICS = 6, 30, 5
 """Most lines of a figure, or points below each other, and most metrics with axes."""
 
 WIDTH = 60
-"""Letters of a line below an axis beside the names of points."""
+"""Letters of a line below an axis that has names of points on its left."""
 
 
 def means_over_axis(metric: str, means: pl.DataFrame, points: pl.DataFrame, kept: pl.DataFrame) -> Figure:
@@ -164,7 +164,7 @@ def _by_point(axes: Axes, metric: str, means: pl.DataFrame, kept: pl.DataFrame, 
         axes.plot(dots, [place] * dots.size, **_DOTS)
     axes.set_yticks(places, [called(name, *rows["name"]) for name in rows["name"]])
     axes.set_ylim(rows.height - 0.5, -0.5)
-    axes.set_xlabel(textwrap.fill(named(heading(metric), unit), WIDTH))
+    axes.set_xlabel(textwrap.fill(named(heading(metric), unit), WIDTH, break_on_hyphens=False))
     axes.set_ylabel(row)
     _from_zero(axes, "x")
 

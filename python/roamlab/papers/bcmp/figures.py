@@ -145,7 +145,7 @@ def _noticed(found: Evidence, folder: Path) -> SavedFigure:
                 _points(axis, [at + shift for at in range(len(WAYS))], values, topology, style)
             axis.set_xlim(-0.5, len(WAYS) - 0.5)
             axis.set_xticks(range(len(WAYS)), [_NO_HANDOVERS[way] for way in WAYS])
-            panel(axis, flow, ("handovers", "kind"), what)
+            panel(axis, flow, ("handovers", "1"), what)
         axes[0].legend(ncols=2)
         return saved(
             "bcmp",
@@ -167,6 +167,6 @@ def _rules(rules: Mapping[str, Mapping[Point, list[Download]]], folder: Path) ->
                 _points(axis, places, values, "ns-2 of 2003" if name == "default" else name, _MARKERS[at])
             axis.set_xticks(range(len(TCPS)), [NAMES[tcp] for tcp in TCPS])
             axis.set_ylim(0, 1.05)
-            panel(axis, topology, ("variant", "name"), THROUGHPUT)
+            panel(axis, topology, ("variant", "1"), THROUGHPUT)
         axes[0].legend(ncols=2, fontsize=7)
         return saved("bcmp", figure, folder, "rules", window=HIGH)

@@ -98,7 +98,9 @@ def _synchronised(found: Evidence) -> Table:
         {
             "flows that cut within 1 s of the handoff": mean(found.one, "cutting"),
             "most that cut within one round trip, 3 s after the handoff": mean(found.one, "together"),
-            "most residents that cut within one round trip, 3 s before the handoff": mean(found.one, "together_calm"),
+            "most residents that cut within one round trip, 3 s before the handoff": mean(
+                found.one, "together_calm"
+            ),
             "window correlation, 3 s [1]": mean(found.one, "correlation"),
         },
     )

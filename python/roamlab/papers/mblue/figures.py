@@ -151,7 +151,7 @@ def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
         upper.legend(loc="upper right")
         bars(lower, places, means("correlation"), 0.5, BLUE, None, capsize=4)
         lower.set_xticks(places, [claims.NAMES[queue] for queue in QUEUES])
-        what = ("queue of the new base station", "discipline")
+        what = ("queue of the new base station", "1")
         label(upper, what, ("flows that cut their windows", "1"))
         label(lower, what, ("windows' correlation", "1"))
         upper.label_outer()
