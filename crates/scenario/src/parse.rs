@@ -167,12 +167,14 @@ impl Scenario {
     pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
         let places = Places::new(Source::new(text, file));
         let mut warnings = Vec::new();
-        let traced = crate::check::warnings(self).map(|warning| self.origins.trace(warning));
-        let of_written = crate::check::of_written(self).into_iter().filter_map(|group| {
+        let idle = crate::check::idle_plans(self);
+        let stays = !idle.is_empty();
+        let traced = crate::check::warnings(self, stays).map(|warning| self.origins.trace(warning));
+        let of_written = crate::check::of_written(self, stays).into_iter().filter_map(|group| {
             let mut traced = group.into_iter().map(|warning| self.origins.trace(warning));
             traced.find(|warning| places.is_written(&warning.field))
         });
-        for warning in crate::check::idle_plans(self).into_iter().chain(traced).chain(of_written) {
+        for warning in idle.into_iter().chain(traced).chain(of_written) {
             // The instances of a table are the same: the first one represents all.
             if !warnings.iter().any(|known: &Problem| known.field == warning.field) {
                 warnings.push(warning);

@@ -6,8 +6,11 @@ A device, a pipe or a file of `/proc` is refused.
 from __future__ import annotations
 
 import errno
+import gzip
+import json
 import os
 import stat
+import zlib
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
@@ -138,5 +141,23 @@ def read_as(path: Path, expected: str, remedy: str) -> Iterator[None]:
     except BadInput:
         raise
     except Exception as error:  # noqa: BLE001 (a file may hold anything)
-        problem = f"it cannot be read ({type(error).__name__}: {str(error)[:200]})"
-        raise BadInput(path, problem, expected=expected, remedy=remedy) from None
+        raise BadInput(path, unread(error), expected=expected, remedy=remedy) from None
+
+
+def unread(error: Exception) -> str:
+    """Why a file cannot be parsed, without the names of Python's classes, which a user does not know."""
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0] if error.args else 'such field'!r}"
+    if isinstance(error, EOFError | zlib.error):
+        return "it ends too early, or is damaged"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte 0x{error.object[error.start]:02x} is no text in UTF-8"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "brackets are nested too deep"
+    if isinstance(error, gzip.BadGzipFile):
+        return "it is not compressed with gzip"
+    if isinstance(error, OSError | ValueError) and str(error):
+        return f"it cannot be read: {getattr(error, 'strerror', None) or str(error)[:200]}"
+    return "its content has another form"

@@ -112,15 +112,21 @@ def _trial(trial: Trial) -> dict[str, Any]:
 def with_record(results: Results) -> tuple[Results, str]:
     """The run with the tables that are needed, made again where it lacks some; and a note on that, or "".
 
-    It is made from the scenario, seed and number in its manifest; what is recorded does not change what happens.
+    It is made from the scenario, seed and number in its manifest; what is recorded does not change what happens. The
+    note says if the totals of the flows are others all the same, as another build may give. Raises `BadInput` if the
+    totals that were kept are damaged.
     """
     made = results.manifest
     lacking = [table for table in NEEDED if table not in set(made.outline.recorded)]
     if not lacking:
         return results, ""
+    kept = results.flows
     again = run(recorded(Scenario(made.scenario_text, made.scenario_name)), made.seed, made.run)
     lines = ", ".join(f"`{table} = true`" for table in lacking)
-    return again, f"the run has no {' and no '.join(lacking)}: made again with {lines} under [record]"
+    note = f"the run has no {' and no '.join(lacking)}: made again with {lines} under [record]"
+    if not again.flows.equals(kept):
+        note += f"; its flows have other totals than the folder, which roamlab {made.version} of another build wrote"
+    return again, note
 
 
 def explain(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from roamlab import _roamlab
 from roamlab.base import figures
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import unread
 from roamlab.base.output import write_whole
 from roamlab.papers.stored import code
 from roamlab.showing.page import Table
@@ -182,7 +183,7 @@ def _read(kept: Path) -> Known:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(
             kept,
-            f"it is not what a search writes: {type(error).__name__}: {error}",
+            f"it is not what a search writes: {unread(error)}",
             expected="`claims`, and for each of them `robustness`",
             remedy="search again with `roamlab reproduce PAPER --explore`, or move the file away",
         ) from error

@@ -124,7 +124,7 @@ class DaskCluster:
         except Exception as error:  # noqa: BLE001 (what another server says makes any error of Dask's)
             raise BadInput(
                 f"the cluster {self.address}",
-                f"no Dask scheduler answers there ({str(error) or type(error).__name__})",
+                f"no Dask scheduler answers there ({str(error) or 'it gives no reason'})",
                 expected="the address of a running Dask scheduler",
                 remedy="start one with `dask scheduler`, which prints its address, and write that",
             ) from None

@@ -22,7 +22,7 @@ from roamlab.sweeps.design import Whole
 from roamlab.sweeps.drawing import WIDTH
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute
-from roamlab.sweeps.sweep_page import p_text, tells
+from roamlab.sweeps.sweep_page import interval, p_text, tells
 from roamlab.sweeps.words import called, heading
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _add_row(shown: Table, first: str, row: dict[str, Any], factor: float) -> No
         Text(first),
         number(row["reference"] / factor),
         Text(_signed(row["difference"] / factor), "bold" if tells(row) else ""),
-        f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
+        interval(row, factor),
         str(row["runs"]),
         p_text(row),
     )

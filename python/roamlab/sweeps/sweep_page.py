@@ -143,7 +143,7 @@ def _difference_tables(frame: pl.DataFrame, first: str) -> list[Table]:
                 row["name"],
                 number((row["reference"] + row["difference"]) / factor),
                 *(number(row[column] / factor) for column in ("reference", "difference")),
-                f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
+                interval(row, factor),
                 str(row["runs"]),
                 p_text(row),
             )
@@ -158,7 +158,7 @@ def _mean_tables(means: pl.DataFrame) -> list[Table]:
     for (metric,), rows in means.group_by("metric", maintain_order=True):
         factor, unit = scale(rows["mean"], rows["unit"][0])
         cells = [
-            (row["name"], number(row["mean"] / factor), _interval(row, factor), str(row["runs"]))
+            (row["name"], number(row["mean"] / factor), interval(row, factor), str(row["runs"]))
             for row in rows.iter_rows(named=True)
         ]
         tables.append(
@@ -171,7 +171,8 @@ def _mean_tables(means: pl.DataFrame) -> list[Table]:
     return tables
 
 
-def _interval(row: dict[str, Any], factor: float) -> str:
+def interval(row: Mapping[str, Any], factor: float) -> str:
+    """The 95 % interval of a mean or a difference, in the unit of this factor; one run has none."""
     if row["runs"] < 2:
         return "one run"
     return f"{number(row['low'] / factor)} … {number(row['high'] / factor)}"

@@ -46,6 +46,11 @@ _TYPOGRAPHIC = frozenset("\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb")
 
 _ELSEWHERE = {
     "base": "write `scenario`",
+    **dict.fromkeys(
+        ("runs", "repetitions", "repeat", "repeats", "reps", "iterations", "trials", "n", "num_runs"),
+        "how many runs each point has is `replications`: write replications = 30",
+    ),
+    "duration": 'it is a field of the scenario: write under a header [set] "run.duration" = "14 s"',
     "threads": "how many runs there are at a time is an option: `roamlab sweep SWEEP --threads 4`",
     "out": "where the result goes is an option: `roamlab sweep SWEEP --out FOLDER`",
     "store": "where runs are kept is an option: `roamlab sweep SWEEP --store FOLDER`",
@@ -109,6 +114,7 @@ def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
+        _as_scenarios(text, path)
         raise BadInput(
             f"{shown(path)}:{error.lineno}:{error.colno}",
             error.msg,
@@ -149,6 +155,15 @@ def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({
     except BadDesign as error:
         raise source.refuse(error.field, error.problem, error.expected, error.remedy) from None
     return SweepFile(plan, baseline, text)
+
+
+def _as_scenarios(text: str, path: Path) -> None:
+    """Raise the `ScenarioError` that a scenario with this fault of TOML would give, which says most about it."""
+    try:
+        _roamlab.check(text, shown(path), 0)
+    except _roamlab.ScenarioError as error:
+        if not error.field:
+            raise
 
 
 def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:

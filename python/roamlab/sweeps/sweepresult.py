@@ -81,8 +81,7 @@ def tables(runs: Runs) -> Iterator[Table]:
         for column in ("mean", "95 % interval", "runs"):
             shown.add_column(column, justify="right", no_wrap=column == "95 % interval")
         for row in rows.iter_rows(named=True):
-            low, mean, high = (number(row[name] / factor) for name in ("low", "mean", "high"))
-            interval = f"{low} … {high}" if row["runs"] > 1 else "one run"
+            mean, interval = number(row["mean"] / factor), sweep_page.interval(row, factor)
             shown.add_row(Text(row["name"]), mean, interval, str(row["runs"]))
         if rest > 0 and metric == means["metric"][SHOWN - 1]:
             shown.caption = f"and {rest} more lines in means.csv"

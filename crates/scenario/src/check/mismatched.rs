@@ -339,7 +339,9 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             let message =
                 "no flow of this scenario sends L4S packets, ECT(1): none enters the low-latency queue";
             let help = "write `variant = \"prague\"` in the `transport` of a flow, or leave this out";
-            found.push(vec![problem("step", message, help)]);
+            // What is of the low-latency queue, or of both together.
+            let fields = ["step", "coupling", "classic_share", "drop_on_overload"];
+            found.push(fields.iter().map(|field| problem(field, message, help)).collect());
         }
         let is_zero = |field: &str| fields.get(field).is_some_and(|gain| gain.as_f64() == Some(0.0));
         if is_zero("d1") {

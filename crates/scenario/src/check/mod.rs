@@ -286,7 +286,10 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
                 field("dscp"),
                 format!("expected a code point from 0 to 63, got {}", flow.dscp.0),
             );
-            return Err(problem.help("write a number from 0 to 63"));
+            return Err(problem.help(format!(
+                "write a number from 0 to 63; as a byte of type of service, whose last two bits are of ECN, it is {}",
+                flow.dscp.0 / 4
+            )));
         }
         if let AppSpec::Requests(params) = &flow.app {
             let answers = |other: &&FlowSpec| other.name == params.of && other.app.asks();
@@ -365,12 +368,13 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
             Err((part, message)) => Err((format!("transport.{part}"), message)),
         },
         (None, AppSpec::Ftp(_)) => {
-            let message = "a file transfer needs TCP: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or another \
-                           `kind`, as \"cbr\"";
+            let message = "a file transfer needs TCP or QUIC: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or \
+                           `{ kind = \"quic\" }`, or another `kind` of `app`, as \"cbr\"";
             Err(("app.kind".into(), message.into()))
         }
         (None, AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_)) => {
-            let message = "requests and responses need TCP: write `transport = { kind = \"tcp\", variant = \"newreno\" }` too";
+            let message = "requests and responses need TCP or QUIC: write `transport = { kind = \"tcp\", variant = \"newreno\" }` too, \
+                           or `{ kind = \"quic\" }`";
             Err(("app.kind".into(), message.into()))
         }
         (None, _) => Ok(()),

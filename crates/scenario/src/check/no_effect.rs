@@ -9,6 +9,7 @@ use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_radio::{Management, Motion, SignalSpec};
 use roamlab_traffic::AppSpec;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// All such warnings.
@@ -16,6 +17,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let mut found = unused_parts(scenario);
     found.extend(unknown_hosts(scenario));
     found.extend(idle_moves(scenario));
+    found.extend(unseen_handovers(scenario));
     found.extend(empty_files(scenario));
     found.extend(unsent_messages(scenario));
     found.extend(idle_changes(scenario));
@@ -220,6 +222,44 @@ fn late_entry(scenario: &Scenario, host: &HostSpec, at: impl Fn(String) -> Strin
         format!("the host would enter \"{cell}\" at {entered}, after a gap of {gap}: the run ends at {end}");
     let problem = Problem::at(at(format!("visits[{visit}].at")), message);
     Some(problem.help("shorten `radio.gap`, lengthen `run.duration`, or write an earlier time"))
+}
+
+/// Handovers before the first packet of each flow of their host, or after the last: no flow sees anything of them.
+fn unseen_handovers(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let mut times: FxHashMap<&str, (Duration, Duration)> = FxHashMap::default();
+    for flow in &scenario.flows {
+        let (start, stop) = (flow.app.start(), flow.app.stop().unwrap_or(end).min(end));
+        for node in &flow.path {
+            let known = times.entry(node).or_insert((start, stop));
+            *known = (known.0.min(start), known.1.max(stop));
+        }
+    }
+    let mut found = Vec::new();
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        let Some(&(first, last)) = times.get(host.name.as_str()).filter(|(first, _)| *first < end) else {
+            continue;
+        };
+        for (number, visit) in host.stays().iter().enumerate().skip(1).filter(|(_, visit)| visit.at < end) {
+            let (message, help) = if visit.at + scenario.radio.gap() < first {
+                let message = format!(
+                    "the host enters this cell at {}, and its first flow starts at {first}: no flow sees the handover",
+                    visit.at
+                );
+                (message, "write a later time, or an earlier `start` in the `app` of a flow")
+            } else if visit.at > last {
+                let message = format!(
+                    "the host enters this cell at {}, and its last flow stops at {last}: no flow sees the handover",
+                    visit.at
+                );
+                (message, "write an earlier time, or a later `stop` in the `app` of a flow")
+            } else {
+                continue;
+            };
+            found.push(Problem::at(format!("hosts[{index}].visits[{number}].at"), message).help(help));
+        }
+    }
+    found
 }
 
 /// Faults on messages that nothing in this scenario sends.

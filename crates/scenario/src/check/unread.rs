@@ -195,7 +195,7 @@ fn tables(scenario: &Scenario) -> Vec<(String, Value)> {
 }
 
 /// All such warnings, in groups of which the first field that is written counts.
-pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
+pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
     let end = scenario.run.duration;
     let mut found = Vec::new();
     let longest = longest_stay(scenario);
@@ -206,7 +206,9 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
             longest.and_then(|longest| early_lead(&table, &fields, longest, end)).map(|early| vec![early]),
         );
     }
-    found.extend(unused_buffers(scenario).into_iter().map(|problem| vec![problem]));
+    if !stays {
+        found.extend(unused_buffers(scenario).into_iter().map(|problem| vec![problem]));
+    }
     found
 }
 

@@ -9,8 +9,9 @@ use roamlab_qdisc::Parameters;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// All warnings, in the order of the fields.
-pub fn warnings(scenario: &Scenario) -> impl Iterator<Item = Problem> {
+/// All warnings, in the order of the fields. `stays`: a warning says already that a plan moves its host nowhere, and what
+/// only follows from that has none.
+pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Problem> {
     let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
         let (field, message) = queue?.warning()?;
         Some(Problem::told(format!("{path}.{field}"), &message))
@@ -19,11 +20,11 @@ pub fn warnings(scenario: &Scenario) -> impl Iterator<Item = Problem> {
         let warnings = spec.warnings(scenario.run.duration).into_iter();
         warnings.map(move |warning| problem(&table, warning))
     });
-    never_happens(scenario)
+    never_happens(scenario, stays)
         .into_iter()
         .chain(queues)
-        .chain(out_of_reach(scenario))
-        .chain(unvisited_cells(scenario))
+        .chain((!stays).then(|| out_of_reach(scenario)).into_iter().flatten())
+        .chain((!stays).then(|| unvisited_cells(scenario)).into_iter().flatten())
         .chain(super::no_effect::warnings(scenario))
         .chain(super::times::longer_than_the_run(scenario))
         .chain(super::senseless::warnings(scenario))
@@ -31,9 +32,9 @@ pub fn warnings(scenario: &Scenario) -> impl Iterator<Item = Problem> {
 }
 
 /// Warnings of fields that are written. Of each group that one counts whose field is written first; a group of which none is
-/// counts not at all: nobody meant the usual value of a field.
-pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let mut groups = super::unread::of_written(scenario);
+/// counts not at all: nobody meant the usual value of a field. `stays` as of [`warnings`].
+pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
+    let mut groups = super::unread::of_written(scenario, stays);
     groups.extend(super::mismatched::of_written(scenario));
     groups.extend(super::times::of_written(scenario));
     groups.extend(super::outlast::of_written(scenario));
@@ -41,7 +42,7 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
 }
 
 /// What is due when the run is over.
-fn never_happens(scenario: &Scenario) -> Vec<Problem> {
+fn never_happens(scenario: &Scenario, stays: bool) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut warnings = Vec::new();
     let mut due = |at: Duration, field: &dyn Fn() -> String, what: &str| {
@@ -57,7 +58,7 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
             due(change.at, &|| format!("links[{index}].changes[{number}].at"), "this change");
         }
     }
-    for (index, host) in scenario.hosts.iter().enumerate() {
+    for (index, host) in scenario.hosts.iter().enumerate().filter(|_| !stays) {
         for (number, visit) in host.stays().iter().enumerate() {
             due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
             if let Some(until) = visit.until.filter(|&until| until > end && visit.at < end) {

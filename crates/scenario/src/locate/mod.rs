@@ -99,6 +99,9 @@ impl<'a> Source<'a> {
     pub fn locate_unread(&self, error: &Unread) -> Located {
         let span = error.at.clone().unwrap_or(0..0);
         let Ok(root) = DeTable::parse(self.text) else {
+            if let Some((at, problem)) = wording::of_open_text(self.text, span.start) {
+                return self.place(at, problem);
+            }
             let (line, at) = self.line_at(span.start);
             return self.place(span, wording::of_syntax(&error.message, line, at));
         };

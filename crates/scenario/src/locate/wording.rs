@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use crate::suggest::words::{Meaning, meaning};
 use crate::suggest::{known, substitutes};
+use std::ops::Range;
 
 /// Content of an error before its place is known.
 pub struct ParsedError {
@@ -70,6 +71,61 @@ pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
         _ => "write `name = value`, texts in quotes, tables under `[name]`, lists of tables under `[[name]]`",
     };
     Problem::at("", message.replace("duplicate key", "this is written twice")).help(help)
+}
+
+/// The first text without its closing quote up to the line of a byte, where the TOML reader gave up: there may be a later
+/// quote, which closes it instead, and the reader gives up behind that one.
+pub fn of_open_text(text: &str, failed: usize) -> Option<(Range<usize>, Problem)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if at > failed {
+            break;
+        }
+        let found = open_text(line);
+        if line.contains("\"\"\"") || line.contains("'''") {
+            return None; // a text of several lines
+        }
+        if let Some((open, content)) = found {
+            let value = content.split([',', ']', '}', '#']).next().unwrap_or_default().trim_end();
+            let problem = Problem::at("", "this text has no closing quote");
+            let help = match value {
+                "" => "write the quote behind it".to_owned(),
+                value => format!("write {}{value}{0}", &line[open..=open]),
+            };
+            return Some((at + open..at + open + 1 + value.len(), problem.help(help)));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Where the text begins in a line that lacks its closing quote, and what follows, up to the next quote if there is one: the
+/// next quote has a name directly behind it, or the line has no other.
+fn open_text(line: &str) -> Option<(usize, &str)> {
+    let bytes = line.as_bytes();
+    let (mut at, mut suspect) = (0, None);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'#' => return None,
+            quote @ (b'"' | b'\'') => {
+                let escapes = |at: &usize| quote == b'"' && bytes[*at - 1] == b'\\';
+                let close = (at + 1..bytes.len()).find(|end| bytes[*end] == quote && !escapes(end));
+                let Some(close) = close else {
+                    return Some(suspect.unwrap_or((at, line[at + 1..].trim_end())));
+                };
+                let content = &line[at + 1..close];
+                if bytes.get(close + 1).is_some_and(u8::is_ascii_alphanumeric) {
+                    return Some(suspect.unwrap_or((at, content)));
+                }
+                if content.contains('=') {
+                    suspect.get_or_insert((at, content));
+                }
+                at = close + 1;
+            }
+            _ => at += 1,
+        }
+    }
+    None
 }
 
 /// An error of a text that is TOML but no scenario.

@@ -251,6 +251,11 @@ const KNOWN: &[Known] = &[
     Known { words: &["randomwaypoint", "randomwalk", "randomwalk2d", "randomdirection", "randomdirection2d", "gaussmarkov", "manhattan", "constantvelocity", "constantposition", "waypoint", "static", "sumo"], among: "lte-x2", answer: MOVES },
     Known { words: &["wifi", "80211", "80211r", "80211ac", "80211n", "wlan", "wpa"], among: "lte-x2", answer: Text("802.11 is a radio: write `radio.kind = \"802.11\"`. `mobility.kind` is the protocol above it; with all access points at one router `cellular-ip` with `domain.gateway` is the nearest to a switched LAN") },
     Known { words: &["none", "off", "no", "null"], among: "lte-x2", answer: Text("no protocol: leave `[mobility]` out. A host that moves is then not found, and its packets are lost") },
+    Known { words: &["drop", "drops", "lose", "loses", "loss", "lost", "discard", "kill"], among: "occurrences", answer: Text("a fault loses a message of signalling: write `message = \"registration-request\"` and `occurrences = [1]`, for example; packets of a flow are lost by the `drops` of a link") },
+    Known { words: &["at", "time", "when", "start"], among: "occurrences", answer: Text("a fault counts messages: write `occurrences = [1]` for the first; what happens at a time is in the `changes` of a link") },
+    Known { words: &["link", "between", "cell", "down", "up"], among: "occurrences", answer: Text("a fault is about a message of signalling; a link that fails has `changes`: write `changes = [{ at = \"5 s\", up = false }]` in `[[links]]`") },
+    Known { words: &["node", "ue", "mobile", "station", "phone"], among: "occurrences", answer: Name("host") },
+    Known { words: &["buffer", "bufferlimit", "buffersize"], among: "buffer_limit", answer: Text("this protocol has one field for it: write `buffer_limit = \"64 pkt\"`") },
     // Profiles.
     Known { words: &["linux", "linux5", "linux4", "linux61", "linux612", "linux515", "ubuntu", "kernel"], among: "linux-6", answer: Name("linux-6") },
     Known { words: &["ns", "ns2", "ns234", "ns235", "ns2linux"], among: "ns2-2009", answer: Name("ns2-2009") },
