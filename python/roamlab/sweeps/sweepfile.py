@@ -114,15 +114,7 @@ def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        _as_scenarios(text, path)
-        raise BadInput(
-            f"{shown(path)}:{error.lineno}:{error.colno}",
-            error.msg,
-            expected="TOML",
-            remedy='these quotes are typographic: write straight ones, "…"'
-            if _TYPOGRAPHIC & {*text.split("\n")[error.lineno - 1]}
-            else "see docs/sweeps.md for an example",
-        ) from None
+        raise _no_toml(path, text, error) from None
     except RecursionError:
         raise BadInput(
             path,
@@ -157,13 +149,18 @@ def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({
     return SweepFile(plan, baseline, text)
 
 
-def _as_scenarios(text: str, path: Path) -> None:
-    """Raise the `ScenarioError` that a scenario with this fault of TOML would give, which says most about it."""
+def _no_toml(path: Path, text: str, error: tomli.TOMLDecodeError) -> BadInput:
+    """The error of a text that is not TOML, in the words for scenarios if the engine finds the fault, too."""
+    place, problem, remedy = f"{error.lineno}:{error.colno}", error.msg, "see docs/sweeps.md for an example"
+    if _TYPOGRAPHIC & {*text.split("\n")[error.lineno - 1]}:
+        remedy = 'these quotes are typographic: write straight ones, "…"'
     try:
-        _roamlab.check(text, shown(path), 0)
-    except _roamlab.ScenarioError as error:
-        if not error.field:
-            raise
+        _roamlab.check(text, "", 0)
+    except _roamlab.ScenarioError as told:
+        found = re.match(r":(\d+:\d+): ", str(told))
+        if found and told.help and not told.field:
+            place, problem, remedy = found[1], told.problem, told.help
+    return BadInput(f"{shown(path)}:{place}", problem, expected="TOML", remedy=remedy)
 
 
 def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
