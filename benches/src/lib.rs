@@ -183,7 +183,7 @@ impl Network {
         );
         let transport = match self {
             Network::GigabitCubic => format!("{sized}, congestion_control = \"cubic\""),
-            // BBR goes by what is delivered, which Reno's recovery does not know.
+            // BBR uses what is delivered, which Reno's recovery does not know.
             Network::GigabitBbr => {
                 let sized = sized.replace("\"reno\"", "\"sack\"");
                 format!("{sized}, congestion_control = \"bbr\"")

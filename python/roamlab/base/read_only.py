@@ -1,4 +1,4 @@
-"""Dictionaries and lists that cannot be changed: a change of a copy would be lost, and nobody would see it."""
+"""Dictionaries and lists that cannot be changed: a change of a copy would be lost without a word."""
 
 from __future__ import annotations
 

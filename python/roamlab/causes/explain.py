@@ -113,7 +113,7 @@ def with_record(results: Results) -> tuple[Results, str]:
     """The run with the tables that are needed, made again where it lacks some; and a note on that, or "".
 
     It is made from the scenario, seed and number in its manifest; what is recorded does not change what happens. The
-    note says if the totals of the flows are others all the same, as another build may give. Raises `BadInput` if the
+    note reports totals of flows that differ, as another build may give. Raises `BadInput` if the
     totals that were kept are damaged.
     """
     made = results.manifest

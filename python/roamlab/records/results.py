@@ -228,7 +228,7 @@ class Results(Frames):
 
 
 def _queue_to_write(name: str, known: Sequence[str]) -> str:
-    """What to write instead of the name of a queue without samples."""
+    """Names to write instead of that of a queue without samples."""
     same = [each for each in known if each.partition("/")[0] == name]
     if known:
         return did_you_mean(name, known, f"write results.queue({(same or known)[0]!r})")

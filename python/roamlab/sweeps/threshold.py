@@ -95,7 +95,7 @@ class Threshold:
         return "; ".join(said)
 
     def _beyond_the_largest(self) -> str:
-        """What was measured at both ends of values that are all too small, and whether larger ones lead on."""
+        """Measurements at both ends of values that are all too small, and whether larger ones lead on."""
         condition = _condition(self.where)
         means = self.tried["mean"]
         measured = (

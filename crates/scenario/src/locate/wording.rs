@@ -73,8 +73,8 @@ pub fn of_syntax(message: &str, line: &str, at: usize) -> Problem {
     Problem::at("", message.replace("duplicate key", "this is written twice")).help(help)
 }
 
-/// The first text without its closing quote up to the line of a byte, where the TOML reader gave up: there may be a later
-/// quote, which closes it instead, and the reader gives up behind that one.
+/// The first text without its closing quote up to the line of a byte, where the TOML reader gave up. A later quote may
+/// close it instead: then the reader gives up behind that one.
 pub fn of_open_text(text: &str, failed: usize) -> Option<(Range<usize>, Problem)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -99,8 +99,8 @@ pub fn of_open_text(text: &str, failed: usize) -> Option<(Range<usize>, Problem)
     None
 }
 
-/// Where the text begins in a line that lacks its closing quote, and what follows, up to the next quote if there is one: the
-/// next quote has a name directly behind it, or the line has no other.
+/// Where the text begins in a line that lacks its closing quote, and what follows, up to the next quote if there is one.
+/// The next quote has a name directly behind it, or the line has no other.
 fn open_text(line: &str) -> Option<(usize, &str)> {
     let bytes = line.as_bytes();
     let (mut at, mut suspect) = (0, None);
