@@ -116,7 +116,7 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
     assert 'href="moby/report.html#moby.swims"' in page
     assert "moby.&lt;dives&gt; &amp; more" in page
     assert page.count("contradicted in all 200 settings") == 1
-    assert page.count("robustness not searched") == 2
+    assert page.count("not searched under other settings") == 2
     assert page.count("from 200 settings with 4 runs of each experiment, by this engine") == 1
     assert "<code>roamlab study schemes</code>" in page
     Page(page)

@@ -472,7 +472,7 @@ def test_a_recorded_run_of_another_shape_is_refused_with_its_line(
     for run, wrong in ((RUN, False), (RUN | changes, True)):
         path.write_bytes(gzip.compress(f"{json.dumps(origin)}\n{json.dumps(run)}".encode()))
         if wrong:
-            with pytest.raises(BadInput, match=rf"recorded:2: it cannot be read \(ValueError: .*{said}"):
+            with pytest.raises(BadInput, match=rf"recorded:2: it cannot be read: .*{said}"):
                 recordings.read(path)
         else:
             assert recordings.read(path).runs[0][1].timeouts == [0]
@@ -516,7 +516,7 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, read: Callable[[
     contents.append(gzip.compress(origin.encode() + b"\n{}")[:-9])
     for content in contents:
         path.write_bytes(content)
-        with pytest.raises(BadInput, match="it cannot be read"):
+        with pytest.raises(BadInput, match="it cannot be read|it is not compressed|it ends too early"):
             read(path)
     path.unlink()
     os.mkfifo(path)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -170,9 +171,9 @@ def _moving(protocol: str) -> dict[str, Any]:
     """Fields that the engine fills in under a mobility protocol; some need hosts that measure."""
     text = f'{_SMALLEST}[mobility]\nkind = "{protocol}"\n'
     try:
-        return Scenario(text).parameters
+        return copy.deepcopy(Scenario(text).parameters)
     except ScenarioError:
-        return Scenario(f'{text}[radio]\nkind = "hard"\n[radio.measurement]\n').parameters
+        return copy.deepcopy(Scenario(f'{text}[radio]\nkind = "hard"\n[radio.measurement]\n').parameters)
 
 
 def _parameters(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:

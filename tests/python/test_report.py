@@ -86,7 +86,7 @@ def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "It was <measured>.",
         "-8.6 pkt",
         "measures 1 contradicted, 1 undecided",
-        "robustness not searched",
+        "not searched under other settings",
         "the burst & the queue",
         "table II",
         "not specified",

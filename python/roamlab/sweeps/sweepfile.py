@@ -257,7 +257,7 @@ def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> 
 def _takes(base: Scenario, changes: Mapping[str, Any], without: str) -> bool:
     """True if a scenario takes the changes except one."""
     try:
-        base.set_all({path: value for path, value in changes.items() if path != without})
+        _ = base.set_all({path: value for path, value in changes.items() if path != without})
     except (BadInput, _roamlab.ScenarioError):
         return False
     return True
