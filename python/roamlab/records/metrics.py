@@ -33,7 +33,7 @@ NO_LOSS = ("copy-released", "duplicate")
 
 _NS = 1e9
 
-_CONNECTIONS = ("tcp", "quic", "quinn", "linux")
+_NO_CONNECTION = ("udp", "program")
 _REQUESTS = "-requests"
 """How the name of a flow ends that asks for the data of another one."""
 
@@ -106,13 +106,13 @@ def goodput_of_all_bps(results: RunTables) -> float:
 def has_connection(results: RunTables, flow: str) -> bool:
     """True if `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
-    return bool(flows.where("kind", *_CONNECTIONS)[rows_of_flow(flows, flow)].any())
+    return not flows.where("kind", *_NO_CONNECTION)[rows_of_flow(flows, flow)].any()
 
 
 def elastic_flows(results: RunTables) -> list[str]:
     """The flows that take what the network gives: those with a connection, except requests of other flows' data."""
     flows = results.columns("flows")
-    return _without_requests(flows, flows.words("flow", flows.where("kind", *_CONNECTIONS)))
+    return _without_requests(flows, flows.words("flow", ~flows.where("kind", *_NO_CONNECTION)))
 
 
 def _without_requests(flows: Columns, names: Iterable[str]) -> list[str]:
