@@ -1,13 +1,12 @@
 //! The interface of the two ends of a flow.
 
+use crate::Stack;
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::wire::TcpFields;
 use roamlab_packet::{BareTcpHeader, Ecn, Header, Receipt, Side};
 use std::fmt::Debug;
 use std::ops::Range;
-
-use crate::linux::Stack;
 
 /// A packet as an end sends it or gets it.
 #[derive(Clone, PartialEq, Eq, Debug)]
