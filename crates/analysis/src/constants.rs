@@ -1,7 +1,7 @@
 //! Lists that the Python package and the page share with the analyses.
 
+use crate::record::{CONNECTIONS, harmless};
 use crate::suspects::MOVES;
-use roamlab_packet::DropReason;
 use serde_json::{Value, json};
 
 /// The tables and columns that the explorer shows.
@@ -44,11 +44,17 @@ const EXPIRIES: [&str; 5] =
 /// The lists, by name: `explored`, the tables and columns that the explorer shows; `ample`, a limit that nothing reaches.
 /// `expiries` are fields of a protocol with times after which it drops waiting packets or ends a state.
 ///
-/// Also `moves`, roots of `causes` that begin a handover of their host; `no_loss`, reasons in `drops` that lose no data.
+/// Also `moves`, roots of `causes` that begin a handover of their host; `no_loss`, reasons in `drops` that lose no data;
+/// `connections`, kinds of flows that have a connection with acknowledgements.
 pub fn constants() -> Value {
     let explored: serde_json::Map<_, _> =
         EXPLORED.iter().map(|(table, columns)| ((*table).to_owned(), json!(columns))).collect();
-    let no_loss: Vec<_> =
-        DropReason::ALL.iter().filter(|reason| !reason.loses_data()).map(|reason| reason.name()).collect();
-    json!({ "explored": explored, "ample": AMPLE, "expiries": EXPIRIES, "moves": MOVES, "no_loss": no_loss })
+    json!({
+        "explored": explored,
+        "ample": AMPLE,
+        "expiries": EXPIRIES,
+        "moves": MOVES,
+        "no_loss": harmless(),
+        "connections": CONNECTIONS,
+    })
 }

@@ -1,6 +1,6 @@
 //! A record with the scenario that it is of, and what all analyses ask it.
 
-use crate::table::{Fault, Index, Table, Tables, Values, View};
+use crate::table::{Fault, Index, Table, Values, View};
 use roamlab_packet::DropReason;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -13,12 +13,12 @@ pub const SETTLE_NS: i64 = 1_000_000_000;
 /// Kinds of packets that a sender sends without an acknowledgement.
 pub(crate) const DATA: [&str; 3] = ["data", "syn", "datagram"];
 /// Kinds of flows that have a connection with acknowledgements.
-const CONNECTIONS: [&str; 4] = ["tcp", "quic", "quinn", "linux"];
+pub(crate) const CONNECTIONS: [&str; 4] = ["tcp", "quic", "quinn", "linux"];
 
 /// The record of a run, lent for an analysis.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    pub(crate) tables: Tables<'a>,
+    tables: Vec<Table<'a>>,
     pub(crate) index: &'a Index,
     pub(crate) scenario: &'a Value,
     pub(crate) duration_ns: i64,
@@ -33,11 +33,12 @@ impl<'a> Record<'a> {
         scenario: &'a Value,
         duration_ns: i64,
     ) -> Record<'a> {
-        Record { tables: Tables(tables), index, scenario, duration_ns }
+        Record { tables, index, scenario, duration_ns }
     }
 
     pub(crate) fn table(&self, name: &'static str) -> Result<View<'_, 'a>, Fault> {
-        self.tables.table(name)
+        let found = self.tables.iter().find(|table| table.name == name).ok_or(Fault::Table(name))?;
+        Ok(View::new(name, &found.columns))
     }
 
     /// The rows of a flow in a table.
@@ -73,9 +74,7 @@ impl<'a> Record<'a> {
 
     /// A test of rows of `drops` for those that lose no data.
     pub(crate) fn spare(&self) -> Result<impl Fn(usize) -> bool + use<'a>, Fault> {
-        let harmless = DropReason::ALL.iter().filter(|reason| !reason.loses_data());
-        let names: Vec<&str> = harmless.map(|reason| reason.name()).collect();
-        Ok(self.table("drops")?.words("reason")?.among(&names))
+        Ok(self.table("drops")?.words("reason")?.among(&harmless()))
     }
 
     /// Goodput of each flow in bit/s, and the packets of it that were lost. Reads `flows` and `drops`.
@@ -117,6 +116,11 @@ impl<'a> Record<'a> {
     pub(crate) fn table_of(&self, flow: &str) -> &'a Value {
         self.declared(flow).first().map_or(&Value::Null, |(_, table)| table)
     }
+}
+
+/// The reasons in `drops` that lose no data.
+pub(crate) fn harmless() -> Vec<&'static str> {
+    DropReason::ALL.iter().filter(|reason| !reason.loses_data()).map(|reason| reason.name()).collect()
 }
 
 /// The figures of a flow in one line.

@@ -167,17 +167,6 @@ impl<'a> From<&'a roamlab_record::Table> for Table<'a> {
     }
 }
 
-/// Some tables of a record.
-#[derive(Clone, Debug)]
-pub(crate) struct Tables<'a>(pub Vec<Table<'a>>);
-
-impl<'a> Tables<'a> {
-    pub fn table(&self, name: &'static str) -> Result<View<'_, 'a>, Fault> {
-        let found = self.0.iter().find(|table| table.name == name).ok_or(Fault::Table(name))?;
-        Ok(View { name, columns: &found.columns })
-    }
-}
-
 /// A table that is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'r, 'a> {
@@ -185,7 +174,11 @@ pub(crate) struct View<'r, 'a> {
     columns: &'r [Column<'a>],
 }
 
-impl<'a> View<'_, 'a> {
+impl<'r, 'a> View<'r, 'a> {
+    pub fn new(name: &'static str, columns: &'r [Column<'a>]) -> View<'r, 'a> {
+        View { name, columns }
+    }
+
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }

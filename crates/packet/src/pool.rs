@@ -130,6 +130,23 @@ impl PacketPool {
         self.place(packet)
     }
 
+    /// A new packet of a TCP segment, before its options, which is to be placed.
+    #[inline(always)]
+    fn blank_tcp(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        tcp: &BareTcpHeader,
+    ) -> Packet {
+        self.census.created += 1;
+        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
+        packet.serial = self.last_serial();
+        packet.set_tcp(tcp);
+        packet
+    }
+
     /// Makes a packet of a TCP segment without options: as [`create`](Self::create), without a detour.
     #[inline(always)]
     pub fn create_bare_tcp(
@@ -140,10 +157,7 @@ impl PacketPool {
         created: Time,
         tcp: &BareTcpHeader,
     ) -> PacketId {
-        self.census.created += 1;
-        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
-        packet.serial = self.last_serial();
-        packet.set_tcp(tcp);
+        let packet = self.blank_tcp(flow, header, size, created, tcp);
         self.place(packet)
     }
 
@@ -157,10 +171,7 @@ impl PacketPool {
         created: Time,
         (tcp, stamps): (&BareTcpHeader, Timestamps),
     ) -> PacketId {
-        self.census.created += 1;
-        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
-        packet.serial = self.last_serial();
-        packet.set_tcp(tcp);
+        let mut packet = self.blank_tcp(flow, header, size, created, tcp);
         packet.side = self.place_clear_side(header, packet.serial);
         self.sides[packet.side as usize].timestamps = Some(stamps);
         self.place(packet)
@@ -176,10 +187,7 @@ impl PacketPool {
         created: Time,
         tcp: &TcpHeader,
     ) -> PacketId {
-        self.census.created += 1;
-        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
-        packet.serial = self.last_serial();
-        packet.set_tcp(&tcp.without_options());
+        let mut packet = self.blank_tcp(flow, header, size, created, &tcp.without_options());
         if !tcp.sacks.is_empty() || tcp.timestamps.is_some() || !tcp.accecn.is_absent() {
             packet.side = self.place_clear_side(header, packet.serial);
             let side = &mut self.sides[packet.side as usize];

@@ -16,10 +16,14 @@ impl TcpSender {
     /// An input has been dealt with that was not one for a short cut: whether the next one may be.
     pub(super) fn note_fast_path(&mut self) {
         self.follows = self.state.records_or_paces();
-        self.short_cut = match self.is_plain() {
-            true if self.allows_bare() => ShortCut::Bare,
-            true if self.allows_stamped() => ShortCut::Stamped,
-            _ => ShortCut::None,
+        self.short_cut = if !self.is_plain() {
+            ShortCut::None
+        } else if self.allows_bare() {
+            ShortCut::Bare
+        } else if self.allows_stamped() {
+            ShortCut::Stamped
+        } else {
+            ShortCut::None
         };
     }
 

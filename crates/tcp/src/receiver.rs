@@ -52,7 +52,7 @@ pub struct TcpReceiver {
     /// The window advertised while the buffer is empty.
     open_window: u32,
     pub(super) delayed: Timer,
-    /// As it was after the last input that may have changed that.
+    /// The short cut that the next segment may take, by the last input that may have changed it.
     pub(super) short_cut: ShortCut,
     /// An ACK of everything that has arrived is due, and says nothing else.
     bare_ack_due: bool,
@@ -161,10 +161,12 @@ impl TcpReceiver {
             return Receipt { fresh: true, in_order_segments: 1, out_of_order: false };
         }
         let receipt = self.on_any_segment(header, ecn, now);
-        self.short_cut = match () {
-            () if self.allows_fast_path() => ShortCut::Bare,
-            () if self.allows_stamped() => ShortCut::Stamped,
-            () => ShortCut::None,
+        self.short_cut = if self.allows_fast_path() {
+            ShortCut::Bare
+        } else if self.allows_stamped() {
+            ShortCut::Stamped
+        } else {
+            ShortCut::None
         };
         receipt
     }
@@ -402,7 +404,7 @@ impl TcpReceiver {
         self.in_field(self.bytes_advertised(self.shift), self.shift)
     }
 
-    /// The same in bytes, with a shift of so many bits in the field.
+    /// The same in bytes, where the field of the window is shifted by `shift` bits.
     #[inline]
     fn bytes_advertised(&self, shift: Option<u8>) -> u64 {
         match &self.autotuning {
@@ -411,7 +413,7 @@ impl TcpReceiver {
         }
     }
 
-    /// What the field of the window says of so many bytes, in segments.
+    /// The window that its field can express of these bytes, in segments.
     #[inline]
     fn in_field(&self, bytes: u64, shift: Option<u8>) -> u32 {
         let segment = self.params.segment.0;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[repr(C)]
 pub struct TcpSender {
     pub(crate) state: SendState,
-    /// By the last input that may have changed that.
+    /// The short cut that the next input may take, by the last one that may have changed it.
     pub(super) short_cut: ShortCut,
     /// Segments are recorded or paced: on the fast path too, and by the same input.
     pub(super) follows: bool,

@@ -355,20 +355,20 @@ def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapp
     )
 
 
-def warn_if_unused(remedy: str) -> None:
+def warn_if_unused(remedy: Callable[[], str]) -> None:
     """Give a `UserWarning` if the statement that called the calling method of a `public` class drops its result.
 
+    `remedy` gives what to write, and is called for a warning alone: a remedy may contain large values.
     It does if the instruction behind the call is the one that removes an unused value. Another Python than CPython may
     have other instructions: no warning then.
     """
     frame = sys._getframe(1)
-    method, caller = (
-        frame.f_code.co_qualname,
-        frame.f_back and frame.f_back.f_back,
-    )  # between them is `called`
+    # Between the method and its caller is `called`.
+    caller = frame.f_back and frame.f_back.f_back
     if caller is not None and caller.f_lasti in _drops(caller.f_code):
         warnings.warn(
-            f"{method} returns a new object and changes nothing, and its result is not used: write {remedy}",
+            f"{frame.f_code.co_qualname} returns a new object and changes nothing, and its result is not used: "
+            f"write {remedy()}",
             stacklevel=4,
         )
 

@@ -313,6 +313,6 @@ def _protocols(data: Tables) -> list[Tables]:
 
 def recorded(scenario: Scenario) -> Scenario:
     """The same scenario with the tables that the report of stalls needs switched on."""
-    data = deepcopy(scenario.to_dict())
+    data = scenario.to_dict()
     data.setdefault("record", {}).update({"deliveries": True, "tcp": True, "packets": True})
     return Scenario.from_dict(data, scenario.name)

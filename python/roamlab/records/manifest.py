@@ -106,7 +106,7 @@ class Manifest:
         """`parameters` with all that topologies, groups and plans generate, as this run saw it."""
         if not self.outline.generates:
             return self.parameters
-        found: dict[str, Any] = json.loads(self.network_text)
+        found: dict[str, Any] = json.loads(self.network_text, object_hook=entries)
         return found
 
     @property

@@ -204,7 +204,7 @@ class Scenario:
         The scenario itself does not change: a call whose result is not used gives a `UserWarning`.
         """
         found = self.set_all({path: value})
-        warn_if_unused(f"base = base.set({path!r}, {value!r})")
+        warn_if_unused(lambda: f"base = base.set({path!r}, {value!r})")
         return found
 
     @called(changes=_CHANGES)
@@ -214,7 +214,7 @@ class Scenario:
         for path, value in changes.items():
             self.put(data, path, value)
         found = Scenario.from_dict(data, self.name, f" with {assignments(changes)}")
-        warn_if_unused(f"base = base.set_all({dict(changes)!r})")
+        warn_if_unused(lambda: f"base = base.set_all({dict(changes)!r})")
         return found
 
     def run(self, seed: int = 1, run: int = 0, trace: int | None = None) -> roamlab.Results:
@@ -273,9 +273,8 @@ class Scenario:
                 expected=f"at most {_LONGEST_PATH} characters",
                 remedy="write the field's sections and its name, such as cells.bs2.rate",
             )
-        value = (
-            deepcopy(value) if isinstance(value, dict | list) else value
-        )  # it may be changed below, and read-only
+        if isinstance(value, dict | list):
+            value = deepcopy(value)  # a later change may be inside it, and it may be read-only
         *parents, last = re.sub(r"\[(\d+)\]", r".\1", path).split(".")
         for depth, step in enumerate(parents):
             if isinstance(table, dict):

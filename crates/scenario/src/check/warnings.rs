@@ -32,7 +32,7 @@ pub fn warnings(scenario: &Scenario, stays: bool) -> impl Iterator<Item = Proble
 }
 
 /// Warnings of fields that are written. Of each group that one counts whose field is written first; a group of which none is
-/// counts not at all: nobody meant the usual value of a field. `stays` as of [`warnings`].
+/// does not count: a usual value is no mistake of the user. `stays` as of [`warnings`].
 pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
     let mut groups = super::unread::of_written(scenario, stays);
     groups.extend(super::mismatched::of_written(scenario));

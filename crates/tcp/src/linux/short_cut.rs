@@ -124,8 +124,8 @@ impl TcpSender {
         })
     }
 
-    /// All segments of [`next_stamped`](Self::next_stamped) are sent; whether there was one. Or the wait of pacing was over, and
-    /// no ACK has come (`by_ack`).
+    /// All segments of [`next_stamped`](Self::next_stamped) are sent. `has_sent`: there was one. `by_ack`: an ACK permitted them,
+    /// and not the end of a wait of pacing.
     pub fn end_stamped(&mut self, by_ack: bool, has_sent: bool, now: Time) {
         if has_sent || by_ack {
             self.arm_stamped(has_sent, now);
