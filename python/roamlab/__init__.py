@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from roamlab._roamlab import ScenarioError, SimulationError
-    from roamlab.base.errors import BadInput, RoamlabError
+    from roamlab.base.errors import BadInput, RoamlabError, RunWarning
     from roamlab.records.results import Results
     from roamlab.records.store import Store, open_run
     from roamlab.records.why import why
@@ -51,6 +51,7 @@ __all__ = [
     "Random",
     "Results",
     "RoamlabError",
+    "RunWarning",
     "Runs",
     "Scenario",
     "ScenarioError",
@@ -80,6 +81,7 @@ _HOMES = {
     "Random": "sweeps.design",
     "Results": "records.results",
     "RoamlabError": "base.errors",
+    "RunWarning": "base.errors",
     "Runs": "sweeps.runs",
     "Scenario": "scenarios.scenario",
     "ScenarioError": "_roamlab",

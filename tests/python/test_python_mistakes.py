@@ -441,6 +441,46 @@ def test_an_attribute_of_a_table_says_how_a_column_is_read() -> None:
         _ = _names()["res"].flows.goodput_bps
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("res.flows.loc['moving']", 'write .filter(pl.col("flow") =='),
+        ("res.flows.iloc[0]", "write .row(0, named=True)"),
+        ("res.flows.to_csv('x')", "write .write_csv(path)"),
+        ("res.flows.sort_values('flow')", "write .sort(column)"),
+    ],
+)
+def test_a_name_of_pandas_is_answered_with_that_of_polars(code: str, said: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(said)):
+        eval(code, _names())
+
+
+def test_rows_chosen_as_in_pandas_are_answered_with_a_filter() -> None:
+    names = _names()
+    with pytest.raises(rl.BadInput, match=r"write table\.filter\("):
+        eval("res.flows[res.flows['flow'] == 'moving']", names)
+
+
+def test_what_a_run_warns_of_is_a_warning_of_python_too() -> None:
+    base = rl.load(EXAMPLE).set("run.duration", "12 s")
+    late = base.set("flows.moving.app.start", "100 s")
+    small = base.set("flows.moving.app.size", "20 kB")
+    grid = {"mobility.buffer.limit": ["4 pkt", "64 pkt"]}
+    metrics = ["flows.moving.goodput_bps"]
+    for code, said in (
+        ("rl.run(late)", "the start of this flow at 100 s never comes"),
+        ("late.run()", "the start of this flow at 100 s never comes"),
+        ("late.sweep(grid, replications=2, metrics=metrics)", "the start of this flow at 100 s never comes"),
+        ("rl.run(small)", "no data went through a handover"),
+    ):
+        with pytest.warns(rl.RunWarning, match=said) as found:
+            exec(code, {"rl": rl, "late": late, "small": small, "grid": grid, "metrics": metrics})
+        assert {each.filename for each in found} == {"<string>"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not rl.run(base).warnings
+
+
 def test_a_changed_scenario_that_nobody_keeps_is_a_warning() -> None:
     base = _names()["base"]
     for code in ("base.set('run.duration', '2 s')", "base.set_all({'run.duration': '2 s'})"):
@@ -452,7 +492,7 @@ def test_a_changed_scenario_that_nobody_keeps_is_a_warning() -> None:
         warnings.simplefilter("error")
         for code in (
             "_ = base.set('run.duration', '2 s')",
-            "base.set('run.duration', '2 s').run()",
+            "base.set('run.duration', '20 s').run()",
             "[base.set('run.duration', each) for each in ('2 s', '3 s')]",
             "(lambda: base.set('run.duration', '2 s'))()",
             "base.set('run.duration', '2 s') or 1",

@@ -20,6 +20,8 @@ from roamlab.sweeps.threshold import smallest
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from roamlab.sweeps.plan import Plan
+
 
 class Coin:
     """Replacement of sweeps: a run meets the condition with a probability that grows with the value."""
@@ -28,8 +30,9 @@ class Coin:
         self.seed, self.chance = seed, chance
         self.made: dict[str, int] = {}
 
-    def sweep(self, _base: object, design: dict[str, list[str]], *, replications: int, **_: object) -> Any:
-        (value,) = next(iter(design.values()))
+    def execute(self, plan: Plan, *_: object) -> Any:
+        value, replications = plan.label(0), plan.replications
+        assert isinstance(replications, int)
         self.made[value] = max(self.made.get(value, 0), replications)
         rng = random.Random(f"{self.seed}/{value}")
         chance = self.chance(int(value.split()[0]))
@@ -38,7 +41,7 @@ class Coin:
 
 
 def search(monkeypatch: pytest.MonkeyPatch, coin: Coin, **options: Any) -> rl.Threshold:
-    monkeypatch.setattr(threshold, "sweep", coin.sweep)
+    monkeypatch.setattr(threshold, "execute", coin.execute)
     base = rl.load(ROOT / "examples/handover.toml")
     options = {"where": "flows.moving.timeouts == 0", "between": ("1 pkt", "100 pkt"), **options}
     return smallest(base, "mobility.buffer.limit", **options)
@@ -83,12 +86,13 @@ def test_a_condition_that_no_value_meets_is_told_of_by_both_ends(
 ) -> None:
     """With a gap of the radio timeouts grow; with a buffer they fall. Neither range has a value without one."""
 
-    def sweep(_base: object, design: dict[str, list[str]], *, replications: int, **_: object) -> Any:
-        number = int(next(iter(design.values()))[0].split()[0])
+    def execute(plan: Plan, *_: object) -> Any:
+        number, replications = int(plan.label(0).split()[0]), plan.replications
+        assert isinstance(replications, int)
         found = [float(1 + number if rises else 101 - number)] * replications
         return SimpleNamespace(values=lambda *_: found, equal=False)
 
-    monkeypatch.setattr(threshold, "sweep", sweep)
+    monkeypatch.setattr(threshold, "execute", execute)
     base = rl.load(ROOT / "examples/handover.toml")
     found = smallest(
         base, "mobility.buffer.limit", where="flows.moving.timeouts == 0", between=("1 pkt", "99 pkt")

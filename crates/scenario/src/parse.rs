@@ -183,6 +183,7 @@ impl Scenario {
                 break;
             }
         }
+        let warnings = crate::check::of_one_short_run(self.run.duration, warnings);
         warnings.into_iter().map(|warning| places.locate(warning)).collect()
     }
 

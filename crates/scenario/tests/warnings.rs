@@ -28,7 +28,7 @@ fn what_has_no_effect_is_warned_of_by_field() {
         (", until = \"0.9 s\"", "", "hosts[0].visits[1].cell", 41),
         (
             "gap = \"30 ms\"",
-            "gap = \"30 ms\"\n[[links]]\nbetween = [\"ch\", \"x\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nchanges = [{ at = \"1 s\", rate = \"1 Mbit/s\" }]",
+            "gap = \"30 ms\"\n[[links]]\nbetween = [\"ch\", \"ha\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nchanges = [{ at = \"1 s\", rate = \"1 Mbit/s\" }]",
             "links[2].changes[0].rate",
             33,
         ),

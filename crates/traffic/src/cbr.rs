@@ -54,6 +54,15 @@ impl Checked for Params {
     }
 }
 
+impl Params {
+    /// The latest time of the last datagram, if their number is given.
+    pub fn last_datagram(&self) -> Option<Duration> {
+        let before_last = u64::from(self.packets?.0.saturating_sub(1));
+        let bytes = Bytes(self.packet.0.saturating_mul(before_last));
+        Some(self.start + self.start_within + self.rate.transmission_time(bytes, &mut 0))
+    }
+}
+
 /// A constant-bit-rate source.
 #[derive(Clone, Debug)]
 pub struct Cbr {

@@ -236,6 +236,15 @@ macro_rules! applications {
                 }
             }
 
+            /// The latest time at which it offers data, if its fields say so: its stop, or the last datagram of a stream.
+            pub fn last_offer(&self) -> Option<Duration> {
+                let counted = match self {
+                    AppSpec::Cbr(params) => params.last_datagram(),
+                    _ => None,
+                };
+                counted.into_iter().chain(self.stop()).min()
+            }
+
             /// Checks what the types cannot: the field at fault, what was expected and what to write.
             pub fn validate(&self) -> Result<(), (&'static str, String)> {
                 match self {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect
 from typing import TYPE_CHECKING
 
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -121,4 +121,4 @@ def run_of(case: Case, phases: Sequence[Phases]) -> Results:
     """Our run of a case with these phases, and its packets."""
     tables = case.scenario(kernel=False, phases=phases)
     tables["record"]["packets"] = True
-    return run(Scenario.from_dict(tables, name=f"case {case.number}"), 1)
+    return simulate(Scenario.from_dict(tables, name=f"case {case.number}"), 1)

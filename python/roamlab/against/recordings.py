@@ -16,7 +16,7 @@ from roamlab.against.phases import found_phases
 from roamlab.base.errors import BadInput
 from roamlab.base.inputs import MAX_BYTES, open_regular, read_as
 from roamlab.kernel import cache
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def recorded(case: Case) -> Measures:
     """The kernel's run of a case."""
     tables = case.scenario(kernel=True)
     tables["record"]["packets"] = case.control == "bbr"
-    results = run(Scenario.from_dict(tables, name=f"case {case.number}"), 1)
+    results = simulate(Scenario.from_dict(tables, name=f"case {case.number}"), 1)
     found = measure(results, SECONDS)
     phases = found_phases(case, results) if case.control == "bbr" else []
     return replace(
@@ -59,7 +59,9 @@ def recorded(case: Case) -> Measures:
 def made(case: Case, phases: Sequence[Phases] = (), later_us: int = 0) -> Measures:
     """Our run of a case, with these phases of BBR, and with a last flow that starts so much later."""
     tables = case.scenario(kernel=False, phases=phases, later_us=later_us)
-    return measure(run(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_us=LAG_US)
+    return measure(
+        simulate(Scenario.from_dict(tables, name=f"case {case.number}"), 1), SECONDS, lag_us=LAG_US
+    )
 
 
 def record(family: str, count: int | None, seed: int, tell: Callable[[int, int], None]) -> Recordings:

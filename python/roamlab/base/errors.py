@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import sys
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,20 @@ class BadInput(RoamlabError):
         """Report `problem` at `where` (file, file:line, field or argument). Of a giant text it has begin and end."""
         place, *rest = _brief(os.fspath(where), 400), *map(_brief, (problem, expected, remedy))
         super().__init__("{}: {}\n  expected: {}\n  help: {}".format(place, *rest))
+
+
+class RunWarning(UserWarning):
+    """Something about a scenario or a run that its user may not have meant: it runs as it is written."""
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Give each text as a `RunWarning` at the line of the user, outside of this package."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    for text in texts:
+        warnings.warn(text, RunWarning, stacklevel=level)
 
 
 def _brief(text: str, longest: int = 6000) -> str:

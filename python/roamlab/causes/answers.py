@@ -12,7 +12,7 @@ from roamlab.causes.removal import recorded
 from roamlab.records import why
 from roamlab.records.manifest import build_of
 from roamlab.records.store import open_run
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario, assignments, load
 from roamlab.showing import terminal
 
@@ -85,14 +85,14 @@ def _run(named: Path, changes: Mapping[str, Any], prepared: Callable[[Scenario],
     """The run that is meant; see `explain`. `prepared` is what is simulated of a scenario."""
     if named.suffix == ".toml" and not named.is_dir():
         loaded = load(named)
-        return run(prepared(loaded.set_all(changes) if changes else loaded))
+        return simulate(prepared(loaded.set_all(changes) if changes else loaded))
     results = open_run(named)
     if not changes:
         return results
     made = results.manifest
     changed = Scenario(made.scenario_text, made.scenario_name).set_all(changes)
     _note(f"made again with {assignments(changes)}")
-    return run(prepared(changed), made.seed, made.run)
+    return simulate(prepared(changed), made.seed, made.run)
 
 
 def _note(text: str) -> None:

@@ -12,7 +12,7 @@ from roamlab.causes.trials import GAINS, Check, Gain, Reruns, Trial, by_gain, na
 from roamlab.causes.trials import check as trying
 from roamlab.records import analysis
 from roamlab.records.analysis import NEEDED, Found
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def with_record(results: Results) -> tuple[Results, str]:
     if not lacking:
         return results, ""
     kept = results.flows
-    again = run(recorded(Scenario(made.scenario_text, made.scenario_name)), made.seed, made.run)
+    again = simulate(recorded(Scenario(made.scenario_text, made.scenario_name)), made.seed, made.run)
     lines = ", ".join(f"`{table} = true`" for table in lacking)
     note = f"the run has no {' and no '.join(lacking)}: made again with {lines} under [record]"
     if not again.flows.equals(kept):

@@ -13,7 +13,7 @@ from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.causes.removal import Removal, recorded, refusal, removals
 from roamlab.records.analysis import slow_periods, stalls, wait
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Reruns:
         number = self.number if number is None else number
         key = (scenario.text, number)
         if key not in self._made:
-            self._made[key] = Course(run(scenario, self.seed, number), self.flows)
+            self._made[key] = Course(simulate(scenario, self.seed, number), self.flows)
         return self._made[key]
 
     @cached_property

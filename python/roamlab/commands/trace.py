@@ -27,7 +27,7 @@ def command(run_folder: Path | None, packet: int) -> None:
     from roamlab.base.errors import within
     from roamlab.records.manifest import build_of
     from roamlab.records.store import open_run
-    from roamlab.running.run import run as simulate
+    from roamlab.running.run import simulate
     from roamlab.scenarios.scenario import Scenario
 
     folder = find_run(run_folder)

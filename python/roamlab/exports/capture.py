@@ -16,7 +16,7 @@ import polars as pl
 from roamlab.base.errors import BadInput
 from roamlab.base.screen import say
 from roamlab.records.manifest import build_of
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ def capture(results: Results, places: Sequence[str] | None, network: Network) ->
         say("note: another build of the engine made this run; these are the present one's packets", err=True)
     if places is None:
         places = [queue for link in network.links for queue in network.queues(link)] + sorted(network.nodes)
-    again = run(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, capture=list(places))
+    again = simulate(
+        Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, capture=list(places)
+    )
     if (
         made.build_hash == again.manifest.build_hash
         and made.parameters_text != again.manifest.parameters_text

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roamlab.gallery.questions import SEED
 from roamlab.records import metrics
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ def answer(question: Question, repetitions: int = REPETITIONS) -> Answer:
     """Make the runs of a question and answer it."""
     sentence, curves, broken = "", {}, []
     for number in range(repetitions):
-        runs = {name: run(question.case(name), SEED, number) for name in question.cases}
+        runs = {name: simulate(question.case(name), SEED, number) for name in question.cases}
         drawn = {name: curve(results, question.draw) for name, results in runs.items()}
         values = {
             name: _value(each, runs[each.case], drawn[each.case]) for name, each in question.numbers.items()

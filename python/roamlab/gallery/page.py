@@ -15,7 +15,7 @@ from roamlab.base.errors import BadInput
 from roamlab.gallery.answers import REPETITIONS, answer
 from roamlab.gallery.pictures import picture, stall
 from roamlab.gallery.questions import SEED, TABLE, questions
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.scenarios.scenario import load
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def write(examples: Path, folder: Path) -> list[Answer]:
 
 def front(examples: Path, folder: Path) -> SavedFigure:
     """Draw the picture of the front page and of the tutorial, whose run it is."""
-    return stall(run(load(examples / "busy-cell.toml"), SEED), "download", folder / PICTURES, "busy-cell")
+    return stall(
+        simulate(load(examples / "busy-cell.toml"), SEED), "download", folder / PICTURES, "busy-cell"
+    )
 
 
 def _thumbnail(found: Answer) -> str:

@@ -11,7 +11,7 @@ from roamlab.explorer import explorer_page as explorer
 from roamlab.papers import printed, robustness, sentences
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.showing.page import Table
 from roamlab.showing.report import Link
 from roamlab.statistics.claims import corrected
@@ -69,7 +69,7 @@ def reproduce(name: str, session: Session) -> Report:
 def explorer_page(name: str, folder: Path) -> Link:
     """Writes the page to explore the paper's example."""
     scenario = papers.paper(name).example()
-    results = run(recorded(scenario), SEED)
+    results = simulate(recorded(scenario), SEED)
     (folder / explorer.FILE).write_text(explorer.html([results]), encoding="utf-8")
     words = f"Explore one of the runs, packet by packet: {scenario.name}"
     return Link(words, explorer.FILE + explorer.first_move(results))

@@ -15,6 +15,27 @@ if TYPE_CHECKING:
 _CHANGING = ("__setitem__", "drop_in_place", "extend", "insert_column", "replace_column")
 
 
+_FILTER = 'write .filter(pl.col("flow") == "moving"), after import polars as pl'
+_OF_PANDAS = {
+    "loc": _FILTER,
+    "iloc": "write .row(0, named=True) for one row, or .slice(0, 5) for several",
+    "query": _FILTER,
+    "to_csv": "write .write_csv(path)",
+    "to_parquet": "write .write_parquet(path)",
+    "to_json": "write .write_json(path)",
+    "sort_values": "write .sort(column)",
+    "groupby": "write .group_by(column)",
+    "plot": "charts are made by `roamlab chart` and by results.plot_queue",
+    "values": "write .to_numpy()",
+    "index": "rows have no names: .with_row_index() numbers them",
+    "set_index": "rows have no names: write .sort(column)",
+    "iterrows": "write .iter_rows(named=True)",
+    "apply": "write .map_rows(function)",
+    "append": "write pl.concat([one, other]), after import polars as pl",
+}
+"""Names of pandas, and what to write here."""
+
+
 class BadColumn(BadInput, pl.exceptions.ColumnNotFoundError):
     """A column that a table does not have, with what to write."""
 
@@ -44,6 +65,13 @@ class Frame(pl.DataFrame):
                 expected=f"one of {', '.join(self.columns)}",
                 remedy=self._rows_of(wrong) or did_you_mean(wrong, self.columns, "see docs/tables.md"),
             )
+        if isinstance(key, pl.Series) and key.dtype == pl.Boolean:
+            raise BadCall(
+                "table[…]",
+                "a series of truth values chooses no rows of a Polars frame",
+                expected="the name of a column, or the number of a row",
+                remedy='write table.filter(pl.col("flow") == "moving"), after import polars as pl',
+            )
         return super().__getitem__(key)
 
     def _rows_of(self, value: str) -> str:
@@ -55,8 +83,12 @@ class Frame(pl.DataFrame):
         return ""
 
     def __getattr__(self, name: str) -> NoReturn:
-        hint = f'write table["{name}"]' if name in self.columns else "see docs/tables.md for its columns"
-        raise no_attribute("a table", name, () if name in self.columns else dir(pl.DataFrame), hint)
+        known = name in self.columns
+        hint = (
+            f'write table["{name}"]' if known else _OF_PANDAS.get(name, "see docs/tables.md for its columns")
+        )
+        others = () if known or name in _OF_PANDAS else dir(pl.DataFrame)
+        raise no_attribute("a table, which is a Polars frame,", name, others, hint)
 
 
 def _refuse(_self: Frame, *_: Any, **__: Any) -> NoReturn:

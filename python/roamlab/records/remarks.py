@@ -146,6 +146,24 @@ def unreached(
     return found + more
 
 
+def complete_before_moves(flows: Sequence[tuple[str, str, str, int]], first: Mapping[str, int]) -> list[str]:
+    """A line for each host, of the first three, whose flows were all complete before it left its first cell.
+
+    `flows` are name, source, destination and time of completion in ns, -1 for none; `first` is when each host left
+    its first cell, in ns.
+    """
+    found = []
+    for host, left in first.items():
+        own = {name: done for name, source, destination, done in flows if host in (source, destination)}
+        if own and all(0 <= done < left for done in own.values()):
+            name, done = max(own.items(), key=lambda each: each[1])
+            found.append(
+                f"flow {name} was complete at {done / 1e9:.3f} s, and host {host} left its first cell at "
+                f"{left / 1e9:.3f} s: no data went through a handover; write a larger `size`, or an earlier visit"
+            )
+    return found[:_NAMED]
+
+
 @cache
 def _default_window(profile: str, variant: str) -> str:
     """The largest window of a flow that leaves it to the profile; "inf" if the profile has none."""

@@ -118,13 +118,16 @@ class Results(Frames):
         And flows that their windows limited, or whose timeouts after handovers have other causes.
         """
         found = [*self.manifest.warnings, *live.warnings(self.manifest.live)]
-        if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
+        never = any("the run ends at" in warning for warning in found)
+        moves = self.manifest.outline.moves
+        if moves and not never and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
         return [
             *found,
             *self._unmet(),
             *self._unused_links(),
             *self._unreached(),
+            *self._complete_before_moves(),
             *self._window_limited(),
             *self._timeouts_of_handovers(),
         ]
@@ -144,6 +147,14 @@ class Results(Frames):
 
         rows = dead.select(pl.col("flow").cast(pl.String), "delivered_pkts", "start_ns").to_dicts()
         return remarks.unreached(rows, self.manifest.parameters, lost)
+
+    def _complete_before_moves(self) -> list[str]:
+        if not self.manifest.outline.moves or self.manifest.outline.flows > remarks.MOST_FLOWS:
+            return []
+        left = self.handovers.filter(pl.col("phase").cast(pl.String) == "link-down")
+        first = dict(left.group_by(pl.col("host").cast(pl.String)).agg(pl.col("time_ns").min()).rows())
+        names = (pl.col(column).cast(pl.String) for column in ("flow", "source", "destination"))
+        return remarks.complete_before_moves(self.flows.select(*names, "completed_ns").rows(), first)
 
     def _unmet(self) -> list[str]:
         if not self.manifest.outline.forces:

@@ -8,7 +8,7 @@ import polars as pl
 
 from roamlab import _roamlab
 from roamlab.base.calls import called
-from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.errors import BadInput, did_you_mean, warn
 from roamlab.base.limits import memory_per_run
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 
 @called(scenario=None)
 def run(
+    scenario: Scenario | str | Path,
+    seed: int = 1,
+    run: int = 0,
+    trace: int | None = None,
+    memory: int | None = None,
+    capture: list[str] | None = None,
+) -> Results:
+    """As `simulate`, for users: each of the warnings of the results is a `RunWarning` as well."""
+    results = simulate(scenario, seed, run, trace, memory, capture)
+    warn(results.warnings)
+    return results
+
+
+@called(scenario=None)
+def simulate(
     scenario: Scenario | str | Path,
     seed: int = 1,
     run: int = 0,

@@ -16,7 +16,7 @@ from roamlab.base.screen import escape
 from roamlab.records.frame import Frame
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
-from roamlab.running.run import run as simulate
+from roamlab.running.run import simulate
 from roamlab.running.summary import Name, bounds, undefined, unit
 from roamlab.statistics.stats import clipped, differences, holm, p_value, student
 from roamlab.statistics.stopping import Until

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from roamlab import _roamlab
 from roamlab.base.calls import called
-from roamlab.base.errors import BadInput
+from roamlab.base.errors import BadInput, warn
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
@@ -64,12 +64,14 @@ def sweep(
 
     Repetition n draws from the same random streams at every point, unless `common_random_numbers` is false. Each run
     leaves its `metrics` in `store` (the totals of all flows if none are named), and all of its tables with
-    `keep="tables"`; what is there already is not run again.
+    `keep="tables"`; what is there already is not run again. Each of the warnings of the runs is a `RunWarning` as well.
     """
     check_number("seed", seed)
     measurement = measurement_of(metrics, replications)
     plan = Plan(of(base), _design(design), replications, seed, measurement, keep, common_random_numbers)
-    return execute(plan, Path(store), executor or LocalPool())
+    runs = execute(plan, Path(store), executor or LocalPool())
+    warn(runs.warnings)
+    return runs
 
 
 def _design(given: AnyDesign) -> Design:

@@ -6,26 +6,28 @@ import math
 import operator
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 from scipy import stats as scipy_stats
 
 from roamlab.base.calls import TEXT, called, public
-from roamlab.base.errors import BadInput
+from roamlab.base.errors import BadInput, warn
 from roamlab.base.screen import escape
 from roamlab.records.frame import Frame
+from roamlab.running.executor import LocalPool
 from roamlab.running.progress import Steps
 from roamlab.running.summary import Name, check, undefined
 from roamlab.scenarios.scenario import check_number, of
 from roamlab.statistics.stats import CONFIDENCE
-from roamlab.sweeps.design import DECIMALS, BadDesign
+from roamlab.sweeps.design import DECIMALS, BadDesign, Grid
+from roamlab.sweeps.plan import Plan, measurement_of
 from roamlab.sweeps.runs import NO_CHANCE
-from roamlab.sweeps.sweep import STORE, sweep
+from roamlab.sweeps.sweep import STORE, execute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from roamlab.running.executor import Executor
     from roamlab.scenarios.scenario import Scenario
@@ -157,6 +159,7 @@ def smallest(
     """
     base = of(scenario)
     check_number("seed", seed)
+    warn(base.warnings)
     values = _values(between, step)
     condition = _condition(where)
     if not 0 < share < 1:
@@ -286,15 +289,9 @@ class _Search:
     def _runs(self, at: int, size: int) -> list[float]:
         metric, value = self._condition.metric, self._values(at)
         try:
-            runs = sweep(
-                self._base,
-                {self._path: [value]},
-                replications=size,
-                seed=self._seed,
-                metrics=list(dict.fromkeys([metric, _TELLS_OF_CHANCE])),
-                store=self._store,
-                executor=self._executor,
-            )
+            measurement = measurement_of([*dict.fromkeys([metric, _TELLS_OF_CHANCE])], size)
+            plan = Plan(self._base, Grid({self._path: [value]}), size, self._seed, measurement)
+            runs = execute(plan, Path(self._store), self._executor or LocalPool())
         except BadDesign as error:
             raise BadInput(
                 f"path = {self._path!r}, between = ({self._values(0)!r}, {self._values(len(self._values) - 1)!r})",

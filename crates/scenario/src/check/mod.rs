@@ -28,7 +28,7 @@ mod warnings;
 mod ways;
 
 pub use no_effect::idle_plans;
-pub use warnings::{of_written, warnings};
+pub use warnings::{of_one_short_run, of_written, warnings};
 
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";

@@ -5,16 +5,19 @@ use super::queues::{marks, queues};
 use crate::names::PATH_CHANGE;
 use crate::problem::Problem;
 use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
+use crate::suggest::known_value;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_radio::{Management, Motion, SignalSpec};
 use roamlab_traffic::AppSpec;
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// All such warnings.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let mut found = unused_parts(scenario);
+    found.extend(dead_ends(scenario));
     found.extend(unknown_hosts(scenario));
     found.extend(idle_moves(scenario));
     found.extend(unseen_handovers(scenario));
@@ -46,6 +49,55 @@ fn unused_parts(scenario: &Scenario) -> Vec<Problem> {
         found.push(problem.help("add `[[hosts]]`, or remove the protocol"));
     }
     found
+}
+
+/// Nodes with one link that nothing else in the scenario names: no data can begin, end or pass there.
+fn dead_ends(scenario: &Scenario) -> Vec<Problem> {
+    let mut links: FxHashMap<&str, (usize, usize, usize)> = FxHashMap::default();
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (end, name) in link.between.iter().enumerate() {
+            links.entry(name).and_modify(|known| known.0 += 1).or_insert((1, index, end));
+        }
+    }
+    let cells = scenario.cells.values().map(|cell| &cell.router);
+    let flows = scenario.flows.iter().flat_map(|flow| &flow.path);
+    for name in cells.chain(flows).chain(scenario.hosts.iter().map(|host| &host.home)) {
+        links.remove(name.as_str());
+    }
+    let generated = scenario.topology.len().min(1) * scenario.origins.links;
+    let written = if generated > 0 { generated } else { scenario.links.len() };
+    links.retain(|_, (count, index, _)| *count == 1 && *index < written);
+    if links.is_empty() {
+        return Vec::new();
+    }
+    let Ok(Value::Object(mut tables)) = serde_json::from_str(&scenario.to_json()) else { return Vec::new() };
+    tables.remove("links");
+    let mut named = BTreeSet::new();
+    texts(&Value::Object(tables), &mut named);
+    let is_named = |node: &str| named.iter().any(|name| name == node || matches(name, node));
+    let mut found: Vec<_> = links.into_iter().filter(|(node, _)| !is_named(node)).collect();
+    found.sort_by_key(|(_, (_, index, end))| (*index, *end));
+    let dead: BTreeSet<&str> = found.iter().map(|(node, _)| *node).collect();
+    let nodes: BTreeSet<&str> =
+        scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str)).collect();
+    let warn = |(node, (_, index, end)): (&str, (usize, usize, usize))| {
+        let message =
+            format!("\"{node}\" has no other link, and nothing else names it: no data goes this way");
+        let help = known_value(node, nodes.difference(&dead).copied());
+        Problem::at(format!("links[{index}].between[{end}]"), message)
+            .help(format!("{help}; or remove the link"))
+    };
+    found.into_iter().map(warn).collect()
+}
+
+/// All texts in a value.
+fn texts(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => drop(found.insert(text.clone())),
+        Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+        _ => {}
+    }
 }
 
 /// Whether some protocol follows the host, in this cell if one is given.
@@ -229,7 +281,7 @@ fn unseen_handovers(scenario: &Scenario) -> Vec<Problem> {
     let end = scenario.run.duration;
     let mut times: FxHashMap<&str, (Duration, Duration)> = FxHashMap::default();
     for flow in &scenario.flows {
-        let (start, stop) = (flow.app.start(), flow.app.stop().unwrap_or(end).min(end));
+        let (start, stop) = (flow.app.start(), flow.app.last_offer().unwrap_or(end).min(end));
         for node in &flow.path {
             let known = times.entry(node).or_insert((start, stop));
             *known = (known.0.min(start), known.1.max(stop));
@@ -249,10 +301,10 @@ fn unseen_handovers(scenario: &Scenario) -> Vec<Problem> {
                 (message, "write a later time, or an earlier `start` in the `app` of a flow")
             } else if visit.at > last {
                 let message = format!(
-                    "the host enters this cell at {}, and its last flow stops at {last}: no flow sees the handover",
+                    "the host enters this cell at {}, and its last flow ends at {last}: no flow sees the handover",
                     visit.at
                 );
-                (message, "write an earlier time, or a later `stop` in the `app` of a flow")
+                (message, "write an earlier time, or a later `stop` or more `packets` in the `app` of a flow")
             } else {
                 continue;
             };

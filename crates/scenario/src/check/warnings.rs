@@ -41,6 +41,31 @@ pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
     groups
 }
 
+/// From so many fields on that come too late, the run is too short: one warning, at its duration.
+const TOO_MANY: usize = 3;
+
+/// The warnings, of which those that come of a run that is far too short are one.
+pub fn of_one_short_run(end: Duration, warnings: Vec<Problem>) -> Vec<Problem> {
+    let is_late = |warning: &Problem| warning.help.contains("lengthen `run.duration`");
+    let (late, mut others): (Vec<Problem>, Vec<Problem>) = warnings.into_iter().partition(is_late);
+    if late.len() < TOO_MANY {
+        others.splice(0..0, late);
+        return others;
+    }
+    let named: Vec<_> = late.iter().take(2).map(|warning| format!("`{}`", warning.field)).collect();
+    let message = format!(
+        "the run ends at {end}: too early for {} and {}",
+        named.join(", "),
+        match late.len() - named.len() {
+            1 => "one more field".to_owned(),
+            more => format!("{more} more fields"),
+        }
+    );
+    let problem = Problem::at("run.duration", message).help("write a longer time, or earlier times there");
+    others.insert(0, problem);
+    others
+}
+
 /// What is due when the run is over.
 fn never_happens(scenario: &Scenario, stays: bool) -> Vec<Problem> {
     let end = scenario.run.duration;

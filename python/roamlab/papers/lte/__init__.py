@@ -15,7 +15,7 @@ from roamlab.papers.lte import claims, evidence, experiments, figures, model, mo
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Interpretation
 from roamlab.papers.reporting import mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.showing.chart import chart
 from roamlab.showing.page import Measured, Table
 
@@ -59,7 +59,7 @@ def reproduce(session: Session) -> Report:
         "schedulers": _schedulers(anatomy),
         "causes": _causes(anatomy),
     }
-    made = chart(run(experiments.trajectory("standard"), SEED), experiments.REF)
+    made = chart(simulate(experiments.trajectory("standard"), SEED), experiments.REF)
     drawn = figures.draw(anatomy, found, session.figures)
     handovers = [figures.messages(made, session.figures)]
     return report("lte", session, claims.decide(anatomy, found), tables, drawn, few, DEFAULT, handovers)

@@ -16,7 +16,7 @@ from roamlab.papers.lte.experiments import (
     Scheme,
 )
 from roamlab.papers.runs import SEED, further
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,7 +239,7 @@ def traces(found: Evidence) -> tuple[int, dict[Scheme, Trace]]:
     outcomes = [one.congestion.outcome for one in found.forwarding["standard", TARGETS[-1]]]
     number = outcomes.index("timeout") if "timeout" in outcomes else 0
     drawn = {
-        scheme: measures.trace(run(experiments.trajectory(scheme), SEED, number))
+        scheme: measures.trace(simulate(experiments.trajectory(scheme), SEED, number))
         for scheme in experiments.SCHEMES
     }
     return number, drawn

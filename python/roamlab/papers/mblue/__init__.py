@@ -15,7 +15,7 @@ from roamlab.papers.mblue.experiments import DEFAULT, QUEUES, Interpretation
 from roamlab.papers.records import queue_trace
 from roamlab.papers.reporting import mean, mean_cell, report, table_of
 from roamlab.papers.runs import SEED, Batch
-from roamlab.running.run import run
+from roamlab.running.run import simulate
 from roamlab.showing.page import Table
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def reproduce(session: Session) -> Report:
         "sync": _synchronised(found),
         "fig12": _received({"default": found.one, "empty at any time, RTO floor 1 s": nearest}),
     }
-    one = {queue: run(experiments.one_handoff(queue), SEED) for queue in QUEUES}
-    three = {queue: run(experiments.three_handoffs(queue), SEED) for queue in QUEUES}
+    one = {queue: simulate(experiments.one_handoff(queue), SEED) for queue in QUEUES}
+    three = {queue: simulate(experiments.three_handoffs(queue), SEED) for queue in QUEUES}
     traces = {
         number: {queue: queue_trace(results, measures.AIR) for queue, results in of.items()}
         for number, of in (("one", one), ("three", three))
