@@ -236,7 +236,7 @@ macro_rules! applications {
                 }
             }
 
-            /// The latest time at which it offers data, if its fields say so: its stop, or the last datagram of a stream.
+            /// The latest time at which it offers data, if its fields give it: its stop, or the last datagram of a stream.
             pub fn last_offer(&self) -> Option<Duration> {
                 let counted = match self {
                     AppSpec::Cbr(params) => params.last_datagram(),
