@@ -95,11 +95,11 @@ case:
 # Random inputs, kills, planted bugs and causes: as many as are asked for once, not at each change.
 deep: mutate mutants crash planted links differential
 	$(MAKE) fuzz SECONDS=100
-	$(BIN)/python tests/python/generated.py 1000
-	ROAMLAB_REMEDIES=200 $(BIN)/pytest tests/python/test_remedies.py
-	$(BIN)/python tests/python/truth.py 5000
+	$(BIN)/python tests/python/shared/generated.py 1000
+	ROAMLAB_REMEDIES=200 $(BIN)/pytest tests/python/metrics/test_remedies.py
+	$(BIN)/python tests/python/shared/truth.py 5000
 	MAKEFLAGS= cargo build --quiet --locked -p roamlab-python --lib
-	$(BIN)/python tests/python/kernel_repeats.py 20 target/debug/lib_roamlab.so
+	$(BIN)/python tests/python/shared/kernel_repeats.py 20 target/debug/lib_roamlab.so
 	MAKEFLAGS= ROAMLAB_SEQUENCES=100000 cargo test --locked -p roamlab-congestion -p roamlab-quic --lib oracle
 	MAKEFLAGS= ROAMLAB_SEQUENCES=3000 cargo test --locked -p roamlab-quic -p roamlab-qdisc -p roamlab-radio --lib -- \
 	  pseudocode reference
@@ -107,9 +107,10 @@ deep: mutate mutants crash planted links differential
 	MAKEFLAGS= ROAMLAB_COMBINATIONS=2000 cargo test --locked -p roamlab-world $(RUNS) combinations
 	MAKEFLAGS= ROAMLAB_RACES=all cargo test --locked --workspace $(RUNS) races moves trouble
 	$(MAKE) playground .venv/.dev .venv/.extension
-	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/test_playground_engine.py -k recorded_runs
-	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/test_,$(addsuffix .py,docs output crash browser_pages \
-	  contributing wheel playground stored threshold))
+	ROAMLAB_RECORDED=all $(BIN)/pytest tests/python/pages/test_playground_engine.py -k recorded_runs
+	ROAMLAB_DEEP=1 $(BIN)/pytest $(addprefix tests/python/,$(addsuffix .py,project/test_docs commands/test_output commands/test_crash \
+	  pages/test_browser_pages project/test_contributing project/test_wheel pages/test_playground verdicts/test_stored \
+	  sweeps/test_threshold))
 
 lint: lint-rust lint-python
 
@@ -123,7 +124,7 @@ lint-python: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python tests/python/prose.py
+	$(BIN)/python tests/python/project/prose.py
 
 # Clippy is a compiler that lints: with it as the workspace's compiler one pass lints and makes the tests.
 LINTING := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
@@ -176,7 +177,7 @@ fuzz-readers: .venv/.dev .venv/.extension
 # The engine as WebAssembly, and the page around it.
 # COUNT mutated links, each of which must leave the page alive.
 links: playground .venv/.dev
-	cd tests/python && ../../$(BIN)/python playground_links.py $(LINKS)
+	$(BIN)/python tests/python/shared/playground_links.py $(LINKS)
 
 LINKS ?= 1000
 
@@ -270,7 +271,7 @@ crash: .venv/.dev .venv/.extension
 
 # Tests try 20 and 5; all take some minutes.
 planted: .venv/.extension
-	$(BIN)/python tests/python/planted.py 200 50 60
+	$(BIN)/python tests/python/shared/planted.py 200 50 60
 
 wheel: .venv/.packages
 	$(MAKE) playground || true
@@ -291,8 +292,10 @@ clean:
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
 	touch $@
 
+# Modules that tests, benches and the writers of pages share are imported by their names, from the folders of `pythonpath`.
 .venv/.dev: requirements-dev.lock .venv/.packages
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements-dev.lock
+	$(BIN)/python tests/shared_path.py
 	touch $@
 
 # Without an index: whatever the package needs must come from the lock.

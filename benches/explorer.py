@@ -6,23 +6,20 @@ Chromium.
 """
 
 import json
-import sys
 import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from browser import chromium
+from roamlab.causes import explain
+from roamlab.explorer import explorer_page as explorer
+from roamlab.records.constants import EXPLORED
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import load
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests/python"))
-
-from browser import chromium  # noqa: E402
-from roamlab.causes import explain  # noqa: E402
-from roamlab.explorer import explorer_page as explorer  # noqa: E402
-from roamlab.records.constants import EXPLORED  # noqa: E402
-from roamlab.running.run import run  # noqa: E402
-from roamlab.scenarios.scenario import load  # noqa: E402
-
 EXAMPLE = ROOT / "examples/handover.toml"
 FAST = {
     "cells.bs1.rate": "60 Mbit/s",

@@ -6,16 +6,13 @@ processor time of Chromium's renderer for each figure: on a busy machine only th
 """
 
 import os
-import sys
 import time
 from pathlib import Path
 from statistics import median, quantiles
 
+from browser import chromium
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests/python"))
-
-from browser import chromium  # noqa: E402
-
 PAGE = ROOT / "python/roamlab/playground/playground.html"
 REPEATS, MOVES, FRAMES = 5, 40, 240
 # From the slider's event to the frame in which the new picture is.

@@ -1,6 +1,6 @@
 """Hosts that always have something to send: their share under 802.11's contention, and Bianchi's closed form.
 
-`python tests/python/test_saturation.py` draws the page's picture again.
+`python tests/python/runs/test_saturation.py` draws the page's picture again.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_a_timeout_belongs_to_the_handover_whose_chain_has_its_root(
 
 def test_a_timeout_that_the_entry_of_a_cell_caused_belongs_to_the_handover_before_it() -> None:
     """NewReno repairs some 50 losses one a round trip; the timer expires 1.2 s after the host is in the next cell."""
-    scenario = rl.load(ROOT / "tests/python/cellular_gap.toml")
+    scenario = rl.load(ROOT / "tests/python/metrics/cellular_gap.toml")
     results = scenario.run()
     assert results.metric("flows.dl.timeouts") == results.metric("flows.dl.handover_timeouts") == 2
     assert handovers.timeouts(results, "dl").tolist() == [1, 1]

@@ -36,7 +36,7 @@ def _visits(entry_s: float) -> list[dict[str, str]]:
     return [{"cell": "enb1", "at": "0 s"}, {"cell": "enb2", "at": f"{entry_s:.3f} s"}]
 
 
-_BASE = load(Path(__file__).parents[2] / "examples/today/congestion-controls.toml").set_all(
+_BASE = load(Path(__file__).parents[3] / "examples/today/congestion-controls.toml").set_all(
     {
         "run.duration": f"{END_S} s",
         "run.profile": "linux-6",

@@ -1,6 +1,6 @@
 """The pages about models and scenarios agree with the code.
 
-`python tests/python/test_model_pages.py` writes docs/models/assumptions.md again from the sources.
+`python tests/python/project/test_model_pages.py` writes docs/models/assumptions.md again from the sources.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ _HEAD = """\
 # Assumptions and deviations
 
 Every `ASSUMPTION:` (an interpretation of a point that the source leaves open) and every `DEVIATION:` (a difference from
-the source) in the models' code, with its comment. `python tests/python/test_model_pages.py` makes this page, and a test
-fails if it differs from the sources. Interpretations that are parameters are on the models' [pages](README.md).
+the source) in the models' code, with its comment. `python tests/python/project/test_model_pages.py` makes this page,
+and a test fails if it differs from the sources. Interpretations that are parameters are on the models'
+[pages](README.md).
 """
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOVES = ROOT / "examples/handover.toml"
-MISTAKES = tomli.loads((ROOT / "tests/python/mistakes.toml").read_text(encoding="utf-8"))
+MISTAKES = tomli.loads((ROOT / "tests/python/mistakes/mistakes.toml").read_text(encoding="utf-8"))
 TEXT = MOVES.read_text(encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """Scenarios made from those that are shipped: other names, more fields, another order, another way to write them.
 
-python tests/python/generated.py 1000 [SEED]    takes this number through set, run, sweep and compare
+python tests/python/shared/generated.py 1000 [SEED]    takes this number through set, run, sweep and compare
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import roamlab as rl
 from roamlab.sweeps.compare import compare
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHIPPED = sorted(
     path
     for folder in ("examples", "python/roamlab", "crates/scenario/tests/bad_scenarios")

@@ -15,7 +15,7 @@ from roamlab.records import mro
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "lte.toml"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "lte.toml"
 HANDOVER = [(2.0, 0, "handover-commanded", "a"), (2.1, 0, "link-down", "ue"), (2.2, 1, "link-up", "ue")]
 EXECUTED = [(2.0, 0, "handover-executed", "ue"), *HANDOVER[1:]]
 CONFIRMED = (2.3, 1, "access-granted", "ue")

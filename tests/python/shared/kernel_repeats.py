@@ -1,6 +1,6 @@
 """A run over the Linux kernel, again and again: no test, but what the tests start.
 
-    python tests/python/kernel_repeats.py [RUNS [EXTENSION]]
+    python tests/python/shared/kernel_repeats.py [RUNS [EXTENSION]]
 
 One scenario with one seed: two flows, random loss, a gap. Every second run has a busy loop for each processor.
 Prints how many runs have the tables and the capture of the first one, byte by byte. The exit code is 1 if one has not.

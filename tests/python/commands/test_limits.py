@@ -17,7 +17,7 @@ from roamlab.running import runprogress
 from roamlab.running.ensemble import Job, measure
 from roamlab.running.summary import _MADE_OF, _OF_FLOW, _OF_RUN, TOTALS, Measurement
 
-HANDOVER = Path(__file__).parents[2] / "examples" / "handover.toml"
+HANDOVER = Path(__file__).parents[3] / "examples" / "handover.toml"
 
 
 def test_a_run_without_end_ends_with_a_report_that_names_the_table() -> None:

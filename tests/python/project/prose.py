@@ -1,8 +1,9 @@
 """The prose of the project: no sentence is too long, and no phrase is literary, private or ambiguous.
 
-`python tests/python/prose.py [FILE ...]` reports each fault with its file, its line and what to write, and exits with 1
-if there is one. Without files it reads Markdown pages, comments of Rust, Python, JavaScript and TOML, docstrings, and
-string literals with a space (texts of errors and reports). Code, tables, quotations and generated pages are exempt.
+`python tests/python/project/prose.py [FILE ...]` reports each fault with its file, its line and what to write, and
+exits with 1 if there is one. Without files it reads Markdown pages, comments of Rust, Python, JavaScript and TOML,
+docstrings, and string literals with a space (texts of errors and reports). Code, tables, quotations and generated
+pages are exempt.
 
 The list is our own because the linters on PyPI do not serve: the package `vale` downloads its program from GitHub when
 it is called first, and neither Vale nor `proselint` reads string literals.
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LONGEST = 35
 """Words in a sentence. Some 25 are a good upper limit."""
 
@@ -48,8 +49,8 @@ EXEMPT = {
     "python/roamlab/playground/vendor",
     "fuzz/target",
     # The list of phrases, and its test.
-    "tests/python/prose.py",
-    "tests/python/test_prose.py",
+    "tests/python/project/prose.py",
+    "tests/python/project/test_prose.py",
     # Names of recorded cases.
     "tests/differential/ns2/validation.py",
     # Not corrected yet.

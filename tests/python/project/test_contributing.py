@@ -141,7 +141,9 @@ def _test_families() -> None:
 
 
 def _test_pages_and_places() -> None:
-    tests = [f"tests/python/test_{name}.py" for name in ("model_pages", "transitions", "walls", "docs")]
+    tests = [
+        f"tests/python/project/test_{name}.py" for name in ("model_pages", "transitions", "walls", "docs")
+    ]
     said = _run(sys.executable, "-m", "pytest", "-q", "-rA", "-k", "not commands_run", *tests)
     for test in _FAMILIES.values():
         assert f"[{test}" in said or f"[{test.replace('-', '_')}" in said, test

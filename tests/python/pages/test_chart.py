@@ -1,6 +1,6 @@
 """Message sequence charts: the rows that are drawn, and the drawing.
 
-`python tests/python/test_chart.py` writes the goldens and the page's picture again.
+`python tests/python/pages/test_chart.py` writes the goldens and the page's picture again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every metric of random runs, counted by hand from the event tables with plain loops.
 
-python tests/python/truth.py 1000 [SEED]    compares this number
+python tests/python/shared/truth.py 1000 [SEED]    compares this number
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import roamlab as rl
 from counted import Counted, Row
 from roamlab.running.summary import Measurement, names
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BASES = (
     *("handover", "lte", "bcmp", "applications", "real-time", "access-network", "roaming", "quic") * 2,
     *("applications", "asymmetric", "busy-cell", "today/congestion-controls", "today/fair-queues"),

@@ -1,7 +1,7 @@
 """Every command in the documentation runs: `sh` blocks are executed, `python` blocks too.
 
-A block `output` behind one of them is what it prints. `python tests/python/test_docs.py --write [PAGE ...]` writes
-those blocks again; without pages, on all pages.
+A block `output` behind one of them is what it prints. `python tests/python/project/test_docs.py --write [PAGE ...]`
+writes those blocks again; without pages, on all pages.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _pages_of_today() -> list[Path]:
 @pytest.mark.parametrize("page", _pages_of_today(), ids=lambda page: page.name)
 def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, papers_store: Path) -> None:
     store = papers_store if page.parent.name == "papers" or page.stem == "reproduce-a-paper" else None
-    again = f"`python tests/python/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs again"
+    again = f"`python tests/python/project/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs again"
     for block, printed in zip(_blocks(page), _outputs(page, tmp_path, store), strict=True):
         assert block["output"] in (None, printed), f"{block['code']}\n{again}"
 
@@ -168,5 +168,5 @@ def _write(pages: list[Path]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] != ["--write"]:
-        sys.exit("write: python tests/python/test_docs.py --write [PAGE ...]")
+        sys.exit("write: python tests/python/project/test_docs.py --write [PAGE ...]")
     _write([Path(page).resolve() for page in sys.argv[2:]] or _PAGES)

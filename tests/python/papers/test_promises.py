@@ -1,6 +1,6 @@
 """Losses, duplicates and reordering of each named protocol in a handover, and the promises of its design.
 
-`python tests/python/test_promises.py` writes docs/models/promises.md again.
+`python tests/python/papers/test_promises.py` writes docs/models/promises.md again.
 """
 
 from __future__ import annotations
@@ -284,8 +284,8 @@ _HEAD = f"""\
 # What a handover costs
 
 One handover of each named protocol, between two access routers below one crossover node. The host gets a datagram each
-millisecond, so a count is a time in ms. `python tests/python/test_promises.py` makes this page. It runs each row and
-compares it with the promise of the design; a test fails if the page differs from its output.
+millisecond, so a count is a time in ms. `python tests/python/papers/test_promises.py` makes this page. It runs each row
+and compares it with the promise of the design; a test fails if the page differs from its output.
 
 ```text
   ch -20- gw -5- r1 -5- ar1 -1- bs1

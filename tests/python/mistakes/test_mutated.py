@@ -9,6 +9,7 @@ import sys
 from threading import Timer
 from typing import TYPE_CHECKING
 
+import mutate
 from conftest import ROOT
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-sys.path.append(str(ROOT / "tests/mutate"))
-import mutate
 
 CASES = 200
 """Some ten seconds. `make mutate COUNT=10000` tries more."""

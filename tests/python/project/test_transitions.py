@@ -1,7 +1,7 @@
 """The pages of the mobility protocols show the transition tables that run.
 
 A role's table is the macro `transitions!` in its file. The tests of `crates/mobility` compare it with what the role
-does. The page of the protocol ends with the tables: `python tests/python/test_transitions.py` writes them
+does. The page of the protocol ends with the tables: `python tests/python/project/test_transitions.py` writes them
 again.
 """
 
@@ -59,7 +59,7 @@ def _section(folder: str) -> str:
     text = f"""{_HEAD}
 In tests these tables run with the roles: a change of state that no row permits ends the run with a report. A row whose
 condition is not met has no effect. `route` and `release` lead to a neighbour or over the air.
-`python tests/python/test_transitions.py` writes the tables from the roles' files.
+`python tests/python/project/test_transitions.py` writes the tables from the roles' files.
 """
     for role in _ROLES:
         if role.startswith(f"{folder}/"):
