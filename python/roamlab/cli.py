@@ -13,7 +13,7 @@ import warnings
 from contextlib import suppress
 from importlib import import_module
 from io import StringIO
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any, NoReturn
 
 import click
@@ -147,8 +147,8 @@ def cli() -> None:
     """TCP and UDP under handovers of a host."""
 
 
-for _module in iter_modules(commands.__path__):
-    if _command := getattr(import_module(f"{commands.__name__}.{_module.name}"), "command", None):
+for _module in walk_packages(commands.__path__, f"{commands.__name__}."):
+    if _command := getattr(import_module(_module.name), "command", None):
         cli.add_command(_command)
 
 

@@ -1,1 +1,1 @@
-"""The commands, one module each, with the options that they share. A module's `command` is the command."""
+"""What commands share: options, inputs and output. A module of a subpackage with a `command` is a command."""

@@ -26,7 +26,7 @@ from pages import Page
 from roamlab import cli
 from roamlab.against.comparison import Summary
 from roamlab.base.quantities import number, scale
-from roamlab.commands.check_against import table
+from roamlab.commands.about.check_against import table
 from roamlab.papers import reporting
 from roamlab.running.ensemble import Job
 from roamlab.running.summary import Measurement

@@ -29,7 +29,7 @@ from roamlab.against.families import FAMILIES
 from roamlab.against.handovers import PROTOCOLS, handovers
 from roamlab.against.measures import Difference, Measures, difference
 from roamlab.base.errors import BadInput
-from roamlab.commands import check_against
+from roamlab.commands.about import check_against
 from roamlab.kernel import build, cache
 from roamlab.records.manifest import build_of, kernels_of
 

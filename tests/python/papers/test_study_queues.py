@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from pages import Page
-from roamlab.commands import study as commands
+from roamlab.commands.runs import study as commands
 from roamlab.statistics.stats import paired
 from roamlab.studies.queues import answer, measures, study
 from roamlab.studies.queues.answer import Verdict

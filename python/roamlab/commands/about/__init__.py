@@ -1,0 +1,1 @@
+"""Commands about scenarios, models and the program itself."""

@@ -1,0 +1,1 @@
+"""Commands that read runs and traces, and draw them."""
