@@ -51,6 +51,11 @@ class Frame(pl.DataFrame):
         return found
 
     @classmethod
+    def signed(cls, frame: pl.DataFrame) -> Self:
+        """The table of a run: whole numbers have a sign, so that the difference of two times may be below 0."""
+        return cls.of(frame.with_columns(pl.col(pl.UInt64, pl.UInt32).cast(pl.Int64)))
+
+    @classmethod
     def _from_pydf(cls, py_df: Any) -> pl.DataFrame:
         return pl.DataFrame._from_pydf(py_df)
 

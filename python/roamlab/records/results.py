@@ -93,7 +93,7 @@ class Results(Frames):
                 remedy=did_you_mean(name, self.loaders, "see docs/tables.md"),
             )
         if name not in self.frames:
-            self.frames[name] = Frame.of(self.loaders[name](name))
+            self.frames[name] = Frame.signed(self.loaders[name](name))
         return self.frames[name]
 
     def columns(self, name: str) -> Columns:

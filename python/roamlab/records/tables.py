@@ -48,7 +48,11 @@ TABLES: dict[str, Table] = {
 
 def markdown() -> str:
     """The tables as a documentation page."""
-    parts = ["# The tables of a run\n", "Written by `python -m roamlab.records.tables docs/tables.md`.\n"]
+    parts = [
+        "# The tables of a run\n",
+        "Written by `python -m roamlab.records.tables docs/tables.md`. The types are those of the files. In Python the\n"
+        "tables of `Results` have `i64` for `u32` and `u64`: the difference of two times may be below 0.\n",
+    ]
     for table in TABLES.values():
         parts.append(f"## {table.name}\n\n{table.about}")
         if table.recorded:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from conftest import ROOT
 from roamlab.base.errors import BadInput
 from roamlab.records import tables
 from roamlab.records.manifest import describe
@@ -90,3 +91,12 @@ def test_a_table_and_its_columns_are_described_in_one_place(root: Path) -> None:
             assert re.match(rf".*? {re.escape(column.meaning)} {column.name}: ", declared), column
         long = [column.meaning for column in table.columns.values() if len(column.meaning) > 40]
         assert all(name == places[0] for name, text in sources.items() for meaning in long if meaning in text)
+
+
+def test_whole_numbers_have_a_sign() -> None:
+    """A difference of unsigned columns would be 2^64 less a little instead of below 0."""
+    results = run(ROOT / "examples/handover.toml")
+    ahead = results.deliveries.filter(pl.col("sent_ns") - pl.col("time_ns") < 0)
+    assert ahead.height == results.deliveries.height > 0
+    for name in results.loaders:
+        assert not {pl.UInt32, pl.UInt64} & {*results.table(name).schema.values()}, name
