@@ -50,8 +50,8 @@ def markdown() -> str:
     """The tables as a documentation page."""
     parts = [
         "# The tables of a run\n",
-        "Written by `python -m roamlab.records.tables docs/tables.md`. The types are those of the files. In Python the\n"
-        "tables of `Results` have `i64` for `u32` and `u64`: the difference of two times may be below 0.\n",
+        "Written by `python -m roamlab.records.tables docs/tables.md`. The types are those of the files. In Python\n"
+        "the tables of `Results` have `i64` for `u32` and `u64`: the difference of two times may be below 0.\n",
     ]
     for table in TABLES.values():
         parts.append(f"## {table.name}\n\n{table.about}")
