@@ -91,7 +91,7 @@ macro_rules! row {
 macro_rules! storage {
     ($($(#[$only:meta])* $name:literal => $module:ident::$kind:ident $(by $laws:ident)?, $summary:literal;)+) => {
         /// A congestion control: `kind` names it, the other fields are its parameters. With the defaults of all of
-        /// them the name may stand alone.
+        /// them the name is enough.
         #[derive(Copy, Clone, PartialEq, Debug, JsonSchema)]
         #[schemars(tag = "kind", transform = allow_names)]
         pub enum CongestionControlSpec {

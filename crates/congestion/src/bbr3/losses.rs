@@ -8,7 +8,7 @@ use roamlab_engine::Time;
 
 /// Loss rate above which what is in flight is too much (LossThresh).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// What a round with losses leaves at least (Beta).
+/// Least factor by which a round with losses reduces the bounds (Beta).
 pub const BETA: f64 = 0.7;
 /// Ranges that are lost in a round that ends Startup (BBRStartupFullLossCnt).
 const STARTUP_LOST_RANGES: u32 = 6;
