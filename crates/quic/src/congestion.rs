@@ -10,7 +10,7 @@ use roamlab_congestion::{
 };
 use roamlab_engine::{Duration, Time};
 
-/// What is known of an ACK apart from the packets that it acknowledges.
+/// An ACK, apart from the packets that it acknowledges.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct AckContext {
     pub now: Time,
@@ -22,7 +22,7 @@ pub(crate) struct AckContext {
     /// Packets in flight after it.
     pub in_flight: u32,
     pub app_limited: bool,
-    /// The window stays as it is.
+    /// The window stays unchanged.
     pub held: bool,
     pub rate: Option<DeliveryRate>,
 }
@@ -57,7 +57,7 @@ impl Congestion {
         }
     }
 
-    /// The state of a new path. What was counted goes on.
+    /// The state of a new path. The counters continue.
     pub fn for_new_path(&self, spec: &QuicSpec) -> Congestion {
         Congestion { reductions: self.reductions, ..Congestion::new(spec) }
     }
@@ -67,7 +67,7 @@ impl Congestion {
         self.window.sizes()
     }
 
-    /// Whether a packet may be sent with so many in flight.
+    /// True if a packet may be sent. `in_flight`: packets in flight.
     pub fn permits(&self, in_flight: u32) -> bool {
         self.window.usable(0, u32::MAX) > in_flight
     }
@@ -138,12 +138,12 @@ impl Congestion {
         self.control.algorithm().on_lost_segment(&mut self.window, lost);
     }
 
-    /// Whether delivery rates measured of what leaves now do not measure the path.
+    /// True if delivery rates measured with packets that leave now do not measure the path.
     pub fn limits_itself(&self) -> bool {
         self.window.limits_itself()
     }
 
-    /// The path is another one, but the window goes on.
+    /// The path is another one, but the window stays.
     pub fn on_new_path(&mut self, path: NewPath) {
         self.control.algorithm().on_new_path(&mut self.window, path);
     }
@@ -219,7 +219,7 @@ mod tests {
         Congestion::new(&QuicSpec::default())
     }
 
-    /// An ACK of so many packets that were sent at `sent` ms.
+    /// An ACK of `count` packets that were sent at `sent` ms.
     fn acked(congestion: &mut Congestion, count: u32, sent: u64, app_limited: bool) -> bool {
         acked_each(congestion, &vec![sent; count as usize], app_limited)
     }
