@@ -7,7 +7,7 @@
 /// The counters of one recovery, in segments.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Prr {
-    /// What may be delivered in the recovery.
+    /// Segments that may be delivered in the recovery (RecoverFS).
     recover_fs: u32,
     delivered: u32,
     out: u32,
@@ -48,7 +48,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// What each ACK of one segment permits, if all of it is sent. `in_flight` counts the ACK's segment no more.
+    /// Segments that each ACK of one segment permits, if all of them are sent. `in_flight` no longer counts the ACK's
+    /// segment.
     fn permits(prr: &mut Prr, in_flight: &mut u32, ssthresh: f64, safe: bool) -> u32 {
         *in_flight -= 1;
         let count = prr.on_ack(1, *in_flight, ssthresh, safe) - *in_flight;

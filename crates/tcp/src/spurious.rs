@@ -95,11 +95,11 @@ impl SpuriousWatch {
         }
     }
 
-    /// RFC 5682 §3: a duplicate ACK whose blocks tell of what was sent once, before the timeout.
+    /// RFC 5682 §3: a duplicate ACK whose blocks report a segment that was sent once, before the timeout.
     fn frto_sack(&mut self, state: &mut SendState, episode: Episode, header: &TcpHeader, now: Time) {
         let Some(news) = FirstBlock::of(header).filter(|block| !block.repeats) else { return };
         if episode.new_acks == 0 {
-            // Step 2 goes on: the retransmission is yet to be acknowledged.
+            // Step 2 continues: the retransmission is yet to be acknowledged.
         } else if news.end > state.recovery_point {
             self.frto_dup_ack(state, episode); // (3a): the new data has overtaken a hole
         } else {
@@ -148,7 +148,7 @@ fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     state.reverted = true;
     if episode.timeout {
         state.nxt = state.snd_max;
-        state.recovery_point = state.una.saturating_sub(1); // RFC 5682 §2.1 (3b): a loss may be found at once
+        state.recovery_point = state.una.saturating_sub(1); // RFC 5682 §2.1 (3b): a loss may be found immediately
         state.retransmit = None;
         state.rtt.end_backoff();
         state.restart_timer(now);

@@ -61,7 +61,7 @@ impl SendState {
         (self.window.leaving.left, self.window.leaving.pushes) = (left, pushes);
     }
 
-    /// Whether `limit` segments of a packet may wait. `is_last`: nothing is written behind it.
+    /// True if `limit` segments of a packet may wait. `is_last`: nothing is written behind it.
     fn may_wait(&self, limit: u32, packet: u32, is_last: bool, head_sent: Option<Time>, now: Time) -> bool {
         let window = (self.window.cwnd() as u32).min(self.peer_end.saturating_sub(self.una));
         let goes = if is_last { limit > packet && self.fin.is_some() } else { limit >= packet };
@@ -73,7 +73,8 @@ impl SendState {
             && head_sent.is_some_and(ack_is_near)
     }
 
-    /// Nothing more leaves now, with so many segments in flight: whether the window is the limit (`tcp_cwnd_validate`).
+    /// Nothing more leaves now: notes if the window is the limit (`tcp_cwnd_validate`). `in_flight`: segments in
+    /// flight.
     #[inline]
     pub fn note_usage(&mut self, in_flight: u32) {
         let (outstanding, una, nxt) = (self.flight_size(), self.una, self.snd_max);

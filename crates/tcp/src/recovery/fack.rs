@@ -143,7 +143,7 @@ impl Fack {
         }
     }
 
-    /// Whether what was outstanding at a timeout is being sent again.
+    /// True if segments that were outstanding at a timeout are being sent again.
     fn repairs_a_timeout(&self, state: &SendState) -> bool {
         state.last_reduction == LastReduction::Timeout && !state.recovered() && !self.ignores_sacks
     }

@@ -127,7 +127,7 @@ impl LossRecovery for Rfc6675 {
     }
 }
 
-/// What an ACK finds.
+/// The scoreboard before an ACK.
 struct Before {
     /// Holes below are lost.
     lost_below: u32,
@@ -141,14 +141,14 @@ impl Rfc6675 {
         Before { lost_below, held: self.board.count() }
     }
 
-    /// Whether an ACK reports a further loss: of a segment that was not lost before, or that of a retransmission, for
-    /// which a rescue retransmission goes out (RFC 9937 §6.2).
+    /// True if an ACK reports a further loss: of a segment that was not lost before, or that of a retransmission, for
+    /// which a rescue retransmission is sent (RFC 9937 §6.2).
     fn finds_loss(&self, state: &SendState, before: &Before) -> bool {
         let lost_below = self.board.lost_below(state.params.dupack_threshold);
         self.board.holes(before.lost_below, lost_below) > 0 || self.rescue_is_next(state)
     }
 
-    /// Whether nothing but rule 4 of NextSeg has a segment.
+    /// True if only rule 4 of NextSeg has a segment.
     fn rescue_is_next(&self, state: &SendState) -> bool {
         let hole = self.board.next_hole(self.high_rxt.max(state.una));
         hole >= self.board.highest_end() && !state.has_new_data() && state.una > self.rescue_rxt + 1

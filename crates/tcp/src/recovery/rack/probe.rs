@@ -22,12 +22,12 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Whether a probe is due, or its ACK is awaited.
+    /// True if a probe is due, or its ACK is awaited.
     pub fn is_on(&self) -> bool {
         self.due || self.end.is_some()
     }
 
-    /// Whether what goes out next is the probe.
+    /// True if the next segment is the probe.
     pub fn is_due_now(&self) -> bool {
         self.due
     }
@@ -73,7 +73,7 @@ impl Probe {
         self.due
     }
 
-    /// The probe that is due: new data if there is any, whatever cwnd says, otherwise the last segment.
+    /// The probe that is due: new data if there is any, independently of cwnd, otherwise the last segment.
     pub fn take_due(&self, state: &mut SendState) -> Option<u32> {
         if !self.due {
             return None;
@@ -94,12 +94,12 @@ impl Probe {
         true
     }
 
-    /// Whether the probe explains that the segment below `end` arrived twice.
+    /// True if the probe explains that the segment below `end` arrived twice.
     pub fn explains(&self, end: u32) -> bool {
         self.repeats && self.end == Some(end)
     }
 
-    /// §7.4: whether an ACK says that the probe has repaired a loss. An ACK that says that nothing was lost ends the
+    /// §7.4: true if an ACK shows that the probe has repaired a loss. An ACK that shows that nothing was lost ends the
     /// episode too.
     pub fn reveals_loss(&mut self, header: &TcpHeader, news: &News, advances: bool) -> bool {
         let Some(end) = self.end.filter(|&end| header.ack >= end) else { return false };
