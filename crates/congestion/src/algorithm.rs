@@ -105,7 +105,7 @@ pub trait Algorithm {
         (window.cwnd, window.ssthresh) = (undo.cwnd, undo.pipe_prev);
     }
 
-    /// Nothing was outstanding for an RTO. What follows starts with `restart_window` segments (RFC 5681 §4.1).
+    /// Nothing was outstanding for an RTO. The next segments start with a window of `restart_window` (RFC 5681 §4.1).
     fn on_idle(&mut self, window: &mut Window, restart_window: f64) {
         if window.cwnd > restart_window || window.cwnd < 1.0 {
             window.cwnd = restart_window;
@@ -115,7 +115,7 @@ pub trait Algorithm {
     /// A segment goes out with nothing outstanding; the one before went out `idle` ago.
     fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {}
 
-    /// The path is another one: what it keeps as the shortest round-trip time is that of an old one.
+    /// The path is another one. A shortest round-trip time that the algorithm keeps is that of the old path.
     fn on_new_path(&mut self, _window: &mut Window, _path: NewPath) {}
 
     /// A step of a loss recovery.

@@ -115,7 +115,7 @@ pub struct Bbr<L = Real> {
     /// Restarting after idle.
     resumes: bool,
     recovery: Recovery,
-    /// A loss was found since; the ACK that reported it is yet to be dealt with.
+    /// A loss was found since. The ACK that reported it is not processed yet.
     begins: bool,
     conserves: bool,
     prior: PriorWindow,
@@ -205,7 +205,8 @@ impl<L: Law> Algorithm for Bbr<L> {
         self.on_other_ack(window, ack);
     }
 
-    /// The algorithm may begin here (`bbr_init`), with a round-trip time and without a rate. What leaves before the next ACK counts as limited by the application, which has just written for the first time.
+    /// The algorithm may begin here (`bbr_init`), with a round-trip time and without a rate. Segments that leave before
+    /// the next ACK count as limited by the application, which has just written for the first time.
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
         window.cwnd = initial_window;
         let Some(rtt) = self.min_rtt.filter(|_| L::BEGINS_AT_SYN) else { return };
@@ -257,9 +258,9 @@ impl<L: Law> Algorithm for Bbr<L> {
         window.limits_itself = self.mode == Mode::ProbeRtt;
     }
 
-    /// The window follows with the ACK at hand. An echo of congestion changes nothing. A recovery that begins with
-    /// the ACK that ends another one is the same (`prev_ca_state`), and a tail of which the loss recovery knows that a probe has
-    /// repaired it begins none.
+    /// The window follows with this ACK. An echo of congestion changes nothing. A recovery that begins with the ACK
+    /// that ends another one is the same (`prev_ca_state`). A tail that a probe has repaired begins none, if the loss
+    /// recovery reports that.
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         if loss.kind == Loss::Echo {
             return;

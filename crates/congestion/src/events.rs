@@ -4,7 +4,7 @@ use crate::ControlParams;
 use crate::{DeliveryRate, Found, Known};
 use roamlab_engine::{Duration, Time};
 
-/// An ACK has been dealt with.
+/// An ACK was processed.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct AckEvent {
     /// When it arrived.
@@ -15,8 +15,8 @@ pub struct AckEvent {
     pub nxt: u32,
     /// Segments that it acknowledges for the first time. Segments in SACK blocks count if segments are recorded.
     pub acked: u32,
-    /// Segments that ACKs have shown to be lost since the event before, if segments are recorded. What the retransmission timer
-    /// takes for lost does not count.
+    /// Segments that ACKs have shown to be lost since the event before, if segments are recorded. Segments that the
+    /// retransmission timer takes for lost do not count.
     pub lost: u32,
     /// A measurement of the round-trip time.
     pub rtt: Option<Duration>,
@@ -125,7 +125,7 @@ impl<'a> LossEvent<'a> {
 pub struct Undo {
     /// max(FlightSize, ssthresh) before the cut.
     pub pipe_prev: f64,
-    /// The window that the standard gives: what is outstanding, and no burst.
+    /// The window that the standard gives: the outstanding segments, and no burst.
     pub cwnd: f64,
 }
 

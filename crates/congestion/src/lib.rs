@@ -1,8 +1,8 @@
 //! Congestion control: how much may be sent, and how fast. One file per algorithm, one row in the table below.
 //!
-//! Nothing here is of TCP or of QUIC: both tell it what happens, and ask it for the window, the pacing and the delivery rate.
-//! The sender and its loss recovery report events. The algorithm answers by its [`Window`], which no other code can
-//! change. What an event does not concern is left to the default methods of [`Algorithm`].
+//! Nothing here is of TCP or of QUIC. The sender and its loss recovery report events, and ask for the window, the
+//! pacing and the delivery rate. The algorithm answers by its [`Window`], which no other code can change. Events that
+//! do not concern it are left to the default methods of [`Algorithm`].
 
 mod algorithm;
 mod bbr;

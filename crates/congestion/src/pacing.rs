@@ -4,7 +4,7 @@
 //! per smoothed round-trip time below half of ssthresh, 120 % above (`tcp_update_pacing_rate`). A burst has the data of
 //! a millisecond at the rate, as in TSO (`tcp_tso_autosize`).
 //!
-//! DEVIATION: a host also bounds what one flow has in its own queue (TSQ: what the rate gives in a millisecond, two
+//! DEVIATION: a host also bounds the data that one flow has in its own queue (TSQ: a millisecond at the rate, two
 //! bursts at least). The sender does not know that queue. With pacing a burst waits there.
 
 use crate::Window;
@@ -86,7 +86,7 @@ pub struct Pacer {
     next: Time,
     /// Until then nothing leaves.
     waits: bool,
-    /// That time has come, and what else happens at that instant is dealt with first.
+    /// That time has come. Other inputs at that instant are processed first.
     due: bool,
     /// To the instant: a burst that leaves later than it could makes up for it in the wait for the next one, up
     /// to half of that (`tcp_update_skb_after_send`).

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 use std::collections::VecDeque;
 
-/// A transfer over a bottleneck. What a test changes counts from then on.
+/// A transfer over a bottleneck. A value that a test changes counts from then on.
 pub(crate) struct Path {
     pub sender: Sender,
     receiver: Receiver,

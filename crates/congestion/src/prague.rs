@@ -49,7 +49,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Prague {
     params: Params,
-    /// The average share of marked segments, and what it was before the ACK at hand, by which an echo reduces.
+    /// The average share of marked segments, and the one before this ACK, by which an echo reduces.
     alpha: f64,
     alpha_before: f64,
     /// A mark has been reported: before that the average stays (`saw_ce`).

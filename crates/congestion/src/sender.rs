@@ -44,7 +44,7 @@ struct Episode {
     pipe_prev: f64,
     /// Those that have not arrived after all.
     missing: BTreeSet<u32>,
-    /// Behind a timeout, until the first ACK: what was sent before has lower numbers.
+    /// Behind a timeout, until the first ACK: segments sent before have lower numbers.
     timeout: Option<u32>,
 }
 
@@ -244,7 +244,7 @@ impl Sender {
         Segment { seq, number, retransmission }
     }
 
-    /// A segment is no longer outstanding: what is known of it, and whether it was lost.
+    /// A segment is no longer outstanding: its record, and true if it was lost.
     fn take(&mut self, seq: u32) -> Option<(Sent, bool)> {
         let sent = self.sent.remove(&seq)?;
         self.under_way.remove(&sent.number);
@@ -435,7 +435,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A segment arrives: whether it is no copy.
+    /// A segment arrives. True if it is no copy.
     pub fn on_segment(&mut self, segment: Segment, now: Time) -> bool {
         let fresh = segment.seq >= self.next && self.ahead.insert(segment.seq);
         let in_order = segment.seq == self.next && self.ahead.len() == 1;

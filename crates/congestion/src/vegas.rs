@@ -216,7 +216,8 @@ mod tests {
         assert_eq!(after_round(Params::default(), 42_779_023, 85_558_046), (10.0, 0.0));
     }
 
-    /// A round of these round-trip times in ms over a path of 10 ms, with a window of 8 segments: what an ACK adds then.
+    /// Growth by an ACK after a round of these round-trip times in ms over a path of 10 ms, with a window of 8
+    /// segments.
     fn growth(params: ControlParams, rtts: &[u64]) -> f64 {
         let mut window = Window { ssthresh: 2.0, ..Window::new(8.0, &params) };
         let mut vegas = Vegas { base_rtt: Some(1e7), round_end: 1, ..Vegas::new(&Params::default()) };

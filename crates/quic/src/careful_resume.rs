@@ -158,7 +158,7 @@ impl CarefulResume {
         }
     }
 
-    /// An ACK was dealt with, and the losses that it reports. `largest` is the largest number acknowledged, `next` the
+    /// An ACK and the losses that it reports were processed. `largest` is the largest number acknowledged, `next` the
     /// number of the next packet.
     pub fn on_ack(&mut self, largest: u32, (next, flight): (u32, u32), rtts: Rtts, now: Time) -> Change {
         match self.phase {

@@ -82,8 +82,8 @@ impl Congestion {
         self.reductions
     }
 
-    /// Packets are acknowledged (§B.5): the window grows for each that was sent after the last cut. Whether the recovery
-    /// period ends with them.
+    /// Packets are acknowledged (§B.5): the window grows for each that was sent after the last cut. True if the
+    /// recovery period ends with them.
     pub fn on_ack(&mut self, packets: &[Packet], ack: &AckContext) -> bool {
         let grows = |packet: &Packet| self.recovery_start.is_none_or(|start| packet.sent > start);
         let growing = packets.iter().filter(|packet| grows(packet)).count() as u32;
@@ -115,7 +115,7 @@ impl Congestion {
             return ends;
         }
         // A window of the RFC grows with each packet acknowledged, an algorithm's with each event. The last one has the
-        // measurements. All have the flight before the ACK, by which an algorithm sees whether its window was used.
+        // measurements. All have the flight before the ACK, which shows an algorithm if its window was used.
         let one = AckEvent { acked: 1, in_flight: ack.in_flight + growing - 1, ..event };
         let bare = AckEvent { lost: 0, rtt: None, rate: None, ..one };
         for left in (0..growing).rev() {
@@ -172,7 +172,7 @@ impl Congestion {
         self.reductions += 1;
     }
 
-    /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). Whether that begins a recovery period.
+    /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). True if that begins a recovery period.
     pub fn on_loss(&mut self, newest: Time, persistent: bool, now: Time) -> bool {
         let begins = self.recovery_start.is_none_or(|start| newest > start);
         self.latest_loss = Some(now);

@@ -126,7 +126,7 @@ impl QuicSender {
         self.stream.offer(segments);
     }
 
-    /// The application stops: what has not been sent by now never will be. What is lost is still sent again.
+    /// The application stops: no new data is sent from now on. Lost data is still sent again.
     pub fn stop(&mut self) {
         self.stream.stop();
     }
@@ -189,7 +189,7 @@ impl QuicSender {
         self.set_timer();
     }
 
-    /// In ProbeRTT the algorithm itself keeps little in flight: what leaves now measures no rate of the path
+    /// In ProbeRTT the algorithm itself keeps little in flight, so packets that leave now measure no rate of the path
     /// (draft-ietf-ccwg-bbr-06 §5.3.4.4, MarkConnectionAppLimited).
     fn note_limits(&mut self) {
         if self.congestion.limits_itself() {
@@ -212,7 +212,7 @@ impl QuicSender {
         }
     }
 
-    /// The window is full, and data waits: with Careful Resume it may jump. Whether a packet may go then.
+    /// The window is full, and data waits: with Careful Resume it may jump. True if a packet may leave then.
     fn jumps(&mut self, now: Time) -> bool {
         let window = (self.congestion.sizes().0, self.sent.in_flight());
         let (next, rtts) = (self.sent.next_number(), self.rtts());
@@ -418,7 +418,7 @@ impl QuicSender {
     /// When the sender has to be woken.
     pub fn next_deadline(&self) -> Option<Time> {
         let validation = self.validation.as_ref().map(Validation::deadline);
-        // At the limit of an address no ACK can go; what comes from the address raises the limit.
+        // At the limit of an address no ACK can leave; packets from the address raise the limit.
         let ack = self.asked.as_ref().map(|&(_, due)| due).filter(|_| self.permits_ack());
         self.timer.into_iter().chain(self.pacing).chain(validation).chain(ack).min()
     }

@@ -212,7 +212,7 @@ impl SentPackets {
         acknowledged
     }
 
-    /// The packets that an ACK has reported are dealt with: the next one has their room.
+    /// The packets that an ACK has reported are processed: the next one reuses their memory.
     pub fn give_back(&mut self, packets: Vec<Packet>) {
         self.spare = packets;
     }

@@ -1,4 +1,4 @@
-//! The data of the stream: what is new, what is lost, what has arrived.
+//! The data of the stream: new, lost and arrived segments.
 //!
 //! DEVIATION: there is one stream, and no flow control limits it (as if the other end gave all the credit that can be
 //! used).
@@ -42,7 +42,7 @@ impl Stream {
         self.lost.is_empty() && self.next >= self.end
     }
 
-    /// The segment to be sent next, and whether it was sent before: what is lost comes first (RFC 9000 §13.3).
+    /// The segment to be sent next, and true if it was sent before: lost ones come first (RFC 9000 §13.3).
     pub fn take(&mut self) -> Option<(u32, bool)> {
         if let Some(segment) = self.lost.pop_first() {
             return Some((segment, true));
@@ -59,7 +59,7 @@ impl Stream {
         self.probe_from = self.first_outstanding();
     }
 
-    /// The segment of a probe (RFC 9002 §6.2.4): what would be sent anyway, else outstanding data.
+    /// The segment of a probe (RFC 9002 §6.2.4): the next one to be sent, or else outstanding data.
     ///
     /// ASSUMPTION: with nothing outstanding it is the last segment. The RFC permits any frame that asks for an ACK.
     pub fn take_probe(&mut self) -> Option<(u32, bool)> {

@@ -72,7 +72,7 @@ impl Model {
         (0..).find(|segment| !self.segments.contains(segment)).unwrap()
     }
 
-    /// Takes a number in; whether it is new. §13.2.3: the oldest ranges are left out beyond the most.
+    /// Takes a number in. True if it is new. §13.2.3: the oldest ranges are left out beyond the most.
     fn take_in(&mut self, number: u32, now: Time) -> bool {
         if self.numbers.last().is_none_or(|&largest| number > largest) {
             self.largest_at = now;
@@ -104,7 +104,8 @@ impl Model {
         }
     }
 
-    /// A packet arrives: whether its data is new, how many segments follow in order, and whether a later one came before.
+    /// A packet arrives. True if its data is new, the number of segments that follow in order, and true if a later one
+    /// came before.
     fn arrives(&mut self, header: &QuicHeader, now: Time) -> (bool, u32, bool) {
         if let (Some(ack), Some((number, end))) = (&header.ack, self.asked)
             && ack.ranges.contains(&(number, number + 1))

@@ -583,7 +583,7 @@ fn an_answer_that_nobody_asked_for_does_nothing() {
 
 #[test]
 fn round_trip_times_of_the_new_path_begin_with_its_own_packets() {
-    // RFC 9000 §9.4, RFC 9002 §5.2: what was sent on the old path measures nothing, also the least of all.
+    // RFC 9000 §9.4, RFC 9002 §5.2: packets of the old path measure nothing, also not the least of all.
     let mut sender = before_a_migration();
     sender.on_packet(&from_address(1, 5, true, false), at(150));
     sent(&mut sender, at(150));
@@ -722,7 +722,7 @@ fn a_sender_that_moves_begins_anew_or_keeps_its_window() {
     assert_eq!(after(None), (20.0, 0), "its address stays");
 }
 
-/// A transfer over a path that loses packets at random: what the sender sent, by packet number.
+/// The packets that a sender sends in a transfer over a path that loses packets at random, by packet number.
 fn transfer(spec: QuicSpec, segments: u64, loss: f64, seed: u64) -> Vec<QuicHeader> {
     moving_transfer(spec, segments, loss, seed, [0, 0])
 }
@@ -898,8 +898,8 @@ fn bottleneck(control: &str, loss: f64, seconds: u64) -> u64 {
 
 #[test]
 fn random_losses_leave_bbr_two_thirds_of_the_path() {
-    // Cardwell et al. 2016, figure 8: version 1 keeps its rate up to 15 % of random loss. What is not lost of 2,000
-    // packets per second is the most, and 60 of 89.8 Mbit/s of that the least.
+    // Cardwell et al. 2016, figure 8: version 1 keeps its rate up to 15 % of random loss. The most is 2,000 packets per
+    // second less the lost ones, and the least 60 of 89.8 Mbit/s of that.
     for loss in [0.01, 0.05, 0.1] {
         let arrived = bottleneck("bbr", loss, 10) as f64 / (20_000.0 * (1.0 - loss));
         assert!((0.67..=1.0).contains(&arrived), "{loss}: {arrived}");

@@ -78,7 +78,7 @@ impl Accurate {
         }
     }
 
-    /// The SYN/ACK agrees, or not (§3.1.1 table 2; §3.1.3: what is reserved agrees too).
+    /// The SYN/ACK agrees, or not (§3.1.1 table 2; §3.1.3: a reserved value agrees too).
     fn on_syn_ack(&mut self, header: &TcpHeader, ecn: Ecn) {
         let sent = self.syn.unwrap_or(Ecn::NotEct);
         let may_be_marked = sent != Ecn::NotEct && header.flags.ace() == Ecn::Ce.as_ace();
@@ -102,7 +102,7 @@ impl Accurate {
             self.cleared = ace == 0;
         }
         let sacked = self.newly_sacked(header);
-        // An ACK that acknowledges nothing may have been overtaken. What it reports is in the next one too.
+        // An ACK that acknowledges nothing may have been overtaken. Its report is in the next one too.
         if acked + sacked == 0 {
             return 0;
         }

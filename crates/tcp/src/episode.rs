@@ -1,4 +1,4 @@
-//! The state that is kept of a retransmission until `spurious.rs` has found whether it was needed.
+//! State of a retransmission until `spurious.rs` has found out if it was needed.
 
 use crate::params::SpuriousDetection;
 use roamlab_engine::Time;

@@ -13,7 +13,7 @@ use roamlab_packet::{BareTcpHeader, SackBlocks, TcpFlags};
 use std::ops::Range;
 
 impl TcpSender {
-    /// An input has been dealt with that was not one for a short cut: whether the next one may be.
+    /// An input was processed without a short cut: notes if the next one may take one.
     pub(super) fn note_fast_path(&mut self) {
         self.follows = self.state.records_or_paces();
         self.short_cut = if !self.is_plain() {
@@ -97,7 +97,7 @@ impl TcpSender {
         true
     }
 
-    /// An ACK has been dealt with: the pacing rate, and whether segments are recorded from now on.
+    /// An ACK was processed: sets the pacing rate, and notes if segments are recorded from now on.
     #[inline(always)]
     pub(super) fn follow(&mut self) {
         if self.follows {

@@ -63,7 +63,7 @@ rules! {
     ns2_pipe_counts_all;
     /// Vegas: after a timeout the whole window counts as inflation, and no limit on bursts holds.
     ns2_vegas_forgets_window;
-    /// Vegas: the first ACK alone sets the averages; what is sent together with segment 0 is not measured.
+    /// Vegas: the first ACK alone sets the averages; segments sent together with segment 0 are not measured.
     ns2_vegas_starts_averages;
     /// Vegas: a cut keeps its time when segment 0 is sent again.
     ns2_vegas_keeps_cut_time;

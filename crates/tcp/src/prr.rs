@@ -1,8 +1,8 @@
 //! Proportional rate reduction: RFC 9937 (RFC 6937 before it).
 //!
-//! A recovery does not cut cwnd immediately. Each ACK permits as many segments as bring what is in flight to ssthresh over
-//! one round trip: ssthresh / RecoverFS of what is delivered. Below ssthresh it permits what was delivered, and one more
-//! where the ACK advances and reports no further loss. What is lost and what is in flight is up to the recovery.
+//! A recovery does not cut cwnd immediately. Each ACK permits as many segments as bring the flight to ssthresh over one
+//! round trip: ssthresh / RecoverFS of the delivered ones. Below ssthresh it permits the delivered number, and one more
+//! where the ACK advances and reports no further loss. The recovery determines which segments are lost and in flight.
 
 /// The counters of one recovery, in segments.
 #[derive(Copy, Clone, Debug, Default)]

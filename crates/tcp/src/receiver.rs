@@ -201,8 +201,8 @@ impl TcpReceiver {
             && !self.bare_ack_due
     }
 
-    /// Takes a segment without options, if it is the next one expected, has data and nothing else, and nothing unusual is
-    /// on: whether an ACK is due, which [`bare_ack`](Self::bare_ack) makes. `None`, and no change: it is one for
+    /// Takes a segment without options, if it is the next one expected, has data and nothing else, and the state is
+    /// usual. True if an ACK is due, which [`bare_ack`](Self::bare_ack) makes. `None`, and no change: it is one for
     /// [`on_segment`](Self::on_segment).
     #[inline(always)]
     pub fn on_bare_segment(&mut self, header: &BareTcpHeader, now: Time) -> Option<bool> {
@@ -383,8 +383,8 @@ impl TcpReceiver {
         at_once
     }
 
-    /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
-    /// that is held back goes first (`dctcp_ece_ack_update`); whether it changes.
+    /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an
+    /// ACK that is held back is sent first (`dctcp_ece_ack_update`). True if it changes.
     fn report_mark(&mut self, marked: bool, now: Time) -> bool {
         let changes = marked != self.echoes;
         if changes && self.delayed.runs() {
@@ -565,7 +565,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.
+    /// Puts the block of a segment that arrived in front of those to report, and forgets the blocks that it contains.
     fn remember_block(&mut self, seq: u32) {
         let base = self.received.base();
         if seq < base && self.reported.is_empty() {

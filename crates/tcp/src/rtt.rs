@@ -16,7 +16,7 @@ const RTTVAR_SHIFT: u32 = 2;
 const INITIAL_RTTVAR: Duration = Duration::from_secs(12);
 /// Above this factor ticks forget srtt, so that the next measurement starts afresh (BSD).
 const BACKOFF_CLOBBER: u32 = 8;
-/// Longer measurements count as this many ticks: what is made of one is shifted and added in 64 bits.
+/// Longer measurements count as this many ticks: the values computed from one are shifted and added in 64 bits.
 const LONGEST_TICKS: u64 = 1 << 48;
 /// BSD's largest factor.
 const BSD_BACKOFF_LIMIT: u32 = 64;

@@ -77,8 +77,8 @@ impl TcpSender {
         state.renew_quota();
     }
 
-    /// The application stops: what has not been sent by now never will be (ns-2: `stop` of its FTP). What is lost
-    /// is still sent again; in ns-2 all but the last segment.
+    /// The application stops: no new data is sent from now on (ns-2: `stop` of its FTP). Lost segments are still sent
+    /// again; in ns-2 all except the last segment.
     pub fn stop(&mut self) {
         let state = &mut self.state;
         if state.fin.is_none() {
@@ -427,8 +427,8 @@ impl TcpSender {
         Bytes(params.ack_size.0 + params.ack_timestamp_bytes())
     }
 
-    /// Forgets that the window has grown, which is no news to a caller who keeps no record. What else there is to
-    /// tell waits for [`poll_fact`](Self::poll_fact).
+    /// Drops the fact that the window has grown, for a caller that keeps no record. Other facts wait for
+    /// [`poll_fact`](Self::poll_fact).
     #[inline]
     pub fn forget_growth(&mut self) {
         self.state.forget_growth();

@@ -37,7 +37,7 @@ impl SpuriousWatch {
         });
     }
 
-    /// An ACK has been dealt with that acknowledged `acked` segments, none for a duplicate.
+    /// An ACK was processed that acknowledged `acked` segments, none for a duplicate.
     pub fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, acked: u32, now: Time) {
         let Some(episode) = self.episode else { return };
         match state.params.spurious_detection {
@@ -61,8 +61,8 @@ impl SpuriousWatch {
         }
     }
 
-    /// RFC 3708 §3: whether this ACK is the last to report that what was sent again had arrived before. `unheard`: SND.UNA
-    /// before it, if no ACK had reported anything.
+    /// RFC 3708 §3: true if this ACK is the last to report that the retransmitted segments had arrived before.
+    /// `unheard`: SND.UNA before it, if no ACK had reported anything.
     ///
     /// ASSUMPTION: only the reports that arrive while a cut may be taken back show that the network duplicates segments (A.4).
     fn all_reported(&mut self, header: &TcpHeader, unheard: Option<u32>) -> bool {
@@ -119,7 +119,7 @@ impl SpuriousWatch {
     }
 }
 
-/// The first SACK block: what has just arrived.
+/// The first SACK block: the latest arrival.
 pub(super) struct FirstBlock {
     start: u32,
     pub end: u32,

@@ -96,11 +96,11 @@ pub(crate) struct SendState {
     pub waits_for_timer: bool,
     /// The next new segment reports to the receiver that the window was cut (CWR).
     pub cwr: bool,
-    /// The time that the ACK at hand echoes, if timestamps are in use.
+    /// The time that this ACK echoes, if timestamps are in use.
     pub echo: Option<Time>,
     /// An echo of congestion reduces the window in proportion (`TCP_CA_CWR`).
     pub echo_reduction: Option<Box<Prr>>,
-    /// The ACK at hand echoes congestion.
+    /// This ACK echoes congestion.
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
     ecn_backoff: bool,
@@ -122,7 +122,7 @@ pub(crate) struct SendState {
     timed_out: Option<u32>,
     /// A segment to send again immediately, before anything else.
     pub retransmit: Option<u32>,
-    /// Segments below went out on a path that is no more; 0: there is no such path.
+    /// Segments below were sent on a path that is no longer used; 0: there is no such path.
     pub path_from: u32,
     /// Segments that ACKs have shown to be lost since the congestion control had an event of an ACK, if segments are recorded.
     lost: u32,
@@ -226,7 +226,7 @@ impl SendState {
         self.nxt < self.snd_max
     }
 
-    /// Renews the quota: what the window permits.
+    /// Renews the quota: the segments that the window permits.
     pub fn renew_quota(&mut self) {
         let burst = self.params.max_burst.0;
         self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
@@ -485,7 +485,7 @@ impl SendState {
         }
     }
 
-    /// Takes the window that an ACK advertises; whether it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
+    /// Takes the window that an ACK advertises. True if it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
     pub fn take_window(&mut self, header: &TcpHeader, now: Time) -> bool {
         if self.params.ns2_no_flow_control() {
             return false;

@@ -1,4 +1,4 @@
-//! One loss and a delay longer than the RTO, as in a handover: what has arrived is not sent again.
+//! One loss and a delay longer than the RTO, as in a handover: segments that have arrived are not sent again.
 
 use roamlab_engine::{Duration, Packets, Time};
 use roamlab_packet::{Ecn, TcpHeader};

@@ -1,4 +1,4 @@
-//! Scripts for the profile `rfc`: what goes in, what comes out, and the window in between.
+//! Scripts for the profile `rfc`: the inputs, the outputs, and the window in between.
 
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Duration, Packets, Time};

@@ -30,7 +30,7 @@ impl FullPipe {
         FullPipe { rate, rounds: 0 }
     }
 
-    /// A round has this rate: whether three rounds have not exceeded the rate by a quarter.
+    /// A round has this rate. True if three rounds have not exceeded the rate by a quarter.
     pub fn is_full(&mut self, rate: f64) -> bool {
         if rate >= FULL_GROWTH * self.rate {
             *self = FullPipe::beginning_with(rate);

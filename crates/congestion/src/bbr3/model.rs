@@ -151,7 +151,7 @@ pub struct Bbr3 {
     pub recovery: Recovery,
     pub prior: PriorWindow,
     pub saved: Saved,
-    /// Congestion was echoed; the ACK that does is yet to be dealt with.
+    /// Congestion was echoed. The ACK with the echo is not processed yet.
     pub echoed: bool,
     pub has_sack: bool,
     pub initial_window: Option<f64>,

@@ -26,7 +26,7 @@ impl Growth {
         ack.known.usage.unwrap_or(self.usage).permits_growth(window.cwnd, window.ssthresh)
     }
 
-    /// Slow start adds `growth` segments, up to ssthresh. What is left of `acked` for congestion avoidance.
+    /// Slow start adds `growth` segments, up to ssthresh. The part of `acked` that is left for congestion avoidance.
     pub fn slow_start(window: &mut Window, growth: f64, acked: u32) -> u32 {
         let growth = growth.min(window.ssthresh - window.cwnd);
         window.grow(growth);
@@ -64,7 +64,8 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The window is reduced: what has been acknowledged for the next segment counts no more (`tcp_init_cwnd_reduction`).
+    /// The window is reduced: segments that were acknowledged for the next growth no longer count
+    /// (`tcp_init_cwnd_reduction`).
     pub fn forget_credit(&mut self) {
         self.growth.credit = 0;
     }

@@ -125,8 +125,7 @@ impl Autotuning {
         (self.rtt_8 > 0).then(|| Duration::from_nanos(1000 * self.rtt_8 / 8))
     }
 
-    /// The bytes to advertise, in steps of `2^shift`: what there is room for, and never less than before
-    /// (`tcp_select_window`).
+    /// The bytes to advertise, in steps of `2^shift`: the free room, and never less than before (`tcp_select_window`).
     #[inline]
     pub fn window(&self, expected: u32, shift: u8) -> u64 {
         self.selected(shift).max(up_to(1 << shift, self.left(expected)))
@@ -178,7 +177,7 @@ impl Autotuning {
         self.counted.1 = now;
     }
 
-    /// A segment with data arrived; whether it widens the window.
+    /// A segment with data arrived. True if it widens the window.
     #[inline(always)]
     pub fn on_data(&mut self, segment: &Received) -> bool {
         let gap = segment.seq >= segment.expected;
@@ -221,7 +220,7 @@ impl Autotuning {
         self.packets.is_empty()
     }
 
-    /// Widens the window towards what there is room for, by two segments at most; whether it does.
+    /// Widens the window towards the free room, by two segments at most. True if it does.
     #[inline]
     fn widen(&mut self, free: u64) -> bool {
         let room = free.min(self.most).saturating_sub(self.offered);

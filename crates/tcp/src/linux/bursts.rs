@@ -12,8 +12,8 @@ const RECENT: Duration = Duration::from_millis(1);
 const WINDOW_PART: u32 = 3;
 
 impl SendState {
-    /// New data may go, `room` segments by the congestion window: whether they wait. Otherwise a burst begins. `head_sent`:
-    /// when the first outstanding segment went out.
+    /// New data may be sent, `room` segments by the congestion window. True if they wait; otherwise a burst begins.
+    /// `head_sent`: when the first outstanding segment was sent.
     pub fn burst_waits(&mut self, room: u32, head_sent: Option<Time>, now: Time) -> bool {
         let pushes_one = self.pushes_one();
         if pushes_one == Some(true) {

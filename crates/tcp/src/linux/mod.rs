@@ -1,7 +1,8 @@
-//! The dialect of Linux 6: what it does otherwise than the RFCs, or where they leave a choice.
+//! The dialect of Linux 6: differences from the RFCs, and choices that they leave.
 //!
-//! A rule below is so in the profiles of Linux, with its function in `net/ipv4`. Generic code asks for the rule and names no kernel.
-//! What takes more than a line is in the files of this folder. The law of a congestion control is in a file `linux.rs` of its folder.
+//! A rule below holds in the profiles of Linux, with its function in `net/ipv4`. Generic code asks for the rule and
+//! names no kernel. Rules of more than a line are in the files of this folder. The law of a congestion control is in a
+//! file `linux.rs` of its folder.
 
 mod autotuning;
 mod averages;
@@ -68,9 +69,9 @@ rules! {
     delivers_by_blocks;
     /// RACK: a round-trip time is measured before a loss is looked for (`pkts_acked` in `tcp_clean_rtx_queue`).
     measures_before_losses;
-    /// RACK: what blocks report is measured too (`tcp_ack_update_rtt` in `tcp_input.c`).
+    /// RACK: segments in blocks are measured too (`tcp_ack_update_rtt` in `tcp_input.c`).
     measures_blocks;
-    /// RACK: what was sent again is measured by the timestamps alone, in their unit (`tcp_ack_update_rtt`).
+    /// RACK: segments that were sent again are measured by the timestamps alone, in their unit (`tcp_ack_update_rtt`).
     measures_repeats_in_stamps;
     /// RACK: the shortest round-trip time is the one that an ACK measures, not that of each segment
     /// (`tcp_update_rtt_min`).
@@ -96,7 +97,8 @@ rules! {
     grows_on_exit;
     /// RACK: an ACK of an original in a recovery repairs nothing while what was sent again is under way (`tcp_try_undo_partial`).
     late_original_repairs_nothing;
-    /// RACK: what an undo takes back is not found lost again by its time (`tcp_undo_cwnd_reduction`, `tcp_rack_detect_loss`).
+    /// RACK: a loss that an undo takes back is not found again by its time (`tcp_undo_cwnd_reduction`,
+    /// `tcp_rack_detect_loss`).
     undo_leaves_list;
     /// RACK: the time of the first retransmission outlives an episode (`retrans_stamp`, `tcp_retrans_stamp_cleanup`).
     keeps_time_of_repeat;

@@ -111,7 +111,7 @@ impl TcpReceiver {
         self.autotuning.as_ref().is_some_and(|tuning| tuning.opens(expected, shift))
     }
 
-    /// A segment arrived; whether it widens the window.
+    /// A segment arrived. True if it widens the window.
     pub(crate) fn tune(&mut self, header: &TcpHeader, fresh: bool, now: Time) -> bool {
         let is_data = header.payload > 0 && !self.only_answers(header.seq);
         let Some(tuning) = &mut self.autotuning else { return false };

@@ -1,10 +1,10 @@
-//! The send buffer and the packets in it: TCP has to send what the application could write.
+//! The send buffer and the packets in it: TCP has to send data in the packets in which it was written.
 //!
 //! The application writes until the buffer is full (`tcp_sendmsg_locked`), and again when a third of it is free
-//! (`sk_stream_write_space`). The buffer is twice the window, three times with BBR. It grows if the application waits for room
-//! while the window has some (`tcp_new_space`, `tcp_sndbuf_expand`). In it are packets until they are acknowledged. What is
-//! written fills packets of half of the receive window, at most 64 KiB. A full one that nothing waits before leaves without
-//! waiting for a whole burst (`tcp_push_one`).
+//! (`sk_stream_write_space`). The buffer is twice the window, three times with BBR. It grows if the application waits
+//! for room while the window has some (`tcp_new_space`, `tcp_sndbuf_expand`). It holds packets until they are
+//! acknowledged. Written data fills packets of half of the receive window, at most 64 KiB. A full packet that is first
+//! in the queue leaves without waiting for a whole burst (`tcp_push_one`).
 //!
 //! ASSUMPTION: the application always has more to write, 256 KiB in a call that waits for room inside (`CALL`).
 
@@ -143,7 +143,7 @@ impl SendBuffer {
         self.size = self.size.max((self.windows * window).min(LARGEST));
     }
 
-    /// `tcp_check_space`: whether the application is woken.
+    /// `tcp_check_space`: enlarges the buffer if the window has room, and wakes the application if the buffer has.
     pub fn look_for_room(&mut self, place: Place) {
         if !self.full {
             return;
@@ -167,7 +167,7 @@ impl SendBuffer {
         before.map_or(nxt, |packet| packet.end)
     }
 
-    /// The application writes: whether it begins a call with that.
+    /// The application writes. True if it begins a call with that.
     pub fn begins_call(&mut self) -> bool {
         if self.call.is_some() {
             return false;
@@ -178,7 +178,7 @@ impl SendBuffer {
         true
     }
 
-    /// The application writes until something may have to leave (`tcp_sendmsg_locked`); whether it may.
+    /// The application writes until something may have to leave (`tcp_sendmsg_locked`). True if it may.
     pub fn write(&mut self, place: Place) -> bool {
         while let Some(call) = self.call.filter(|_| self.written < place.end) {
             let (packet, begins) = (self.packet(), self.last_begins(place.nxt));

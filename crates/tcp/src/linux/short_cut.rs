@@ -51,8 +51,8 @@ impl TcpSender {
         self.short_cut == ShortCut::Stamped && stamps.value >= self.recent && self.advances(header)
     }
 
-    /// As [`on_bare_ack`](Self::on_bare_ack), for an ACK with timestamps. What it permits to be sent is in
-    /// [`next_stamped`](Self::next_stamped), behind which [`end_stamped`](Self::end_stamped) is to be called.
+    /// As [`on_bare_ack`](Self::on_bare_ack), for an ACK with timestamps. The segments that it permits come from
+    /// [`next_stamped`](Self::next_stamped), after which [`end_stamped`](Self::end_stamped) is to be called.
     pub fn on_stamped_ack(&mut self, header: &BareTcpHeader, stamps: Timestamps, now: Time) -> bool {
         if !self.takes_stamped(header, stamps) {
             return false;
@@ -92,7 +92,7 @@ impl TcpSender {
         let Recovery::Rack(rack) = &mut self.recovery else { return None };
         let state = &mut self.state;
         let seq = loop {
-            // Nothing is lost or reported: what is outstanding is in flight.
+            // Nothing is lost or reported: all outstanding segments are in flight.
             let in_flight = state.flight_size();
             let room = state.usable_window().saturating_sub(in_flight);
             let may_leave = room > 0 && !state.pacing.waits() && state.has_quota();

@@ -54,7 +54,7 @@ impl SendState {
         }
     }
 
-    /// A burst leaves, where the congestion window permits `room` segments; whether its end was to be pushed.
+    /// A burst leaves, where the congestion window permits `room` segments. True if its end was to be pushed.
     pub(crate) fn take_from_buffer(&mut self, segments: u32, room: u32) -> bool {
         let place = self.place(0);
         let Some(buffer) = self.buffer.as_mut().filter(|_| segments > 0) else { return false };

@@ -62,8 +62,8 @@ impl Accurate {
         self.agreed.unwrap_or(Agreed::Nothing)
     }
 
-    /// A SYN arrived. The first one decides (§3.1.1 table 2; §3.1.3: what a later standard may offer counts as accurate
-    /// ECN; §3.1.5).
+    /// A SYN arrived. The first one decides (§3.1.1 table 2; §3.1.3: offers of later standards count as accurate ECN;
+    /// §3.1.5).
     pub fn on_syn(&mut self, offer: TcpFlags, ecn: Ecn) {
         self.agreed.get_or_insert(match offer.ace() {
             0b000 => Agreed::Nothing,

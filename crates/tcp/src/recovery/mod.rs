@@ -79,7 +79,7 @@ pub(crate) trait LossRecovery {
         false
     }
 
-    /// Such an ACK, which expects `state.una`, has been dealt with.
+    /// Such an ACK, which expects `state.una`, was processed.
     fn on_fast_ack(&mut self, _state: &mut SendState, _now: Time) {}
 
     /// A new segment goes out on the fast path.

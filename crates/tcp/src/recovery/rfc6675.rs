@@ -26,7 +26,7 @@ pub(crate) struct Rfc6675 {
     rescue_rxt: u32,
     /// In a recovery whose window PRR reduces.
     prr: Option<Prr>,
-    /// After a timeout: what is to be sent again lies below, without what the receiver holds.
+    /// After a timeout: the segments below are to be sent again, except those that the receiver holds.
     resend_below: u32,
 }
 
@@ -78,8 +78,8 @@ impl LossRecovery for Rfc6675 {
         self.recovering = false;
         self.prr = None;
         self.resend_below = state.snd_max;
-        // §5.1: what was reported need not be sent again. A receiver that reported `una` and does not acknowledge it
-        // has thrown away what it held (RFC 2018 §8).
+        // §5.1: reported segments need not be sent again. A receiver that reported `una` and does not acknowledge it
+        // has dropped the segments that it held (RFC 2018 §8).
         if self.board.contains(state.una) {
             self.board.clear(state.una);
         }

@@ -61,8 +61,8 @@ impl SendState {
         self.spurious = spurious;
     }
 
-    /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
-    /// `in_use`: what was in use before that ACK.
+    /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2). `in_use`:
+    /// segments in use before that ACK.
     pub fn ecn_echo(&mut self, ack: u32, in_use: f64, now: Time) {
         let first_since_timeout =
             self.params.ns2_echo_after_timeout() && self.last_reduction == LastReduction::Timeout;
@@ -236,7 +236,8 @@ impl SendState {
         if by_prr { cwnd.max(ssthresh) } else { cwnd }
     }
 
-    /// The congestion control's event of a loss: whether ssthresh stays, and the least window that is left.
+    /// The congestion control's event of a loss. `keeps_ssthresh`: ssthresh stays. `least_cwnd`: the least window that
+    /// is left.
     fn reduce(&mut self, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
         self.reduce_from(self.in_use(), kind, keeps_ssthresh, least_cwnd, now);
     }

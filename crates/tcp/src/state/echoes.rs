@@ -1,4 +1,4 @@
-//! Echoes of congestion: what the SYN offers, which segments are ECN-capable, and what an ACK reports.
+//! Echoes of congestion: the offer of the SYN, the ECN field of segments, and the reports of ACKs.
 
 use super::SendState;
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader};

@@ -223,8 +223,8 @@ impl SendState {
         if self.params.records_micros() { whole_micros(now) } else { now }
     }
 
-    /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
-    /// repeated segment of a probe.
+    /// Notes a sent segment in the record, and when the next one may be sent. A segment that is sent again is lost,
+    /// except the repeated segment of a probe.
     #[inline]
     pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
         let is_probe = std::mem::take(&mut self.probes_tail);
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn losses_that_a_timer_finds_are_not_of_the_next_ack() {
-        // rs->losses of Linux: what `tcp_ack` itself marks.
+        // rs->losses of Linux: the losses that `tcp_ack` itself marks.
         let lost = |by_ack| {
             let spec: TcpSpec = serde_json::from_value(serde_json::json!({ "variant": "bbr" })).unwrap();
             let mut state = SendState::new(spec.resolve(Profile::Rfc).unwrap().into(), Duration::ZERO);

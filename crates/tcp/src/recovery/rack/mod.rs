@@ -1,9 +1,9 @@
 //! Loss detection by time, and a probe for the loss of a tail: RACK-TLP, RFC 8985.
 //!
-//! A segment is lost if one sent later has been delivered, and the time since its transmission is more than a round trip
-//! and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A timer
-//! ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
-//! retransmission timer expires. What is in flight is computed from the scoreboard. The window comes down immediately or by
+//! A segment is lost if one sent later has been delivered, and the time since its transmission is more than a round
+//! trip and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A
+//! timer ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
+//! retransmission timer expires. The flight is computed from the scoreboard. The window comes down immediately or by
 //! [proportional rate reduction](crate::prr).
 
 mod min_rtt;
@@ -61,7 +61,7 @@ pub(crate) struct Rack {
     new_first: bool,
     /// The latest transmission known to be delivered may be another one since losses were looked for (`rack.advanced`).
     advanced: bool,
-    /// Segments in flight before the ACK at hand.
+    /// Segments in flight before this ACK.
     before: u32,
     /// The retransmission timer runs from now on for the segment that goes out next.
     timed: bool,
@@ -169,7 +169,7 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
-                // §7.3: whether a probe goes out or not.
+                // §7.3: the timer restarts even if no probe is sent.
                 let goes = self.probe.is_due(state);
                 if goes || (state.flight_size() > 0 && !state.params.times_from_head()) {
                     state.restart_timer(now);
@@ -481,7 +481,7 @@ impl Rack {
         state.params.undoes_cuts()
     }
 
-    /// Takes back a cut of the window that was not needed; whether there was one.
+    /// Takes back a cut of the window that was not needed. True if there was one.
     fn undo_if_needless(&mut self, state: &mut SendState, news: &News, advances: bool, now: Time) -> bool {
         let is_over = state.una >= state.recovery_point;
         let keeps_marks = match self.phase {

@@ -65,7 +65,7 @@ impl Probe {
         state.recovery_timer.start_by(state.params.wheel(), now, span);
     }
 
-    /// The time of the probe has come; whether one is to be sent. No other may be under way, and the RTT was measured since
+    /// The time of the probe has come. True if one is to be sent: no other is under way, and the RTT was measured since
     /// the one before (§7.3).
     pub fn is_due(&mut self, state: &SendState) -> bool {
         let measured = state.rtt.has_sample() || state.params.probes_unmeasured();
@@ -82,7 +82,7 @@ impl Probe {
         state.next_new().or_else(|| state.snd_max.checked_sub(1))
     }
 
-    /// A segment goes out; whether it is the probe.
+    /// A segment is sent. True if it is the probe.
     pub fn sent(&mut self, state: &mut SendState, seq: u32, is_new: bool, now: Time) -> bool {
         if !std::mem::take(&mut self.due) {
             return false;

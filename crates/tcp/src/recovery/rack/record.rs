@@ -77,8 +77,8 @@ struct Repeat {
     at: Time,
     /// It is not known to be lost.
     is_live: bool,
-    /// Where an undo has taken the loss before it back and out of the list: whether it is lost now. It is not sent again then, because it counts
-    /// as on its way still (`tcp_mark_skb_lost`, `tcp_xmit_retransmit_queue`).
+    /// Set where an undo has taken back the loss before it, and out of the list; true if it is lost now. It is not sent
+    /// again then, because it still counts as on its way (`tcp_mark_skb_lost`, `tcp_xmit_retransmit_queue`).
     stuck: Option<bool>,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A segment goes out; whether for the first time. A probe does not count as one more in flight.
+    /// A segment is sent. True if for the first time. A probe does not count as one more in flight.
     pub fn on_sent(&mut self, seq: u32, is_probe: bool, now: Time) -> bool {
         if seq >= self.base + self.sent.len() as u32 {
             self.on_new_sent(now);
@@ -197,8 +197,8 @@ impl Record {
         self.live > 0 || self.repeats.contains_key(&self.base)
     }
 
-    /// A recovery was not needed: nothing is lost. By the rule `undo_leaves_list` (`leaves`) RACK does not find again what it had found. What was sent
-    /// again is judged by that time alone (RFC 8985 §5.2: `Segment.xmit_ts`).
+    /// A recovery was not needed: nothing is lost. By the rule `undo_leaves_list` (`leaves`) RACK does not find the
+    /// same losses again. Retransmissions are judged by their time alone (RFC 8985 §5.2: `Segment.xmit_ts`).
     pub fn unmark(&mut self, una: u32, leaves: bool) {
         if leaves {
             self.unlisted.unmark(una);
@@ -420,7 +420,7 @@ impl Record {
         marks
     }
 
-    /// A segment that was sent again is lost: whether it sticks.
+    /// A segment that was sent again is lost. True if it is `stuck`.
     fn sticks(&mut self, seq: u32) -> bool {
         let Some(stuck) = self.repeats.get_mut(&seq).and_then(|repeat| repeat.stuck.as_mut()) else {
             return false;
