@@ -1,25 +1,25 @@
-//! What a congestion control answers to events, in one law or in two.
+//! The interface of a congestion control: its answers to events, in one law or in two.
 
 use super::events::*;
 use super::window::Window;
 use crate::LostSegment;
 use roamlab_engine::{Duration, Time};
 
-/// What an algorithm is, whatever happens.
+/// Fixed properties of an algorithm.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Properties {
     /// It sets the pacing rate.
     pub paces: bool,
     /// Its reduction at an echo of congestion differs from that at a loss (RFC 8511).
     pub takes_abe: bool,
-    /// It goes by echoes of congestion, so that `ecn` is on unless the scenario says otherwise, and the receiver reports each change
-    /// of the marks (RFC 8257 §3.2).
+    /// It reacts to echoes of congestion. `ecn` is then on unless the scenario turns it off, and the receiver reports
+    /// each change of the marks (RFC 8257 §3.2).
     pub needs_ecn: bool,
-    /// It goes by the number of marked segments, so that `accecn` is on unless the scenario says otherwise.
+    /// It counts marked segments. `accecn` is then on unless the scenario turns it off.
     pub needs_accecn: bool,
     /// Its segments have the codepoint of L4S, ECT(1) (RFC 9331 §4.1).
     pub sends_ect1: bool,
-    /// A loss in a window that an echo has reduced reduces it once more.
+    /// A loss in a window that an echo has reduced reduces it again.
     pub reduces_behind_echo: bool,
     /// It keeps a shortest round-trip time.
     pub keeps_min_rtt: bool,
@@ -52,18 +52,18 @@ pub trait AckSource {
 
 /// A congestion control. Its file also has `Params`, its parameters in scenarios, and `new(&Params)`.
 pub trait Algorithm {
-    /// What it is, whatever happens.
+    /// Its fixed properties.
     fn properties(&self) -> Properties {
         Properties::PLAIN
     }
 
-    /// Whether it now reads the delivery rate or the round-trip time of each ACK, which needs a record of each segment
+    /// True if it now reads the delivery rate or the round-trip time of each ACK, which needs a record of each segment
     /// sent. It is asked after each event; on the fast path only while there is a record.
     fn records_segments(&self, _window: &Window) -> bool {
         false
     }
 
-    /// Whether an echo of congestion at this time does not reduce the window.
+    /// True if an echo of congestion at this time does not reduce the window.
     fn ignores_echo(&self, _now: Time) -> bool {
         false
     }
@@ -76,7 +76,7 @@ pub trait Algorithm {
     /// An ACK arrived with ECN in use, other than that of a SYN.
     fn on_feedback(&mut self, _feedback: &Feedback) {}
 
-    /// Whether [`on_ack`](Self::on_ack) looks at the event. If not, none is made for it.
+    /// True if [`on_ack`](Self::on_ack) reads the event. If not, none is made for it.
     #[inline(always)]
     fn reads_acks(&self) -> bool {
         true
@@ -94,7 +94,7 @@ pub trait Algorithm {
     /// A segment is lost, if segments are recorded; the event of its loss came before.
     fn on_lost_segment(&mut self, _window: &mut Window, _lost: &LostSegment) {}
 
-    /// The retransmission timer went off. By default cwnd is one segment, and ssthresh as after another loss.
+    /// The retransmission timer expired. By default cwnd is one segment, and ssthresh as after another loss.
     fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
         self.on_loss(window, loss);
         window.cwnd = 1.0; // RFC 5681 §3.1: the loss window
@@ -105,7 +105,7 @@ pub trait Algorithm {
         (window.cwnd, window.ssthresh) = (undo.cwnd, undo.pipe_prev);
     }
 
-    /// Nothing was outstanding for an RTO. What follows starts with `restart_window` segments (RFC 5681 §4.1).
+    /// Nothing was outstanding for an RTO. The next segments start with a window of `restart_window` (RFC 5681 §4.1).
     fn on_idle(&mut self, window: &mut Window, restart_window: f64) {
         if window.cwnd > restart_window || window.cwnd < 1.0 {
             window.cwnd = restart_window;
@@ -115,7 +115,7 @@ pub trait Algorithm {
     /// A segment goes out with nothing outstanding; the one before went out `idle` ago.
     fn on_resume(&mut self, _window: &mut Window, _idle: Duration, _now: Time) {}
 
-    /// The path is another one: what it keeps as the shortest round-trip time is that of an old one.
+    /// The path is another one. A shortest round-trip time that the algorithm keeps is that of the old path.
     fn on_new_path(&mut self, _window: &mut Window, _path: NewPath) {}
 
     /// A step of a loss recovery.

@@ -33,16 +33,17 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CWND_GAIN: f64 = 2.0;
 /// The cycle of pacing gains in ProbeBW.
 const CYCLE: [f64; PHASES] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The first phase of a cycle is one of so many at random: not the one that drains.
+/// A cycle begins with one of this number of phases, at random: any except the one that drains.
 const FIRST_PHASES: u64 = 7;
 /// Round trips that the highest rate is kept.
 const RATE_ROUNDS: u32 = 10;
 /// How long the shortest round-trip time is kept.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// How long ProbeRTT lasts at least, with so many segments.
+/// Least duration of ProbeRTT, and its window in segments.
 const PROBE_RTT: Duration = Duration::from_millis(200);
 const LEAST_CWND: f64 = 4.0;
-/// Segments delivered below which the window grows whatever the model says, and window without a round-trip time.
+/// Segments. Until this number is delivered the window grows whatever the model gives; without a round-trip time it is
+/// the window.
 const INITIAL_WINDOW: f64 = 10.0;
 /// The least burst is one segment below this rate in bits per second, two above.
 const SMALL_RATE: f64 = 1_200_000.0;
@@ -63,7 +64,7 @@ enum Mode {
 enum Recovery {
     None,
     Runs,
-    /// The retransmission timer went off.
+    /// The retransmission timer expired.
     Timeout,
 }
 
@@ -114,7 +115,7 @@ pub struct Bbr<L = Real> {
     /// Restarting after idle.
     resumes: bool,
     recovery: Recovery,
-    /// A loss was found since; the ACK that reported it is yet to be dealt with.
+    /// A loss was found since. The ACK that reported it is not processed yet.
     begins: bool,
     conserves: bool,
     prior: PriorWindow,
@@ -126,7 +127,7 @@ pub struct Bbr<L = Real> {
     epoch: AckEpoch,
     /// Payload of a segment in bytes.
     segment: u32,
-    /// What the gains, the pacing rate and the target were computed from last.
+    /// The inputs from which the gains, the pacing rate and the target were computed last.
     model: Option<Model>,
     /// Window to grow to, in segments.
     target: f64,
@@ -204,7 +205,8 @@ impl<L: Law> Algorithm for Bbr<L> {
         self.on_other_ack(window, ack);
     }
 
-    /// The algorithm may begin here (`bbr_init`), with a round-trip time and without a rate. What leaves before the next ACK counts as limited by the application, which has just written for the first time.
+    /// The algorithm may begin here (`bbr_init`), with a round-trip time and without a rate. Segments that leave before
+    /// the next ACK count as limited by the application, which has just written for the first time.
     fn on_start(&mut self, window: &mut Window, initial_window: f64) {
         window.cwnd = initial_window;
         let Some(rtt) = self.min_rtt.filter(|_| L::BEGINS_AT_SYN) else { return };
@@ -256,9 +258,9 @@ impl<L: Law> Algorithm for Bbr<L> {
         window.limits_itself = self.mode == Mode::ProbeRtt;
     }
 
-    /// The window follows with the ACK at hand. An echo of congestion changes nothing. A recovery that begins with
-    /// the ACK that ends another one is the same (`prev_ca_state`), and a tail of which the loss recovery knows that a probe has
-    /// repaired it begins none.
+    /// The window follows with this ACK. An echo of congestion changes nothing. A recovery that begins with the ACK
+    /// that ends another one is the same (`prev_ca_state`). A tail that a probe has repaired begins none, if the loss
+    /// recovery reports that.
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         if loss.kind == Loss::Echo {
             return;
@@ -308,7 +310,7 @@ impl<L: Law> Algorithm for Bbr<L> {
         }
     }
 
-    /// ProbeRTT as where the shortest round-trip time has expired; one that is underway begins anew.
+    /// ProbeRTT, as when the shortest round-trip time has expired. One that is underway begins again.
     fn on_new_path(&mut self, window: &mut Window, path: NewPath) {
         self.new_path = Some(path);
         if path.probes {
@@ -318,7 +320,7 @@ impl<L: Law> Algorithm for Bbr<L> {
         }
     }
 
-    /// The steps of recoveries for other congestion controls, but for what a timeout leaves.
+    /// The steps of recoveries are for other congestion controls, except the window after a timeout.
     fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
         if let (true, RecoveryStep::SlowStart(segments)) = (L::TAKES_TIMEOUT_WINDOW, step) {
             window.cwnd = segments;
@@ -327,7 +329,7 @@ impl<L: Law> Algorithm for Bbr<L> {
 }
 
 impl<L: Law> Bbr<L> {
-    /// What the phases of ProbeBW and the policer's intervals take for the time.
+    /// The clock of ProbeBW's phases and of the policer's intervals.
     fn time_of_model(&self, now: Time) -> Time {
         if L::IS_TIMED_BY_DELIVERIES { self.delivered_at } else { now }
     }
@@ -342,7 +344,7 @@ impl<L: Law> Bbr<L> {
         L::rate(segments, time)
     }
 
-    /// What is paced of a rate.
+    /// The pacing rate for an estimated rate.
     fn paced(&self, rate: f64, gain: f64) -> f64 {
         L::paced(rate, gain, self.segment)
     }
@@ -364,7 +366,7 @@ impl<L: Law> Bbr<L> {
         }
     }
 
-    /// `bbr_update_ack_aggregation`: how many more ACKs come together than the rate lets expect.
+    /// `bbr_update_ack_aggregation`: the number of segments that are acknowledged beyond those expected at the rate.
     fn update_excess(&mut self, window: &Window, valid: bool, ack: &AckEvent) {
         if !valid || ack.acked == 0 {
             return;
@@ -494,7 +496,7 @@ impl<L: Law> Bbr<L> {
         }
     }
 
-    /// The gains, the pacing rate and the target. Most ACKs leave the model as it is, and so all three.
+    /// Sets the gains, the pacing rate and the target. Most ACKs do not change the model, so all three remain.
     fn follow_model(&mut self, window: &mut Window, ack: &AckEvent) {
         let model = Some(Model {
             mode: self.mode,

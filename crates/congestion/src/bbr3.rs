@@ -133,7 +133,7 @@ impl Algorithm for Bbr3 {
         }
     }
 
-    /// ProbeRTT as where its interval is over; one that is underway begins anew.
+    /// ProbeRTT, as at the end of its interval. One that is underway begins again.
     fn on_new_path(&mut self, window: &mut Window, path: NewPath) {
         self.min_rtt.new_path = Some(path);
         if path.probes {

@@ -1,5 +1,5 @@
-//! What every congestion control must keep. The tests go through the table of `mod.rs`, so a new row is tested with
-//! nothing else written. A failure names the row, the event and what to change.
+//! Rules that every congestion control must keep. The tests cover each row of the table in `mod.rs`, so a new row is
+//! tested automatically. A failure names the row, the event and what to change.
 
 use super::path::control_of;
 use super::{
@@ -60,7 +60,7 @@ impl Subject {
         }
     }
 
-    /// An ACK of so many segments after `rtt`, and its event.
+    /// An ACK of `acked` segments after `rtt`, and its event.
     fn ack(&mut self, acked: u32, rtt: Duration, grows: bool) {
         let AckEvent { una, nxt, srtt, .. } = self.ack;
         let (una, window) = (una + acked, (self.window.cwnd as u32).clamp(1, WINDOW));
@@ -170,7 +170,7 @@ fn no_sequence_of_events_breaks_the_window() {
                 let event = subject.random_event(&mut rng);
                 subject.is_sound(&event);
                 let paces = subject.window.pacing_interval().is_some();
-                let advice = "let `paces` be true, or the knob `pacing` sets the rate too";
+                let advice = "let `paces` be true, or the parameter `pacing` sets the rate too";
                 assert!(
                     !paces || subject.control.algorithm().properties().paces,
                     "{name}: it paces; {advice}"

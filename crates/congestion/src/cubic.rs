@@ -13,9 +13,9 @@ use roamlab_engine::{Duration, Time};
 
 /// C in segments per cubed second (§5.1).
 const C: f64 = 0.4;
-/// What a reduction leaves of the window (§4.6).
+/// Part of the window that remains after a reduction (§4.6).
 const BETA: f64 = 0.7;
-/// What an echo of congestion leaves with `abe` (RFC 8511 §4.1).
+/// Part of the window that remains after an echo of congestion with `abe` (RFC 8511 §4.1).
 const ABE_BETA: f64 = 0.85;
 /// Segments per round trip of the Reno-friendly window: 3 (1 - beta) / (1 + beta) (§4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
@@ -84,7 +84,7 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// W_cubic, so many seconds after the start (§4.2 eq. 1).
+    /// W_cubic, `seconds` after the start (§4.2 eq. 1).
     #[inline]
     fn cubic(&self, seconds: f64) -> f64 {
         let from_plateau = seconds - self.k;
@@ -92,7 +92,7 @@ impl Epoch {
     }
 }
 
-/// What a spurious loss restores (§4.9).
+/// State to restore after a spurious loss (§4.9).
 #[derive(Copy, Clone, PartialEq, Debug)]
 struct Saved {
     by_timeout: bool,
@@ -165,7 +165,7 @@ impl Rfc {
         self.epoch = Some(Epoch { start: now, plateau, k, reno: cwnd });
     }
 
-    /// The epoch's clock stood still since the latest event.
+    /// The time since the latest event does not count for the epoch.
     fn stand_still(&mut self, now: Time) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start += now.since(self.latest);
@@ -175,7 +175,7 @@ impl Rfc {
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent, fast_convergence: bool) {
         let by_timeout = loss.kind == Loss::Timeout;
-        // A segment that times out once more is no new event (RFC 5681 §3.1).
+        // A segment that times out again is no new event (RFC 5681 §3.1).
         if loss.ssthresh != SsthreshRule::Keep {
             let law = (self.w_max, self.prior, self.epoch, self.timed_out);
             self.saved = Some(Saved { by_timeout, cwnd: window.cwnd, ssthresh: window.ssthresh, law });

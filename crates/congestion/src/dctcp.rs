@@ -37,7 +37,7 @@ impl Observation {
     }
 }
 
-/// What both laws are.
+/// Properties of both laws.
 const PROPERTIES: Properties = Properties { needs_ecn: true, ..Properties::PLAIN };
 
 /// DCTCP's congestion control.
@@ -111,7 +111,7 @@ mod tests {
         control.on_feedback(&Feedback { acked: acked - marked, marked: 0, ack: 1001, nxt, now });
     }
 
-    /// Alpha behind a window of observation with so many segments.
+    /// Alpha after a window of observation with `acked` segments, of which `marked` are marked.
     fn window_of(dctcp: &mut Dctcp, acked: u32, marked: u32) -> f64 {
         dctcp.seen.window_end = 1000;
         acknowledge(dctcp, acked, marked);
@@ -138,7 +138,7 @@ mod tests {
         };
         assert_eq!(feed(1, 1, 11), (11, 0), "the first ACK: WindowEnd was SND.UNA");
         assert_eq!(feed(6, 5, 16), (11, 5));
-        assert_eq!(feed(11, 5, 21), (11, 10), "less than or equal: it goes on");
+        assert_eq!(feed(11, 5, 21), (11, 10), "less than or equal: it continues");
         assert_eq!(feed(12, 1, 22), (22, 0));
     }
 

@@ -41,7 +41,7 @@ pub struct LostSegment {
     pub now: Time,
     /// Its number.
     pub number: u32,
-    /// What was in flight just after it was sent.
+    /// Segments in flight just after it was sent.
     pub in_flight: u32,
     /// Segments found to be lost since it was sent, with itself.
     pub lost: u32,
@@ -56,7 +56,7 @@ pub struct DeliverySampler {
     delivered: u32,
     delivered_at: Time,
     first_sent: Time,
-    /// The sender had too little data until so many segments are delivered.
+    /// The sender had too little data until this number of segments is delivered.
     app_limited_until: u32,
     /// Segments found to be lost so far.
     lost: u32,
@@ -88,13 +88,13 @@ impl DeliverySampler {
         LostSegment { now, number, in_flight, lost: self.lost - sent.lost, app_limited }
     }
 
-    /// The window permits more than the application has, with so many segments in flight.
+    /// The window permits more than the application has. `in_flight`: segments in flight.
     #[inline]
     pub fn note_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = self.delivered + in_flight.max(1);
     }
 
-    /// Whether the sender has too little data.
+    /// True if the sender has too little data.
     #[inline]
     pub fn is_app_limited(&self) -> bool {
         self.delivered < self.app_limited_until

@@ -1,10 +1,10 @@
-//! What happens to a congestion control.
+//! Events of a congestion control.
 
 use crate::ControlParams;
 use crate::{DeliveryRate, Found, Known};
 use roamlab_engine::{Duration, Time};
 
-/// An ACK has been dealt with.
+/// An ACK was processed.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct AckEvent {
     /// When it arrived.
@@ -15,8 +15,8 @@ pub struct AckEvent {
     pub nxt: u32,
     /// Segments that it acknowledges for the first time. Segments in SACK blocks count if segments are recorded.
     pub acked: u32,
-    /// Segments that ACKs have shown to be lost since the event before, if segments are recorded. What the retransmission timer
-    /// takes for lost does not count.
+    /// Segments that ACKs have shown to be lost since the event before, if segments are recorded. Segments that the
+    /// retransmission timer takes for lost do not count.
     pub lost: u32,
     /// A measurement of the round-trip time.
     pub rtt: Option<Duration>,
@@ -32,7 +32,7 @@ pub struct AckEvent {
     pub rate: Option<DeliveryRate>,
     /// ACKs report what has arrived behind a loss.
     pub has_sack: bool,
-    /// What the sender knows besides, in a dialect that has it.
+    /// Other knowledge of the sender, in a dialect that has it.
     pub known: Known,
     /// Of those in flight, segments that are lost and not sent again, if segments are recorded.
     pub waiting: u32,
@@ -46,7 +46,7 @@ impl AckEvent {
     }
 }
 
-/// What an ACK says about congestion (ECN), before anything else is done with it.
+/// Congestion that an ACK reports (ECN), before the ACK is processed otherwise.
 #[derive(Copy, Clone, Debug)]
 pub struct Feedback {
     /// The segment that it expects.
@@ -61,7 +61,7 @@ pub struct Feedback {
     pub now: Time,
 }
 
-/// What reported a loss.
+/// The way in which a loss was found.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Loss {
     /// Duplicate ACKs or SACK blocks.
@@ -79,7 +79,7 @@ pub enum Loss {
     Echo,
 }
 
-/// What a loss may do to ssthresh.
+/// The change of ssthresh that a loss permits.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SsthreshRule {
     /// It is set.
@@ -95,19 +95,19 @@ pub enum SsthreshRule {
 pub struct LossEvent<'a> {
     /// When that was found.
     pub now: Time,
-    /// What reported the loss.
+    /// The way in which the loss was found.
     pub kind: Loss,
     /// Segments in use: the flight size (RFC 5681 §3.1 eq. 4), in ns-2 the window.
     pub in_use: f64,
-    /// What it may do to ssthresh.
+    /// The permitted change of ssthresh.
     pub ssthresh: SsthreshRule,
     /// Least cwnd after it, in segments.
     pub least_cwnd: f64,
     /// Largest cwnd after it, in segments.
     pub most_cwnd: f64,
-    /// What the loss recovery knows of the network, if it reports that and segments are recorded.
+    /// The loss recovery's view of the network, if it reports that and segments are recorded.
     pub found: Option<Found>,
-    /// What the congestion control reads of the connection.
+    /// Parameters of the connection.
     pub params: &'a ControlParams,
 }
 
@@ -125,28 +125,28 @@ impl<'a> LossEvent<'a> {
 pub struct Undo {
     /// max(FlightSize, ssthresh) before the cut.
     pub pipe_prev: f64,
-    /// The window that the standard gives: what is outstanding, and no burst.
+    /// The window that the standard gives: the outstanding segments, and no burst.
     pub cwnd: f64,
 }
 
 /// A step of a loss recovery that concerns the window.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum RecoveryStep {
-    /// Slow start from so many segments.
+    /// Slow start from this number of segments.
     SlowStart(f64),
-    /// Slow start from so many segments at most (RFC 5682 §2.1 step 3a).
+    /// Slow start from at most this number of segments (RFC 5682 §2.1 step 3a).
     SlowStartAtMost(f64),
-    /// A duplicate ACK reports that so many segments have left the network (Vegas).
+    /// A duplicate ACK reports that this number of segments has left the network (Vegas).
     Inflate(f64),
-    /// A partial ACK: so many segments were added that are now acknowledged (RFC 6582 §3.2 step 3).
+    /// A partial ACK acknowledges this number of segments that were added to the window (RFC 6582 §3.2 step 3).
     Deflate(f64),
     /// The window of an ACK in a recovery that reduces it in proportion to what is delivered (RFC 9937).
     Proportional(f64),
     /// The recovery ends in congestion avoidance with this window (Vegas).
     Exit(f64),
-    /// The recovery ends with at most so many segments, or ssthresh (RFC 6582 §3.2 step 3).
+    /// The recovery ends with at most this number of segments, or ssthresh (RFC 6582 §3.2 step 3).
     ExitAtMost(f64),
-    /// ssthresh is so many segments at least (`tcp_current_ssthresh`, after an idle period).
+    /// Least ssthresh in segments (`tcp_current_ssthresh`, after an idle period).
     RaiseSsthresh(f64),
     /// Slow start sent twice what the path carries (Mathis & Mahdavi 1996 §4.5).
     Overshoot,
@@ -157,12 +157,12 @@ pub enum RecoveryStep {
 pub struct NewPath {
     /// The next segment to be sent, the first one that takes it for certain.
     pub next: u32,
-    /// The shortest round-trip time is to be measured with an empty queue, at once.
+    /// The shortest round-trip time is to be measured immediately, with an empty queue.
     pub probes: bool,
 }
 
 impl NewPath {
-    /// Whether an ACK is the first to measure the path that is yet to be measured. It is then measured.
+    /// True if an ACK is the first to measure a path that was not measured yet. Then `path` is emptied.
     pub fn take_measured(path: &mut Option<NewPath>, ack: &AckEvent) -> bool {
         path.take_if(|path| ack.una > path.next && ack.rtt.is_some()).is_some()
     }

@@ -1,9 +1,9 @@
-//! What a congestion control gets to know that is not in an ACK.
+//! The sender's knowledge for a congestion control that is not in an ACK.
 
 use crate::Usage;
 use roamlab_engine::Duration;
 
-/// What the loss recovery knows of the network when it has dealt with an ACK.
+/// The loss recovery's view of the network after it has processed an ACK.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     /// Segments in it: not delivered and not lost (`tcp_packets_in_flight`).
@@ -20,7 +20,7 @@ pub struct Found {
     pub min_rtt: Duration,
 }
 
-/// What the sender knows besides at an ACK.
+/// Other knowledge of the sender at an ACK.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Known {
     /// Of the network, if segments are recorded.

@@ -1,8 +1,8 @@
 //! Congestion control: how much may be sent, and how fast. One file per algorithm, one row in the table below.
 //!
-//! Nothing here is of TCP or of QUIC: both tell it what happens, and ask it for the window, the pacing and the delivery rate.
-//! The sender and its loss recovery report events. The algorithm answers by its [`Window`], which no other code can
-//! change. What an event does not concern is left to the default methods of [`Algorithm`].
+//! Nothing here is of TCP or of QUIC. The sender and its loss recovery report events, and ask for the window, the
+//! pacing and the delivery rate. The algorithm answers by its [`Window`], which no other code can change. Events that
+//! do not concern it are left to the default methods of [`Algorithm`].
 
 mod algorithm;
 mod bbr;
@@ -91,7 +91,7 @@ macro_rules! row {
 macro_rules! storage {
     ($($(#[$only:meta])* $name:literal => $module:ident::$kind:ident $(by $laws:ident)?, $summary:literal;)+) => {
         /// A congestion control: `kind` names it, the other fields are its parameters. With the defaults of all of
-        /// them the name may stand alone.
+        /// them the name is enough.
         #[derive(Copy, Clone, PartialEq, Debug, JsonSchema)]
         #[schemars(tag = "kind", transform = allow_names)]
         pub enum CongestionControlSpec {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// What the delivery rate is multiplied by.
+    /// Factor of the delivery rate.
     pub gain: f64,
 }
 

@@ -1,10 +1,10 @@
 //! Pacing: how fast segments leave, and how many of them together.
 //!
-//! The rate is the congestion control's, or with the knob `pacing` a rule for those that have none: 200 % of the
-//! window per smoothed round-trip time below half of ssthresh, 120 % above (`tcp_update_pacing_rate`). A burst has what
-//! the rate gives in a millisecond, as TSO has it (`tcp_tso_autosize`).
+//! The congestion control sets the rate. For those that set none the parameter `pacing` has a rule: 200 % of the window
+//! per smoothed round-trip time below half of ssthresh, 120 % above (`tcp_update_pacing_rate`). A burst has the data of
+//! a millisecond at the rate, as in TSO (`tcp_tso_autosize`).
 //!
-//! DEVIATION: a host also bounds what one flow has in its own queue (TSQ: what the rate gives in a millisecond, two
+//! DEVIATION: a host also bounds the data that one flow has in its own queue (TSQ: a millisecond at the rate, two
 //! bursts at least). The sender does not know that queue. With pacing a burst waits there.
 
 use crate::Window;
@@ -18,7 +18,7 @@ const LEAST_BURST: u32 = 2;
 const LARGEST_BURST: u64 = 65_536;
 /// The part of the rate in a burst: 2^-10 s (`sk_pacing_shift`).
 const BURST_SECONDS: f64 = 1.0 / 1024.0;
-/// A round-trip time of so many microseconds halves what is added to a burst on short paths (`tcp_tso_rtt_log` 9).
+/// Round-trip time in microseconds that halves the addition to a burst on short paths (`tcp_tso_rtt_log` 9).
 const RTT_UNIT: u64 = 512;
 /// A burst that makes up for its lateness leaves behind what arrives at the same instant. A wait counts from a time that the
 /// clock gives after an ACK has arrived, and of two soft interrupts that of received packets runs before that of timers. Bursts and
@@ -26,7 +26,7 @@ const RTT_UNIT: u64 = 512;
 const BEHIND: Duration = Duration::from_nanos(1);
 
 impl Window {
-    /// Whether segments are paced.
+    /// True if segments are paced.
     #[inline(always)]
     pub fn is_paced(&self) -> bool {
         self.pacing_rate.is_finite() && self.pacing_rate > 0.0
@@ -38,7 +38,7 @@ impl Window {
         self.is_paced().then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
     }
 
-    /// The rule for a congestion control without a rate of its own.
+    /// The rule for a congestion control that sets no rate.
     pub fn pace_by_window(&mut self, in_flight: u32, srtt: Duration, segment: u32) {
         if srtt == Duration::ZERO {
             return;
@@ -62,7 +62,7 @@ impl Window {
         ratio * self.cwnd.max(f64::from(in_flight)) / srtt.as_secs_f64()
     }
 
-    /// Paces at so many segments per second, in bursts of at least `least` segments.
+    /// Paces at `rate` segments per second, in bursts of at least `least` segments.
     ///
     /// DEVIATION: in `tcp_tso_autosize` the share for short paths follows the shortest round-trip time, here a given one.
     pub(super) fn pace(&mut self, rate: f64, rtt: Duration, segment: u32, least: u32) {
@@ -86,7 +86,7 @@ pub struct Pacer {
     next: Time,
     /// Until then nothing leaves.
     waits: bool,
-    /// That time has come, and what else happens at that instant is dealt with first.
+    /// That time has come. Other inputs at that instant are processed first.
     due: bool,
     /// To the instant: a burst that leaves later than it could makes up for it in the wait for the next one, up
     /// to half of that (`tcp_update_skb_after_send`).
@@ -122,7 +122,7 @@ impl Pacer {
         }
     }
 
-    /// Whether the next segment has to wait.
+    /// True if the next segment has to wait.
     #[inline]
     pub fn waits(&self) -> bool {
         self.waits
@@ -134,12 +134,12 @@ impl Pacer {
         if self.next > now {
             return;
         }
-        // What waits goes out next.
+        // The waiting burst goes out next.
         self.due = self.makes_up && self.waits && !self.due && self.next == now;
         self.waits = self.due;
     }
 
-    /// Whether a segment is paced that is among the first `number` with data.
+    /// True if a segment is paced that is among the first `number` with data.
     #[inline]
     pub fn paces(window: &Window, number: u32) -> bool {
         window.is_paced() && number > UNPACED

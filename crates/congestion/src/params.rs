@@ -1,10 +1,10 @@
-//! What the congestion controls read of a connection.
+//! Parameters of a connection that the congestion controls read.
 
 use roamlab_engine::{Bytes, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a specification: the field, and what was expected and what to write instead.
+/// An error in a specification: the field, and what was expected and what to write instead.
 pub type SpecError = (&'static str, String);
 
 /// The arithmetic of halving.
@@ -21,7 +21,8 @@ pub enum Halving {
     Integer,
 }
 
-/// What the congestion controls read of a connection. They count in segments, so QUIC's packets are segments too.
+/// Parameters of a connection that the congestion controls read. They count in segments, so QUIC's packets are segments
+/// too.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct ControlParams {
     /// Payload of a segment.
@@ -39,7 +40,7 @@ pub struct ControlParams {
 }
 
 impl ControlParams {
-    /// What the RFCs recommend.
+    /// The values that the RFCs recommend.
     pub fn rfc(segment: Bytes) -> ControlParams {
         ControlParams {
             segment,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 use std::collections::VecDeque;
 
-/// A transfer over a bottleneck. What a test changes counts from then on.
+/// A transfer over a bottleneck. A value that a test changes counts from then on.
 pub(crate) struct Path {
     pub sender: Sender,
     receiver: Receiver,
@@ -25,9 +25,9 @@ pub(crate) struct Path {
     pub loss: f64,
     /// ACKs arrive together, at multiples of this time.
     pub batch: Duration,
-    /// Segments are late by this time, one of so many.
+    /// One segment of this number is late by this time.
     pub late: Option<(u32, Duration)>,
-    /// What the bottleneck lets pass at once at most, at its rate; the rest is lost.
+    /// Largest burst that the policer of the bottleneck lets pass, at the rate of the bottleneck; the rest is lost.
     pub policer: Option<f64>,
     /// Segments that have arrived, copies not counted.
     delivered: u64,

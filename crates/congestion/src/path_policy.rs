@@ -1,17 +1,18 @@
-//! What a sender does that is notified that its packets take another path.
+//! Reaction of a sender to the notice that its packets take another path.
 
 use roamlab_engine::named;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// What a sender does that is notified of a new path.
+    /// Reaction of a sender to the notice of a new path.
     #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum PathPolicy {
         /// It ignores the notice.
         Nothing => "nothing",
-        /// BBR: ProbeRTT at once, and the shortest round-trip time is that of the new path (draft-ietf-ccwg-bbr issue 73).
+        /// BBR: ProbeRTT immediately, and the shortest round-trip time is that of the new path (draft-ietf-ccwg-bbr
+        /// issue 73).
         ProbeRtt => "probe-rtt",
         /// The shortest round-trip time is that of the new path, and nothing else changes.
         ForgetMinRtt => "forget-min-rtt",

@@ -25,7 +25,7 @@ pub struct Params {
     pub gain: f64,
     /// A flow with a shorter round-trip time behaves as one with this (§2.4.4; `prague_rtt_target`); "0 s": as its own.
     pub virtual_rtt: Duration,
-    /// It does so after so many round trips behind slow start (§2.4.4; `prague_rtt_transition`).
+    /// The number of round trips after slow start at which that begins (§2.4.4; `prague_rtt_transition`).
     pub transition: u32,
 }
 
@@ -49,7 +49,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Prague {
     params: Params,
-    /// The average share of marked segments, and what it was before the ACK at hand, by which an echo reduces.
+    /// The average share of marked segments, and the one before this ACK, by which an echo reduces.
     alpha: f64,
     alpha_before: f64,
     /// A mark has been reported: before that the average stays (`saw_ce`).
@@ -63,7 +63,7 @@ pub struct Prague {
     rounds: u32,
     averaged: Time,
     reduced: Option<Time>,
-    /// What the latest echo has left of the window, until a loss is found.
+    /// The window that the latest echo has left, until a loss is found.
     left: Option<f64>,
     /// A loss is being repaired: the window does not grow.
     in_loss: bool,
@@ -91,18 +91,18 @@ impl Prague {
         }
     }
 
-    /// Whether a virtual round trip is not over that began then (§2.4.4).
+    /// True if a virtual round trip that began at `begin` is not over (§2.4.4).
     fn is_within_virtual_rtt(&self, begin: Time, now: Time) -> bool {
         self.is_independent() && now.since(begin) < self.params.virtual_rtt
     }
 
-    /// Whether it behaves as a flow with the virtual round-trip time.
+    /// True if it behaves as a flow with the virtual round-trip time.
     fn is_independent(&self) -> bool {
         !self.in_slow_start && self.rounds >= self.params.transition
     }
 
-    /// Segments that were not marked open the window: in slow start each by one up to ssthresh, then all of a window by one
-    /// (§2.4.3), on a shorter path by the square of the ratio of round-trip times (§2.4.4).
+    /// Segments that were not marked open the window. In slow start each adds one, up to ssthresh; then a whole window
+    /// adds one (§2.4.3). On a shorter path that is multiplied by the square of the ratio of round-trip times (§2.4.4).
     fn grow(&mut self, window: &mut Window, ack: &AckEvent) {
         let mut left = f64::from(ack.acked - ack.marked);
         if left == 0.0 || !window.is_used(ack) {
@@ -225,7 +225,7 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "expected {expected}, found {found}");
     }
 
-    /// A flow behind slow start with so many segments.
+    /// A flow after slow start with a window of `cwnd` segments.
     fn flow(params: Params, cwnd: f64) -> (Prague, Window) {
         let window = Window { ssthresh: 2.0, ..Window::new(cwnd, &tcp()) };
         (Prague { in_slow_start: false, ..Prague::new(&params) }, window)
@@ -235,7 +235,7 @@ mod tests {
         AckEvent { acked, marked, in_flight: 1_000, srtt: Duration::from_millis(srtt), ..AckEvent::default() }
     }
 
-    /// A round in which so many of 20 segments are marked.
+    /// A round of 20 segments, of which `marked` are marked.
     fn round(prague: &mut Prague, marked: u32, now: u64) -> f64 {
         let ack = prague.round_end;
         prague.on_feedback(&Feedback { ack, acked: 20, marked, nxt: ack + 20, now: at(now) });
@@ -377,7 +377,8 @@ mod tests {
 
     #[test]
     fn a_timeout_begins_slow_start_whose_rounds_do_not_count_for_the_transition() {
-        // §2.4.4: after so many round trips behind slow start, in which a flow behaves as its own round-trip time says.
+        // §2.4.4: it depends on round trips after slow start. Until then a flow behaves according to its own round-trip
+        // time.
         let (mut prague, mut window) = flow(Params { transition: 1, ..Params::default() }, 20.0);
         round(&mut prague, 0, 0);
         assert_eq!((prague.is_independent(), prague.rounds), (true, 1));

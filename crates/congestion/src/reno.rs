@@ -14,7 +14,7 @@ pub struct Reno;
 /// Smallest ssthresh in segments (RFC 5681 §3.1 eq. 4).
 pub(super) const MIN_SSTHRESH: f64 = 2.0;
 
-/// What an echo of congestion leaves with `abe` (RFC 8511 §3.1).
+/// Part of the window that remains after an echo of congestion with `abe` (RFC 8511 §3.1).
 const ABE_BETA: f64 = 0.8;
 
 impl Algorithm for Reno {

@@ -3,14 +3,14 @@
 use roamlab_engine::{Duration, Time, named};
 
 named! {
-    /// What happened.
+    /// Kind of an event.
     #[derive(Copy, Clone, PartialEq, Eq, Debug)]
     pub enum SenderEventKind {
         /// An ACK changed cwnd or ssthresh. `seq` is the segment it expects next.
         Window => "window",
         /// Duplicate ACKs made the sender retransmit `seq` and cut the window.
         FastRetransmit => "fast-retransmit",
-        /// The retransmission timer went off; `seq` is the first segment outstanding.
+        /// The retransmission timer expired; `seq` is the first segment outstanding.
         Timeout => "timeout",
         /// Loss recovery ended with an ACK that expects `seq`.
         RecoveryExit => "recovery-exit",
@@ -29,15 +29,15 @@ named! {
         /// QUIC: everything over several probe timeouts was lost, and the window is two packets (RFC 9002 §7.6). `seq` is the
         /// first segment lost.
         PersistentCongestion => "persistent-congestion",
-        /// QUIC: the other end has a new address, or this one has, and window and round-trip times begin anew (RFC 9000 §9.4).
-        /// `seq` is the first segment outstanding.
+        /// QUIC: one of the ends has a new address, and window and round-trip times begin again (RFC 9000 §9.4). `seq`
+        /// is the first segment outstanding.
         Migration => "migration",
-        /// The sender was told of a new path, and has done what its policy says. `seq` is the first segment outstanding.
+        /// The sender was notified of a new path, and has followed its policy. `seq` is the first segment outstanding.
         PathChange => "path-change",
         /// QUIC: the window jumps to half of that of the former path (RFC 9959 §3.3). `seq` is the first segment outstanding.
         Jump => "jump",
-        /// QUIC: that window was too much, and what has arrived counts (RFC 9959 §3.5). `seq` is the first segment lost, or the
-        /// first one outstanding if only the round-trip time says so.
+        /// QUIC: that window was too much, and the data that has arrived counts (RFC 9959 §3.5). `seq` is the first
+        /// segment lost, or the first one outstanding if only the round-trip time shows it.
         SafeRetreat => "safe-retreat",
     }
 }
@@ -47,7 +47,7 @@ named! {
 pub struct SenderEvent {
     /// When.
     pub at: Time,
-    /// What happened.
+    /// Its kind.
     pub kind: SenderEventKind,
     /// The segment concerned: the one whose loss was the cause, or the one the ACK expects.
     pub seq: u32,

@@ -44,7 +44,7 @@ struct Episode {
     pipe_prev: f64,
     /// Those that have not arrived after all.
     missing: BTreeSet<u32>,
-    /// Behind a timeout, until the first ACK: what was sent before has lower numbers.
+    /// Behind a timeout, until the first ACK: segments sent before have lower numbers.
     timeout: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Sender {
     params: ControlParams,
     pacer: Pacer,
     sampler: DeliverySampler,
-    /// What is not acknowledged, by its place in the data.
+    /// Segments that are not acknowledged, by their place in the data.
     sent: BTreeMap<u32, Sent>,
     /// Of these the lost ones that are not sent again, and the others by their place in the order of sending.
     waiting: BTreeSet<u32>,
@@ -121,12 +121,12 @@ impl Sender {
         }
     }
 
-    /// Offers so many segments more, or data without end.
+    /// Offers a number of further segments, or data without end.
     pub fn offer(&mut self, segments: Option<u32>) {
         self.end = segments.map_or(u32::MAX, |segments| self.end.max(1) + segments);
     }
 
-    /// What has not been sent by now never will be.
+    /// Ends the data: nothing new is sent from now on.
     pub fn stop(&mut self) {
         self.end = self.next;
     }
@@ -244,7 +244,7 @@ impl Sender {
         Segment { seq, number, retransmission }
     }
 
-    /// A segment is no longer outstanding: what is known of it, and whether it was lost.
+    /// A segment is no longer outstanding: its record, and true if it was lost.
     fn take(&mut self, seq: u32) -> Option<(Sent, bool)> {
         let sent = self.sent.remove(&seq)?;
         self.under_way.remove(&sent.number);
@@ -425,7 +425,7 @@ impl Sender {
     }
 }
 
-/// It acknowledges every second segment, a single one after 100 ms, and what is out of order at once.
+/// It acknowledges every second segment, a single one after 100 ms, and one out of order immediately.
 #[derive(Default)]
 pub(crate) struct Receiver {
     next: u32,
@@ -435,7 +435,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A segment arrives: whether it is no copy.
+    /// A segment arrives. True if it is no copy.
     pub fn on_segment(&mut self, segment: Segment, now: Time) -> bool {
         let fresh = segment.seq >= self.next && self.ahead.insert(segment.seq);
         let in_order = segment.seq == self.next && self.ahead.len() == 1;

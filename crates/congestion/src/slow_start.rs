@@ -16,7 +16,7 @@ const MOST_INCREASE: Duration = Duration::from_millis(16);
 /// The increase that counts is this part of the round-trip time.
 const PART: u64 = 8;
 
-/// How slow start ends, besides by a loss.
+/// The end of slow start, other than a loss.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub enum SlowStart {
     /// In no other way (RFC 5681 §3.1).
@@ -32,7 +32,7 @@ pub enum SlowStart {
     HyStartPlusPlus,
 }
 
-/// What watches a slow start.
+/// The rule that watches a slow start.
 #[derive(Clone, Debug)]
 pub(super) enum Watch {
     None,
@@ -49,7 +49,7 @@ impl Watch {
         }
     }
 
-    /// Whether it needs the round-trip time of each ACK.
+    /// True if it needs the round-trip time of each ACK.
     pub fn needs_samples(&self, window: &Window) -> bool {
         let over = match self {
             Watch::None => true,
@@ -75,7 +75,7 @@ impl Watch {
         }
     }
 
-    /// Whether it compares round-trip times with shortest ones.
+    /// True if it compares round-trip times with shortest ones.
     pub fn keeps_min_rtt(&self) -> bool {
         !matches!(self, Watch::None)
     }
@@ -155,7 +155,8 @@ impl HyStart {
     }
 }
 
-/// What TSO and GRO may hold back: four of the largest bursts at the rate of slow start, at most 1 ms (`hystart_ack_delay`).
+/// The longest time that TSO and GRO may hold data back: four of the largest bursts at the rate of slow start, at most
+/// 1 ms (`hystart_ack_delay`).
 fn aggregation(window: &Window, ack: &AckEvent) -> Duration {
     const BURST: f64 = 65_536.0;
     let bytes = 2.0 * window.cwnd * f64::from(window.segment);
@@ -184,7 +185,7 @@ pub(super) struct HyStartPlusPlus {
 }
 
 impl HyStartPlusPlus {
-    /// §4.3: conservative slow start grows by this part, for so many rounds.
+    /// §4.3: the growth of conservative slow start is divided by this, for this number of rounds.
     const DIVISOR: f64 = 4.0;
     const ROUNDS: u32 = 5;
     /// L: most segments that an ACK adds, if the sender does not pace.
@@ -214,7 +215,7 @@ impl HyStartPlusPlus {
         }
         match (self.conservative, self.last) {
             (None, Some(last)) if current >= last + increase(last) => self.conservative = Some((current, 0)),
-            // The increase was none: slow start goes on.
+            // There was no increase: slow start continues.
             (Some((baseline, _)), _) if current < baseline => self.conservative = None,
             _ => {}
         }

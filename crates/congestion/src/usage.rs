@@ -14,7 +14,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Whether the next new segment is another one than when this was noted.
+    /// True if a new segment was sent since this was noted.
     #[inline]
     pub fn is_older_than(&self, nxt: u32) -> bool {
         nxt != self.seen
@@ -29,7 +29,7 @@ impl Usage {
         }
     }
 
-    /// Whether it permits growth: in slow start up to twice of what was in flight.
+    /// True if it permits growth: in slow start up to twice the segments that were in flight.
     #[inline]
     pub fn permits_growth(&self, cwnd: f64, ssthresh: f64) -> bool {
         self.full || (cwnd < ssthresh && cwnd < f64::from(2 * self.most))

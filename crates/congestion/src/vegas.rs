@@ -15,8 +15,8 @@ use roamlab_engine::Time;
 /// Smallest window in segments, also after a timeout.
 const MIN_CWND: f64 = 2.0;
 
-/// Vegas' congestion control. Times are whole nanoseconds in doubles: the comparison is real-valued by definition, and
-/// where it is about to tip, as with a round trip of exactly two base RTTs, rounding decides. ns-2 rounds alike.
+/// Vegas' congestion control. Times are whole nanoseconds in doubles: the comparison is real-valued by definition. Near
+/// equality, as with a round trip of exactly two base RTTs, rounding decides. ns-2 rounds in the same way.
 #[derive(Clone, Debug, Default)]
 pub struct Vegas {
     params: Params,
@@ -29,7 +29,7 @@ pub struct Vegas {
     /// The round ends when this segment is acknowledged.
     round_end: u32,
     round_begin: Time,
-    /// What each ACK of this round adds to cwnd.
+    /// Growth of cwnd by each ACK of this round.
     increment: f64,
     growing_round: bool,
     started: bool,
@@ -37,7 +37,7 @@ pub struct Vegas {
     new_path: Option<NewPath>,
 }
 
-/// What both laws are.
+/// Properties of both laws.
 const PROPERTIES: Properties = Properties { keeps_min_rtt: true, ..Properties::PLAIN };
 
 impl Algorithm for Vegas {
@@ -89,7 +89,7 @@ impl Algorithm for Vegas {
 
     fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
         let Loss::Age { again } = loss.kind else {
-            // What other recoveries find, and echoes: as Reno.
+            // Losses that other recoveries find, and echoes: as Reno.
             return Reno.on_loss(window, loss);
         };
         let in_use = loss.in_use as u32;
@@ -216,7 +216,8 @@ mod tests {
         assert_eq!(after_round(Params::default(), 42_779_023, 85_558_046), (10.0, 0.0));
     }
 
-    /// A round of these round-trip times in ms over a path of 10 ms, with a window of 8 segments: what an ACK adds then.
+    /// Growth by an ACK after a round of these round-trip times in ms over a path of 10 ms, with a window of 8
+    /// segments.
     fn growth(params: ControlParams, rtts: &[u64]) -> f64 {
         let mut window = Window { ssthresh: 2.0, ..Window::new(8.0, &params) };
         let mut vegas = Vegas { base_rtt: Some(1e7), round_end: 1, ..Vegas::new(&Params::default()) };
@@ -230,8 +231,8 @@ mod tests {
 
     #[test]
     fn a_burst_or_a_delayed_ack_is_no_queue_but_in_ns2() {
-        // Brakmo & Peterson 1995 §3.2: eight segments in 10 ms of 10 ms wait nowhere, less than alpha. In ns-2 the mean counts, as
-        // if 8 − 8 · 10 / 13.5 = 2.1 and 8 − 8 · 10 / 22.5 = 4.4 did.
+        // Brakmo & Peterson 1995 §3.2: eight segments in 10 ms of 10 ms wait in no queue, less than alpha. In ns-2 the
+        // mean counts, as if 8 − 8 · 10 / 13.5 = 2.1 and 8 − 8 · 10 / 22.5 = 4.4 did.
         let burst = [10, 11, 12, 13, 14, 15, 16, 17];
         let delayed = [10, 10, 10, 10, 10, 10, 10, 110];
         assert_eq!((growth(RFC, &burst), growth(RFC, &delayed)), (0.125, 0.125));
@@ -242,8 +243,8 @@ mod tests {
 
     #[test]
     fn a_round_without_a_measurement_is_no_base_but_in_ns2() {
-        // Brakmo & Peterson 1995 §3.2: BaseRTT is the least of all measured times. Repairs alone measure none (Karn & Partridge
-        // 1987), and a cumulative ACK can end their round at once.
+        // Brakmo & Peterson 1995 §3.2: BaseRTT is the least of all measured times. Repairs alone measure none (Karn &
+        // Partridge 1987), and a cumulative ACK can end their round immediately.
         let after = |params: ControlParams, ssthresh| {
             let mut window = Window { ssthresh, ..Window::new(8.0, &params) };
             let round = Vegas { round_end: 1, round_begin: Time::from_nanos(4_000_000), ..Vegas::default() };
@@ -253,7 +254,7 @@ mod tests {
             (window.cwnd, vegas.increment, vegas.base_rtt)
         };
         assert_eq!(after(RFC, 2.0), (8.0, 0.0, Some(1e7)), "nothing to compare");
-        assert_eq!(after(RFC, 64.0), (8.0, 1.0, Some(1e7)), "slow start goes on");
+        assert_eq!(after(RFC, 64.0), (8.0, 1.0, Some(1e7)), "slow start continues");
         assert_eq!(after(NS2_2009, 2.0).2, Some(1e6));
     }
 

@@ -16,7 +16,7 @@ pub struct Window {
     pub(super) burst: u32,
     /// The algorithm now sends less than the path carries: delivery rates do not measure the path.
     pub(super) limits_itself: bool,
-    /// The burst that is leaving; here it takes no room of its own.
+    /// The burst that is leaving. It fits into the padding of this struct.
     pub leaving: Burst,
     /// Largest cwnd in segments.
     pub(super) max_cwnd: f64,
@@ -33,27 +33,27 @@ pub struct Burst {
     pub left: u8,
     /// It ends with PSH: it has more than one, or ends what was written.
     pub pushes: bool,
-    /// What goes out now is the last one of such a burst.
+    /// The next segment to leave is the last one of such a burst.
     pub ends: bool,
     /// One waited for the congestion window since the latest growth of that: it was the limit.
     pub waited: bool,
 }
 
 impl Burst {
-    /// Whether the segment that goes out has PSH: the last one of a burst of several, or of what was written
+    /// True if the segment that leaves has PSH: the last one of a burst of several, or of what was written
     /// (`__tcp_transmit_skb`, `tcp_push`).
     #[inline]
     pub fn pushes(&mut self) -> bool {
         std::mem::take(&mut self.ends)
     }
 
-    /// What the latest input permitted has gone.
+    /// The data that the latest input permitted has left.
     #[inline]
     pub fn end(&mut self) {
         self.left = 0;
     }
 
-    /// Whether segments of it are left.
+    /// True if segments of it are left.
     #[inline]
     pub fn is_leaving(&self) -> bool {
         self.left > 0
@@ -95,7 +95,7 @@ impl Window {
         (self.cwnd, self.ssthresh)
     }
 
-    /// Whether delivery rates measured of what leaves now do not measure the path.
+    /// True if delivery rates measured with segments that leave now do not measure the path.
     #[inline]
     pub fn limits_itself(&self) -> bool {
         self.limits_itself
@@ -107,15 +107,15 @@ impl Window {
         (self.cwnd as u32).saturating_add(inflation).min(receiver_window)
     }
 
-    /// Whether the flight before the ACK used the window (RFC 9438 §5.8; as in `tcp_is_cwnd_limited`, in slow start
-    /// half of it is enough). A burst may be missing, and two segments: an ACK that acknowledges two has just let them go.
+    /// True if the flight before the ACK used the window (RFC 9438 §5.8; as in `tcp_is_cwnd_limited`, in slow start
+    /// half of it is enough). A burst may be missing, and two segments that an ACK of two has just released.
     #[inline(always)]
     pub(super) fn is_used(&self, ack: &AckEvent) -> bool {
         let used = f64::from(ack.in_flight + ack.acked);
         self.is_filled(ack) || (self.cwnd < self.ssthresh && 2.0 * used > self.cwnd)
     }
 
-    /// Whether the flight before the ACK filled the window.
+    /// True if the flight before the ACK filled the window.
     #[inline(always)]
     pub(super) fn is_filled(&self, ack: &AckEvent) -> bool {
         f64::from(ack.in_flight + ack.acked) + f64::from(self.burst.max(2)) >= self.cwnd

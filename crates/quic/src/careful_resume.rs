@@ -14,10 +14,10 @@ use roamlab_engine::{Duration, Time};
 const SMALLEST_RTT: u64 = 2;
 /// A round-trip time of more than this multiple of the saved one belongs to another path (§4.2.1).
 const LARGEST_RTT: u64 = 10;
-/// What is left of the pipe as threshold after a retreat (§3.5, Beta).
+/// The threshold after a retreat, as part of the pipe (§3.5, Beta).
 const BETA: f64 = 0.5;
 
-/// What is kept of a path.
+/// Saved parameters of a path.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) struct Saved {
     /// The capacity in packets.
@@ -47,7 +47,7 @@ enum Phase {
     Normal,
 }
 
-/// What an ACK makes of the window.
+/// The change of the window by an ACK.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) enum Change {
     /// Nothing.
@@ -60,7 +60,7 @@ pub(crate) enum Change {
     Threshold(f64),
 }
 
-/// The use of what was saved, on one path.
+/// The use of the saved parameters, on one path.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) struct CarefulResume {
     saved: Saved,
@@ -74,9 +74,9 @@ impl CarefulResume {
         CarefulResume { saved, initial_window, phase: Phase::Reconnaissance { acked: 0 } }
     }
 
-    /// What to save of the path when it is left. `own` is what the congestion control shows of it.
+    /// The parameters to save when the path is left. `own`: those that the congestion control has measured.
     ///
-    /// ASSUMPTION: a path that was left in its Reconnaissance has shown nothing, and what was saved before stays.
+    /// ASSUMPTION: a path that was left in its Reconnaissance has measured none, and the saved ones stay.
     pub fn observed(&self, own: Saved) -> Saved {
         match self.phase {
             Phase::Reconnaissance { .. } => self.saved,
@@ -89,7 +89,7 @@ impl CarefulResume {
         }
     }
 
-    /// Whether acknowledgements do not grow the window (§3.3, §3.5).
+    /// True if acknowledgements do not grow the window (§3.3, §3.5).
     pub fn holds_window(&self) -> bool {
         matches!(self.phase, Phase::Unvalidated { .. } | Phase::SafeRetreat { .. })
     }
@@ -104,7 +104,7 @@ impl CarefulResume {
         self.saved.cwnd / 2.0
     }
 
-    /// §4.2.1: whether the path is that which was observed.
+    /// §4.2.1: true if the path is the observed one.
     fn is_confirmed(&self, rtts: Rtts) -> bool {
         rtts.min > self.saved.rtt / SMALLEST_RTT && rtts.latest <= self.saved.rtt * LARGEST_RTT
     }
@@ -158,7 +158,7 @@ impl CarefulResume {
         }
     }
 
-    /// An ACK was dealt with, and the losses that it reports. `largest` is the largest number acknowledged, `next` the
+    /// An ACK and the losses that it reports were processed. `largest` is the largest number acknowledged, `next` the
     /// number of the next packet.
     pub fn on_ack(&mut self, largest: u32, (next, flight): (u32, u32), rtts: Rtts, now: Time) -> Change {
         match self.phase {

@@ -10,7 +10,7 @@ use roamlab_congestion::{
 };
 use roamlab_engine::{Duration, Time};
 
-/// What is known of an ACK apart from the packets that it acknowledges.
+/// An ACK, apart from the packets that it acknowledges.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct AckContext {
     pub now: Time,
@@ -22,7 +22,7 @@ pub(crate) struct AckContext {
     /// Packets in flight after it.
     pub in_flight: u32,
     pub app_limited: bool,
-    /// The window stays as it is.
+    /// The window stays unchanged.
     pub held: bool,
     pub rate: Option<DeliveryRate>,
 }
@@ -57,7 +57,7 @@ impl Congestion {
         }
     }
 
-    /// The state of a new path. What was counted goes on.
+    /// The state of a new path. The counters continue.
     pub fn for_new_path(&self, spec: &QuicSpec) -> Congestion {
         Congestion { reductions: self.reductions, ..Congestion::new(spec) }
     }
@@ -67,7 +67,7 @@ impl Congestion {
         self.window.sizes()
     }
 
-    /// Whether a packet may be sent with so many in flight.
+    /// True if a packet may be sent. `in_flight`: packets in flight.
     pub fn permits(&self, in_flight: u32) -> bool {
         self.window.usable(0, u32::MAX) > in_flight
     }
@@ -82,8 +82,8 @@ impl Congestion {
         self.reductions
     }
 
-    /// Packets are acknowledged (§B.5): the window grows for each that was sent after the last cut. Whether the recovery
-    /// period ends with them.
+    /// Packets are acknowledged (§B.5): the window grows for each that was sent after the last cut. True if the
+    /// recovery period ends with them.
     pub fn on_ack(&mut self, packets: &[Packet], ack: &AckContext) -> bool {
         let grows = |packet: &Packet| self.recovery_start.is_none_or(|start| packet.sent > start);
         let growing = packets.iter().filter(|packet| grows(packet)).count() as u32;
@@ -115,7 +115,7 @@ impl Congestion {
             return ends;
         }
         // A window of the RFC grows with each packet acknowledged, an algorithm's with each event. The last one has the
-        // measurements. All have the flight before the ACK, by which an algorithm sees whether its window was used.
+        // measurements. All have the flight before the ACK, which shows an algorithm if its window was used.
         let one = AckEvent { acked: 1, in_flight: ack.in_flight + growing - 1, ..event };
         let bare = AckEvent { lost: 0, rtt: None, rate: None, ..one };
         for left in (0..growing).rev() {
@@ -138,12 +138,12 @@ impl Congestion {
         self.control.algorithm().on_lost_segment(&mut self.window, lost);
     }
 
-    /// Whether delivery rates measured of what leaves now do not measure the path.
+    /// True if delivery rates measured with packets that leave now do not measure the path.
     pub fn limits_itself(&self) -> bool {
         self.window.limits_itself()
     }
 
-    /// The path is another one, but the window goes on.
+    /// The path is another one, but the window stays.
     pub fn on_new_path(&mut self, path: NewPath) {
         self.control.algorithm().on_new_path(&mut self.window, path);
     }
@@ -172,7 +172,7 @@ impl Congestion {
         self.reductions += 1;
     }
 
-    /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). Whether that begins a recovery period.
+    /// Packets are lost, the newest of them sent at `newest` (§B.6, §B.8). True if that begins a recovery period.
     pub fn on_loss(&mut self, newest: Time, persistent: bool, now: Time) -> bool {
         let begins = self.recovery_start.is_none_or(|start| newest > start);
         self.latest_loss = Some(now);
@@ -219,7 +219,7 @@ mod tests {
         Congestion::new(&QuicSpec::default())
     }
 
-    /// An ACK of so many packets that were sent at `sent` ms.
+    /// An ACK of `count` packets that were sent at `sent` ms.
     fn acked(congestion: &mut Congestion, count: u32, sent: u64, app_limited: bool) -> bool {
         acked_each(congestion, &vec![sent; count as usize], app_limited)
     }

@@ -38,7 +38,7 @@ use roamlab_packet::QuicHeader;
 /// A QUIC packet to send.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuicPacket {
-    /// What it carries.
+    /// Its header.
     pub header: QuicHeader,
     /// Size of the IP datagram on the wire.
     pub size: Bytes,

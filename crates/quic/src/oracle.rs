@@ -1,4 +1,5 @@
-//! What `s2n-quic-core` computes of the same samples, and the persistent congestion that it finds in the same histories.
+//! `s2n-quic-core` as a second implementation: the estimates of the same samples, and the persistent congestion in the
+//! same histories.
 //!
 //! docs/models/quic.md lists where it differs by design.
 

@@ -5,10 +5,10 @@ use roamlab_engine::{Duration, Time};
 /// Less than a packet is missing by rounding alone.
 const WHOLE: f64 = 1.0 - 1e-6;
 
-/// Lets packets go. It is full at first, and after a pause.
+/// A bucket of packets that may leave. It is full at first, and after a pause.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
-    /// The most packets that may leave at once.
+    /// The largest burst in packets.
     burst: f64,
     packets: f64,
     filled: Time,

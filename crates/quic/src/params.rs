@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuicHandshake {
-    /// Data at once: the connection is there, or is resumed with 0-RTT.
+    /// Data immediately: the connection exists, or is resumed with 0-RTT.
     None,
     /// Data after a round trip with the sender's Initial and the answer of the other end (RFC 9000 §7).
     OneRtt,
 }
 
-/// What a sender does with its window, its round-trip times and its packets in flight when the address of the other end
-/// has changed (RFC 9000 §9.4).
+/// Changes of the sender's window, round-trip times and packets in flight when the address of the other end has changed
+/// (RFC 9000 §9.4).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Migration {
@@ -38,7 +38,7 @@ pub enum Migration {
 }
 
 impl Migration {
-    /// How a sender begins on the new path that it is notified of; `None`: it goes on with window and round-trip times.
+    /// The start of a sender on the new path that it is notified of; `None`: window and round-trip times stay.
     pub(crate) fn at_notice(policy: PathPolicy) -> Option<Migration> {
         match policy {
             PathPolicy::Nothing | PathPolicy::ProbeRtt | PathPolicy::ForgetMinRtt => None,
@@ -83,10 +83,11 @@ pub struct QuicSpec {
     /// Initial window; absent: RFC 9002 §7.2, ten packets of up to 1472 B.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<Packets>,
-    /// A packet is lost if one sent so many later is acknowledged (RFC 9002 §6.1.1 `kPacketThreshold`).
+    /// A packet is lost if a packet is acknowledged that was sent this number of packets later (RFC 9002 §6.1.1
+    /// `kPacketThreshold`).
     pub packet_threshold: u32,
-    /// A packet is lost if it is older than so many round-trip times and one sent later is acknowledged (RFC 9002 §6.1.2
-    /// `kTimeThreshold`).
+    /// A packet is lost if it is older than this number of round-trip times and one sent later is acknowledged (RFC
+    /// 9002 §6.1.2 `kTimeThreshold`).
     pub time_threshold: f64,
     /// Shortest time of a timer (RFC 9002 §6.1.2 `kGranularity`).
     pub granularity: Duration,
@@ -94,14 +95,14 @@ pub struct QuicSpec {
     pub initial_rtt: Duration,
     /// Packets sent on a probe timeout (RFC 9002 §6.2.4: one or two).
     pub probes: u32,
-    /// Persistent congestion lasts so many probe timeouts (RFC 9002 §7.6.1 `kPersistentCongestionThreshold`).
+    /// Probe timeouts that persistent congestion lasts (RFC 9002 §7.6.1 `kPersistentCongestionThreshold`).
     pub persistent_congestion_threshold: u32,
     /// Longest time an ACK is held back (RFC 9000 §18.2 `max_ack_delay`).
     pub max_ack_delay: Duration,
     /// Packets that may wait for an ACK (RFC 9000 §13.2.2: every second one is answered; draft-ietf-quic-ack-frequency,
     /// Ack-Eliciting Threshold).
     pub ack_threshold: Packets,
-    /// A gap of so many packet numbers is reported at once; 0: none is (RFC 9000 §13.2.1: 1;
+    /// A gap of this number of packet numbers is reported immediately; 0: none is (RFC 9000 §13.2.1: 1;
     /// draft-ietf-quic-ack-frequency, Reordering Threshold).
     pub reordering_threshold: u32,
     /// Most ranges of an ACK (RFC 9000 §13.2.3).
@@ -116,7 +117,7 @@ pub struct QuicSpec {
     pub pacing: bool,
     /// Rate of the pacing, by the window in each round trip (RFC 9002 §7.7 `N`).
     pub pacing_gain: f64,
-    /// Packets that may leave at once; absent: the initial window (RFC 9002 §7.7).
+    /// Largest burst in packets; absent: the initial window (RFC 9002 §7.7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_burst: Option<Packets>,
 }
@@ -173,7 +174,7 @@ impl QuicSpec {
         self.pacing_burst.map_or(self.initial_cwnd(), |burst| f64::from(burst.0))
     }
 
-    /// Which field cannot be right, and what to write instead.
+    /// Checks all fields. The error names the field and what to write instead.
     pub fn check(&self) -> Result<(), SpecError> {
         let refuse = |field, text: String| Err((field, text));
         if self.datagram < SMALLEST_DATAGRAM || self.datagram.0 > 65_507 {
@@ -224,14 +225,14 @@ impl QuicSpec {
         }
         if self.congestion_control.properties().needs_ecn {
             let text =
-                "this congestion control goes by ECN, which QUIC has not here; write \"cubic\", or TCP";
+                "this congestion control needs ECN, which QUIC does not have here; write \"cubic\", or TCP";
             return refuse("congestion_control", text.into());
         }
         self.check_migration()?;
         self.congestion_control.check()
     }
 
-    /// Whether Careful Resume is built for the congestion control.
+    /// True if Careful Resume is implemented for the congestion control.
     pub fn can_resume(&self) -> bool {
         matches!(self.congestion_control, CongestionControlSpec::Reno(_) | CongestionControlSpec::Cubic(_))
     }

@@ -45,7 +45,7 @@ impl Validation {
         (self.was_small && !self.of_size).then_some(next)
     }
 
-    /// Whether the address itself is being validated.
+    /// True if the address itself is being validated.
     pub fn is_of_address(&self) -> bool {
         !self.of_size
     }
@@ -55,7 +55,7 @@ impl Validation {
         self.received += bytes;
     }
 
-    /// Whether a datagram of this size may be sent to it.
+    /// True if a datagram of this size may be sent to it.
     pub fn permits(&self, bytes: u64) -> bool {
         self.of_size || self.sent + bytes <= AMPLIFICATION * self.received
     }
@@ -73,7 +73,7 @@ impl Validation {
         self.sent += bytes;
     }
 
-    /// Whether a PATH_CHALLENGE is due; the next one is later.
+    /// True if a PATH_CHALLENGE is due; the next one is later.
     pub fn take_challenge(&mut self, now: Time) -> bool {
         let due = self.challenge <= now;
         if due {
@@ -87,7 +87,7 @@ impl Validation {
         self.challenge.min(self.end)
     }
 
-    /// Whether the attempt has failed.
+    /// True if the attempt has failed.
     pub fn has_failed(&self, now: Time) -> bool {
         self.end <= now
     }

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 pub(crate) struct Ranges {
     ranges: VecDeque<(u32, u32)>,
     most: usize,
-    /// Below, nothing counts as missing: the other end has learnt all that it will.
+    /// Below this number nothing counts as missing: the other end has all acknowledgements that it will get.
     known: u32,
-    /// What those below the first take in an ACK frame, until one of them or the gap above changes.
+    /// Bytes of the ranges below the first in an ACK frame, until one of them or the gap above changes.
     size_below: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Ranges {
         (missing < self.end()).then_some(missing)
     }
 
-    /// The other end knows what has arrived below `end`: it need not be told again (RFC 9000 §13.2.4).
+    /// The other end has the acknowledgements below `end`, so they need not be repeated (RFC 9000 §13.2.4).
     pub fn forget_below(&mut self, end: u32) {
         let largest = self.end().saturating_sub(1);
         self.known = self.known.max(end.min(largest));
@@ -70,7 +70,7 @@ impl Ranges {
         }
     }
 
-    /// What the ranges below the first take in an ACK frame.
+    /// Bytes of the ranges below the first in an ACK frame.
     pub fn size_below(&mut self) -> u64 {
         *self.size_below.get_or_insert_with(|| wire::ranges_below(self.ranges.iter()))
     }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(ranges.first_missing(0), Some(1));
         ranges.forget_below(4);
         assert_eq!((ranges.to_vec(), ranges.first_missing(0)), (vec![(6, 7), (4, 5)], Some(5)));
-        // What is late all the same is acknowledged; the largest number always is.
+        // A late number is acknowledged nevertheless; the largest one always is.
         assert!(ranges.insert(1));
         assert_eq!(ranges.to_vec(), [(6, 7), (4, 5), (1, 2)]);
         ranges.forget_below(7);

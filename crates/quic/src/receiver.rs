@@ -10,12 +10,13 @@ use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader, Receipt, SeqSet};
 use std::sync::Arc;
 
-/// An ACK of so many asks for an acknowledgement of itself, so that old ranges need not be repeated (RFC 9000 §13.2.4).
+/// Number of ACKs of which one asks for an acknowledgement of itself, so that old ranges need not be repeated (RFC 9000
+/// §13.2.4).
 ///
 /// ASSUMPTION: the RFC leaves the number open ("at most once per round trip").
 const ASK_EVERY: u32 = 20;
 
-/// A new address is told with a probe timeout that doubles so often at most.
+/// Most doublings of the probe timeout with which a new address is announced.
 const MOST_DOUBLINGS: u32 = 16;
 
 /// The receiving end of a connection.
@@ -57,7 +58,7 @@ pub struct QuicReceiver {
     response_due: bool,
 }
 
-/// A new address is told to the other end by a PING until it uses it (RFC 9000 §9.2).
+/// The announcement of a new address: PINGs, until the other end uses the address (RFC 9000 §9.2).
 #[derive(Copy, Clone, Debug)]
 struct Announcement {
     /// When the next one goes out.
@@ -152,7 +153,7 @@ impl QuicReceiver {
         Receipt { fresh, in_order_segments, out_of_order }
     }
 
-    /// Packet `number`, which is new, asks for an ACK: it is sent at once, or within the delay.
+    /// The new packet `number` asks for an ACK, which is sent immediately or within the delay.
     fn ask(&mut self, number: u32, now: Time) {
         let before = self.asking_end;
         self.asking_end = before.max(number + 1);
@@ -164,7 +165,8 @@ impl QuicReceiver {
         }
     }
 
-    /// Whether packet `number` makes a gap known at once; `before` was one above the largest number that asked for an ACK.
+    /// True if packet `number` requires an immediate report of a gap. `before` was one above the largest number that
+    /// asked for an ACK.
     fn reports_gap(&self, number: u32, before: u32) -> bool {
         let threshold = self.spec.reordering_threshold;
         match threshold {
@@ -212,7 +214,7 @@ impl QuicReceiver {
         Some(QuicPacket { header, size })
     }
 
-    /// Whether the new address is told now; it is told again after a probe timeout.
+    /// True if the new address is announced now; the next announcement is after a probe timeout.
     fn announces(&mut self, now: Time) -> bool {
         let Some(Announcement { next, sent }) = self.announcement.filter(|due| due.next <= now) else {
             return false;
@@ -222,7 +224,7 @@ impl QuicReceiver {
         true
     }
 
-    /// This end has a new address: it tells the other end by a PING.
+    /// This end has a new address, and announces it by a PING.
     pub fn on_path_change(&mut self, now: Time) {
         self.moves += u32::from(self.spec.migration.is_some());
         self.take_address(now);
@@ -243,7 +245,7 @@ impl QuicReceiver {
         QuicHeader { number, handshake, ping, ack, path, expected, ..QuicHeader::default() }
     }
 
-    /// When a held-back ACK has to go, or a new address is told again.
+    /// When a delayed ACK or the next announcement of a new address is due.
     pub fn next_deadline(&self) -> Option<Time> {
         self.delayed.into_iter().chain(self.announcement.map(|due| due.next)).min()
     }
@@ -261,7 +263,7 @@ impl QuicReceiver {
         self.received.base()
     }
 
-    /// Whether a segment has arrived.
+    /// True if the segment has arrived.
     pub fn has(&self, segment: u32) -> bool {
         self.received.contains(segment)
     }
@@ -332,7 +334,7 @@ mod tests {
             None,
             "no packet is missing before it that was not before"
         );
-        // 2 comes late: at once again.
+        // 2 comes late: immediately again.
         assert_eq!(arrive(&mut receiver, &[2], at(3)).unwrap().0, [(0, 5)]);
         // Also where nothing else waits: "a packet number less than another ack-eliciting packet" (§13.2.1).
         assert_eq!(arrive(&mut receiver, &[6], at(4)).unwrap().0, [(6, 7), (0, 5)]);
@@ -341,9 +343,10 @@ mod tests {
 
     #[test]
     fn only_a_packet_that_asks_for_an_ack_is_out_of_order_or_shows_a_gap() {
-        // RFC 9000 §13.2.1: "less than another ack-eliciting packet", and "larger than the highest-numbered ack-eliciting packet
-        // [with] missing packets between that packet and this packet". Numbers of packets that have an ACK alone, then
-        // those of data; whether the last one is acknowledged at once.
+        // RFC 9000 §13.2.1: "less than another ack-eliciting packet", and "larger than the highest-numbered
+        // ack-eliciting packet [with] missing packets between that packet and this packet". Each packet has its number,
+        // and true if it has data, false if it has an ACK alone. The result is true if the last one is acknowledged
+        // immediately.
         let at_once = |packets: &[(u32, bool)]| {
             let mut receiver = receiver(QuicSpec { ack_threshold: Packets(9), ..QuicSpec::default() });
             let arrive = |&(number, has_data): &(u32, bool)| {
@@ -384,7 +387,8 @@ mod tests {
 
     #[test]
     fn a_packet_without_data_may_be_the_largest_whose_delay_is_reported() {
-        // RFC 9000 §13.2.5: the delay since the packet with the largest number came. A challenge is answered at once.
+        // RFC 9000 §13.2.5: the delay since the packet with the largest number came. A challenge is answered
+        // immediately.
         let mut receiver = receiver(QuicSpec::default());
         arrive(&mut receiver, &[0], at(0));
         let challenge = QuicHeader { number: 1, path_challenge: true, ..QuicHeader::default() };
@@ -398,7 +402,7 @@ mod tests {
         let mut receiver = receiver(spec);
         assert_eq!(arrive(&mut receiver, &[0, 1, 2, 3], at(0)), None);
         assert_eq!(arrive(&mut receiver, &[5], at(1)).unwrap().0, [(5, 6), (0, 4)]);
-        assert_eq!(arrive(&mut receiver, &[9], at(2)), None, "no gap is reported at once");
+        assert_eq!(arrive(&mut receiver, &[9], at(2)), None, "no gap is reported immediately");
     }
 
     #[test]
@@ -425,7 +429,7 @@ mod tests {
         assert_eq!(asking, [19]);
         assert_eq!(acks[19].size.0, acks[18].size.0 + 1);
         assert_eq!(acks[20].header.ack.as_ref().unwrap().ranges, [(4, 22), (0, 3)]);
-        // Its ACK says that the sender knows of 0 to 20.
+        // The sender acknowledges that ACK, so it has the acknowledgements of 0 to 20.
         let known = QuicAck { ranges: vec![(19, 20)], delay: Duration::ZERO };
         receiver.on_packet(&QuicHeader { ack: Some(Box::new(known)), ..packet(22, 23) }, at(2));
         assert_eq!(receiver.poll_transmit(at(2)).unwrap().header.ack.unwrap().ranges, [(21, 23)]);

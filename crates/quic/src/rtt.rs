@@ -16,7 +16,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// An estimator without a sample. `initial` stands in for the round-trip time until the first one.
+    /// An estimator without a sample. `initial`: the round-trip time until the first one.
     pub fn new(initial: Duration, granularity: Duration, max_ack_delay: Duration) -> RttEstimator {
         RttEstimator {
             initial,
@@ -30,8 +30,8 @@ impl RttEstimator {
         }
     }
 
-    /// The largest packet that an ACK newly acknowledges was sent `latest` ago. The other end says that it held the ACK
-    /// back for `ack_delay`.
+    /// The largest packet that an ACK newly acknowledges was sent `latest` ago. The other end reports that it held the
+    /// ACK back for `ack_delay`.
     pub fn sample(&mut self, latest: Duration, ack_delay: Duration, now: Time) {
         self.latest = latest;
         if self.first_sample.is_none() {

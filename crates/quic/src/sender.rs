@@ -17,9 +17,9 @@ use roamlab_packet::{QuicAck, QuicHeader};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The probe timeout doubles so often at most; more does not fit into a time.
+/// Most doublings of the probe timeout; more do not fit into a time.
 const MOST_DOUBLINGS: u32 = 32;
-/// Lost packets are remembered for so many probe timeouts: an ACK may still come (RFC 9002 §A.1 leaves it open).
+/// Probe timeouts for which lost packets are remembered: an ACK may still come (RFC 9002 §A.1 leaves it open).
 const MEMORY: u64 = 3;
 
 /// The handshake of the sending end.
@@ -126,7 +126,7 @@ impl QuicSender {
         self.stream.offer(segments);
     }
 
-    /// The application stops: what has not been sent by now never will be. What is lost is still sent again.
+    /// The application stops: no new data is sent from now on. Lost data is still sent again.
     pub fn stop(&mut self) {
         self.stream.stop();
     }
@@ -189,7 +189,7 @@ impl QuicSender {
         self.set_timer();
     }
 
-    /// In ProbeRTT the algorithm itself keeps little in flight: what leaves now measures no rate of the path
+    /// In ProbeRTT the algorithm itself keeps little in flight, so packets that leave now measure no rate of the path
     /// (draft-ietf-ccwg-bbr-06 §5.3.4.4, MarkConnectionAppLimited).
     fn note_limits(&mut self) {
         if self.congestion.limits_itself() {
@@ -212,7 +212,7 @@ impl QuicSender {
         }
     }
 
-    /// The window is full, and data waits: with Careful Resume it may jump. Whether a packet may go then.
+    /// The window is full, and data waits: with Careful Resume it may jump. True if a packet may leave then.
     fn jumps(&mut self, now: Time) -> bool {
         let window = (self.congestion.sizes().0, self.sent.in_flight());
         let (next, rtts) = (self.sent.next_number(), self.rtts());
@@ -228,7 +228,7 @@ impl QuicSender {
         Rtts { min: self.rtt.min(), latest: self.rtt.latest() }
     }
 
-    /// What Careful Resume saves of the path that is left, and where it begins on the new one.
+    /// Careful Resume for the new path, with the saved parameters of the path that is left.
     fn resume_later(&self) -> Option<CarefulResume> {
         let own = Saved { cwnd: self.congestion.capacity(), rtt: self.rtt.min() };
         let saved = match &self.resume {
@@ -315,8 +315,8 @@ impl QuicSender {
         }
     }
 
-    /// The sender is notified that its packets take another path, though no address has changed, and does what the policy
-    /// says. How many packets it has counted lost; `None`: it has done nothing.
+    /// The sender is notified that its packets take another path, though no address has changed, and follows the
+    /// policy. The number of packets counted as lost; `None`: nothing was done.
     pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
         if matches!(self.handshake, Handshake::Underway { .. }) || policy == PathPolicy::Nothing {
             return None;
@@ -410,7 +410,7 @@ impl QuicSender {
         self.timer = self.loss_time.or_else(|| outstanding_since.map(|since| since + self.pto()));
     }
 
-    /// Whether the address may be sent a full packet.
+    /// True if the address may be sent a full packet.
     fn permits_data(&self) -> bool {
         self.validation.as_ref().is_none_or(|validation| validation.permits(self.spec.datagram.0))
     }
@@ -418,7 +418,7 @@ impl QuicSender {
     /// When the sender has to be woken.
     pub fn next_deadline(&self) -> Option<Time> {
         let validation = self.validation.as_ref().map(Validation::deadline);
-        // At the limit of an address no ACK can go; what comes from the address raises the limit.
+        // At the limit of an address no ACK can leave; packets from the address raise the limit.
         let ack = self.asked.as_ref().map(|&(_, due)| due).filter(|_| self.permits_ack());
         self.timer.into_iter().chain(self.pacing).chain(validation).chain(ack).min()
     }
@@ -549,7 +549,7 @@ impl QuicSender {
         wire::control_payload(&header, self.spec.connection_id)
     }
 
-    /// Whether the address may be sent an ACK alone.
+    /// True if the address may be sent an ACK alone.
     fn permits_ack(&self) -> bool {
         self.validation.as_ref().is_none_or(|validation| validation.permits(self.control_bytes(false)))
     }
@@ -602,7 +602,7 @@ impl QuicSender {
         self.sent.in_flight()
     }
 
-    /// Whether everything offered has been acknowledged.
+    /// True if everything offered has been acknowledged.
     pub fn finished(&self) -> bool {
         self.stream.finished()
     }

@@ -32,7 +32,7 @@ pub(crate) struct Packet {
     pub sent: Time,
 }
 
-/// What an ACK reports.
+/// The news of an ACK.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Acknowledged {
     /// Packets acknowledged for the first time, in order.
@@ -93,12 +93,12 @@ impl SentPackets {
         self.in_flight
     }
 
-    /// Whether any packet is in flight, on this path or on an old one.
+    /// True if any packet is in flight, on this path or on an old one.
     pub fn any_in_flight(&self) -> bool {
         self.in_flight + self.foreign > 0
     }
 
-    /// Whether a packet counts in the window.
+    /// True if a packet counts in the window.
     pub fn is_own(&self, number: u32) -> bool {
         number >= self.own_from
     }
@@ -212,7 +212,7 @@ impl SentPackets {
         acknowledged
     }
 
-    /// The packets that an ACK has reported are dealt with: the next one has their room.
+    /// The packets that an ACK has reported are processed: the next one reuses their memory.
     pub fn give_back(&mut self, packets: Vec<Packet>) {
         self.spare = packets;
     }
@@ -252,8 +252,8 @@ impl SentPackets {
         Some(self.delivery.lose(packet.number, &record.stamp, now))
     }
 
-    /// Whether the packets that are lost now span more than `period`, none sent between the two having arrived, and both
-    /// sent after the first sample of the round-trip time (RFC 9002 §7.6.2).
+    /// True if packets that are lost now prove persistent congestion (RFC 9002 §7.6.2). Two of them were sent more than
+    /// `period` apart, both after the first sample of the round-trip time, and none sent between them has arrived.
     pub fn is_persistent(&self, lost: &[Packet], first_sample: Option<Time>, period: Duration) -> bool {
         let (Some(oldest), Some(first_sample)) = (lost.first(), first_sample) else { return false };
         let mut since: Option<Time> = None;
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!((packets.first, packets.next_number()), (2, 4));
     }
 
-    /// Whether it is persistent congestion, with a sample at `sample` ms and a period of 300 ms.
+    /// True if it is persistent congestion, with a sample at `sample` ms and a period of 300 ms.
     fn is_persistent(packets: &mut SentPackets, sample: Option<u64>) -> bool {
         let lost = packets.detect_lost(RFC, at(2000)).0;
         packets.is_persistent(&lost, sample.map(at), ms(300))

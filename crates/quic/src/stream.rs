@@ -1,4 +1,4 @@
-//! The data of the stream: what is new, what is lost, what has arrived.
+//! The data of the stream: new, lost and arrived segments.
 //!
 //! DEVIATION: there is one stream, and no flow control limits it (as if the other end gave all the credit that can be
 //! used).
@@ -32,17 +32,17 @@ impl Stream {
         self.end = u32::try_from(end).unwrap_or(u32::MAX);
     }
 
-    /// What has not been sent by now never will be.
+    /// Ends the data: nothing new is sent from now on.
     pub fn stop(&mut self) {
         self.end = self.next;
     }
 
-    /// Whether nothing new is to be sent, and nothing again.
+    /// True if no segment is to be sent, neither a new one nor one again.
     pub fn is_empty(&self) -> bool {
         self.lost.is_empty() && self.next >= self.end
     }
 
-    /// The segment to be sent next, and whether it was sent before: what is lost comes first (RFC 9000 §13.3).
+    /// The segment to be sent next, and true if it was sent before: lost ones come first (RFC 9000 §13.3).
     pub fn take(&mut self) -> Option<(u32, bool)> {
         if let Some(segment) = self.lost.pop_first() {
             return Some((segment, true));
@@ -59,7 +59,7 @@ impl Stream {
         self.probe_from = self.first_outstanding();
     }
 
-    /// The segment of a probe (RFC 9002 §6.2.4): what would be sent anyway, else outstanding data.
+    /// The segment of a probe (RFC 9002 §6.2.4): the next one to be sent, or else outstanding data.
     ///
     /// ASSUMPTION: with nothing outstanding it is the last segment. The RFC permits any frame that asks for an ACK.
     pub fn take_probe(&mut self) -> Option<(u32, bool)> {
@@ -93,7 +93,7 @@ impl Stream {
         self.arrived.base()
     }
 
-    /// Whether everything offered is acknowledged.
+    /// True if everything offered is acknowledged.
     pub fn finished(&self) -> bool {
         self.arrived.base() >= self.end
     }
@@ -103,7 +103,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    /// A stream with so many segments, its handshake done.
+    /// A stream with this number of segments, its handshake done.
     fn stream(segments: u64) -> Stream {
         let mut stream = Stream::new();
         stream.arrived(0);
@@ -135,7 +135,7 @@ mod tests {
         stream.begin_probe();
         assert_eq!(stream.take_probe(), Some((3, false)));
         assert_eq!([stream.take_probe(), stream.take_probe()], [Some((2, true)), Some((3, true))]);
-        assert_eq!(stream.take_probe(), Some((2, true)), "it begins anew");
+        assert_eq!(stream.take_probe(), Some((2, true)), "it begins again");
         stream.arrived(2);
         stream.arrived(3);
         assert_eq!(stream.take_probe(), Some((3, true)), "all has arrived");

@@ -9,10 +9,10 @@ use roamlab_packet::{QuicAck, QuicHeader};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What the receiver must know.
+/// The expected state of the receiver.
 struct Model {
     spec: QuicSpec,
-    /// The packets of which an ACK tells, and the segments that have arrived.
+    /// The packets that an ACK reports, and the segments that have arrived.
     numbers: BTreeSet<u32>,
     segments: BTreeSet<u32>,
     /// When the largest number arrived.
@@ -26,11 +26,12 @@ struct Model {
     due: Option<Time>,
     at_once: bool,
     responds: bool,
-    /// ACKs that were sent, those since the last one that asked for an ACK, and the number of that and what it told.
+    /// ACKs that were sent, and those since the last one that asked for an ACK. The number of that one, and the end of
+    /// its ranges.
     sent: u32,
     unasked: u32,
     asked: Option<(u32, u32)>,
-    /// The sender knows of all below.
+    /// The sender has the acknowledgements of all packets below.
     known: u32,
 }
 
@@ -71,7 +72,7 @@ impl Model {
         (0..).find(|segment| !self.segments.contains(segment)).unwrap()
     }
 
-    /// Takes a number in; whether it is new. §13.2.3: the oldest ranges are left out beyond the most.
+    /// Takes a number in. True if it is new. §13.2.3: the oldest ranges are left out beyond the most.
     fn take_in(&mut self, number: u32, now: Time) -> bool {
         if self.numbers.last().is_none_or(|&largest| number > largest) {
             self.largest_at = now;
@@ -83,8 +84,8 @@ impl Model {
         is_new
     }
 
-    /// Whether this packet, the latest that asks for an ACK, asks for one at once by its number; `before` was the largest that
-    /// asked before.
+    /// True if this packet, the latest that asks for an ACK, asks for an immediate one by its number; `before` was the
+    /// largest that asked before.
     fn is_out_of_order(&self, number: u32, before: Option<u32>) -> bool {
         match self.spec.reordering_threshold {
             0 => false,
@@ -103,12 +104,14 @@ impl Model {
         }
     }
 
-    /// A packet arrives: whether its data is new, how many segments follow in order, and whether a later one came before.
+    /// A packet arrives. True if its data is new, the number of segments that follow in order, and true if a later one
+    /// came before.
     fn arrives(&mut self, header: &QuicHeader, now: Time) -> (bool, u32, bool) {
         if let (Some(ack), Some((number, end))) = (&header.ack, self.asked)
             && ack.ranges.contains(&(number, number + 1))
         {
-            // RFC 9000 §13.2.4: no more of what the sender knows. The largest number is always told.
+            // RFC 9000 §13.2.4: acknowledgements that the sender has are not repeated. The largest number is always
+            // reported.
             self.known = self.known.max(end.min(*self.numbers.last().unwrap()));
             self.numbers.retain(|&number| number >= self.known);
             self.asked = None;
@@ -118,7 +121,7 @@ impl Model {
             let before = self.asking;
             self.asking = before.max(Some(header.number));
             self.waiting += 1;
-            // §13.2.2: after `ack_threshold` packets; §13.2.1: at once, or within the delay.
+            // §13.2.2: after `ack_threshold` packets; §13.2.1: immediately, or within the delay.
             self.at_once |=
                 self.is_out_of_order(header.number, before) || self.waiting > self.spec.ack_threshold.0;
             if !self.at_once {
@@ -259,7 +262,7 @@ fn a_receiver_acknowledges_random_sequences_as_its_model_does() {
                 2 => header.segment = 1 + below(u64::from(segment)) as u32,
                 _ => segment += 1,
             }
-            // The sender has heard of the ACK that asked for one.
+            // The sender acknowledges the ACK that asked for it.
             header.ack = walk.model.asked.filter(|_| below(3) == 0).map(|(asked, _)| {
                 Box::new(QuicAck { ranges: vec![(asked, asked + 1)], delay: Duration::ZERO })
             });

@@ -20,7 +20,7 @@ const PATH_FRAME: u64 = 1 + 8;
 /// The ACK delay field counts 2^3 microseconds (§18.2: the default of `ack_delay_exponent`).
 pub(crate) const ACK_DELAY_UNIT_NS: u64 = 8_000;
 
-/// What a packet adds to its frames, without UDP and IP.
+/// Bytes of a packet in addition to its frames, without UDP and IP.
 const fn overhead(connection_id: Bytes) -> u64 {
     SHORT_HEADER + connection_id.0 + TAG
 }
@@ -70,7 +70,7 @@ fn ack_frame(ack: &QuicAck, below: u64) -> u64 {
     1 + varint(largest) + varint(delay) + varint(count) + varint(u64::from(end - start) - 1) + below
 }
 
-/// What the ranges of an ACK frame take below the first.
+/// Bytes of the ranges below the first in an ACK frame.
 pub(crate) fn ranges_below<'a>(mut ranges: impl Iterator<Item = &'a (u32, u32)>) -> u64 {
     let Some(&(mut smallest, _)) = ranges.next() else { return 0 };
     let mut size = 0;

@@ -24,7 +24,7 @@ fn sender(spec: QuicSpec) -> QuicSender {
     QuicSender::new(Arc::new(spec))
 }
 
-/// What goes out at `now`: the packet numbers and the segments.
+/// The packets that leave at `now`: their numbers and segments.
 fn sent(sender: &mut QuicSender, now: Time) -> Vec<(u32, u32)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|QuicPacket { header, .. }| (header.number, header.segment))
@@ -82,7 +82,7 @@ fn data_waits_for_a_round_trip_of_the_handshake() {
     let answer = receiver.poll_transmit(at(30)).unwrap();
     assert_eq!((answer.header.handshake, answer.size), (true, Bytes(1228)));
     sender.on_packet(&answer.header, at(60));
-    // The stream's segments follow the handshake, which is segment 0; packet numbers begin anew (§12.3).
+    // The stream's segments follow the handshake, which is segment 0; packet numbers begin again (§12.3).
     assert_eq!(sent(&mut sender, at(60)), [(0, 1), (1, 2), (2, 3)]);
     assert_eq!(sender.variables().srtt, ms(60));
 }
@@ -102,7 +102,7 @@ fn a_lost_handshake_is_repeated_with_backoff() {
     // §6.2.2: 333 + 4 * 166.5 ms, then twice that.
     assert_eq!(times, [(at(0), 0), (at(999), 1), (at(2997), 2)]);
     assert_eq!(kinds(&mut sender), [SenderEventKind::Timeout; 3]);
-    // The answer to the second one is a sample of its own: no packet number repeats.
+    // The answer to the second one is a separate sample: no packet number repeats.
     let ack = QuicAck { ranges: vec![(1, 2)], delay: Duration::ZERO };
     let answer = QuicHeader { handshake: true, ack: Some(Box::new(ack)), ..QuicHeader::default() };
     sender.on_packet(&answer, at(3000));
@@ -260,8 +260,8 @@ fn a_stop_keeps_what_was_sent() {
     assert_eq!(sent(&mut sender, at(200)), []);
 }
 
-/// A sender with 20 packets in flight and a window of 20 at 100 ms. At 150 ms the other end says from a new address that
-/// it has the first ten, and at 200 ms it answers the challenge.
+/// A sender with 20 packets in flight and a window of 20 at 100 ms. At 150 ms the other end acknowledges the first ten
+/// from a new address, and at 200 ms it answers the challenge.
 fn migrated(migration: Migration) -> (QuicSender, Vec<QuicPacket>, Vec<QuicPacket>) {
     let mut sender = sender(QuicSpec { migration: Some(migration), ..bare() });
     sender.offer(None);
@@ -364,7 +364,7 @@ fn resuming(control: &str) -> QuicSender {
     sender
 }
 
-/// What goes out until `end`, by the sender's deadlines: times and numbers.
+/// The packets that leave until `end`, by the sender's deadlines: times and numbers.
 fn sent_until(sender: &mut QuicSender, end: Time) -> Vec<(Time, u32)> {
     let mut log = Vec::new();
     while let Some(now) = sender.next_deadline().filter(|&now| now <= end) {
@@ -478,7 +478,7 @@ fn an_address_that_does_not_answer_is_given_up() {
     assert_eq!((probe.header.path, probe.header.payload), (0, 1161));
 }
 
-/// What a packet from the address `path` says that acknowledges the first ten packets.
+/// A packet from the address `path` that acknowledges the first ten packets.
 fn from_address(path: u32, number: u32, ping: bool, path_response: bool) -> QuicHeader {
     let ack = Some(Box::new(QuicAck { ranges: vec![(0, 10)], delay: Duration::ZERO }));
     QuicHeader { number, ack, ping, path_response, path, ..QuicHeader::default() }
@@ -531,7 +531,7 @@ fn ack_from(sender: &mut QuicSender, path: u32, number: u32, end: u32, now: Time
 
 #[test]
 fn a_new_path_does_not_back_off_for_timeouts_of_the_old_one() {
-    // RFC 9000 §9.4: the estimates of a new path begin anew; its probe timeout is 333 + 4 * 166.5 + 25 ms.
+    // RFC 9000 §9.4: the estimates of a new path begin again; its probe timeout is 333 + 4 * 166.5 + 25 ms.
     let mut sender = before_a_migration();
     (0..3).for_each(|_| {
         let now = sender.next_deadline().unwrap();
@@ -583,7 +583,7 @@ fn an_answer_that_nobody_asked_for_does_nothing() {
 
 #[test]
 fn round_trip_times_of_the_new_path_begin_with_its_own_packets() {
-    // RFC 9000 §9.4, RFC 9002 §5.2: what was sent on the old path measures nothing, also the least of all.
+    // RFC 9000 §9.4, RFC 9002 §5.2: packets of the old path measure nothing, also not the least of all.
     let mut sender = before_a_migration();
     sender.on_packet(&from_address(1, 5, true, false), at(150));
     sent(&mut sender, at(150));
@@ -722,7 +722,7 @@ fn a_sender_that_moves_begins_anew_or_keeps_its_window() {
     assert_eq!(after(None), (20.0, 0), "its address stays");
 }
 
-/// A transfer over a path that loses packets at random: what the sender sent, by packet number.
+/// The packets that a sender sends in a transfer over a path that loses packets at random, by packet number.
 fn transfer(spec: QuicSpec, segments: u64, loss: f64, seed: u64) -> Vec<QuicHeader> {
     moving_transfer(spec, segments, loss, seed, [0, 0])
 }
@@ -854,8 +854,8 @@ fn every_congestion_control_carries_a_transfer_to_its_end() {
     }
 }
 
-/// Segments that arrive in so many seconds behind a bottleneck of 2,000 packets per second, 25 ms away, with a queue of a
-/// round trip, if of each hundred packets `loss` are lost at random.
+/// Segments that arrive in `seconds` behind a bottleneck of 2,000 packets per second, 25 ms away, with a queue of a
+/// round trip. Of each hundred packets `loss` are lost at random.
 fn bottleneck(control: &str, loss: f64, seconds: u64) -> u64 {
     let congestion_control = serde_json::from_value(control.into()).unwrap();
     let spec = Arc::new(QuicSpec { congestion_control, ..QuicSpec::default() });
@@ -898,8 +898,8 @@ fn bottleneck(control: &str, loss: f64, seconds: u64) -> u64 {
 
 #[test]
 fn random_losses_leave_bbr_two_thirds_of_the_path() {
-    // Cardwell et al. 2016, figure 8: version 1 keeps its rate up to 15 % of random loss. What is not lost of 2,000
-    // packets per second is the most, and 60 of 89.8 Mbit/s of that the least.
+    // Cardwell et al. 2016, figure 8: version 1 keeps its rate up to 15 % of random loss. The most is 2,000 packets per
+    // second less the lost ones, and the least 60 of 89.8 Mbit/s of that.
     for loss in [0.01, 0.05, 0.1] {
         let arrived = bottleneck("bbr", loss, 10) as f64 / (20_000.0 * (1.0 - loss));
         assert!((0.67..=1.0).contains(&arrived), "{loss}: {arrived}");

@@ -7,7 +7,7 @@
 
 use roamlab_packet::{AccEcnOption, Ecn, TcpFlags, TcpHeader};
 
-/// What the SYN/ACK says.
+/// The use of ECN to which the SYN/ACK has agreed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 enum Agreed {
     /// It has not arrived.
@@ -26,11 +26,11 @@ pub(crate) const FIRST_COUNT: u32 = 5;
 pub(crate) const FIRST_BYTES: u32 = 1;
 /// A SYN/ACK for later use.
 const RESERVED: u8 = 0b101;
-/// The ACE field has so many values, the counters of bytes in the option so many.
+/// Number of values of the ACE field, and of the counters of bytes in the option.
 const VALUES: u32 = 8;
 const BYTES: u32 = 1 << 24;
 
-/// What accurate ECN knows.
+/// The sender's state of accurate ECN.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accurate {
     agreed: Agreed,
@@ -60,7 +60,7 @@ impl Accurate {
         Accurate { syn: Some(syn), ..Accurate::default() }
     }
 
-    /// Of so many segments that the ACK at hand acknowledges, those that were marked.
+    /// Marked segments among those that this ACK acknowledges. `segments`: their number.
     pub fn latest(&self, segments: u32) -> u32 {
         if self.agreed == Agreed::Accurate { self.latest.min(segments) } else { segments }
     }
@@ -78,7 +78,7 @@ impl Accurate {
         }
     }
 
-    /// The SYN/ACK agrees, or not (§3.1.1 table 2; §3.1.3: what is reserved agrees too).
+    /// The SYN/ACK agrees, or not (§3.1.1 table 2; §3.1.3: a reserved value agrees too).
     fn on_syn_ack(&mut self, header: &TcpHeader, ecn: Ecn) {
         let sent = self.syn.unwrap_or(Ecn::NotEct);
         let may_be_marked = sent != Ecn::NotEct && header.flags.ace() == Ecn::Ce.as_ace();
@@ -102,14 +102,14 @@ impl Accurate {
             self.cleared = ace == 0;
         }
         let sacked = self.newly_sacked(header);
-        // An ACK that acknowledges nothing may have been overtaken. What it reports is in the next one too.
+        // An ACK that acknowledges nothing may have been overtaken. Its report is in the next one too.
         if acked + sacked == 0 {
             return 0;
         }
         let least = ace.wrapping_sub(self.reported) % VALUES;
         let most = (acked + sacked).max(least);
         let safe = most - (most - least) % VALUES;
-        // What is not in the option has not changed.
+        // A counter that is not in the option has not changed.
         let has_option = !header.accecn.is_absent();
         let ce = header.accecn.ce().unwrap_or(self.reported_bytes);
         let bytes = has_option.then(|| ce.wrapping_sub(self.reported_bytes) % BYTES);
@@ -130,17 +130,17 @@ impl Accurate {
         count
     }
 
-    /// Whether data may be ECN-capable.
+    /// True if data may be ECN-capable.
     pub fn permits_ecn(&self) -> bool {
         self.agreed != Agreed::Nothing && !self.mangled && !self.cleared
     }
 
-    /// Whether ACKs count.
+    /// True if ACKs count marked packets.
     pub fn counts(&self) -> bool {
         self.agreed == Agreed::Accurate
     }
 
-    /// Whether the other end waits for CWR (RFC 3168 §6.1.2).
+    /// True if the other end waits for CWR (RFC 3168 §6.1.2).
     pub fn uses_cwr(&self) -> bool {
         self.agreed == Agreed::Classic
     }
@@ -151,7 +151,7 @@ impl Accurate {
         TcpFlags::default().with_ace(ace)
     }
 
-    /// Whether a segment echoes congestion: how many of the `acked` segments that it acknowledges were marked.
+    /// The number of marked segments among the `acked` ones, if a segment echoes congestion.
     #[inline(never)]
     pub fn echoed(&mut self, header: &TcpHeader, ecn: Ecn, acked: u32, segment: u32) -> Option<u32> {
         let syn = header.flags.has(TcpFlags::SYN);

@@ -1,17 +1,17 @@
-//! The state that is kept of a retransmission until `spurious.rs` has found whether it was needed.
+//! State of a retransmission until `spurious.rs` has found out if it was needed.
 
 use crate::params::SpuriousDetection;
 use roamlab_engine::Time;
 use std::collections::BTreeMap;
 
-/// What a retransmission may have to be taken back to.
+/// State before a retransmission that may have to be undone.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Episode {
     /// pipe_prev (RFC 4015 §3.2): max(FlightSize, ssthresh) before the cut.
     pub pipe_prev: f64,
     /// When the retransmission was sent: RetransmitTS (RFC 3522 §3.2).
     pub at: Time,
-    /// Whether the timer sent it.
+    /// The timer sent it.
     pub timeout: bool,
     /// F-RTO: new ACKs since the timeout.
     pub new_acks: u32,
@@ -23,7 +23,7 @@ pub(super) struct Episode {
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct SentAgain {
     pub times: u32,
-    /// A report says that it had arrived before.
+    /// A report shows that it had arrived before.
     pub reported: bool,
 }
 
@@ -31,11 +31,11 @@ pub(super) struct SentAgain {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpuriousWatch {
     pub(super) episode: Option<Episode>,
-    /// In a box, a flow that goes by no reports is not larger for them.
+    /// In a box, so that a flow that uses no reports is not larger.
     pub(super) reports: Option<Box<Reports>>,
 }
 
-/// What D-SACK reports.
+/// Reports of D-SACK.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reports {
     /// The segments that were sent again in the episode.
@@ -45,12 +45,12 @@ pub(super) struct Reports {
 }
 
 impl SpuriousWatch {
-    /// Whether there is a retransmission that may not have been needed.
+    /// True if there is a retransmission that may not have been needed.
     pub fn is_watching(&self) -> bool {
         self.episode.is_some()
     }
 
-    /// Whether F-RTO sends new data to find out whether what was outstanding at a timeout is lost.
+    /// True if F-RTO sends new data to find out whether the segments outstanding at a timeout are lost.
     pub fn is_undecided(&self, detection: SpuriousDetection) -> bool {
         let probes = self.episode.is_some_and(|episode| episode.timeout && episode.new_acks > 0);
         probes && detection == SpuriousDetection::FRto

@@ -13,7 +13,7 @@ use roamlab_packet::{BareTcpHeader, SackBlocks, TcpFlags};
 use std::ops::Range;
 
 impl TcpSender {
-    /// An input has been dealt with that was not one for a short cut: whether the next one may be.
+    /// An input was processed without a short cut: notes if the next one may take one.
     pub(super) fn note_fast_path(&mut self) {
         self.follows = self.state.records_or_paces();
         self.short_cut = if !self.is_plain() {
@@ -27,7 +27,7 @@ impl TcpSender {
         };
     }
 
-    /// Whether what has been agreed permits the short cut of segments without options.
+    /// True if the agreed options permit the short cut of segments without options.
     fn allows_bare(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
         let agreed =
@@ -36,7 +36,7 @@ impl TcpSender {
         agreed && paced
     }
 
-    /// Whether nothing unusual is on, in what has happened and in what is due.
+    /// True if the sender has no unusual state, and nothing unusual is due.
     fn is_plain(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
         let recorded = state.sent_segments.as_ref().is_none_or(|sent| sent.is_plain() && !state.goes_back());
@@ -52,13 +52,13 @@ impl TcpSender {
         recorded && usual && !due && !closing && !counts_dup_acks && self.recovery.allows_fast_path(state)
     }
 
-    /// Whether the segment is an ACK of new data and nothing else.
+    /// True if the segment is an ACK of new data and nothing else.
     #[inline(always)]
     pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
         self.short_cut == ShortCut::Bare && self.advances(header)
     }
 
-    /// Whether an ACK acknowledges new data, leaves the window open and does nothing else.
+    /// True if an ACK acknowledges new data, leaves the window open and does nothing else.
     #[inline(always)]
     pub(super) fn advances(&self, header: &BareTcpHeader) -> bool {
         let state = &self.state;
@@ -97,7 +97,7 @@ impl TcpSender {
         true
     }
 
-    /// An ACK has been dealt with: the pacing rate, and whether segments are recorded from now on.
+    /// An ACK was processed: sets the pacing rate, and notes if segments are recorded from now on.
     #[inline(always)]
     pub(super) fn follow(&mut self) {
         if self.follows {

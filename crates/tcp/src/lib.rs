@@ -4,7 +4,7 @@
 //! with `poll_transmit`, gets the time of the next wake-up from `next_deadline`, and reads events with `poll_fact`. So
 //! an endpoint's output is a function of its parameters and its inputs.
 //!
-//! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every knob filled in by a [`Profile`].
+//! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every parameter, with the values of a [`Profile`].
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends.
 //! * Each loss recovery has a file in `recovery/`. Congestion control is the crate `congestion`; a variant names one of each.
 

@@ -1,20 +1,21 @@
-//! The dialect of ns-2: what it does otherwise than the RFCs, and no variable of it turns off.
+//! The dialect of ns-2: differences from the RFCs that none of its variables turns off.
 //!
-//! What a variable of ns-2 turns on or off is a knob in `params.rs`. ns-2's own algorithms are the recoveries `pipe`,
-//! `ns2_fack` and `vegas`. All other differences are the rules below, which hold in the profiles of ns-2.
+//! A difference that a variable of ns-2 turns on or off is a parameter in `params.rs`. ns-2's own algorithms are the
+//! recoveries `pipe`, `ns2_fack` and `vegas`. All other differences are the rules below, which hold in the profiles of
+//! ns-2.
 
 use crate::params::{Handshake, Profile, RecoveryKind, TcpParams};
 use crate::state::{SendQuota, SendState};
 use roamlab_engine::Bytes;
 
-// What is so in ns-2, and not by the RFCs.
+// Rules of ns-2 that differ from the RFCs.
 rules! {
     is_ns2:
     /// Clocks tick: the RTO is BSD's arithmetic, not RFC 6298.
     ns2_ticks;
-    /// Nobody reads the advertised window, and none is probed (RFC 9293 §3.8.6).
+    /// The advertised window is not read, and a closed one is not probed (RFC 9293 §3.8.6).
     ns2_no_flow_control;
-    /// What is in use is min(cwnd + inflation, window), not the flight size (RFC 5681 §3.1 eq. 4).
+    /// The segments in use are min(cwnd + inflation, window), not the flight size (RFC 5681 §3.1 eq. 4).
     ns2_cuts_window;
     /// An ACK is a duplicate also with nothing outstanding (RFC 5681 §2).
     ns2_counts_all_dupacks;
@@ -26,7 +27,7 @@ rules! {
     ns2_no_paws;
     /// Before the first cut the window counts as cut for segment 0: `recover_` is 0.
     ns2_first_segment_recovers;
-    /// What a limit on bursts has left of the window is sent on later ACKs, whichever they are.
+    /// The part of the window that a limit on bursts has left is sent on later ACKs of any kind.
     ns2_sends_rest_of_burst;
     /// Limited transmit also sends again what went out before a timeout.
     ns2_limited_transmit_repeats;
@@ -52,7 +53,7 @@ rules! {
     ns2_echo_keeps_ssthresh;
     /// A fast retransmit in a window that an echo has cut leaves the recovery point.
     ns2_echo_keeps_recover;
-    /// Receiver: segment 0 is acknowledged at once, SYN or not, and its ECE asks for an answer.
+    /// Receiver: segment 0 is acknowledged immediately, SYN or not, and its ECE asks for an answer.
     ns2_first_is_syn;
     /// Receiver: a copy of the last segment in order counts as in order, so that its ACK may be delayed.
     ns2_copy_is_in_order;
@@ -62,7 +63,7 @@ rules! {
     ns2_pipe_counts_all;
     /// Vegas: after a timeout the whole window counts as inflation, and no limit on bursts holds.
     ns2_vegas_forgets_window;
-    /// Vegas: the first ACK alone sets the averages; what is sent together with segment 0 is not measured.
+    /// Vegas: the first ACK alone sets the averages; segments sent together with segment 0 are not measured.
     ns2_vegas_starts_averages;
     /// Vegas: a cut keeps its time when segment 0 is sent again.
     ns2_vegas_keeps_cut_time;
@@ -79,7 +80,7 @@ rules! {
 }
 
 impl TcpParams {
-    /// Whether the profile is one of ns-2.
+    /// True if the profile is one of ns-2.
     #[inline(always)]
     pub fn is_ns2(&self) -> bool {
         matches!(self.profile, Profile::Ns2_2001 | Profile::Ns2_2003 | Profile::Ns2_2009)
@@ -89,18 +90,18 @@ impl TcpParams {
         self.is_ns2() && self.recovery == RecoveryKind::Vegas
     }
 
-    /// Whether Vegas compares the mean of a round's round-trip times, of what TCP measures anyhow, and not the shortest.
+    /// True if Vegas compares the mean of a round's round-trip times, as TCP measures them, and not the shortest.
     pub(crate) fn ns2_vegas_takes_mean(&self) -> bool {
         self.is_ns2()
     }
 
-    /// Whether segments and ACKs carry timestamps that cost nothing: FACK measures duplicate ACKs by them.
+    /// True if segments and ACKs carry timestamps that add no bytes: FACK measures duplicate ACKs by them.
     pub(crate) fn ns2_free_timestamps(&self) -> bool {
         self.is_ns2() && self.recovery == RecoveryKind::Ns2Fack
     }
 
-    /// Whether the idle clock cuts like a timeout, and a segment sent with nothing outstanding does not restart the
-    /// timer: Vegas.
+    /// True for Vegas: the idle clock cuts like a timeout, and a segment sent with nothing outstanding does not restart
+    /// the timer.
     #[inline(always)]
     pub(crate) fn ns2_timer_runs_idle(&self) -> bool {
         self.is_ns2_vegas()
@@ -126,26 +127,27 @@ impl TcpParams {
         if self.timestamps && !self.is_ns2() { 12 } else { 0 }
     }
 
-    /// What SACK blocks add to an ACK besides 8 bytes each: nothing, not even kind, length and padding (RFC 2018 §3).
+    /// Bytes that SACK blocks add to an ACK in addition to 8 each. In ns-2 none, not even kind, length and padding (RFC
+    /// 2018 §3).
     pub(crate) fn sack_bytes(&self) -> u64 {
         if self.is_ns2() { 0 } else { 4 }
     }
 
-    /// Whether ACK 1 answers a SYN that is no segment of its own handshake. Such an ACK has the flag that echoes
+    /// True if ACK 1 answers a SYN that is no segment of its own handshake. Such an ACK has the flag that echoes
     /// congestion if the other end understands it.
     pub(crate) fn ns2_segment_0_is_syn(&self) -> bool {
         self.handshake == Handshake::Syn || self.handshake == Handshake::None && self.is_ns2()
     }
 
-    /// Whether the loss of the first segment leaves one segment of the initial window, as RFC 5681 §3.1 has it for a SYN.
-    /// `bugfix_ss_` turns it on.
+    /// True if the loss of the first segment leaves one segment of the initial window, as RFC 5681 §3.1 requires for a
+    /// SYN. `bugfix_ss_` turns it on.
     pub(crate) fn lost_first_reduces(&self) -> bool {
         self.handshake != Handshake::SlowData && (!self.is_ns2() || self.first_loss_unguarded)
     }
 }
 
 impl SendState {
-    /// What a limit on bursts has left of the window: how much at once, if there is any. Tahoe sends it on duplicate ACKs.
+    /// Most segments of a burst, if a limit on bursts has left a part of the window. Tahoe sends it on duplicate ACKs.
     pub fn left_by_burst(&self) -> Option<u32> {
         let burst = self.params.max_burst.0;
         let left = self.params.ns2_sends_rest_of_burst() && burst > 0 && self.nxt < self.window_end();

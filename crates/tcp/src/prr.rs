@@ -1,13 +1,13 @@
 //! Proportional rate reduction: RFC 9937 (RFC 6937 before it).
 //!
-//! A recovery does not cut cwnd immediately. Each ACK permits as many segments as bring what is in flight to ssthresh over
-//! one round trip: ssthresh / RecoverFS of what is delivered. Below ssthresh it permits what was delivered, and one more
-//! where the ACK advances and reports no further loss. What is lost and what is in flight is up to the recovery.
+//! A recovery does not cut cwnd immediately. Each ACK permits as many segments as bring the flight to ssthresh over one
+//! round trip: ssthresh / RecoverFS of the delivered ones. Below ssthresh it permits the delivered number, and one more
+//! where the ACK advances and reports no further loss. The recovery determines which segments are lost and in flight.
 
 /// The counters of one recovery, in segments.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Prr {
-    /// What may be delivered in the recovery.
+    /// Segments that may be delivered in the recovery (RecoverFS).
     recover_fs: u32,
     delivered: u32,
     out: u32,
@@ -48,7 +48,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// What each ACK of one segment permits, if all of it is sent. `in_flight` counts the ACK's segment no more.
+    /// Segments that each ACK of one segment permits, if all of them are sent. `in_flight` no longer counts the ACK's
+    /// segment.
     fn permits(prr: &mut Prr, in_flight: &mut u32, ssthresh: f64, safe: bool) -> u32 {
         *in_flight -= 1;
         let count = prr.on_ack(1, *in_flight, ssthresh, safe) - *in_flight;

@@ -18,11 +18,11 @@ use accurate::{Accurate, Agreed};
 /// Bytes of one SACK block (RFC 2018 §3).
 const SACK_BLOCK_SIZE: u64 = 8;
 
-/// What a receiver takes ahead of a gap at least, however narrow its window: ns-2 takes anything.
+/// Least number of segments that a receiver takes ahead of a gap, however narrow its window: ns-2 takes anything.
 const MIN_BUFFER: u32 = 65_536;
 
-/// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). Without flow control
-/// nobody reads the field, and there is none.
+/// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). `None` without flow
+/// control, where the field is not read.
 fn window_shift(params: &TcpParams) -> Option<u32> {
     // With a buffer that grows the memory of packets counts too (`tcp_select_initial_window`).
     let bytes = if params.receive_autotuning {
@@ -38,7 +38,7 @@ fn window_shift(params: &TcpParams) -> Option<u32> {
     }
 }
 
-/// The receiving end of a connection. What every segment in order touches stands first and together.
+/// The receiving end of a connection. The fields that every segment in order uses come first, next to each other.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct TcpReceiver {
@@ -54,7 +54,7 @@ pub struct TcpReceiver {
     pub(super) delayed: Timer,
     /// The short cut that the next segment may take, by the last input that may have changed it.
     pub(super) short_cut: ShortCut,
-    /// An ACK of everything that has arrived is due, and says nothing else.
+    /// An ACK of everything that has arrived is due, and reports nothing else.
     bare_ack_due: bool,
     pub(super) reads_at_once: bool,
     pub(super) syn_due: bool,
@@ -72,9 +72,9 @@ pub struct TcpReceiver {
     pub(super) unread: u32,
     /// When it acknowledges, if not by RFC 5681 §4.2.
     pub(super) quick_acks: Option<Box<QuickAcks>>,
-    /// What widens the window, if it begins narrow.
+    /// State of the window's growth, if it begins narrow.
     pub(super) autotuning: Option<Box<Autotuning>>,
-    /// What accurate ECN counts, if it is known.
+    /// Counters of accurate ECN, if it is in use.
     accurate: Option<Box<Accurate>>,
     /// Window scale (RFC 7323 §2.2).
     pub(super) shift: Option<u8>,
@@ -128,7 +128,7 @@ impl TcpReceiver {
             repeated: None,
             unanswered: None,
             recent: None,
-            // RFC 7323 §3: beside timestamps there is room for three.
+            // RFC 7323 §3: with timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as u8,
             reported: VecDeque::new(),
             params,
@@ -143,7 +143,7 @@ impl TcpReceiver {
         TcpReceiver::new(Arc::clone(&self.params))
     }
 
-    /// A segment arrived. Copies and segments beyond a gap are acknowledged at once, with a duplicate ACK.
+    /// A segment arrived. Copies and segments beyond a gap are acknowledged immediately, with a duplicate ACK.
     #[inline]
     pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
         if let Some(bare) = header.bare()
@@ -171,8 +171,8 @@ impl TcpReceiver {
         receipt
     }
 
-    /// Whether nothing unusual is on, in what has been agreed and in what has happened: everything that arrived is in
-    /// order, and an ACK would say no more.
+    /// True if the agreed options and the state are usual: everything that arrived is in order, and an ACK would report
+    /// no more.
     fn allows_fast_path(&self) -> bool {
         let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
         let nothing_to_say = self.recent.is_none() && self.reported.is_empty();
@@ -185,12 +185,12 @@ impl TcpReceiver {
         agreed && open && nothing_held && nothing_to_say
     }
 
-    /// Whether a SYN or FIN has to be dealt with still.
+    /// True if a SYN or FIN is yet to be processed.
     pub(super) fn has_signs(&self) -> bool {
         self.fin.is_some() || self.syn_due || self.unanswered.is_some()
     }
 
-    /// Whether the segment is the next one expected, and has data and nothing else.
+    /// True if the segment is the next one expected, and has data and nothing else.
     #[inline(always)]
     pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
         self.short_cut == ShortCut::Bare
@@ -201,8 +201,8 @@ impl TcpReceiver {
             && !self.bare_ack_due
     }
 
-    /// Takes a segment without options, if it is the next one expected, has data and nothing else, and nothing unusual is
-    /// on: whether an ACK is due, which [`bare_ack`](Self::bare_ack) makes. `None`, and no change: it is one for
+    /// Takes a segment without options, if it is the next one expected, has data and nothing else, and the state is
+    /// usual. True if an ACK is due, which [`bare_ack`](Self::bare_ack) makes. `None`, and no change: it is one for
     /// [`on_segment`](Self::on_segment).
     #[inline(always)]
     pub fn on_bare_segment(&mut self, header: &BareTcpHeader, now: Time) -> Option<bool> {
@@ -222,7 +222,7 @@ impl TcpReceiver {
         Some(true)
     }
 
-    /// The ACK that says nothing but what is expected next, and its size on the wire.
+    /// The ACK that reports only the next segment expected, and its size on the wire.
     #[inline(always)]
     pub fn bare_ack(&self) -> (BareTcpHeader, Bytes) {
         let (ack, window) = (self.received.base(), self.open_window);
@@ -247,7 +247,7 @@ impl TcpReceiver {
         let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
         let out_of_order = header.seq < self.highest_end;
         let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
-        // RFC 9293 §3.10.7.4: only what the window takes is accepted; the rest is answered, but for ACKs in place.
+        // RFC 9293 §3.10.7.4: only segments in the window are accepted. The others are answered, except ACKs in place.
         let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
         let closed = self.unread >= self.buffer() && header.seq >= expected;
         let needs_room =
@@ -313,8 +313,8 @@ impl TcpReceiver {
         Receipt { fresh, in_order_segments, out_of_order }
     }
 
-    /// From now on the application takes nothing by itself; what arrives in order stays in the buffer and narrows the
-    /// window until it is [`read`](Self::read).
+    /// From now on the application reads only by [`read`](Self::read). Until then data that arrives in order stays in
+    /// the buffer and narrows the window.
     pub fn hold(&mut self) {
         self.reads_at_once = false;
         self.short_cut = ShortCut::None;
@@ -332,13 +332,13 @@ impl TcpReceiver {
         }
     }
 
-    /// Whether everything up to the other end's FIN has arrived.
+    /// True if everything up to the other end's FIN has arrived.
     pub fn closed(&self) -> bool {
         self.fin.is_some_and(|fin| self.received.base() > fin)
     }
 
-    /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender reports by CWR that it has cut its window.
-    /// Whether the ACK of the segment has to go at once.
+    /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender reports by CWR that it has cut its
+    /// window. True if the ACK of the segment is sent immediately.
     fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> bool {
         if !self.params.ecn || self.without_ecn {
             return false;
@@ -383,8 +383,8 @@ impl TcpReceiver {
         at_once
     }
 
-    /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an ACK
-    /// that is held back goes first (`dctcp_ece_ack_update`); whether it changes.
+    /// RFC 8257 §3.2: an ACK echoes congestion if the segments that it acknowledges were marked. Where that changes, an
+    /// ACK that is held back is sent first (`dctcp_ece_ack_update`). True if it changes.
     fn report_mark(&mut self, marked: bool, now: Time) -> bool {
         let changes = marked != self.echoes;
         if changes && self.delayed.runs() {
@@ -424,7 +424,7 @@ impl TcpReceiver {
         ((bytes >> shift << shift) / segment) as u32
     }
 
-    /// The knobs of the connection.
+    /// The parameters of the connection.
     pub fn params(&self) -> &TcpParams {
         &self.params
     }
@@ -469,7 +469,7 @@ impl TcpReceiver {
         self.received.base()
     }
 
-    /// Whether a segment has arrived.
+    /// True if the segment has arrived.
     pub fn has(&self, seq: u32) -> bool {
         self.received.contains(seq)
     }
@@ -527,7 +527,7 @@ impl TcpReceiver {
         };
         option += accecn.padded_size();
         if self.closed() && three_way {
-            flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
+            flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed immediately
         }
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         let shift = if is_syn_ack { self.shift.map(|_| 0) } else { self.shift };
@@ -554,7 +554,7 @@ impl TcpReceiver {
         }
     }
 
-    /// What an ACK says of congestion in its flags; that of a SYN (`syn`) agrees on ECN (RFC 3168 §6.1.1).
+    /// The flags with which an ACK echoes congestion; those of a SYN (`syn`) agree on ECN (RFC 3168 §6.1.1).
     fn echo(&self, syn: bool) -> TcpFlags {
         let agreed = self.accurate.as_ref().map(|accurate| (accurate.agreed(), accurate.ace(syn)));
         match agreed {
@@ -565,7 +565,7 @@ impl TcpReceiver {
         }
     }
 
-    /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.
+    /// Puts the block of a segment that arrived in front of those to report, and forgets the blocks that it contains.
     fn remember_block(&mut self, seq: u32) {
         let base = self.received.base();
         if seq < base && self.reported.is_empty() {
@@ -635,7 +635,7 @@ mod tests {
             assert_eq!(
                 acks(&mut receiver, at(200)),
                 [expected],
-                "a gap, and its filling, are acknowledged at once"
+                "a gap, and its filling, are acknowledged immediately"
             );
         }
     }

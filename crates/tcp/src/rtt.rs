@@ -16,7 +16,7 @@ const RTTVAR_SHIFT: u32 = 2;
 const INITIAL_RTTVAR: Duration = Duration::from_secs(12);
 /// Above this factor ticks forget srtt, so that the next measurement starts afresh (BSD).
 const BACKOFF_CLOBBER: u32 = 8;
-/// Longer measurements count as this many ticks: what is made of one is shifted and added in 64 bits.
+/// Longer measurements count as this many ticks: the values computed from one are shifted and added in 64 bits.
 const LONGEST_TICKS: u64 = 1 << 48;
 /// BSD's largest factor.
 const BSD_BACKOFF_LIMIT: u32 = 64;
@@ -53,7 +53,7 @@ enum Averages {
 }
 
 impl RttEstimator {
-    /// How far into a tick the clock stands at time zero; arithmetic without ticks has none.
+    /// Offset of the clock in a tick at time zero; zero for arithmetic without ticks.
     pub fn tick_phase(&self) -> Duration {
         match &self.averages {
             Averages::Ticks(ticks) => ticks.phase,
@@ -61,7 +61,7 @@ impl RttEstimator {
         }
     }
 
-    /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
+    /// `phase`: offset of the clock in a tick at time zero (ns-2 `boot_time_`).
     pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
         let averages = match (params.ns2_ticks(), params.deviates_by_round()) {
             (true, _) => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
@@ -90,7 +90,7 @@ impl RttEstimator {
         self.sample_in(None, sent, now);
     }
 
-    /// What was sent again is measured by the timestamps alone, in their unit.
+    /// Segments that are sent again are measured by the timestamps alone, in their unit.
     pub fn measure_in_stamps(&mut self) {
         self.in_stamps = true;
     }
@@ -120,12 +120,12 @@ impl RttEstimator {
         self.update_rto();
     }
 
-    /// From now on [`has_sample`](Self::has_sample) says whether there was a measurement.
+    /// Waits for a measurement: until then [`has_sample`](Self::has_sample) is false.
     pub fn await_sample(&mut self) {
         self.has_sample = false;
     }
 
-    /// Whether there was a measurement since a tail loss probe.
+    /// True if there was a measurement since a tail loss probe.
     pub fn has_sample(&self) -> bool {
         self.has_sample
     }
@@ -138,13 +138,13 @@ impl RttEstimator {
         }
     }
 
-    /// What was outstanding at the timeout arrived, though nothing could be measured.
+    /// The segments outstanding at the timeout arrived, though nothing could be measured.
     pub fn end_backoff(&mut self) {
         self.backoff = 1;
         self.update_rto();
     }
 
-    /// The timer went off: the next timeout is twice as long.
+    /// The timer expired: the next timeout is twice as long.
     pub fn back_off(&mut self) {
         let may_double = match self.backoff_rule {
             Backoff::Bsd => self.backoff < BSD_BACKOFF_LIMIT,

@@ -61,7 +61,7 @@ impl Scoreboard {
         self.highest_end
     }
 
-    /// Whether the receiver is known to hold the segment.
+    /// True if the receiver is known to hold the segment.
     pub fn contains(&self, seq: u32) -> bool {
         self.sacked.contains(seq)
     }

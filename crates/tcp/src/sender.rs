@@ -39,8 +39,8 @@ pub struct TcpSender {
 }
 
 impl TcpSender {
-    /// A sender with nothing to send. `tick_phase` is how far into a tick its clock stands at time zero (ns-2
-    /// `boot_time_`); arithmetic without ticks ignores it.
+    /// A sender with nothing to send. `tick_phase`: offset of its clock in a tick at time zero (ns-2 `boot_time_`);
+    /// arithmetic without ticks ignores it.
     pub fn new(params: impl Into<Arc<TcpParams>>, tick_phase: Duration) -> TcpSender {
         let params = params.into();
         let recovery = Recovery::new(&params);
@@ -77,8 +77,8 @@ impl TcpSender {
         state.renew_quota();
     }
 
-    /// The application stops: what has not been sent by now never will be (ns-2: `stop` of its FTP). What is lost
-    /// is still sent again; in ns-2 all but the last segment.
+    /// The application stops: no new data is sent from now on (ns-2: `stop` of its FTP). Lost segments are still sent
+    /// again; in ns-2 all except the last segment.
     pub fn stop(&mut self) {
         let state = &mut self.state;
         if state.fin.is_none() {
@@ -117,7 +117,7 @@ impl TcpSender {
         self.note_fast_path();
     }
 
-    /// What the loss recovery has found to be lost, by an ACK or by a timer.
+    /// Reports the segments that the loss recovery has found to be lost, by an ACK or by a timer.
     fn report_lost(&mut self, by_ack: bool, now: Time) {
         if self.state.sent_segments.is_some() {
             let lost = self.recovery.algorithm().lost(&self.state);
@@ -220,8 +220,8 @@ impl TcpSender {
         }
     }
 
-    /// The sender is notified that its segments take another path, and does what the policy says. How many segments it has
-    /// counted lost; `None`: it has done nothing.
+    /// The sender is notified that its segments take another path, and follows the policy. The number of segments
+    /// counted as lost; `None`: nothing was done.
     pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
         let connects = self.state.una == 0 && self.state.params.has_syn();
         if connects || self.state.snd_max == 0 || policy == PathPolicy::Nothing {
@@ -240,7 +240,7 @@ impl TcpSender {
                 self.recovery.algorithm().give_up(&mut self.state, now);
                 self.report_lost(false, now); // to the old congestion control
                 self.state.begin_path(now);
-                self.state.end_old_path(); // all goes out anew
+                self.state.end_old_path(); // all is sent again
             }
             _ => {
                 self.recovery.algorithm().on_new_path();
@@ -403,8 +403,8 @@ impl TcpSender {
         if !std::mem::take(&mut self.answer) && !probe {
             return None;
         }
-        // ASSUMPTION: a probe repeats the number before the first outstanding one and has no data; the receiver
-        // answers what it cannot accept with an ACK all the same (RFC 9293 §3.10.7.4).
+        // ASSUMPTION: a probe repeats the number before the first outstanding one and has no data; the receiver answers
+        // segments that it cannot accept with an ACK too (RFC 9293 §3.10.7.4).
         let seq = if probe { self.state.una.saturating_sub(1) } else { self.state.nxt };
         let header = TcpHeader { seq, ..self.bare_header(now) };
         Some(Segment { header, size: self.bare_size(), ecn: self.state.codepoint_of_others(false) })
@@ -427,8 +427,8 @@ impl TcpSender {
         Bytes(params.ack_size.0 + params.ack_timestamp_bytes())
     }
 
-    /// Forgets that the window has grown, which is no news to a caller who keeps no record. What else there is to
-    /// tell waits for [`poll_fact`](Self::poll_fact).
+    /// Drops the fact that the window has grown, for a caller that keeps no record. Other facts wait for
+    /// [`poll_fact`](Self::poll_fact).
     #[inline]
     pub fn forget_growth(&mut self) {
         self.state.forget_growth();
@@ -444,7 +444,7 @@ impl TcpSender {
         self.state.flight_size()
     }
 
-    /// Whether everything offered has been acknowledged.
+    /// True if everything offered has been acknowledged.
     pub fn finished(&self) -> bool {
         self.state.una == self.state.end
     }

@@ -26,22 +26,22 @@ pub(crate) struct SentSegments {
     una: u32,
     /// `una` of the first record.
     first: u32,
-    /// Losses of segments below are none of the present path.
+    /// Losses of segments below do not count for the present path.
     path_from: u32,
-    /// What was delivered when they were all acknowledged: a rate over any of them is none of the present path.
+    /// Segments delivered when those were all acknowledged. A rate over any of them does not measure the present path.
     settled: u32,
     reported: SeqSet,
     /// Records that are lost, and the segments of the latest search for them.
     waiting: u32,
     searched: (u32, u32),
     delivery: DeliverySampler,
-    /// What the latest ACK measured.
+    /// The measurement of the latest ACK.
     rate: Option<DeliveryRate>,
-    /// What the loss recovery knows of the network, if it reports that.
+    /// The loss recovery's view of the network, if it reports that.
     pub found: Option<Found>,
 }
 
-/// What an ACK reports.
+/// Segments that an ACK reports.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub(crate) struct Delivered {
     /// Segments newly acknowledged or in SACK blocks.
@@ -87,8 +87,8 @@ impl SentSegments {
         loss
     }
 
-    /// What the receiver does not hold of these segments is lost, and waits to be sent again: those of them that were not
-    /// known to be. No segments: nothing is lost after all.
+    /// Marks those of these segments as lost that the receiver does not hold; they wait to be sent again. The result is
+    /// the losses that were not known before. No segments: nothing is lost after all.
     pub fn lose(&mut self, lost: Range<u32>, now: Time) -> Vec<LostSegment> {
         if lost.is_empty() {
             if std::mem::take(&mut self.waiting) > 0 {
@@ -125,17 +125,17 @@ impl SentSegments {
         self.waiting
     }
 
-    /// The window permits more than the application has, with so many segments in flight.
+    /// The window permits more than the application has. `in_flight`: segments in flight.
     pub fn note_app_limited(&mut self, in_flight: u32) {
         self.delivery.note_app_limited(in_flight);
     }
 
-    /// Whether the application limits what is sent.
+    /// True if the application limits the sender.
     pub fn is_app_limited(&self) -> bool {
         self.delivery.is_app_limited()
     }
 
-    /// Whether no outstanding segment is known to be lost or to have arrived.
+    /// True if no outstanding segment is known to be lost or to have arrived.
     pub fn is_plain(&self) -> bool {
         self.waiting == 0 && self.searched == (0, 0) && self.reported.is_bare()
     }
@@ -206,7 +206,7 @@ impl SentSegments {
         self.rate = None;
     }
 
-    /// What the latest ACK measured, if it reported a delivery.
+    /// The measurement of the latest ACK, if it reported a delivery.
     pub fn rate(&self) -> Option<DeliveryRate> {
         self.rate
     }

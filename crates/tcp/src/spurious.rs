@@ -37,7 +37,7 @@ impl SpuriousWatch {
         });
     }
 
-    /// An ACK has been dealt with that acknowledged `acked` segments, none for a duplicate.
+    /// An ACK was processed that acknowledged `acked` segments, none for a duplicate.
     pub fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, acked: u32, now: Time) {
         let Some(episode) = self.episode else { return };
         match state.params.spurious_detection {
@@ -61,8 +61,8 @@ impl SpuriousWatch {
         }
     }
 
-    /// RFC 3708 §3: whether this ACK is the last to report that what was sent again had arrived before. `unheard`: SND.UNA
-    /// before it, if no ACK had reported anything.
+    /// RFC 3708 §3: true if this ACK is the last to report that the retransmitted segments had arrived before.
+    /// `unheard`: SND.UNA before it, if no ACK had reported anything.
     ///
     /// ASSUMPTION: only the reports that arrive while a cut may be taken back show that the network duplicates segments (A.4).
     fn all_reported(&mut self, header: &TcpHeader, unheard: Option<u32>) -> bool {
@@ -95,11 +95,11 @@ impl SpuriousWatch {
         }
     }
 
-    /// RFC 5682 §3: a duplicate ACK whose blocks tell of what was sent once, before the timeout.
+    /// RFC 5682 §3: a duplicate ACK whose blocks report a segment that was sent once, before the timeout.
     fn frto_sack(&mut self, state: &mut SendState, episode: Episode, header: &TcpHeader, now: Time) {
         let Some(news) = FirstBlock::of(header).filter(|block| !block.repeats) else { return };
         if episode.new_acks == 0 {
-            // Step 2 goes on: the retransmission is yet to be acknowledged.
+            // Step 2 continues: the retransmission is yet to be acknowledged.
         } else if news.end > state.recovery_point {
             self.frto_dup_ack(state, episode); // (3a): the new data has overtaken a hole
         } else {
@@ -119,7 +119,7 @@ impl SpuriousWatch {
     }
 }
 
-/// The first SACK block: what has just arrived.
+/// The first SACK block: the latest arrival.
 pub(super) struct FirstBlock {
     start: u32,
     pub end: u32,
@@ -148,7 +148,7 @@ fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     state.reverted = true;
     if episode.timeout {
         state.nxt = state.snd_max;
-        state.recovery_point = state.una.saturating_sub(1); // RFC 5682 §2.1 (3b): a loss may be found at once
+        state.recovery_point = state.una.saturating_sub(1); // RFC 5682 §2.1 (3b): a loss may be found immediately
         state.retransmit = None;
         state.rtt.end_backoff();
         state.restart_timer(now);

@@ -22,7 +22,7 @@ mod echoes;
 mod new_path;
 mod reports;
 
-/// What last reduced the window.
+/// The cause of the last reduction of the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum LastReduction {
     /// Nothing yet.
@@ -44,13 +44,13 @@ pub(crate) enum SendQuota {
     Nothing,
     /// One segment beyond the window per duplicate ACK (RFC 3042).
     LimitedTransmit,
-    /// What the window allows, up to so many segments.
+    /// All segments that the window allows, up to this number.
     Window(u32),
-    /// So many new segments, whatever cwnd says (RFC 5682 §2.1 step 2).
+    /// This number of new segments, independently of cwnd (RFC 5682 §2.1 step 2).
     Beyond(u32),
 }
 
-/// The state of a sender that all recoveries share. What every ACK touches stands first and together.
+/// The state of a sender that all recoveries share. The fields that every ACK uses come first, next to each other.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct SendState {
@@ -78,7 +78,7 @@ pub(crate) struct SendState {
     pub timer: Timer,
     /// The recovery's own timer, if it has one.
     pub recovery_timer: Timer,
-    /// Goes off to probe a closed window.
+    /// Expires to probe a closed window.
     pub persist: Timer,
     /// The segment that is timed.
     timed: Option<u32>,
@@ -90,49 +90,50 @@ pub(crate) struct SendState {
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
     pub last_reduction: LastReduction,
-    /// What goes out next is a probe for the loss of a tail.
+    /// The next segment is a probe for the loss of a tail.
     pub probes_tail: bool,
     /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
     pub waits_for_timer: bool,
-    /// The next new segment tells the receiver that the window was cut (CWR).
+    /// The next new segment reports to the receiver that the window was cut (CWR).
     pub cwr: bool,
-    /// The time that the ACK at hand echoes, if timestamps are in use.
+    /// The time that this ACK echoes, if timestamps are in use.
     pub echo: Option<Time>,
     /// An echo of congestion reduces the window in proportion (`TCP_CA_CWR`).
     pub echo_reduction: Option<Box<Prr>>,
-    /// The ACK at hand echoes congestion.
+    /// This ACK echoes congestion.
     pub ece: bool,
     /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
     ecn_backoff: bool,
-    /// What is in flight is given up with its path: the next timeout is none of the timer.
+    /// The segments in flight are given up with their path: the next timeout is none of the timer.
     pub gives_up: bool,
     /// The segment that timed out last has not gone out since.
     expired: bool,
-    /// The ECN field of what is not new data.
+    /// The ECN field of segments other than new data.
     pub control_packets: ControlPackets,
     /// The SYN/ACK did not agree on ECN.
     pub without_ecn: bool,
-    /// The Eifel response took the latest reduction back. The recovery may go on; its proportional reduction does not.
+    /// The Eifel response took the latest reduction back. The recovery may continue; its proportional reduction does
+    /// not.
     pub reverted: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
     /// The segment that timed out last.
     timed_out: Option<u32>,
-    /// A segment to send again at once, before anything else.
+    /// A segment to send again immediately, before anything else.
     pub retransmit: Option<u32>,
-    /// Segments below went out on a path that is no more; 0: there is no such path.
+    /// Segments below were sent on a path that is no longer used; 0: there is no such path.
     pub path_from: u32,
     /// Segments that ACKs have shown to be lost since the congestion control had an event of an ACK, if segments are recorded.
     lost: u32,
     pub control: CongestionControl,
-    /// What the ACK at hand reports, until the congestion control has its event.
+    /// The segments that this ACK reports, until the congestion control has its event.
     pub delivered: Option<Delivered>,
-    /// What accurate ECN knows, if it is offered.
+    /// State of accurate ECN, if it is offered.
     pub accurate: Option<Box<Accurate>>,
     /// A record of each segment outstanding, if the congestion control asks for it.
     pub sent_segments: Option<Box<SentSegments>>,
-    /// What the application has written, if that is bounded.
+    /// The buffer into which the application writes, if that is bounded.
     pub(super) buffer: Option<Box<SendBuffer>>,
     pub pacing: Pacer,
     pub spurious: SpuriousWatch,
@@ -215,23 +216,23 @@ impl SendState {
         self.snd_max - self.una
     }
 
-    /// Whether the recovery goes by what the receiver holds, as the RFCs have it.
+    /// True if the recovery uses the segments that the receiver holds, as in the RFCs.
     pub fn goes_by_sack(&self) -> bool {
         matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Rack)
     }
 
-    /// Whether the next segment in the order went out before a timeout.
+    /// True if the next segment in the order was sent before a timeout.
     pub fn goes_back(&self) -> bool {
         self.nxt < self.snd_max
     }
 
-    /// Renews the quota: what the window permits.
+    /// Renews the quota: the segments that the window permits.
     pub fn renew_quota(&mut self) {
         let burst = self.params.max_burst.0;
         self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
-    /// Whether the latest input permits a segment within the window.
+    /// True if the latest input permits a segment within the window.
     pub fn has_quota(&self) -> bool {
         matches!(self.quota, SendQuota::Window(left) if left > 0)
     }
@@ -271,7 +272,7 @@ impl SendState {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
 
-    /// Whether a segment may have to be sent again before anything else.
+    /// True if a segment may have to be sent again before anything else.
     pub fn has_retransmission(&self) -> bool {
         self.retransmit.is_some() || self.expired
     }
@@ -298,7 +299,7 @@ impl SendState {
             SendQuota::Nothing => return None,
             SendQuota::Window(_) if self.is_of_old_path(self.una) => return self.next_on_new_path(),
             SendQuota::Window(_) => return self.next_in_window(),
-            // What goes next went out before a timeout: the receiver may hold it, and RFC 3042 is about new data.
+            // The next segment was sent before a timeout: the receiver may hold it, and RFC 3042 is about new data.
             SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_limited_transmit_repeats() => {
                 return None;
             }
@@ -321,7 +322,7 @@ impl SendState {
         Some(self.nxt - 1)
     }
 
-    /// Whether there is data that was never sent, and the receiver takes it.
+    /// True if there is data that was never sent, and the receiver takes it.
     pub fn has_new_data(&self) -> bool {
         self.snd_max < self.receiver_end().min(self.written())
     }
@@ -331,7 +332,7 @@ impl SendState {
         self.una.saturating_add(self.params.window.0).min(self.peer_end)
     }
 
-    /// The next new segment, whatever cwnd says: the application has it and the receiver's window takes it.
+    /// The next new segment, independently of cwnd: the application has it and the receiver's window takes it.
     pub fn next_new(&mut self) -> Option<u32> {
         if self.nxt >= self.receiver_end().min(self.written()) {
             return None;
@@ -368,13 +369,13 @@ impl SendState {
         retransmission
     }
 
-    /// Whether the congestion control is notified that a flow resumes.
+    /// True if the congestion control is notified that a flow resumes.
     pub(super) fn reports_resumption(&self) -> bool {
         let limited = self.sent_segments.as_ref().is_none_or(|sent| sent.is_app_limited());
         limited || !self.params.resumes_if_limited()
     }
 
-    /// What an ACK delivers, less what duplicate ACKs before it have delivered.
+    /// The segments that an ACK delivers, less those that duplicate ACKs before it have delivered.
     #[inline(never)]
     fn less_dup_acks(&self, delivered: Delivered, before: u32) -> Delivered {
         if !self.params.dup_acks_deliver() || self.params.sack_blocks > 0 {
@@ -460,13 +461,13 @@ impl SendState {
             Some(echo) if !self.params.ns2_ticks() => {
                 self.measure_echo(echo, ack, now);
             }
-            // ns-2's SACK goes on timing: the recovery may have been prolonged by an echo of congestion.
+            // ns-2's SACK continues timing: the recovery may have been prolonged by an echo of congestion.
             _ if self.params.recovery == RecoveryKind::Pipe => {}
             _ => self.forget_timed_below(ack),
         }
     }
 
-    /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
+    /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 the measurement does not end the backoff.
     fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
         if self.params.ns2_ticks() {
             self.rtt.sample(echo, now);
@@ -484,7 +485,7 @@ impl SendState {
         }
     }
 
-    /// Takes the window that an ACK advertises; whether it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
+    /// Takes the window that an ACK advertises. True if it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
     pub fn take_window(&mut self, header: &TcpHeader, now: Time) -> bool {
         if self.params.ns2_no_flow_control() {
             return false;
@@ -509,12 +510,12 @@ impl SendState {
         self.persist.start_by(self.params.wheel(), now, interval);
     }
 
-    /// Whether all that was sent is a SYN. To ns-2 that is a segment like any other.
+    /// True if only a SYN was sent. To ns-2 that is a segment like any other.
     pub fn awaits_syn_ack(&self) -> bool {
         self.una == 0 && self.params.has_syn() && !self.params.ns2_syn_is_a_segment()
     }
 
-    /// Whether an ACK answers a SYN that is a segment.
+    /// True if an ACK answers a SYN that is a segment.
     pub fn answers_syn(&self, ack: u32) -> bool {
         ack == 1 && self.params.ns2_segment_0_is_syn()
     }
@@ -586,7 +587,7 @@ impl SendState {
         }
     }
 
-    /// Whether facts wait to be taken.
+    /// True if facts wait to be taken.
     pub fn has_facts(&self) -> bool {
         self.grown != Time::MAX || !self.facts.is_empty()
     }

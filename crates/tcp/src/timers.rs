@@ -3,7 +3,7 @@
 use crate::wheel;
 use roamlab_engine::{Duration, Time};
 
-/// One timer: when it goes off. One that would go off at the end of time does not run.
+/// One timer: its time of expiry. One with the end of time does not run.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Timer(Time);
 
@@ -14,7 +14,7 @@ impl Default for Timer {
 }
 
 impl Timer {
-    /// One that goes off then, unless that is the end of time.
+    /// One that expires at `time`, unless that is the end of time.
     #[inline(always)]
     pub fn at(time: Time) -> Timer {
         Timer(time)
@@ -39,7 +39,7 @@ impl Timer {
         self.0 = Time::MAX;
     }
 
-    /// Whether it runs.
+    /// True if it runs.
     pub fn runs(&self) -> bool {
         self.0 != Time::MAX
     }
@@ -50,12 +50,12 @@ impl Timer {
         Timer(self.0.min(other.0))
     }
 
-    /// When it goes off, if it runs.
+    /// Time of expiry, if it runs.
     pub fn deadline(&self) -> Option<Time> {
         self.runs().then_some(self.0)
     }
 
-    /// Whether it has gone off by `now`; it stops if so.
+    /// True if it has expired by `now`; then it stops.
     pub fn expired(&mut self, now: Time) -> bool {
         let expired = self.runs() && self.0 <= now;
         if expired {

@@ -20,7 +20,7 @@ fn scripts() -> BTreeSet<String> {
     folders.flat_map(|path| scripts_of(&path)).collect()
 }
 
-/// What stands between backticks and has a slash in it.
+/// The texts between backticks with a slash.
 fn names(text: &str) -> BTreeSet<String> {
     let words = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     words.filter(|word| word.contains('/')).map(str::to_owned).collect()

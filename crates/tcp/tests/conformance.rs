@@ -7,7 +7,7 @@ use roamlab_tcp::{Profile, Segment, TcpReceiver, TcpSender, TcpSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What a script talks to.
+/// The endpoint that a script tests.
 enum Endpoint {
     Sender(Box<TcpSender>),
     Receiver(Box<TcpReceiver>),
@@ -60,7 +60,7 @@ fn head(lines: &[(usize, &str)]) -> Result<Script, String> {
             }
             ("role", name) => role = name,
             ("set", assignment) => {
-                let (knob, value) = assignment.split_once('=').ok_or("write: set knob = value")?;
+                let (knob, value) = assignment.split_once('=').ok_or("write: set PARAMETER = VALUE")?;
                 let value = value.trim();
                 let is_json = serde_json::from_str::<Value>(value).is_ok();
                 let value = if is_json { value.to_owned() } else { Value::String(value.into()).to_string() };
@@ -93,7 +93,7 @@ fn block(text: &str) -> Result<(u32, u32), String> {
     Ok((number(start)?, number(end)?))
 }
 
-/// `1/2/3` as counters of bytes in the order in which they stand on the wire.
+/// `1/2/3` as counters of bytes in their order on the wire.
 fn counted(text: &str, ect1_first: bool) -> Result<AccEcnOption, String> {
     let counters: Vec<u32> = text.split('/').map(number).collect::<Result<_, _>>()?;
     let counter = |place: usize| counters.get(place).copied().unwrap_or(0);
@@ -166,7 +166,7 @@ fn written(segment: &Segment, with_size: bool) -> String {
     if with_size { format!("{number}={}", segment.size.0) } else { number }
 }
 
-/// Whether an ACK is the one in these words.
+/// True if an ACK is the one in these words.
 fn acknowledges(wanted: &[&str], segment: &Segment) -> Outcome {
     let (words, size) = match wanted {
         [words @ .., "size", size] => (words, Some(number(size)?)),
@@ -226,7 +226,7 @@ impl Script {
         Ok(())
     }
 
-    /// The next deadline comes, after the time that the line says.
+    /// The next deadline comes, after the time in the line.
     fn timer(&mut self, rest: &[&str]) -> Outcome {
         let deadline = match &self.endpoint {
             Endpoint::Sender(sender) => sender.next_deadline(),

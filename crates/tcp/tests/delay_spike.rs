@@ -1,4 +1,4 @@
-//! One loss and a delay longer than the RTO, as in a handover: what has arrived is not sent again.
+//! One loss and a delay longer than the RTO, as in a handover: segments that have arrived are not sent again.
 
 use roamlab_engine::{Duration, Packets, Time};
 use roamlab_packet::{Ecn, TcpHeader};
@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 
 const ONE_WAY: Duration = Duration::from_millis(20);
 const SERVICE: Duration = Duration::from_millis(1);
-/// What would arrive between the two arrives at the second.
+/// Segments that would arrive between the two times arrive at the second.
 const SPIKE: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(2000)];
 const WINDOW: u32 = 40;
 
-/// How many segments a transfer sends again beside the lost one: the one with so many before it in the spike.
+/// Number of segments that a transfer sends again in addition to the lost one. `before`: segments before that one in
+/// the spike.
 fn sent_again(variant: Variant, before: u32) -> u32 {
     let spec = TcpSpec { variant: Some(variant), window: Some(Packets(WINDOW)), ..TcpSpec::default() };
     let params = spec.resolve(Profile::Rfc).unwrap();

@@ -26,7 +26,7 @@ fn senders() -> Vec<TcpSpec> {
     variants.chain(controls).chain([rack]).collect()
 }
 
-/// Runs one transfer over a path that loses what `losses` says, in the order of sending, both ways.
+/// Runs one transfer over a path that loses the packets set in `losses`, in the order of sending, both ways.
 fn transfer(
     profile: Profile,
     sender: TcpSpec,

@@ -1,4 +1,4 @@
-//! Scripts for the profile `rfc`: what goes in, what comes out, and the window in between.
+//! Scripts for the profile `rfc`: the inputs, the outputs, and the window in between.
 
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Duration, Packets, Time};
@@ -174,5 +174,5 @@ fn duplicate_acks_never_call_for_data_that_was_not_offered() {
     assert_eq!(script.ack(1), [1, 2]);
     script.ack(3);
     (0..5).for_each(|_| assert_eq!(script.ack(3), NOTHING));
-    assert_eq!(script.facts(), [(SenderEventKind::FastRetransmit, 3)], "the window is cut all the same");
+    assert_eq!(script.facts(), [(SenderEventKind::FastRetransmit, 3)], "the window is cut nevertheless");
 }

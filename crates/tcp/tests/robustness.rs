@@ -29,7 +29,7 @@ impl Dice {
         (self.0.uniform() * f64::from(end)) as u32
     }
 
-    /// Whether something of this likelihood happens.
+    /// True with this probability in percent.
     pub fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }

@@ -1,1 +1,1 @@
-"""What commands share: options, inputs and output. A module of a subpackage with a `command` is a command."""
+"""Options, inputs and output that commands share. A module of a subpackage with a `command` is a command."""

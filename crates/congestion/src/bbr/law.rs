@@ -16,14 +16,14 @@ pub trait Law: Copy + Debug {
     const TAKES_TIMEOUT_WINDOW: bool = false;
     /// The phases of ProbeBW and the policer's intervals are between deliveries.
     const IS_TIMED_BY_DELIVERIES: bool = false;
-    /// What leaves the network until the next burst leaves counts as in flight no more, also for the end of Drain.
+    /// Segments that leave the network before the next burst do not count as in flight, also for the end of Drain.
     ///
     /// DEVIATION: `bbr_packets_in_net_at_edt` subtracts that; without it the next burst leaves now.
     const WAITS_FOR_BURST: bool = false;
     /// A round-trip time as short as the shortest keeps it longer.
     const KEEPS_EQUAL_RTT: bool = true;
 
-    /// What it takes of what the loss recovery knows.
+    /// The state of the loss recovery that it reads, if it reads any.
     fn known(_found: Option<Found>) -> Option<Found> {
         None
     }
@@ -38,7 +38,7 @@ pub trait Law: Copy + Debug {
         f64::from(segments) / time.as_secs_f64()
     }
 
-    /// What is paced of a rate. `segment`: payload of one in bytes.
+    /// The pacing rate for an estimated rate. `segment`: payload of one in bytes.
     fn paced(rate: f64, gain: f64, _segment: u32) -> f64 {
         MARGIN * gain * rate
     }

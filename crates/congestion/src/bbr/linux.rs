@@ -1,5 +1,6 @@
-//! BBR as in Linux 6 (`net/ipv4/tcp_bbr.c`): it begins when the SYN is acknowledged, and what leaves until the next burst counts no
-//! more. Rates are in segments per 2^24 microseconds, gains in 1/256, and what is left of a division is cut off.
+//! BBR as in Linux 6 (`net/ipv4/tcp_bbr.c`). It begins when the SYN is acknowledged, and segments that leave the
+//! network before the next burst do not count as in flight. Rates are in segments per 2^24 microseconds, gains in
+//! 1/256, and divisions round down.
 
 use super::law::{Law, Real};
 use super::{Bbr, Params};
@@ -12,7 +13,7 @@ const UNIT_SHIFT: u32 = 24;
 const MICROS: f64 = 1e6;
 /// Parts of a gain (BBR_UNIT).
 const GAIN_SHIFT: u32 = 8;
-/// What of the rate is paced, in millionths (`bbr_pacing_margin_percent`).
+/// Pacing rate per estimated rate, in millionths (`bbr_pacing_margin_percent`).
 const PACED: u64 = 990_000;
 
 /// Whole microseconds.

@@ -12,7 +12,7 @@ impl MaxFilter {
         self.0.get().unwrap_or_default()
     }
 
-    /// A value at a round, in a window of so many.
+    /// Adds the value of a round. `window`: its length in rounds.
     pub fn update(&mut self, window: u32, round: u32, value: f64) {
         self.0.note(value, round.into(), window.into(), |new, old| new >= old);
     }

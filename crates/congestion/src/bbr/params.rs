@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// What surrounds it in Linux 6 too: it begins when the SYN is acknowledged, and what leaves until the next burst counts
-    /// no more.
+    /// As in Linux 6 also outside the algorithm: it begins when the SYN is acknowledged, and segments that leave the
+    /// network before the next burst do not count as in flight.
     pub as_linux: bool,
     /// The phase of the cycle of gains with which ProbeBW begins: 0, or 2 to 7. Without it each time another one is drawn, as
     /// in Linux.

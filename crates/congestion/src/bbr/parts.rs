@@ -1,9 +1,9 @@
-//! What versions 1 and 3 have in common.
+//! Parts that versions 1 and 3 have in common.
 
 use crate::AckEvent;
 use roamlab_engine::{Duration, Time};
 
-/// What of the estimated rate is paced.
+/// Pacing rate per estimated rate.
 pub const MARGIN: f64 = 0.99;
 /// The round-trip time that the rate is computed with before one is measured.
 pub const NOMINAL_RTT: Duration = Duration::from_millis(1);
@@ -30,7 +30,7 @@ impl FullPipe {
         FullPipe { rate, rounds: 0 }
     }
 
-    /// A round has this rate: whether three rounds have not exceeded the rate by a quarter.
+    /// A round has this rate. True if three rounds have not exceeded the rate by a quarter.
     pub fn is_full(&mut self, rate: f64) -> bool {
         if rate >= FULL_GROWTH * self.rate {
             *self = FullPipe::beginning_with(rate);
@@ -41,7 +41,7 @@ impl FullPipe {
     }
 }
 
-/// A time in which more is acknowledged than the rate lets expect.
+/// A time in which more is acknowledged than expected at the rate.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct AckEpoch {
     pub start: Time,
@@ -54,8 +54,8 @@ impl AckEpoch {
         AckEpoch { start, acked: 0 }
     }
 
-    /// An ACK arrived: segments acknowledged in the epoch beyond those that the rate lets expect. Without such the epoch begins
-    /// anew.
+    /// An ACK arrived: segments acknowledged in the epoch beyond those expected at the rate. If there are none, the
+    /// epoch begins again.
     pub fn excess(&mut self, ack: &AckEvent, mut expected: u32) -> u32 {
         if self.acked <= expected || self.acked + ack.acked >= EPOCH {
             (*self, expected) = (AckEpoch::beginning_at(ack.now), 0);

@@ -40,7 +40,7 @@ pub(super) fn ack(acked: u32, in_flight: u32) -> AckEvent {
     AckEvent { now, acked, in_flight, srtt: MILLISECOND * 40, ..AckEvent::default() }
 }
 
-/// The window after an ACK, by the model as it is.
+/// The window after an ACK, by the current model.
 pub(super) fn set_cwnd(bbr: &mut Bbr<impl Law>, window: &mut Window, ack: &AckEvent) {
     bbr.target = bbr.target(window);
     bbr.set_cwnd(window, ack);
@@ -417,7 +417,7 @@ fn probe_rtt_at_once_leaves_four_segments_for_200_ms_and_a_round_trip() {
     // The flight of a round trip of 40 ms and its queue has to come back first, and what is sent then ends the round.
     let lasted = path.now.since(begin);
     assert!((MILLISECOND * 240..MILLISECOND * 500).contains(&lasted), "{lasted}");
-    // One that is underway begins anew.
+    // A ProbeRTT that is underway begins again.
     let mut path = steady();
     path.sender.on_new_path(PathPolicy::ProbeRtt, path.now);
     path.run_ms(150);
@@ -472,7 +472,7 @@ pub(super) fn known(found: Found) -> Known {
     Known { found: Some(found), ..Known::default() }
 }
 
-/// What Linux's loss recovery knows: so many segments in flight, and lost by the ACK at hand.
+/// The state of Linux's loss recovery: `in_flight` segments in flight, and `lost` segments lost by this ACK.
 pub(super) fn found(in_flight: u32, lost: u32) -> Found {
     let before = in_flight + lost;
     Found { in_flight, before, lost, all_lost: lost, rtt: None, min_rtt: MILLISECOND * 40 }

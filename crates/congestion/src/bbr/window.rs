@@ -1,4 +1,4 @@
-//! The window: what the model asks for, what a recovery leaves of it, and what is kept to be restored.
+//! The window: the model's target, the window in a recovery, and the one to restore after it.
 
 use super::law::Law;
 use super::parts::rounded_up;
@@ -78,7 +78,7 @@ impl<L: Law> Bbr<L> {
         }
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: whether a recovery in its first round sets the window.
+    /// `bbr_set_cwnd_to_recover_or_restore`: true if a recovery in its first round sets the window.
     pub(super) fn recovers(&mut self, window: &mut Window, ack: &AckEvent) -> bool {
         let outstanding = f64::from(ack.in_flight + ack.acked);
         if ack.lost > 0 {

@@ -48,7 +48,7 @@ impl Bbr3 {
         self.raise_slope(window);
     }
 
-    /// The search for a full pipe begins with the rate of today.
+    /// The search for a full pipe begins with the current rate.
     fn search_full_pipe(&mut self, sample: &Sample) {
         self.full_pipe = FullPipe::beginning_with(sample.rate);
         self.full_now = false;
@@ -100,12 +100,12 @@ impl Bbr3 {
         self.full_now
     }
 
-    /// Whether the flight fills a window that is at the long-term bound.
+    /// True if the flight fills a window that is at the long-term bound.
     fn is_at_bound(&self, window: &Window) -> bool {
         self.filled.contains(&true) && window.cwnd >= self.bounds.inflight_long
     }
 
-    /// `AdaptLongTermModel`: whether it has begun a mode.
+    /// `AdaptLongTermModel`: true if it has begun a mode.
     pub(super) fn adapt_long_term(&mut self, window: &Window, sample: &Sample, ack: &AckEvent) -> bool {
         if self.cycle.stops && self.round_start {
             self.cycle.is_probe_sample = false;

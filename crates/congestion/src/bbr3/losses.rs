@@ -8,7 +8,7 @@ use roamlab_engine::Time;
 
 /// Loss rate above which what is in flight is too much (LossThresh).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// What a round with losses leaves at least (Beta).
+/// Least factor by which a round with losses reduces the bounds (Beta).
 pub const BETA: f64 = 0.7;
 /// Ranges that are lost in a round that ends Startup (BBRStartupFullLossCnt).
 const STARTUP_LOST_RANGES: u32 = 6;
@@ -66,7 +66,7 @@ impl Bbr3 {
         f64::from(sample.lost) > LOSS_THRESHOLD * sample.in_flight || (sample.lost > 0 && !self.has_sack)
     }
 
-    /// `CheckStartupHighLoss` (§5.3.1.3): whether a round of a fast recovery had a high loss rate and many ranges that
+    /// `CheckStartupHighLoss` (§5.3.1.3): true if a round of a fast recovery had a high loss rate and many ranges that
     /// were lost, or without SACK any loss.
     pub(super) fn has_high_loss(&self, sample: &Sample) -> bool {
         let ranges = self.latest.lost_ranges;
@@ -160,8 +160,8 @@ impl Bbr3 {
     }
 }
 
-/// `InflightAtLoss`: what was in flight when the loss rate crossed the threshold, with the flight just after a lost segment
-/// was sent and the losses up to it.
+/// `InflightAtLoss`: the segments in flight when the loss rate crossed the threshold. It follows from the flight just
+/// after a lost segment was sent and the losses up to it.
 fn inflight_at_loss(in_flight: f64, lost: f64) -> f64 {
     let (before, lost_before) = (in_flight - 1.0, lost - 1.0);
     before + (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD)

@@ -11,7 +11,7 @@ pub const LEAST_CWND: f64 = 4.0;
 /// How long ProbeRTT lasts at least (ProbeRTTDuration), and its window (ProbeRTTCwndGain).
 pub const PROBE_RTT: Duration = Duration::from_millis(200);
 pub const PROBE_RTT_GAIN: f64 = 0.5;
-/// Bursts that the window has room for beside the path (TCP's offload budget, §5.5.8.1).
+/// Bursts that fit into the window in addition to the flight on the path (TCP's offload budget, §5.5.8.1).
 pub const BURSTS: u32 = 3;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ impl Mode {
     }
 }
 
-/// What an ACK measures (RS).
+/// The measurements of an ACK (RS).
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Sample {
     /// Zero if there is no reliable one.
@@ -151,7 +151,7 @@ pub struct Bbr3 {
     pub recovery: Recovery,
     pub prior: PriorWindow,
     pub saved: Saved,
-    /// Congestion was echoed; the ACK that does is yet to be dealt with.
+    /// Congestion was echoed. The ACK with the echo is not processed yet.
     pub echoed: bool,
     pub has_sack: bool,
     pub initial_window: Option<f64>,
@@ -195,7 +195,7 @@ impl Bbr3 {
     }
 }
 
-/// Whether the loss recovery repairs something, and why.
+/// State of the loss recovery: none, or the cause.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Recovery {
     None,
@@ -203,7 +203,7 @@ pub enum Recovery {
     Timeout,
 }
 
-/// What a recovery that was not needed returns to.
+/// State to which the flow returns if a recovery was not needed.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Saved {
     /// The mode that the losses have ended.
@@ -227,7 +227,7 @@ pub struct Cycle {
     pub rounds_since_up: u32,
     /// The probe is over, and its feedback is still coming (ACKS_PROBE_STOPPING).
     pub stops: bool,
-    /// What arrives and is lost was sent while probing (is_bw_probe_sample).
+    /// Segments that arrive or are lost now were sent while probing (is_bw_probe_sample).
     pub is_probe_sample: bool,
     /// The latest probe had too high a loss rate (prev_probe_too_high).
     pub too_high: bool,

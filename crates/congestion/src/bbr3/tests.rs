@@ -37,7 +37,7 @@ fn of(path: &Path) -> &Bbr3 {
     bbr
 }
 
-/// Goes on in steps of a millisecond until `holds`; whether it does within so many of them.
+/// Runs in steps of a millisecond until `holds`. True if that is after `most` steps at most.
 fn until(path: &mut Path, most: u64, holds: impl Fn(&Bbr3) -> bool) -> bool {
     (0..most).any(|_| {
         path.run_ms(1);
@@ -45,7 +45,7 @@ fn until(path: &mut Path, most: u64, holds: impl Fn(&Bbr3) -> bool) -> bool {
     })
 }
 
-/// Goes on until the flow is in this mode.
+/// Runs until the flow is in this mode.
 fn reach(path: &mut Path, mode: Mode) {
     assert!(until(path, 20_000, |bbr| bbr.mode == mode), "never {mode:?}, but {:?}", of(path).mode);
 }

@@ -22,9 +22,9 @@ const RENO_SCALE: u32 = 15;
 const MOST_BEFORE_LOSS: u32 = 20;
 /// The same at most: 1.5 times the window per round trip.
 const LEAST: u32 = 2;
-/// A window that stays is computed anew after so many milliseconds.
+/// Milliseconds after which an unchanged window is computed again.
 const REFRESH: u64 = 1000 / 32;
-/// After the start of an epoch no round-trip time counts for so long.
+/// Time after the start of an epoch in which no round-trip time counts.
 const NO_SAMPLES: Duration = Duration::from_secs(1);
 
 impl Choice for Params {

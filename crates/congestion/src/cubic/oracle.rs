@@ -17,7 +17,7 @@ use s2n_quic_core::time::{Clock, NoopClock, Timestamp};
 use std::time::Duration as Span;
 
 const MTU: u16 = 1200;
-/// Theirs leaves slow start at so many segments at least.
+/// Least window in segments at which theirs leaves slow start.
 const LOW_THRESHOLD: f64 = 16.0;
 
 /// Takes no notice of what the other side publishes, and gives it no randomness.
@@ -94,8 +94,8 @@ impl Pair {
         f64::from(self.theirs.congestion_window()) / f64::from(MTU)
     }
 
-    /// Whether fast convergence sets in on both sides or on neither. Where the window at a loss is that of the loss before,
-    /// a hundredth of a segment decides.
+    /// True if fast convergence applies on both sides or on neither. Where the window at a loss is that of the loss
+    /// before, a hundredth of a segment decides.
     fn converges_alike(&self) -> bool {
         (self.window.cwnd < self.last_max) == (self.their_cwnd() < self.their_last_max)
     }

@@ -14,7 +14,7 @@ pub struct Params {
     pub as_linux: bool,
     /// A flow whose window shrinks from loss to loss has a lower plateau, which releases bandwidth (RFC 9438 §4.7).
     pub fast_convergence: bool,
-    /// How slow start ends, besides by a loss. Absent: by HyStart++ (RFC 9438 §4.10), in Linux by HyStart.
+    /// The end of slow start, other than a loss. Absent: HyStart++ (RFC 9438 §4.10), in Linux HyStart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStart>,
 }

@@ -407,8 +407,9 @@ fn linux_takes_no_sample_in_the_first_second_and_counts_no_idle_time() {
     assert_eq!(flow.linux().epoch_start.unwrap(), start + 5000);
 }
 
-/// The window of §4.2 and §4.3 in closed form, so many seconds after a loss at `w_max`, for a flow that always uses its
-/// window: the larger of the cubic function and of a line of 9/17 segments per round trip, of one above `w_max`.
+/// The window of §4.2 and §4.3 in closed form, `seconds` after a loss at `w_max`, for a flow that always uses its
+/// window. It is the larger of the cubic function and a line; the line has 9/17 segments per round trip, above `w_max`
+/// one.
 fn closed_form(w_max: f64, seconds: f64, rtt: f64) -> f64 {
     let k = libm::cbrt((w_max - 0.7 * w_max) / 0.4);
     let cubic = 0.4 * (seconds - k) * (seconds - k) * (seconds - k) + w_max;
@@ -467,7 +468,8 @@ fn in_linux_hystart_ends_slow_start_in_a_recovery_that_has_reduced_the_window_be
 
 #[test]
 fn s4_3_the_estimate_of_reno_has_its_own_slope_up_to_the_window_before_the_loss() {
-    // alpha is 3 (1 - 0.7) / (1 + 0.7) until W_est has come to cwnd_prior, 80, not to W_max, which fast convergence makes 68.
+    // alpha is 3 (1 - 0.7) / (1 + 0.7) until W_est reaches cwnd_prior, 80. W_max does not count, which fast convergence
+    // makes 68.
     let mut flow = Flow::new(false, 100.0);
     flow.loss(Loss::DupAcks, 100.0);
     flow.window.cwnd = 80.0;

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::params::connections::*;
 
-    /// Alpha behind a window of observation with so many segments.
+    /// Alpha after a window of observation with `acked` segments, of which `marked` are marked.
     fn window_of(dctcp: &mut Linux, acked: u32, marked: u32) -> f64 {
         dctcp.seen.window_end = 1000;
         acknowledge(dctcp, acked, marked);

@@ -7,7 +7,7 @@ use crate::Halving;
 use crate::Usage;
 use crate::{AckEvent, Algorithm, Choice, Laws, LossEvent, Properties, Window};
 
-/// What it needs to know.
+/// State of the window's growth.
 #[derive(Clone, Debug, Default)]
 pub struct Growth {
     /// Acknowledged segments that wait to become one of cwnd (`snd_cwnd_cnt`).
@@ -16,17 +16,17 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Whether the window may grow on this ACK.
+    /// True if the window may grow on this ACK.
     pub fn permits(&mut self, window: &Window, ack: &AckEvent) -> bool {
         if ack.known.usage.is_none() && (ack.known.waited || self.usage.is_older_than(ack.nxt)) {
-            // What was in flight when the latest new segment had gone is as much as before this ACK.
+            // As many segments were in flight after the latest new segment as before this ACK.
             let (most, una) = (ack.in_flight + ack.acked, ack.una.saturating_sub(ack.acked));
             self.usage.note(most >= window.cwnd as u32 || ack.known.waited, most, una, ack.nxt);
         }
         ack.known.usage.unwrap_or(self.usage).permits_growth(window.cwnd, window.ssthresh)
     }
 
-    /// Slow start adds `growth` segments, up to ssthresh. What is left of `acked` for congestion avoidance.
+    /// Slow start adds `growth` segments, up to ssthresh. The part of `acked` that is left for congestion avoidance.
     pub fn slow_start(window: &mut Window, growth: f64, acked: u32) -> u32 {
         let growth = growth.min(window.ssthresh - window.cwnd);
         window.grow(growth);
@@ -64,7 +64,8 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The window is reduced: what has been acknowledged for the next segment counts no more (`tcp_init_cwnd_reduction`).
+    /// The window is reduced: segments that were acknowledged for the next growth no longer count
+    /// (`tcp_init_cwnd_reduction`).
     pub fn forget_credit(&mut self) {
         self.growth.credit = 0;
     }

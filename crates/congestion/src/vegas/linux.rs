@@ -11,7 +11,7 @@ use roamlab_engine::{Duration, Time};
 
 /// Smallest window in segments.
 const MIN_CWND: f64 = 2.0;
-/// Rounds with at most so many measurements are Reno's.
+/// Rounds with at most this number of measurements are Reno's.
 const FEW: u32 = 2;
 
 #[derive(Clone, Debug)]

@@ -56,7 +56,8 @@ fn receiver_step<T: PartialEq + Debug>(
     ends.step(|receiver| &mut receiver.short_cut, TcpReceiver::queue_bare_ack, input)
 }
 
-/// What a sender permits in one go is what it gives one by one, and leaves it alike.
+/// The segments that a sender permits together are those that it gives one by one, and its state after both is the
+/// same.
 fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
     if sender.short_cut != ShortCut::Bare || !matches!(sender.state.quota, SendQuota::Window(_)) {
         return;
@@ -72,8 +73,8 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
     assert_eq!(format!("{at_once:?}"), format!("{one_by_one:?}"));
 }
 
-/// What a sender gives in one go behind an ACK with timestamps, or when the wait of pacing is over (`None`), is what it gives one
-/// by one, and leaves it alike.
+/// The segments that a sender gives together are those that it gives one by one, and its state after both is the same.
+/// They follow an ACK with timestamps, or the end of the wait for pacing (`None`).
 fn gives_stamped_what_it_would_send(sender: &TcpSender, ack: Option<&TcpHeader>, now: Time) {
     let stamped = ack.map(TcpHeader::stamped);
     if sender.short_cut != ShortCut::Stamped || stamped == Some(None) {
@@ -211,7 +212,7 @@ fn the_short_way_leaves_both_ends_as_the_general_one_does() {
         }
         assert!(
             (0..2).all(|end| 8 * short[end] > all[end]),
-            "{profile:?}: the short way is hardly tried: {short:?} of {all:?}"
+            "{profile:?}: the short way is rarely tried: {short:?} of {all:?}"
         );
     }
 }

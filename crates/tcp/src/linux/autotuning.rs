@@ -1,10 +1,10 @@
 //! The receive window as Linux grows it: dynamic right-sizing, `tcp_rcv_space_adjust` in `net/ipv4/tcp_input.c`.
 //!
-//! A connection offers half of a buffer of 128 KiB, but for a segment. The receiver counts what the application takes in a
-//! round trip. If that is more than ever, the bound of the window becomes twice of it and 16 segments, and more for a flow
-//! that grows (kernels up to 6.16). The window that is offered follows the bound by two segments for each that arrives
-//! (`tcp_grow_window`), and each that widens it is acknowledged immediately. The round-trip time is that of echoed timestamps,
-//! or else the time that a whole window takes.
+//! A connection offers half of a buffer of 128 KiB, less a segment. The receiver counts the data that the application
+//! reads in a round trip. If that is more than ever, the bound of the window becomes twice of it and 16 segments, and
+//! more for a flow that grows (kernels up to 6.16). The window that is offered follows the bound by two segments for
+//! each that arrives (`tcp_grow_window`), and each that widens it is acknowledged immediately. The round-trip time is
+//! that of echoed timestamps, or else the time that a whole window takes.
 //!
 //! ASSUMPTION: the share of data in the memory of packets (`scaling_ratio`) is 170/256, as measured for segments of 1448 B
 //! in a kernel 6.12. It depends on the driver.
@@ -17,7 +17,7 @@ use roamlab_engine::{Duration, Time};
 const FIRST_BUFFER: u64 = 131_072;
 const SHARE: u64 = 170;
 const SHARE_OF: u64 = 256;
-/// What is added to twice of what was taken, in segments.
+/// Segments added to twice the data read in a round trip.
 const CUSHION: u64 = 16;
 /// A smaller part of the buffer is not offered.
 const LEAST_PART: u64 = 16;
@@ -41,7 +41,7 @@ pub(crate) struct Received {
     pub fresh: bool,
 }
 
-/// So much data has room in a buffer of these bytes (`tcp_win_from_space`).
+/// Bytes of data that a buffer of this size has room for (`tcp_win_from_space`).
 fn data_in(buffer: u64) -> u64 {
     buffer * SHARE / SHARE_OF
 }
@@ -64,14 +64,14 @@ pub(crate) struct Autotuning {
     most: u64,
     /// The buffer, with the memory of packets (`sk_rcvbuf`).
     buffer: u64,
-    /// What may be advertised (`rcv_ssthresh`).
+    /// Most bytes that may be advertised (`rcv_ssthresh`).
     offered: u64,
     /// Bytes of data that the buffer has room for (`tcp_space`).
     free: u64,
-    /// What the latest ACK offered in bytes (`rcv_wnd`), and the segment that it expected (`rcv_wup`).
+    /// The window of the latest ACK in bytes (`rcv_wnd`), and the segment that it expected (`rcv_wup`).
     window: u64,
     expected: u32,
-    /// What is behind a gap.
+    /// The packets behind a gap.
     packets: Packets,
     /// Also a segment behind a gap widens the window; without SACK its ACK would be no duplicate.
     grows_behind_gaps: bool,
@@ -83,7 +83,7 @@ pub(crate) struct Autotuning {
     timed: Option<(u32, Time)>,
     /// Most that was taken in a round trip (`rcvq_space.space`).
     taken: u32,
-    /// What had been taken at this time, from which on it is counted.
+    /// The segment up to which the application had read at this time. Later reads are counted from there.
     counted: (u32, Time),
     /// In order: segments of the packet that is read first.
     first: u32,
@@ -125,8 +125,7 @@ impl Autotuning {
         (self.rtt_8 > 0).then(|| Duration::from_nanos(1000 * self.rtt_8 / 8))
     }
 
-    /// The bytes to advertise, in steps of `2^shift`: what there is room for, and never less than before
-    /// (`tcp_select_window`).
+    /// The bytes to advertise, in steps of `2^shift`: the free room, and never less than before (`tcp_select_window`).
     #[inline]
     pub fn window(&self, expected: u32, shift: u8) -> u64 {
         self.selected(shift).max(up_to(1 << shift, self.left(expected)))
@@ -138,7 +137,7 @@ impl Autotuning {
         (self.window, self.expected) = (bytes, expected);
     }
 
-    /// What there is room for, in steps of `2^shift` (`__tcp_select_window`).
+    /// Free room in bytes, in steps of `2^shift` (`__tcp_select_window`).
     #[inline]
     fn selected(&self, shift: u8) -> u64 {
         let (step, bound) = (1 << shift, self.bound());
@@ -161,13 +160,13 @@ impl Autotuning {
         (self.bound() / self.segment) as u32
     }
 
-    /// Whether the window that was offered last need not become smaller.
+    /// True if the window that was offered last need not become smaller.
     #[inline]
     pub fn keeps_window(&self, shift: u8) -> bool {
         self.selected(shift) >= self.window
     }
 
-    /// Whether more than half of the room is taken.
+    /// True if more than half of the room is taken.
     #[inline]
     pub fn is_half_full(&self) -> bool {
         self.free < self.bound() / 2
@@ -178,7 +177,7 @@ impl Autotuning {
         self.counted.1 = now;
     }
 
-    /// A segment with data arrived; whether it widens the window.
+    /// A segment with data arrived. True if it widens the window.
     #[inline(always)]
     pub fn on_data(&mut self, segment: &Received) -> bool {
         let gap = segment.seq >= segment.expected;
@@ -204,7 +203,8 @@ impl Autotuning {
         }
         let (first, joins) = self.packets.close(segment.expected);
         self.first = first;
-        // What was behind the gap waits with the segment, or has its place among what the application does not read.
+        // Segments behind the gap wait with this one, or have their place among those that the application does not
+        // read.
         let behind = if segment.unread == 0 {
             behind - u64::from(joins) * (PACKET - JOINED)
         } else {
@@ -214,13 +214,13 @@ impl Autotuning {
         widens
     }
 
-    /// Whether nothing is behind a gap.
+    /// True if nothing is behind a gap.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// Widens the window towards what there is room for, by two segments at most; whether it does.
+    /// Widens the window towards the free room, by two segments at most. True if it does.
     #[inline]
     fn widen(&mut self, free: u64) -> bool {
         let room = free.min(self.most).saturating_sub(self.offered);
@@ -236,14 +236,15 @@ impl Autotuning {
         self.holds(0);
     }
 
-    /// So many segments wait for the application.
+    /// `unread` segments wait for the application.
     #[inline]
     pub fn holds(&mut self, unread: u32) {
         let memory = in_order(unread, self.segment) + self.packets.memory(self.segment);
         self.free = data_in(self.buffer.saturating_sub(memory));
     }
 
-    /// Whether the window has become twice what is left of the offered one, so that an ACK tells it (`__tcp_cleanup_rbuf`).
+    /// True if the window has become twice the rest of the offered one, so that an ACK announces it
+    /// (`__tcp_cleanup_rbuf`).
     #[inline]
     pub fn opens(&self, expected: u32, shift: u8) -> bool {
         let left = self.left(expected);
@@ -254,14 +255,14 @@ impl Autotuning {
         selected > 0 && selected >= 2 * left
     }
 
-    /// What is left of the window that was offered last (`tcp_receive_window`).
+    /// The rest of the window that was offered last (`tcp_receive_window`).
     #[inline]
     fn left(&self, expected: u32) -> u64 {
         let taken = u64::from(expected.saturating_sub(self.expected)) * self.segment;
         self.window.saturating_sub(taken)
     }
 
-    /// The application has read the segments below `expected` but for the last `unread` (`tcp_rcv_space_adjust`).
+    /// The application has read the segments below `expected`, except the last `unread` (`tcp_rcv_space_adjust`).
     #[inline]
     pub fn on_read(&mut self, expected: u32, unread: u32, now: Time) {
         let read = expected - unread;
@@ -276,7 +277,7 @@ impl Autotuning {
         self.counted = (read, now);
     }
 
-    /// Twice of what was taken, which is a round trip old. What has grown is expected to grow as much once more.
+    /// Sets the bound to twice the data that was read, which is a round trip old. Growth is expected to repeat.
     fn grow(&mut self, taken: u32) {
         let (before, now) = (u64::from(self.taken), u64::from(taken));
         self.taken = taken;
@@ -307,7 +308,7 @@ impl Autotuning {
         self.timed = Some((expected + (self.window / self.segment) as u32, segment.now));
     }
 
-    /// `tcp_rcv_rtt_update`: a shorter time counts at once, and a longer one by an eighth if it is no window's.
+    /// `tcp_rcv_rtt_update`: a shorter time counts immediately, and a longer one by an eighth if it is no window's.
     fn take_sample(&mut self, micros: u64, counts_if_longer: bool) {
         if self.rtt_8 == 0 || 8 * micros < self.rtt_8 {
             self.rtt_8 = 8 * micros;
@@ -325,7 +326,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// A receiver whose application takes all at once.
+    /// A receiver whose application reads everything immediately.
     struct Flow {
         window: Autotuning,
         now: Time,
@@ -351,7 +352,7 @@ mod tests {
             (self.window.segments(), (self.window.offered / 1000) as u32)
         }
 
-        /// So many segments a round trip after what they echo.
+        /// `segments` segments, a round trip after those that they echo.
         fn flight(&mut self, segments: u32) -> (u32, u32) {
             self.now += RTT;
             let echo = Some(Time::ZERO + (self.now.since(Time::ZERO) - RTT));

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 /// RTO = srtt + 4 rttvar, where 4 rttvar is at least the least RTO.
 ///
-/// rttvar is the largest deviation of a round trip. It rises at once, and falls by a quarter of the difference at the end
-/// of a round trip. A measurement below the average raises the deviation by an eighth only.
+/// rttvar is the largest deviation of a round trip. It rises immediately, and falls by a quarter of the difference at
+/// the end of a round trip. A measurement below the average raises the deviation by an eighth only.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundAverages {
     min_rto: Duration,
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(round(&mut rtt, 3, 400), (ms(400), ms(1200)));
         // 800 - (800 - 450) / 4, where mdev = 600 - 150 = 450 is the maximum of the round trip.
         assert_eq!(round(&mut rtt, 5, 400), (ms(400), ms(400) + ms(713)), "712.5 in whole ticks");
-        // A step up by 800 ms: mdev_4 = 337.5 - 84.375 + 800 = 1053.125 ms, at once.
+        // A step up by 800 ms: mdev_4 = 337.5 - 84.375 + 800 = 1053.125 ms, immediately.
         let before = round(&mut rtt, 7, 400);
         assert!(before.1 < ms(1112), "{before:?}");
         let (srtt, rto) = round(&mut rtt, 9, 1200);

@@ -12,8 +12,8 @@ const RECENT: Duration = Duration::from_millis(1);
 const WINDOW_PART: u32 = 3;
 
 impl SendState {
-    /// New data may go, `room` segments by the congestion window: whether they wait. Otherwise a burst begins. `head_sent`:
-    /// when the first outstanding segment went out.
+    /// New data may be sent, `room` segments by the congestion window. True if they wait; otherwise a burst begins.
+    /// `head_sent`: when the first outstanding segment was sent.
     pub fn burst_waits(&mut self, room: u32, head_sent: Option<Time>, now: Time) -> bool {
         let pushes_one = self.pushes_one();
         if pushes_one == Some(true) {
@@ -61,7 +61,7 @@ impl SendState {
         (self.window.leaving.left, self.window.leaving.pushes) = (left, pushes);
     }
 
-    /// Whether `limit` segments of a packet may wait. `is_last`: nothing is written behind it.
+    /// True if `limit` segments of a packet may wait. `is_last`: nothing is written behind it.
     fn may_wait(&self, limit: u32, packet: u32, is_last: bool, head_sent: Option<Time>, now: Time) -> bool {
         let window = (self.window.cwnd() as u32).min(self.peer_end.saturating_sub(self.una));
         let goes = if is_last { limit > packet && self.fin.is_some() } else { limit >= packet };
@@ -73,7 +73,8 @@ impl SendState {
             && head_sent.is_some_and(ack_is_near)
     }
 
-    /// Nothing more leaves now, with so many segments in flight: whether the window is the limit (`tcp_cwnd_validate`).
+    /// Nothing more leaves now: notes if the window is the limit (`tcp_cwnd_validate`). `in_flight`: segments in
+    /// flight.
     #[inline]
     pub fn note_usage(&mut self, in_flight: u32) {
         let (outstanding, una, nxt) = (self.flight_size(), self.una, self.snd_max);

@@ -1,4 +1,4 @@
-//! What cannot be together with the dialect's parameters.
+//! Combinations of parameters that the dialect refuses.
 
 use crate::params::{RecoveryKind, SpuriousDetection, TcpParams};
 use roamlab_congestion::SpecError;

@@ -3,7 +3,7 @@
 use roamlab_congestion::stamp;
 use roamlab_engine::{Duration, Time};
 
-/// The round-trip time as far as timestamps say it (`tcp_rtt_tsopt_us`).
+/// The round-trip time in the resolution of timestamps (`tcp_rtt_tsopt_us`).
 pub(crate) fn stamps_between(sent: Time, now: Time) -> Duration {
     Duration::from_millis(stamp(now).saturating_sub(stamp(sent)).max(1))
 }

@@ -1,13 +1,14 @@
 //! The segments behind a gap in packets, as Linux keeps them: those that follow each other are joined (`tcp_data_queue_ofo`,
 //! `tcp_try_coalesce`, `tcp_ofo_queue` in `net/ipv4/tcp_input.c`).
 
-/// What a packet takes in the buffer besides its data, and what a segment takes that has joined one (`skb_try_coalesce`).
+/// Bytes of the buffer that a packet takes in addition to its data, and that a segment takes that has joined one
+/// (`skb_try_coalesce`).
 pub(crate) const PACKET: u64 = 728;
 pub(crate) const JOINED: u64 = 472;
 /// Segments that join a packet at most (MAX_SKB_FRAGS).
 const MOST_JOINED: u32 = 17;
 
-/// The memory of so many segments in order that arrived one after the other, with so many bytes of data in each.
+/// The memory of `segments` segments in order that arrived one after the other. `segment`: bytes of data in each.
 pub(crate) fn in_order(segments: u32, segment: u64) -> u64 {
     let packets = u64::from(segments.div_ceil(MOST_JOINED + 1));
     u64::from(segments) * (segment + JOINED) + packets * (PACKET - JOINED)
@@ -22,7 +23,8 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Takes a segment behind a gap. Whether it joins the packet that ends before it; otherwise it is one of its own.
+    /// Takes a segment behind a gap. True if it joins the packet that ends before it; otherwise it is a separate
+    /// packet.
     pub fn take(&mut self, seq: u32) -> bool {
         self.segments += 1;
         let place = self.runs.partition_point(|&(start, _)| start <= seq);
@@ -55,12 +57,12 @@ impl Packets {
         (first, joins)
     }
 
-    /// Whether there is none.
+    /// True if there is no packet.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// The memory of all of them, with so many bytes of data in a segment.
+    /// The memory of all of them. `segment`: bytes of data in a segment.
     pub fn memory(&self, segment: u64) -> u64 {
         let packets = self.runs.len() as u64;
         packets * (segment + PACKET) + (self.segments - packets) * (segment + JOINED)

@@ -15,23 +15,23 @@ const MOST_QUICK: u32 = 16;
 /// The least delay (TCP_ATO_MIN, TCP_DELACK_MIN), and the largest (TCP_DELACK_MAX).
 const LEAST_DELAY: Duration = Duration::from_millis(40);
 const MOST_DELAY: Duration = Duration::from_millis(200);
-/// ACKs behind a gap before they are compressed (TCP_FASTRETRANS_THRESH), and the most that one stands for
+/// ACKs behind a gap before they are compressed (TCP_FASTRETRANS_THRESH), and the most that one replaces
 /// (tcp_comp_sack_nr).
 const UNCOMPRESSED: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 /// The longest that SACKs are held (tcp_comp_sack_delay_ns), and the part of a round trip.
 const MOST_COMPRESSION: Duration = Duration::from_millis(1);
 const COMPRESSION_PARTS: u64 = 20;
-/// What a timer without company takes longer (tcp_comp_sack_slack_ns).
+/// Most that the timer may be late, to expire with another one (tcp_comp_sack_slack_ns).
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
 /// SACK blocks that an ACK is expected to report, however many there are (TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS_EXPECTED: usize = 2;
 
-/// What a segment means for the ACK.
+/// The time of the ACK of a segment.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum AckTime {
-    /// At once, before the application reads (`__tcp_ack_snd_check`).
+    /// Immediately, before the application reads (`__tcp_ack_snd_check`).
     Now,
     /// When the application has read (`tcp_cleanup_rbuf`). The timer has been set to this time before that.
     WhenRead(Option<Duration>),
@@ -48,15 +48,15 @@ pub(crate) struct Arrival {
     pub in_order: bool,
     /// It had arrived before and is in order.
     pub is_copy: bool,
-    /// An ACK has covered it and what follows: it is answered and not looked at (`tcp_sequence`).
+    /// An ACK has covered it and what follows: it is answered and not processed (`tcp_sequence`).
     pub is_old: bool,
-    /// The application reads it at once.
+    /// The application reads it immediately.
     pub is_read: bool,
     /// It had PSH.
     pub pushed: bool,
     /// It widens the window.
     pub widens: bool,
-    /// What waits to be read leaves room for the window (`__tcp_select_window`); otherwise the ACK goes when that is read.
+    /// Unread data leaves room for the window (`__tcp_select_window`). Otherwise the ACK waits until it is read.
     pub keeps_window: bool,
     /// More than half of the room is taken.
     pub is_half_full: bool,
@@ -101,9 +101,9 @@ pub(crate) struct QuickAcks {
     held: u32,
     /// The tick at which the ACK that waits is due.
     due: Option<u64>,
-    /// When the timer of delayed ACKs goes off, which ACKs do not stop (`inet_csk_clear_xmit_timer`).
+    /// When the timer of delayed ACKs expires. ACKs do not stop it (`inet_csk_clear_xmit_timer`).
     delayed_until: Time,
-    /// Goes off when the held ones have to go.
+    /// Expires when the held ACKs have to be sent.
     pub held_until: Timer,
 }
 
@@ -203,8 +203,9 @@ impl QuickAcks {
         (self.quick, self.ato) = (self.quick.max(self.most), LEAST_DELAY);
     }
 
-    /// Whether a segment behind a gap sends the held ACK at once, and has no ACK of its own (`tcp_sack_new_ofo_skb`). `block`
-    /// is the index of the SACK block that the segment extends, or the number of blocks if it begins another one.
+    /// True if a segment behind a gap sends the held ACK immediately, and has no separate ACK (`tcp_sack_new_ofo_skb`).
+    /// `block` is the index of the SACK block that the segment extends, or the number of blocks if it begins another
+    /// one.
     pub fn flushes_for_block(&self, block: impl FnOnce() -> usize) -> bool {
         self.held > 0 && block() >= BLOCKS_EXPECTED
     }

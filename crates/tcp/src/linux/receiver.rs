@@ -51,8 +51,8 @@ impl TcpReceiver {
         }
     }
 
-    /// The ACK of a segment that has `advanced` what is in order. That of a SYN or FIN (`is_sign`) goes at once, and so does that
-    /// of another mark than before.
+    /// The ACK of a segment that has `advanced` the segments in order. That of a SYN or FIN (`is_sign`) is sent
+    /// immediately, and so is that of another mark than before.
     pub(crate) fn acknowledge_in_order(
         &mut self,
         arrival: &Arrival,
@@ -87,8 +87,8 @@ impl TcpReceiver {
         rules.delay_until(self.delayed.deadline().unwrap_or(now));
     }
 
-    /// The application has read all segments in order, the last `advanced` of them now. Whether that has opened the window so far
-    /// that an ACK tells it.
+    /// The application has read all segments in order, the last `advanced` of them now. True if that has opened the
+    /// window so far that an ACK announces it.
     #[inline]
     pub(super) fn is_read(&mut self, advanced: u32, now: Time) -> bool {
         if let Some(tuning) = &mut self.autotuning {
@@ -105,13 +105,13 @@ impl TcpReceiver {
         }
     }
 
-    /// Whether what was read has opened the window so far that an ACK tells it.
+    /// True if the data read has opened the window so far that an ACK announces it.
     fn opens(&self) -> bool {
         let (expected, shift) = (self.received.base(), self.shift.unwrap_or(0));
         self.autotuning.as_ref().is_some_and(|tuning| tuning.opens(expected, shift))
     }
 
-    /// A segment arrived; whether it widens the window.
+    /// A segment arrived. True if it widens the window.
     pub(crate) fn tune(&mut self, header: &TcpHeader, fresh: bool, now: Time) -> bool {
         let is_data = header.payload > 0 && !self.only_answers(header.seq);
         let Some(tuning) = &mut self.autotuning else { return false };
@@ -123,14 +123,14 @@ impl TcpReceiver {
         is_data && tuning.on_data(&Received { now, echo, seq, expected, unread, fresh })
     }
 
-    /// Whether what is in the buffer leaves room for the window that was offered last, and whether it takes more than half.
+    /// True if the buffer has room for the window that was offered last, and true if more than half of it is taken.
     pub(crate) fn room(&self) -> [bool; 2] {
         self.autotuning.as_ref().map_or([true, false], |tuning| {
             [tuning.keeps_window(self.shift.unwrap_or(0)), tuning.is_half_full()]
         })
     }
 
-    /// Whether a segment that arrived behind a gap sends the held ACK at once, and has no ACK of its own.
+    /// True if a segment that arrived behind a gap sends the held ACK immediately, and has no separate ACK.
     pub(crate) fn flushes_for_block(&self, seq: u32) -> bool {
         let block = || {
             let run = self.received.run_start(seq)..self.received.first_missing(seq);
@@ -140,7 +140,7 @@ impl TcpReceiver {
             && self.quick_acks.as_ref().is_some_and(|rules| rules.flushes_for_block(block))
     }
 
-    /// A segment arrived that has no ACK of its own; `widens`: it widens the window.
+    /// A segment arrived that has no separate ACK; `widens`: it widens the window.
     pub(crate) fn widened(&mut self, widens: bool) {
         if let Some(rules) = &mut self.quick_acks {
             rules.widened(widens);
@@ -172,13 +172,13 @@ impl TcpReceiver {
         }
     }
 
-    /// Whether a SYN is one that was answered before: Linux sends the same SYN/ACK again, which echoes the first SYN
+    /// True if a SYN is one that was answered before: Linux sends the same SYN/ACK again, which echoes the first SYN
     /// (`tcp_check_req`).
     pub(crate) fn repeats_answer(&self, syn: bool) -> bool {
         syn && self.params.repeats_syn_ack() && self.received.base() > 0
     }
 
-    /// Whether Linux answers a segment and does nothing else with it: an ACK has covered it and more (`tcp_sequence`).
+    /// True if Linux answers a segment and does nothing else with it: an ACK has covered it and more (`tcp_sequence`).
     pub(crate) fn only_answers(&self, seq: u32) -> bool {
         self.quick_acks.is_some() && seq + 1 < self.last_ack
     }
@@ -216,7 +216,7 @@ mod tests {
             self.sent()
         }
 
-        /// As an ACK says what is expected next, for a segment of data.
+        /// The segments that the ACKs of a segment of data expect next.
         fn acks(&mut self, seq: u32, micros: u64) -> Vec<u32> {
             self.arrives(seq, TcpFlags::ACK, micros).iter().map(|sent| sent.header.ack).collect()
         }
@@ -225,7 +225,7 @@ mod tests {
             std::iter::from_fn(|| self.0.poll_transmit(Time::ZERO)).collect()
         }
 
-        /// What the next deadline sends: when, and the time in its timestamp.
+        /// The segment that the next deadline sends: when, and the time in its timestamp.
         fn fires(&mut self) -> Option<(u64, u64)> {
             let due = self.0.next_deadline()?;
             self.0.on_deadline(due);

@@ -1,10 +1,10 @@
-//! The send buffer and the packets in it: TCP has to send what the application could write.
+//! The send buffer and the packets in it: TCP has to send data in the packets in which it was written.
 //!
 //! The application writes until the buffer is full (`tcp_sendmsg_locked`), and again when a third of it is free
-//! (`sk_stream_write_space`). The buffer is twice the window, three times with BBR. It grows if the application waits for room
-//! while the window has some (`tcp_new_space`, `tcp_sndbuf_expand`). In it are packets until they are acknowledged. What is
-//! written fills packets of half of the receive window, at most 64 KiB. A full one that nothing waits before leaves without
-//! waiting for a whole burst (`tcp_push_one`).
+//! (`sk_stream_write_space`). The buffer is twice the window, three times with BBR. It grows if the application waits
+//! for room while the window has some (`tcp_new_space`, `tcp_sndbuf_expand`). It holds packets until they are
+//! acknowledged. Written data fills packets of half of the receive window, at most 64 KiB. A full packet that is first
+//! in the queue leaves without waiting for a whole burst (`tcp_push_one`).
 //!
 //! ASSUMPTION: the application always has more to write, 256 KiB in a call that waits for room inside (`CALL`).
 
@@ -12,8 +12,8 @@ use crate::params::TcpParams;
 use roamlab_congestion::Usage;
 use std::collections::VecDeque;
 
-/// What a packet takes besides its data (SKB_TRUESIZE of a head for the headers), and a segment where the buffer is sized, to
-/// a power of two.
+/// Bytes that a packet takes in addition to its data (SKB_TRUESIZE of a head for the headers). For the size of the
+/// buffer a segment takes the same, rounded up to a power of two.
 const PACKET: u64 = 832;
 const HEAD: u64 = 256;
 const SHARED_INFO: u64 = 320;
@@ -30,7 +30,7 @@ pub(crate) const LARGEST_PACKET: u64 = 65_536 - 257;
 /// ASSUMPTION: as the program that writes in the kernel that we compare with. One that does not wait inside makes a call each
 /// time that there is room.
 const CALL: u64 = 262_144;
-/// What the timestamps option takes of the MSS.
+/// Bytes of the timestamps option, which reduce the MSS.
 const STAMPS: u64 = 12;
 
 /// A packet that waits to be sent.
@@ -42,10 +42,10 @@ pub(crate) struct Packet {
     pub pushed: bool,
 }
 
-/// What may leave.
+/// Data that may leave.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Push {
-    /// What the window permits.
+    /// All that the window permits.
     All,
     /// One burst, however small (`tcp_push_one`).
     One,
@@ -62,13 +62,13 @@ struct Call {
     has_written: bool,
 }
 
-/// What the application has written and the buffer holds.
+/// Data that the application has written and the buffer holds.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
     /// Bytes of data in a segment, and what a segment of the window counts in the size.
     segment: u64,
     counted: u64,
-    /// So many windows (`sndbuf_expand`).
+    /// Size of the buffer in windows (`sndbuf_expand`).
     windows: u64,
     /// The number of the first segment with data.
     first: u32,
@@ -106,7 +106,7 @@ pub(crate) struct Place {
 }
 
 impl SendBuffer {
-    /// An empty buffer of so many windows.
+    /// An empty buffer. `windows`: its size in windows.
     pub fn new(params: &TcpParams, windows: u64) -> SendBuffer {
         let segment = params.segment.0.max(1);
         let stamps = if params.timestamps { STAMPS } else { 0 };
@@ -143,7 +143,7 @@ impl SendBuffer {
         self.size = self.size.max((self.windows * window).min(LARGEST));
     }
 
-    /// `tcp_check_space`: whether the application is woken.
+    /// `tcp_check_space`: enlarges the buffer if the window has room, and wakes the application if the buffer has.
     pub fn look_for_room(&mut self, place: Place) {
         if !self.full {
             return;
@@ -167,7 +167,7 @@ impl SendBuffer {
         before.map_or(nxt, |packet| packet.end)
     }
 
-    /// The application writes: whether it begins a call with that.
+    /// The application writes. True if it begins a call with that.
     pub fn begins_call(&mut self) -> bool {
         if self.call.is_some() {
             return false;
@@ -178,7 +178,7 @@ impl SendBuffer {
         true
     }
 
-    /// The application writes until something may have to leave (`tcp_sendmsg_locked`); whether it may.
+    /// The application writes until something may have to leave (`tcp_sendmsg_locked`). True if it may.
     pub fn write(&mut self, place: Place) -> bool {
         while let Some(call) = self.call.filter(|_| self.written < place.end) {
             let (packet, begins) = (self.packet(), self.last_begins(place.nxt));
@@ -239,8 +239,8 @@ impl SendBuffer {
         }
     }
 
-    /// A burst of so many segments leaves as one packet, with what it needs of the next one (`tcp_grow_skb`). Whether its last
-    /// segment was to be pushed.
+    /// A burst of `segments` segments leaves as one packet, with the part that it needs of the next one
+    /// (`tcp_grow_skb`). True if its last segment was to be pushed.
     pub fn leave(&mut self, nxt: u32, segments: u32) -> bool {
         let end = nxt + segments;
         let mut pushed = false;

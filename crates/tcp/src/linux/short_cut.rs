@@ -17,7 +17,7 @@ use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 
 impl TcpParams {
-    /// Whether what has been agreed permits the short cut.
+    /// True if the agreed options permit the short cut.
     fn agrees_to_stamps_alone(&self) -> bool {
         self.timestamps
             && !self.ecn
@@ -29,7 +29,7 @@ impl TcpParams {
 }
 
 impl TcpSender {
-    /// Whether what has been agreed permits the short cut, and RACK has nothing unusual.
+    /// True if the agreed options permit the short cut, and RACK has nothing unusual.
     pub(crate) fn allows_stamped(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
         let Recovery::Rack(rack) = &self.recovery else { return false };
@@ -45,14 +45,14 @@ impl TcpSender {
             && rack.allows_stamped()
     }
 
-    /// Whether the segment is an ACK of new data and nothing else.
+    /// True if the segment is an ACK of new data and nothing else.
     #[inline]
     pub(crate) fn takes_stamped(&self, header: &BareTcpHeader, stamps: Timestamps) -> bool {
         self.short_cut == ShortCut::Stamped && stamps.value >= self.recent && self.advances(header)
     }
 
-    /// As [`on_bare_ack`](Self::on_bare_ack), for an ACK with timestamps. What it permits to be sent is in
-    /// [`next_stamped`](Self::next_stamped), behind which [`end_stamped`](Self::end_stamped) is to be called.
+    /// As [`on_bare_ack`](Self::on_bare_ack), for an ACK with timestamps. The segments that it permits come from
+    /// [`next_stamped`](Self::next_stamped), after which [`end_stamped`](Self::end_stamped) is to be called.
     pub fn on_stamped_ack(&mut self, header: &BareTcpHeader, stamps: Timestamps, now: Time) -> bool {
         if !self.takes_stamped(header, stamps) {
             return false;
@@ -92,7 +92,7 @@ impl TcpSender {
         let Recovery::Rack(rack) = &mut self.recovery else { return None };
         let state = &mut self.state;
         let seq = loop {
-            // Nothing is lost or reported: what is outstanding is in flight.
+            // Nothing is lost or reported: all outstanding segments are in flight.
             let in_flight = state.flight_size();
             let room = state.usable_window().saturating_sub(in_flight);
             let may_leave = room > 0 && !state.pacing.waits() && state.has_quota();
@@ -142,7 +142,7 @@ impl TcpSender {
         }
     }
 
-    /// Whether what goes out now is asked of [`next_stamped`](Self::next_stamped).
+    /// True if the next segments come from [`next_stamped`](Self::next_stamped).
     #[inline]
     pub fn is_stamped(&self) -> bool {
         self.short_cut == ShortCut::Stamped
@@ -162,7 +162,7 @@ impl TcpSender {
 }
 
 impl TcpReceiver {
-    /// Whether the short cut is permitted: by what has been agreed, and by what has happened.
+    /// True if the agreed options and the state permit the short cut.
     pub(crate) fn allows_stamped(&self) -> bool {
         let params = &self.params;
         let plain = self.received.is_bare()
@@ -176,7 +176,7 @@ impl TcpReceiver {
         agreed && tuned && plain && reads && !self.asks_two && self.takes_ahead > 0 && self.buffer() > 0
     }
 
-    /// Whether the segment is the next one expected, and has data and nothing else.
+    /// True if the segment is the next one expected, and has data and nothing else.
     #[inline]
     pub(crate) fn takes_stamped(&self, header: &BareTcpHeader, stamps: Timestamps) -> bool {
         let pushed = TcpFlags::ACK.with(TcpFlags::PSH);
@@ -244,7 +244,7 @@ impl TcpReceiver {
         Some(StampedAck::Queued)
     }
 
-    /// The ACK that says nothing but what is expected next and the time, and its size on the wire.
+    /// The ACK that reports only the next segment expected and the time, and its size on the wire.
     #[inline]
     pub fn stamped_ack(&self, now: Time) -> (BareTcpHeader, Timestamps, Bytes) {
         let (ack, window) = (self.received.base(), self.last_window);

@@ -1,8 +1,9 @@
-//! Segments that are found lost no more until they are sent again.
+//! Segments that RACK does not find lost again until they are sent again.
 //!
-//! RACK looks through a list in the order of transmissions. What it finds lost leaves that list (`tcp_rack_detect_loss`), and comes back
-//! when it is sent again. An undo takes the mark back (`tcp_undo_cwnd_reduction`), but does not put the segment into the list. So
-//! only the retransmission timer finds its loss then.
+//! RACK looks through a list in the order of transmissions. A segment that it finds lost leaves that list
+//! (`tcp_rack_detect_loss`), and comes back when it is sent again. An undo takes the mark back
+//! (`tcp_undo_cwnd_reduction`), but does not put the segment into the list. So only the retransmission timer finds its
+//! loss then.
 
 use crate::scoreboard::Scoreboard;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What the application has written: how the sender goes by its [buffer](super::send_buffer).
+//! The sender's use of the [buffer](super::send_buffer) into which the application writes.
 
 use super::send_buffer::{LARGEST_PACKET, Place, Push};
 use crate::state::SendState;
@@ -11,12 +11,12 @@ impl SendState {
         self.buffer.as_ref().map_or(self.end, |buffer| buffer.written.min(self.end))
     }
 
-    /// Whether a packet that was sent ends before this segment.
+    /// True if a packet that was sent ends before this segment.
     pub(crate) fn ends_packet(&self, seq: u32) -> bool {
         self.buffer.as_ref().is_none_or(|buffer| buffer.sent.binary_search(&seq).is_ok())
     }
 
-    /// A packet that begins here goes out again, so many segments of it (`tcp_retransmit_skb`).
+    /// `segments` segments of a packet that begins here are sent again (`tcp_retransmit_skb`).
     pub fn repeat_packet(&mut self, seq: u32, segments: u32) {
         let begins = seq == self.una || self.ends_packet(seq);
         if let Some(buffer) = self.buffer.as_mut().filter(|_| begins) {
@@ -40,12 +40,12 @@ impl SendState {
         let mut packets =
             buffer.waiting.iter().map(|packet| packet.end.min(self.end).saturating_sub(self.nxt));
         let (first, second) = (packets.next().unwrap_or(data), packets.next());
-        // What a burst lacks comes of the next packet (`tcp_grow_skb`).
+        // The part that a burst lacks is taken from the next packet (`tcp_grow_skb`).
         let grown = second.map_or(first, |second| first.max(quota.min(second)));
         (grown, grown >= data)
     }
 
-    /// Whether the application's writing lets one burst leave, and whether that has left.
+    /// The burst that the application's writing lets leave, if it limits the sender: true if that burst has left.
     pub(crate) fn pushes_one(&self) -> Option<bool> {
         match self.buffer.as_ref()?.push {
             Push::All => None,
@@ -54,7 +54,7 @@ impl SendState {
         }
     }
 
-    /// A burst leaves, where the congestion window permits `room` segments; whether its end was to be pushed.
+    /// A burst leaves, where the congestion window permits `room` segments. True if its end was to be pushed.
     pub(crate) fn take_from_buffer(&mut self, segments: u32, room: u32) -> bool {
         let place = self.place(0);
         let Some(buffer) = self.buffer.as_mut().filter(|_| segments > 0) else { return false };
@@ -102,14 +102,14 @@ impl SendState {
         Place { una, nxt, end, cwnd: self.window.cwnd() as u32, in_flight }
     }
 
-    /// Nothing more leaves now, with so many segments in flight: the application may write; whether more may leave then.
-    /// `repairs`: something is lost and was not sent again.
+    /// Nothing more leaves now, so the application may write. True if more may leave then. `in_flight`: segments in
+    /// flight. `repairs`: something is lost and was not sent again.
     #[inline]
     pub fn write(&mut self, in_flight: u32, repairs: bool, now: Time) -> bool {
         if self.una == 0 && self.params.has_syn() {
             return false;
         }
-        // What leaves now is in the host's own queue until its card has sent it.
+        // Segments that leave now are in the host's own queue until its card has sent them.
         let has_sent = self.last_sent == now && self.snd_max > 0;
         let place = self.place(in_flight);
         let Some(buffer) = &mut self.buffer else { return false };

@@ -11,7 +11,7 @@ const SACK: u64 = 4;
 /// The counters of bytes at the start: those of ECT(0), CE and ECT(1).
 const FIRST: [u32; 3] = [FIRST_BYTES, 0, FIRST_BYTES];
 
-/// What the SYN has offered, and the SYN/ACK agrees on.
+/// The use of ECN that the SYN has offered and the SYN/ACK agrees on.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Agreed {
     /// Accurate ECN.
@@ -22,7 +22,7 @@ pub(super) enum Agreed {
     Nothing,
 }
 
-/// What it counts.
+/// Counters of marks, and their reports.
 #[derive(Clone, Debug)]
 pub(super) struct Accurate {
     agreed: Option<Agreed>,
@@ -62,8 +62,8 @@ impl Accurate {
         self.agreed.unwrap_or(Agreed::Nothing)
     }
 
-    /// A SYN arrived. The first one decides (§3.1.1 table 2; §3.1.3: what a later standard may offer counts as accurate
-    /// ECN; §3.1.5).
+    /// A SYN arrived. The first one decides (§3.1.1 table 2; §3.1.3: offers of later standards count as accurate ECN;
+    /// §3.1.5).
     pub fn on_syn(&mut self, offer: TcpFlags, ecn: Ecn) {
         self.agreed.get_or_insert(match offer.ace() {
             0b000 => Agreed::Nothing,
@@ -73,8 +73,8 @@ impl Accurate {
         (self.syn, self.syns) = (ecn, self.syns.saturating_add(1));
     }
 
-    /// A segment arrived. Whether its ACK has to go at once: it is marked and the one before was not, or it is the second
-    /// marked one since the last ACK (§3.2.2.5.1).
+    /// A segment arrived. True if its ACK is sent immediately: it is marked and the one before was not, or it is the
+    /// second marked one since the last ACK (§3.2.2.5.1).
     pub fn on_segment(&mut self, ecn: Ecn, payload: u32) -> bool {
         let before = std::mem::replace(&mut self.latest, ecn);
         let counter = match ecn {
@@ -98,7 +98,7 @@ impl Accurate {
         if syn { self.syn.as_ace() } else { self.marked as u8 }
     }
 
-    /// The counters that differ from these, with those that stand before them in the option.
+    /// Number of counters of the option up to the last one that differs from these.
     fn changed(&self, since: &[u32; 3]) -> u8 {
         let order = if self.ect1_first == Some(true) { [2, 1, 0] } else { [0, 1, 2] };
         let last = order.iter().rposition(|&counter| self.bytes[counter] != since[counter]);
@@ -110,21 +110,24 @@ impl Accurate {
         AccEcnOption::new(ect0, ce, ect1, self.ect1_first == Some(true), count)
     }
 
-    /// Blocks of SACK for which the option leaves room beside so many bytes, but never less than two (§3.2.3.3).
+    /// Blocks of SACK for which the option leaves room, but never less than two (§3.2.3.3). `others`: bytes of the
+    /// other options.
     pub fn sack_blocks(&self, others: u64) -> usize {
         let wanted = if self.changed(&self.reported) == 0 { 0 } else { self.changed(&FIRST) };
         let left = ROOM.saturating_sub(others + SACK + self.option(wanted).padded_size());
         ((left / 8) as usize).max(2)
     }
 
-    /// The option of a SYN/ACK, but for one that is sent again: the option may have been the reason (§3.2.3.2.2).
+    /// The option of a SYN/ACK. One that is sent again has none, because the option may have been the reason
+    /// (§3.2.3.2.2).
     pub fn on_syn_ack(&self) -> AccEcnOption {
         let agrees = self.agreed() == Agreed::Accurate && self.syns == 1;
         self.option(if agrees { 3 } else { 0 })
     }
 
-    /// An ACK goes out with so many bytes of other options: its option. It has all counters that have ever changed, and
-    /// stands where one has changed since the latest option; without room for those that have there is none (§3.2.3.3).
+    /// The option of an ACK that is sent now. `others`: bytes of its other options. The option has all counters that
+    /// have ever changed. It is sent if one has changed since the latest option, and if there is room for those that
+    /// have (§3.2.3.3).
     pub fn on_ack(&mut self, others: u64) -> AccEcnOption {
         self.unreported = 0;
         let room = match ROOM.saturating_sub(others) {

@@ -143,12 +143,12 @@ impl Fack {
         }
     }
 
-    /// Whether what was outstanding at a timeout is being sent again.
+    /// True if segments that were outstanding at a timeout are being sent again.
     fn repairs_a_timeout(&self, state: &SendState) -> bool {
         state.last_reduction == LastReduction::Timeout && !state.recovered() && !self.ignores_sacks
     }
 
-    /// awnd: what was sent above fack, and the retransmissions not reported.
+    /// awnd: segments sent above fack, and the retransmissions not reported.
     fn in_network(&self, state: &SendState) -> u32 {
         let retransmitted = self.board.holes(state.una, self.retransmitted_below);
         state.nxt - self.board.highest_end().min(state.nxt) + retransmitted

@@ -32,7 +32,7 @@ pub(crate) trait LossRecovery {
         header.ack - state.una
     }
 
-    /// The retransmission timer went off with data outstanding.
+    /// The retransmission timer expired with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
 
     /// The segments in flight are given up with their path. All is as after a timeout, which `state` knows was none.
@@ -40,29 +40,30 @@ pub(crate) trait LossRecovery {
         self.on_timeout(state, now);
     }
 
-    /// The sender begins anew on another path: nothing that reduced the old window is taken back or carried on.
+    /// The sender begins again on another path: no reduction of the old window is undone or continued.
     fn on_new_path(&mut self) {}
 
     /// The shortest round-trip time, if it keeps one, is that of an old path.
     fn forget_min_rtt(&mut self) {}
 
-    /// The recovery's own timer went off.
+    /// The recovery's own timer expired.
     fn on_timer(&mut self, _state: &mut SendState, _now: Time) {}
 
     /// A segment goes out.
     fn on_sent(&mut self, _state: &mut SendState, _seq: u32, _now: Time) {}
 
-    /// What is lost and waits to be sent again lies between these segments, if the receiver does not hold it.
+    /// The range of segments that are lost and wait to be sent again, except those that the receiver holds.
     fn lost(&self, state: &SendState) -> Range<u32> {
         state.nxt..state.snd_max
     }
 
-    /// Whether what the window permits waits for the next ACK. Asked before each segment, if bursts may wait.
+    /// True if the next segment waits for the next ACK, though the window permits it. Asked before each segment, if
+    /// bursts may wait.
     fn waits(&mut self, _state: &mut SendState, _now: Time) -> bool {
         false
     }
 
-    /// Nothing more leaves now: the application may write. Whether more may leave then.
+    /// Nothing more leaves now, so the application may write. True if more may leave then.
     fn writes(&mut self, _state: &mut SendState, _now: Time) -> bool {
         false
     }
@@ -72,13 +73,13 @@ pub(crate) trait LossRecovery {
         state.next_segment()
     }
 
-    /// Whether a new ACK without SACK blocks would only advance, grow the window and let it go, and what is sent then
-    /// would follow the order and need no note. Asked with the window not inflated and no retransmission due.
+    /// True if a new ACK without SACK blocks would only advance, grow the window and send the segments that it permits,
+    /// in order and without a note. Asked with the window not inflated and no retransmission due.
     fn allows_fast_path(&self, _state: &SendState) -> bool {
         false
     }
 
-    /// Such an ACK, which expects `state.una`, has been dealt with.
+    /// Such an ACK, which expects `state.una`, was processed.
     fn on_fast_ack(&mut self, _state: &mut SendState, _now: Time) {}
 
     /// A new segment goes out on the fast path.

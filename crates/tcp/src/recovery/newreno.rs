@@ -110,7 +110,8 @@ impl NewReno {
     }
 }
 
-/// A partial ACK takes from the inflation what it acknowledges, but for one segment, and from cwnd what is not covered.
+/// A partial ACK reduces the inflation by the segments that it acknowledges, less one, and cwnd by those that the
+/// inflation does not cover.
 fn deflate(state: &mut SendState, acked: u32) {
     let inflation = state.inflation;
     let (left, from_cwnd) = match state.params.partial_deflation {

@@ -36,7 +36,7 @@ pub(crate) struct Ns2Fack {
     retransmissions: i32,
     /// Rampdown: segments above cwnd that may still be in the network (`wintrim_`).
     trim: f64,
-    /// What is taken from it per segment (`wintrimmult_`).
+    /// Reduction of `trim` per segment (`wintrimmult_`).
     trim_step: f64,
 }
 
@@ -156,7 +156,7 @@ impl Ns2Fack {
         }
     }
 
-    /// Whether the estimate of what is in the network leaves room in the window.
+    /// True if the estimate of the segments in the network leaves room in the window.
     fn has_room(&self, state: &SendState) -> bool {
         let window = state.window.cwnd().min(f64::from(state.params.window.0)) + self.trim;
         i64::from(state.nxt) + i64::from(self.retransmissions) < i64::from(self.fack) + window as i64
@@ -187,8 +187,8 @@ impl Ns2Fack {
         self.retransmissions -= (before - self.retransmitted.len()) as i32;
     }
 
-    /// Whether a block reports what was sent after a retransmission that is not reported. It may be sent again, though
-    /// it still counts.
+    /// True if a block reports a segment that was sent after a retransmission that is not reported. That retransmission
+    /// may be sent again, though it still counts.
     fn lost_again(&mut self, header: &TcpHeader) -> bool {
         let before = self.retransmitted.len();
         for &(_, end) in header.sacks.as_slice() {

@@ -26,7 +26,7 @@ pub(crate) struct Rfc6675 {
     rescue_rxt: u32,
     /// In a recovery whose window PRR reduces.
     prr: Option<Prr>,
-    /// After a timeout: what is to be sent again lies below, without what the receiver holds.
+    /// After a timeout: the segments below are to be sent again, except those that the receiver holds.
     resend_below: u32,
 }
 
@@ -78,8 +78,8 @@ impl LossRecovery for Rfc6675 {
         self.recovering = false;
         self.prr = None;
         self.resend_below = state.snd_max;
-        // §5.1: what was reported need not be sent again. A receiver that reported `una` and does not acknowledge it
-        // has thrown away what it held (RFC 2018 §8).
+        // §5.1: reported segments need not be sent again. A receiver that reported `una` and does not acknowledge it
+        // has dropped the segments that it held (RFC 2018 §8).
         if self.board.contains(state.una) {
             self.board.clear(state.una);
         }
@@ -127,7 +127,7 @@ impl LossRecovery for Rfc6675 {
     }
 }
 
-/// What an ACK finds.
+/// The scoreboard before an ACK.
 struct Before {
     /// Holes below are lost.
     lost_below: u32,
@@ -141,14 +141,14 @@ impl Rfc6675 {
         Before { lost_below, held: self.board.count() }
     }
 
-    /// Whether an ACK reports a further loss: of a segment that was not lost before, or that of a retransmission, for
-    /// which a rescue retransmission goes out (RFC 9937 §6.2).
+    /// True if an ACK reports a further loss: of a segment that was not lost before, or that of a retransmission, for
+    /// which a rescue retransmission is sent (RFC 9937 §6.2).
     fn finds_loss(&self, state: &SendState, before: &Before) -> bool {
         let lost_below = self.board.lost_below(state.params.dupack_threshold);
         self.board.holes(before.lost_below, lost_below) > 0 || self.rescue_is_next(state)
     }
 
-    /// Whether nothing but rule 4 of NextSeg has a segment.
+    /// True if only rule 4 of NextSeg has a segment.
     fn rescue_is_next(&self, state: &SendState) -> bool {
         let hole = self.board.next_hole(self.high_rxt.max(state.una));
         hole >= self.board.highest_end() && !state.has_new_data() && state.una > self.rescue_rxt + 1

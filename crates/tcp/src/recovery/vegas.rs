@@ -183,7 +183,7 @@ impl Vegas {
         self.timeout = Some(timeout + timeout / 16.0);
     }
 
-    /// Whether the oldest segment has been out for too long.
+    /// True if the oldest segment has been out for too long.
     fn expired(&self, state: &SendState, now: Time) -> bool {
         let unsent = state.flight_size() == 0;
         if unsent && (!state.params.ns2_vegas_repeats_unsent() || state.una >= state.end) {
@@ -222,7 +222,7 @@ impl Vegas {
     }
 }
 
-/// So many segments have left the network: as many more may be outstanding (RFC 5681 §3.2 step 4).
+/// `segments` segments have left the network: as many more may be outstanding (RFC 5681 §3.2 step 4).
 fn inflate(state: &mut SendState, segments: u32) {
     if state.params.ns2_vegas_inflates_cwnd() {
         state.recovery_step(RecoveryStep::Inflate(f64::from(segments)));

@@ -8,12 +8,12 @@ use roamlab_congestion::{Loss, LossEvent, RecoveryStep, SsthreshRule};
 use roamlab_engine::Time;
 
 impl SendState {
-    /// Whether the window was already reduced for all losses below `una`, so that new ones may reduce it again.
+    /// True if the window was already reduced for all losses below `una`, so that new ones may reduce it again.
     pub fn recovered(&self) -> bool {
         self.una > self.recovery_point
     }
 
-    /// Whether the threshold's duplicate ACK may cut the window and retransmit.
+    /// True if the threshold's duplicate ACK may cut the window and retransmit.
     pub fn may_fast_retransmit(&self) -> bool {
         let first = self.params.first_loss_unguarded && self.una == 1;
         !self.params.guard_fast_retransmit
@@ -22,7 +22,7 @@ impl SendState {
             || self.last_reduction == LastReduction::Ecn
     }
 
-    /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` at once.
+    /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` immediately.
     pub fn fast_retransmit(&mut self, now: Time) {
         self.watch(false, now);
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
@@ -61,8 +61,8 @@ impl SendState {
         self.spurious = spurious;
     }
 
-    /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
-    /// `in_use`: what was in use before that ACK.
+    /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2). `in_use`:
+    /// segments in use before that ACK.
     pub fn ecn_echo(&mut self, ack: u32, in_use: f64, now: Time) {
         let first_since_timeout =
             self.params.ns2_echo_after_timeout() && self.last_reduction == LastReduction::Timeout;
@@ -88,7 +88,8 @@ impl SendState {
         self.ecn_backoff = narrow;
         self.waits_for_timer =
             !self.params.ns2_echoes_back_off() && at_one && !self.params.hears_echoes_last();
-        // DEVIATION: behind a window below a segment, which neither this ACK nor a timer opens, ns-2 stays silent for ever.
+        // DEVIATION: ns-2 stays silent forever if its window is below a segment and neither this ACK nor a timer opens
+        // it.
         let opens = ack > self.una && (!self.ece || self.params.recovery == RecoveryKind::Ns2Fack);
         let silences = ack >= self.snd_max && !self.params.slow_start_restart && !opens;
         let before = self.window.cwnd();
@@ -99,14 +100,15 @@ impl SendState {
         self.record(SenderEventKind::EcnReduction, ack, now);
     }
 
-    /// Whether an ACK ends a fast recovery. An echo that it carries is heard behind that end, for it would move the recovery's
-    /// end (RFC 6675's RecoveryPoint). ns-2 hears it first.
+    /// True if an ACK ends a fast recovery. An echo in that ACK is processed after the end, because it would move the
+    /// recovery's end (RFC 6675's RecoveryPoint). ns-2 processes it before.
     pub fn ends_recovery(&self, ack: u32) -> bool {
         let repairs = self.last_reduction == LastReduction::DupAcks && self.una < self.recovery_point;
         repairs && ack >= self.recovery_point && !self.params.is_ns2() && !self.params.hears_echoes_last()
     }
 
-    /// Whether an echo reduces the window in proportion, where the congestion control leaves that to the sender (`tcp_cong_control`).
+    /// True if an echo reduces the window in proportion, where the congestion control leaves that to the sender
+    /// (`tcp_cong_control`).
     fn reduces_echoes_in_proportion(&mut self) -> bool {
         let params = &self.params;
         params.reduces_by_window()
@@ -114,7 +116,7 @@ impl SendState {
             && !self.control.algorithm().properties().paces
     }
 
-    /// What an echo reduces is over with an ACK above all that was sent before it (`tcp_fastretrans_alert`).
+    /// The reduction by an echo ends with an ACK above all that was sent before the echo (`tcp_fastretrans_alert`).
     pub fn end_echo_reduction(&mut self, ack: u32) {
         if self.echo_reduction.is_some() && ack > self.recovery_point {
             self.echo_reduction = None;
@@ -122,7 +124,7 @@ impl SendState {
         }
     }
 
-    /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
+    /// The retransmission timer expired with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
         self.end_old_path();
         if std::mem::take(&mut self.gives_up) {
@@ -165,7 +167,7 @@ impl SendState {
         self.record(SenderEventKind::Timeout, self.una, now);
     }
 
-    /// What is outstanding is to be sent again, from the first segment on.
+    /// All outstanding segments are to be sent again, from the first on.
     fn go_back(&mut self, now: Time) {
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Timeout;
@@ -210,7 +212,7 @@ impl SendState {
         ssthresh.max((cwnd / 2.0).floor() + (cwnd / 4.0).floor())
     }
 
-    /// What is in use, and cut by a reduction.
+    /// The segments in use, which a reduction cuts.
     pub fn in_use(&self) -> f64 {
         let inflated = self.window.cwnd() + f64::from(self.inflation);
         let flight = f64::from(self.flight_size().saturating_sub(self.limited_transmits));
@@ -219,14 +221,14 @@ impl SendState {
         }
         match (self.params.ns2_cuts_window(), self.recovered()) {
             (true, _) => inflated.min(f64::from(self.params.window.0)),
-            // RFC 5681 §3.1 eq. 4 says "no more than". Behind a loss that has cut the window, what is outstanding also
-            // counts what has left the network.
+            // RFC 5681 §3.1 eq. 4 has "no more than". After a loss that has cut the window, the outstanding segments
+            // include some that have left the network.
             (false, false) => flight.min(self.reduced_window()),
             (false, true) => flight,
         }
     }
 
-    /// What the latest reduction leaves: with PRR ssthresh, to which the window is on its way (RFC 9937).
+    /// The window after the latest reduction: with PRR ssthresh, which the window approaches (RFC 9937).
     fn reduced_window(&self) -> f64 {
         let (cwnd, ssthresh) = self.window.sizes();
         let by_prr =
@@ -234,7 +236,8 @@ impl SendState {
         if by_prr { cwnd.max(ssthresh) } else { cwnd }
     }
 
-    /// The congestion control's event of a loss: whether ssthresh stays, and the least window that is left.
+    /// The congestion control's event of a loss. `keeps_ssthresh`: ssthresh stays. `least_cwnd`: the least window that
+    /// is left.
     fn reduce(&mut self, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
         self.reduce_from(self.in_use(), kind, keeps_ssthresh, least_cwnd, now);
     }
@@ -267,14 +270,14 @@ impl SendState {
         self.limited_transmits = 0;
     }
 
-    /// Whether the retransmission timer that goes off now may lower ssthresh: not again for a segment, and where a recovery keeps
-    /// ssthresh not in one.
+    /// True if the retransmission timer that expires now may lower ssthresh: not again for the same segment, and not in
+    /// a recovery that keeps ssthresh.
     pub fn is_first_timeout(&self) -> bool {
         let repairs = self.una < self.recovery_point && self.last_reduction != LastReduction::Timeout;
         !(self.times_out_again() || self.params.keeps_ssthresh_in_recovery() && repairs)
     }
 
-    /// Whether the retransmission timer has gone off before for the first outstanding segment.
+    /// True if the retransmission timer has expired before for the first outstanding segment.
     pub fn times_out_again(&self) -> bool {
         self.timed_out == Some(self.una)
     }

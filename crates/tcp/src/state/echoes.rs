@@ -1,11 +1,11 @@
-//! Echoes of congestion: what the SYN offers, which segments are ECN-capable, and what an ACK reports.
+//! Echoes of congestion: the offer of the SYN, the ECN field of segments, and the reports of ACKs.
 
 use super::SendState;
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader};
 
 impl SendState {
-    /// What the SYN offers (RFC 3168 §6.1.1; RFC 9768 §3.1.1). The second retransmission offers nothing: a middlebox may be
-    /// dropping what does (RFC 9768 §3.1.4.1).
+    /// The offer of a SYN (RFC 3168 §6.1.1; RFC 9768 §3.1.1). The second retransmission offers nothing: a middlebox may
+    /// be dropping SYNs with an offer (RFC 9768 §3.1.4.1).
     pub fn offer(&self) -> TcpFlags {
         match (&self.accurate, self.params.ecn) {
             (Some(_), _) if self.timeouts < 2 => TcpFlags::default().with_ace(0b111),
@@ -17,7 +17,7 @@ impl SendState {
         }
     }
 
-    /// Whether data is ECN-capable.
+    /// True if data is ECN-capable.
     pub fn uses_ecn(&self) -> bool {
         let permits = self.accurate.as_ref().is_none_or(|accurate| accurate.permits_ecn());
         self.params.ecn && !self.without_ecn && permits
@@ -38,7 +38,7 @@ impl SendState {
         }
     }
 
-    /// Whether the sender tells by CWR that it has cut its window (RFC 3168 §6.1.2).
+    /// True if the sender reports by CWR that it has cut its window (RFC 3168 §6.1.2).
     pub fn uses_cwr(&self) -> bool {
         self.accurate.as_ref().is_none_or(|accurate| accurate.uses_cwr())
     }
@@ -48,7 +48,7 @@ impl SendState {
         self.accurate.as_ref().map_or(TcpFlags::default(), |accurate| accurate.ace())
     }
 
-    /// Whether a segment echoes congestion: how many of the segments that it acknowledges were marked.
+    /// The number of marked segments among those that a segment acknowledges, if it echoes congestion.
     #[inline]
     pub fn echoed(&mut self, header: &TcpHeader, ecn: Ecn) -> Option<u32> {
         let acked = header.ack.saturating_sub(self.una);

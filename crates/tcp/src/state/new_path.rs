@@ -45,7 +45,7 @@ impl SendState {
         self.renew_quota();
     }
 
-    /// What is outstanding is of the present path.
+    /// From now on the outstanding segments are those of the present path.
     pub fn end_old_path(&mut self) {
         self.path_from = 0;
         if let Some(sent) = &mut self.sent_segments {
@@ -53,12 +53,12 @@ impl SendState {
         }
     }
 
-    /// Whether an ACK that expects `ack` acknowledges nothing but what was sent on the old path.
+    /// True if an ACK that expects `ack` acknowledges only segments that were sent on the old path.
     pub fn is_of_old_path(&self, ack: u32) -> bool {
         self.path_from > 0 && ack <= self.path_from
     }
 
-    /// What the record of segments says of the ACK at hand is of the old path.
+    /// Drops the measurements of this ACK, which are of the old path.
     pub fn forget_measurement(&mut self) {
         self.delivered = Some(Delivered::default());
         if let Some(sent) = &mut self.sent_segments {

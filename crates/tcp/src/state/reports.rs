@@ -1,4 +1,4 @@
-//! What the sender reports to its congestion control: ACKs, steps of the recovery, and segments that go out.
+//! The sender's reports to its congestion control: ACKs, steps of the recovery, and segments that are sent.
 
 use super::SendState;
 use crate::SendBuffer;
@@ -12,8 +12,7 @@ use roamlab_congestion::{
 use roamlab_engine::{Duration, Time};
 use std::ops::Range;
 
-/// What is known of an ACK. The event is made from it for each algorithm, so that what an algorithm does not read costs
-/// nothing.
+/// An ACK. The event is made from it for each algorithm, so that values that an algorithm does not read cost nothing.
 struct AckReport<'a> {
     now: Time,
     delivered: &'a Delivered,
@@ -93,7 +92,7 @@ impl SendState {
         self.lost = 0;
     }
 
-    /// What the ACK at hand reports, unless the record of segments has said it.
+    /// Notes the segments that this ACK reports, unless the record of segments has noted them.
     pub fn note_delivered(&mut self, delivered: Delivered) {
         if self.sent_segments.is_none() && self.delivered.is_some() {
             self.delivered = Some(delivered);
@@ -179,7 +178,7 @@ impl SendState {
         }
     }
 
-    /// A segment has been dealt with: the pacing rate, and what rates measured from now on say.
+    /// A segment was processed: sets the pacing rate, and notes if rates measured from now on do not measure the path.
     pub fn pace(&mut self) {
         let in_flight = self.flight_size();
         if self.params.pacing && !self.control.algorithm().properties().paces {
@@ -201,12 +200,12 @@ impl SendState {
         }
     }
 
-    /// Whether segments that go out are recorded or paced.
+    /// True if segments that are sent are recorded or paced.
     pub fn records_or_paces(&self) -> bool {
         self.sent_segments.is_some() || self.window.is_paced() || self.params.pacing
     }
 
-    /// What the latest input permits to go out now has gone out.
+    /// The segments that the latest input permits have been sent.
     pub fn end_quota(&mut self, now: Time) {
         if !self.pacing.waits() {
             self.note_app_limited();
@@ -219,13 +218,13 @@ impl SendState {
         self.snd_max.saturating_sub(u32::from(self.params.has_syn()))
     }
 
-    /// What the record of segments takes for the time.
+    /// The clock of the record of segments.
     pub fn stamp(&self, now: Time) -> Time {
         if self.params.records_micros() { whole_micros(now) } else { now }
     }
 
-    /// Notes a segment that goes out in the record, and when the next one may. What goes out again is lost, except the
-    /// repeated segment of a probe.
+    /// Notes a sent segment in the record, and when the next one may be sent. A segment that is sent again is lost,
+    /// except the repeated segment of a probe.
     #[inline]
     pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
         let is_probe = std::mem::take(&mut self.probes_tail);
@@ -280,7 +279,7 @@ mod tests {
 
     #[test]
     fn losses_that_a_timer_finds_are_not_of_the_next_ack() {
-        // rs->losses of Linux: what `tcp_ack` itself marks.
+        // rs->losses of Linux: the losses that `tcp_ack` itself marks.
         let lost = |by_ack| {
             let spec: TcpSpec = serde_json::from_value(serde_json::json!({ "variant": "bbr" })).unwrap();
             let mut state = SendState::new(spec.resolve(Profile::Rfc).unwrap().into(), Duration::ZERO);

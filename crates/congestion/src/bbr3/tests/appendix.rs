@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What the link carries.
+/// Rate of the link in segments per second.
 const RATE: f64 = 1250.0;
 
 #[test]
@@ -137,7 +137,7 @@ fn a9_down_ends_with_the_time() {
     path.buffer = 1000;
     reach(&mut path, Mode::Up);
     reach(&mut path, Mode::Down);
-    path.rate = 0.9 * RATE; // 0.891 of the old rate is sent: the queue hardly drains
+    path.rate = 0.9 * RATE; // 0.891 of the old rate is sent: the queue drains slowly
     let began = path.now;
     let CongestionControl::Bbr3(bbr) = &mut path.sender.control else { panic!("BBR") };
     bbr.min_rtt.recent_at = began; // ProbeRTT comes later

@@ -257,7 +257,7 @@ fn the_bound_grows_by_one_two_and_four_in_a_round() {
     bbr.filled = [false, false];
     let before = bbr.bounds.inflight_long;
     bbr.raise_bound(&window, &ack(100, 64));
-    assert_eq!(bbr.bounds.inflight_long, before, "what does not fill the window says nothing");
+    assert_eq!(bbr.bounds.inflight_long, before, "a flight that does not fill the window changes nothing");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn six_ranges_in_a_lossy_round_end_startup() {
         (bbr.mode, bbr.full, bbr.has_sack) = (Mode::Startup, false, has_sack);
         bbr.begin_recovery(&window, Recovery::Fast);
         (0..ranges).for_each(|range| bbr.lose(&window, &lost(10 * range, 60, 1)));
-        bbr.lose(&window, &lost(10 * ranges - 9, 60, 1)); // goes on with the last range
+        bbr.lose(&window, &lost(10 * ranges - 9, 60, 1)); // continues the last range
         let ack = measures(&bbr, 1250.0, true, true);
         let sample = Sample { lost: lost_now, ..Sample::of(&ack, None) };
         bbr.update_latest(&sample);
@@ -366,7 +366,7 @@ fn the_shortest_time_is_kept_for_ten_seconds_and_probed_after_five() {
     assert_eq!(see(&mut bbr, 5002, 55), (ms(40), ms(55), false));
     assert_eq!(see(&mut bbr, 10_000, 70), (ms(40), ms(55), false));
     assert_eq!(see(&mut bbr, 10_001, 70), (ms(55), ms(55), false), "40 ms are ten seconds old");
-    assert_eq!(see(&mut bbr, 10_002, 30), (ms(30), ms(30), false), "a shorter time counts at once");
+    assert_eq!(see(&mut bbr, 10_002, 30), (ms(30), ms(30), false), "a shorter time counts immediately");
 }
 
 #[test]

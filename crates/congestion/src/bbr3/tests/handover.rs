@@ -37,8 +37,9 @@ fn after(path: &mut Path, gap: u64, one_way: u64) -> ([f64; 3], f64) {
     )
 }
 
-/// The least of each: 72 % in the second with a ProbeRTT of half an old product, 125 / 2 segments per longer round trip, for
-/// 200 ms and some round trips; otherwise the rate less the 1 % of pacing. In ten seconds are two ProbeRTTs.
+/// The least of each. In the first second ProbeRTT has half an old product: 125 / 2 segments per longer round trip, for
+/// 200 ms and some round trips; that leaves 72 %. The others have the rate less the 1 % of pacing. In the ten seconds
+/// are two ProbeRTTs.
 const LEAST: [f64; 3] = [0.65, 0.98, 0.95];
 
 fn holds(name: &str, shares: [f64; 3]) {

@@ -47,7 +47,7 @@ mod tests {
         min.note(ms(80), at(301));
         assert_eq!(min.least(), ms(80));
         min.note(ms(30), at(302));
-        assert_eq!(min.least(), ms(30), "a lower one counts at once");
+        assert_eq!(min.least(), ms(30), "a lower one counts immediately");
         min.note(ms(90), at(1000));
         assert_eq!(min.least(), ms(90), "nothing was measured in the window");
     }

@@ -1,9 +1,9 @@
 //! Loss detection by time, and a probe for the loss of a tail: RACK-TLP, RFC 8985.
 //!
-//! A segment is lost if one sent later has been delivered, and the time since its transmission is more than a round trip
-//! and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A timer
-//! ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
-//! retransmission timer expires. What is in flight is computed from the scoreboard. The window comes down immediately or by
+//! A segment is lost if one sent later has been delivered, and the time since its transmission is more than a round
+//! trip and the [reordering window](window). That holds for retransmissions too, so the loss of one is found again. A
+//! timer ends the wait for segments that may still be late. If no ACK comes, the [probe](probe) asks for one before the
+//! retransmission timer expires. The flight is computed from the scoreboard. The window comes down immediately or by
 //! [proportional rate reduction](crate::prr).
 
 mod min_rtt;
@@ -34,11 +34,11 @@ enum Phase {
     Open,
     /// A loss was found by ACKs, or by the end of the reordering window.
     Recovery,
-    /// The retransmission timer went off.
+    /// The retransmission timer expired.
     Timeout,
 }
 
-/// What the timer of the recovery is for.
+/// The purpose of the recovery's timer.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 enum Wait {
     #[default]
@@ -57,11 +57,11 @@ pub(crate) struct Rack {
     waits_for: Wait,
     prr: Prr,
     undo: Box<Undo>,
-    /// What goes out on this ACK is new data: F-RTO, or an ACK of an original while what was sent again is under way.
+    /// This ACK sends new data: for F-RTO, or because it answers an original while retransmissions are under way.
     new_first: bool,
     /// The latest transmission known to be delivered may be another one since losses were looked for (`rack.advanced`).
     advanced: bool,
-    /// Segments in flight before the ACK at hand.
+    /// Segments in flight before this ACK.
     before: u32,
     /// The retransmission timer runs from now on for the segment that goes out next.
     timed: bool,
@@ -101,7 +101,7 @@ impl LossRecovery for Rack {
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // Its blocks may be news all the same, also a D-SACK. Its echo is none.
+        // Its blocks may be news nevertheless, also a D-SACK. Its echo is none.
         let news = self.take_in(state, header, now);
         state.ece = false;
         if news.delivered > 0 || news.repeated_end.is_some() {
@@ -169,7 +169,7 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, state: &mut SendState, now: Time) {
         match self.waits_for {
             Wait::Probe => {
-                // §7.3: whether a probe goes out or not.
+                // §7.3: the timer restarts even if no probe is sent.
                 let goes = self.probe.is_due(state);
                 if goes || (state.flight_size() > 0 && !state.params.times_from_head()) {
                     state.restart_timer(now);
@@ -293,16 +293,17 @@ impl LossRecovery for Rack {
 }
 
 impl Rack {
-    /// Whether an ACK with timestamps alone is like one without options, besides [`allows_fast_path`](LossRecovery::allows_fast_path).
+    /// True if an ACK with timestamps alone is like one without options.
+    /// [`allows_fast_path`](LossRecovery::allows_fast_path) must hold too.
     pub fn allows_stamped(&self) -> bool {
         !self.timed && !self.new_first && !self.undo.all_reported()
     }
 
-    /// Such an ACK has moved `state.una`; `before`: what was in flight before it.
+    /// Such an ACK has moved `state.una`; `before`: segments in flight before it.
     #[inline]
     pub fn on_stamped_ack(&mut self, state: &mut SendState, before: u32, now: Time) {
         let rtt = self.record.on_fast_ack(state, now);
-        self.advanced = false; // there is no loss to look for
+        self.advanced = false; // no search for losses is due
         if state.params.reports_network() && state.sent_segments.is_some() {
             self.before = before;
             self.set_found(state, state.flight_size(), 0, rtt);
@@ -322,7 +323,7 @@ impl Rack {
         self.record.head_sent()
     }
 
-    /// Whether the timer of the reordering window runs.
+    /// True if the timer of the reordering window runs.
     fn waits_for_reordering(&self, state: &SendState) -> bool {
         self.waits_for == Wait::Reordering && state.recovery_timer.runs()
     }
@@ -450,7 +451,7 @@ impl Rack {
             state.retransmit = self.record.next_lost(state.una);
             return;
         }
-        // What an echo has begun goes on (`tcp_enter_recovery`).
+        // The reduction that an echo has begun continues (`tcp_enter_recovery`).
         let goes_on = state.echo_reduction.take();
         if goes_on.is_some() {
             state.recovery_point = point;
@@ -480,7 +481,7 @@ impl Rack {
         state.params.undoes_cuts()
     }
 
-    /// Takes back a cut of the window that was not needed; whether there was one.
+    /// Takes back a cut of the window that was not needed. True if there was one.
     fn undo_if_needless(&mut self, state: &mut SendState, news: &News, advances: bool, now: Time) -> bool {
         let is_over = state.una >= state.recovery_point;
         let keeps_marks = match self.phase {
@@ -513,8 +514,8 @@ impl Rack {
         true
     }
 
-    /// Whether an ACK in a recovery answers an original while what was sent again is under way, so that no loss is looked for and
-    /// nothing sent again.
+    /// True if an ACK in a recovery answers an original while retransmissions are under way. Then no loss is looked for
+    /// and nothing is sent again.
     fn is_only_late(&self, state: &SendState, advances: bool) -> bool {
         state.params.late_original_repairs_nothing()
             && self.phase == Phase::Recovery

@@ -22,12 +22,12 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Whether a probe is due, or its ACK is awaited.
+    /// True if a probe is due, or its ACK is awaited.
     pub fn is_on(&self) -> bool {
         self.due || self.end.is_some()
     }
 
-    /// Whether what goes out next is the probe.
+    /// True if the next segment is the probe.
     pub fn is_due_now(&self) -> bool {
         self.due
     }
@@ -65,7 +65,7 @@ impl Probe {
         state.recovery_timer.start_by(state.params.wheel(), now, span);
     }
 
-    /// The time of the probe has come; whether one is to be sent. No other may be under way, and the RTT was measured since
+    /// The time of the probe has come. True if one is to be sent: no other is under way, and the RTT was measured since
     /// the one before (§7.3).
     pub fn is_due(&mut self, state: &SendState) -> bool {
         let measured = state.rtt.has_sample() || state.params.probes_unmeasured();
@@ -73,7 +73,7 @@ impl Probe {
         self.due
     }
 
-    /// The probe that is due: new data if there is any, whatever cwnd says, otherwise the last segment.
+    /// The probe that is due: new data if there is any, independently of cwnd, otherwise the last segment.
     pub fn take_due(&self, state: &mut SendState) -> Option<u32> {
         if !self.due {
             return None;
@@ -82,7 +82,7 @@ impl Probe {
         state.next_new().or_else(|| state.snd_max.checked_sub(1))
     }
 
-    /// A segment goes out; whether it is the probe.
+    /// A segment is sent. True if it is the probe.
     pub fn sent(&mut self, state: &mut SendState, seq: u32, is_new: bool, now: Time) -> bool {
         if !std::mem::take(&mut self.due) {
             return false;
@@ -94,12 +94,12 @@ impl Probe {
         true
     }
 
-    /// Whether the probe explains that the segment below `end` arrived twice.
+    /// True if the probe explains that the segment below `end` arrived twice.
     pub fn explains(&self, end: u32) -> bool {
         self.repeats && self.end == Some(end)
     }
 
-    /// §7.4: whether an ACK says that the probe has repaired a loss. An ACK that says that nothing was lost ends the
+    /// §7.4: true if an ACK shows that the probe has repaired a loss. An ACK that shows that nothing was lost ends the
     /// episode too.
     pub fn reveals_loss(&mut self, header: &TcpHeader, news: &News, advances: bool) -> bool {
         let Some(end) = self.end.filter(|&end| header.ack >= end) else { return false };

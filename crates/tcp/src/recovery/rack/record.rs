@@ -12,7 +12,7 @@ use roamlab_packet::TcpHeader;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// What an ACK reported.
+/// The news of an ACK.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct News {
     /// Segments delivered, by the ACK itself or by its blocks.
@@ -35,8 +35,8 @@ pub(super) struct News {
 }
 
 impl News {
-    /// The round-trip time of the last segment reported, in whole microseconds (`tcp_ack_update_rtt`). If the ACK acknowledges
-    /// one that was sent again, what it echoes says it in milliseconds.
+    /// The round-trip time of the last segment reported, in whole microseconds (`tcp_ack_update_rtt`). If the ACK
+    /// acknowledges one that was sent again, the time is that of the echo, in milliseconds.
     pub fn rtt(&self, advances: bool, echo: Option<Time>, now: Time) -> Option<Duration> {
         let acknowledged = self.last_acknowledged_sent.filter(|_| !self.acknowledges_repeat);
         let since = |sent: Time| whole_micros(now).since(whole_micros(sent));
@@ -45,7 +45,7 @@ impl News {
     }
 }
 
-/// What a search for losses found.
+/// The result of a search for losses.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Marks {
     /// The lowest segment marked.
@@ -57,7 +57,7 @@ pub(super) struct Marks {
     pub wait: Option<Duration>,
 }
 
-/// What of an ACK reports a segment.
+/// The part of an ACK that reports a segment.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum By {
     /// The number that it expects.
@@ -66,7 +66,7 @@ enum By {
     Block,
 }
 
-/// Whether an ACK answers an earlier transmission than this one, by the time that it echoes (RFC 8985 §6.2 step 2).
+/// True if an ACK answers an earlier transmission than this one, by the time that it echoes (RFC 8985 §6.2 step 2).
 fn echoes_earlier(state: &SendState, sent: Time, by: By) -> bool {
     let Some(echo) = state.echo else { return false };
     if state.params.compares_stamps() { by == By::Ack && stamp(echo) < stamp(sent) } else { echo < sent }
@@ -77,8 +77,8 @@ struct Repeat {
     at: Time,
     /// It is not known to be lost.
     is_live: bool,
-    /// Where an undo has taken the loss before it back and out of the list: whether it is lost now. It is not sent again then, because it counts
-    /// as on its way still (`tcp_mark_skb_lost`, `tcp_xmit_retransmit_queue`).
+    /// Set where an undo has taken back the loss before it, and out of the list; true if it is lost now. It is not sent
+    /// again then, because it still counts as on its way (`tcp_mark_skb_lost`, `tcp_xmit_retransmit_queue`).
     stuck: Option<bool>,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Record {
     queue: VecDeque<(Time, u32)>,
     live: u32,
     lost_again: BTreeSet<u32>,
-    /// What an undo has taken out of RACK's list.
+    /// Segments that an undo has taken out of RACK's list.
     unlisted: Unlisted,
     /// RACK.xmit_ts, RACK.end_seq: the latest transmission delivered.
     latest: (Time, u32),
@@ -113,7 +113,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A segment goes out; whether for the first time. A probe does not count as one more in flight.
+    /// A segment is sent. True if for the first time. A probe does not count as one more in flight.
     pub fn on_sent(&mut self, seq: u32, is_probe: bool, now: Time) -> bool {
         if seq >= self.base + self.sent.len() as u32 {
             self.on_new_sent(now);
@@ -154,13 +154,13 @@ impl Record {
         measured
     }
 
-    /// Whether nothing is reported, lost or sent again, and nothing outstanding was sent before what is delivered.
+    /// True if nothing is reported, lost or sent again, and nothing outstanding was sent before the delivered segments.
     pub fn is_plain(&self, una: u32) -> bool {
         let nothing_amiss = self.board.count() == 0 && self.repeats.is_empty() && self.over_below <= una;
         nothing_amiss && self.is_in_order()
     }
 
-    /// Whether all outstanding segments were sent behind the latest that is known to be delivered.
+    /// True if all outstanding segments were sent behind the latest that is known to be delivered.
     fn is_in_order(&self) -> bool {
         let (at, seq) = self.latest;
         let is_behind = self.sent.front().is_none_or(|&first| first >= at);
@@ -192,13 +192,13 @@ impl Record {
         self.live
     }
 
-    /// Whether a segment that was sent again is under way, or the first one was (`tcp_any_retrans_done`).
+    /// True if a segment that was sent again is under way, or the first one was (`tcp_any_retrans_done`).
     pub fn has_repeats(&self) -> bool {
         self.live > 0 || self.repeats.contains_key(&self.base)
     }
 
-    /// A recovery was not needed: nothing is lost. By the rule `undo_leaves_list` (`leaves`) RACK does not find again what it had found. What was sent
-    /// again is judged by that time alone (RFC 8985 §5.2: `Segment.xmit_ts`).
+    /// A recovery was not needed: nothing is lost. By the rule `undo_leaves_list` (`leaves`) RACK does not find the
+    /// same losses again. Retransmissions are judged by their time alone (RFC 8985 §5.2: `Segment.xmit_ts`).
     pub fn unmark(&mut self, una: u32, leaves: bool) {
         if leaves {
             self.unlisted.unmark(una);
@@ -224,7 +224,7 @@ impl Record {
         self.board.holes(first, state.snd_max) + unmarked + self.live
     }
 
-    /// Whether the ACK at hand answers the first transmission of the first outstanding segment, which is asked of a SYN.
+    /// True if this ACK answers the first transmission of the first outstanding segment, which is asked of a SYN.
     pub fn first_is_answered(&self, state: &SendState) -> bool {
         let answered =
             state.echo.zip(self.sent.front()).is_some_and(|(echo, &sent)| stamp(echo) == stamp(sent));
@@ -292,7 +292,7 @@ impl Record {
         news
     }
 
-    /// Whether an ACK says nothing but that segments arrived which were sent once, and of which no others were reported.
+    /// True if an ACK reports only segments that were sent once, and no others were reported before.
     #[inline]
     fn is_of_plain(&self, header: &TcpHeader) -> bool {
         header.sacks.is_empty()
@@ -420,7 +420,7 @@ impl Record {
         marks
     }
 
-    /// A segment that was sent again is lost: whether it sticks.
+    /// A segment that was sent again is lost. True if it is `stuck`.
     fn sticks(&mut self, seq: u32) -> bool {
         let Some(stuck) = self.repeats.get_mut(&seq).and_then(|repeat| repeat.stuck.as_mut()) else {
             return false;
@@ -440,7 +440,7 @@ impl Record {
         }
     }
 
-    /// §6.3: the retransmission timer went off. The first segment is lost, and all that are older than a round trip and
+    /// §6.3: the retransmission timer expired. The first segment is lost, and all that are older than a round trip and
     /// `lateness`.
     pub fn mark_at_timeout(&mut self, una: u32, snd_max: u32, lateness: Duration, now: Time) {
         // A receiver that reported `una` and does not acknowledge it has thrown away what it held (RFC 2018 §8).
@@ -469,7 +469,7 @@ impl Record {
         (self.over_below, self.repeated_below) = (snd_max, una);
     }
 
-    /// What is lost and was not sent again is sent again from here on.
+    /// Segments that are lost and were not sent again are sent again from here on.
     pub fn repeat_from(&mut self, una: u32) {
         self.repeated_below = una;
     }
@@ -485,13 +485,13 @@ impl Record {
         self.board.holes(from, self.over_below) - unmarked
     }
 
-    /// Whether a segment is lost, sent again or not.
+    /// True if a segment is lost, sent again or not.
     pub fn has_lost(&self, una: u32) -> bool {
         let sticks = || self.repeats.values().any(|repeat| repeat.stuck == Some(true));
         self.lost_from(una) > 0 || !self.lost_again.is_empty() || sticks()
     }
 
-    /// Whether a lost segment is not on its way again (`lost_out` > `retrans_out`).
+    /// True if a lost segment is not on its way again (`lost_out` > `retrans_out`).
     pub fn waits_to_repeat(&self, una: u32) -> bool {
         self.lost_from(self.waiting(una).start) > 0 || !self.lost_again.is_empty()
     }

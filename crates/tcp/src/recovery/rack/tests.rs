@@ -33,7 +33,7 @@ impl Connection {
         std::iter::from_fn(|| self.sender.poll_transmit(self.now)).map(|segment| segment.header.seq).collect()
     }
 
-    /// An ACK with these SACK blocks comes a round trip later; what goes out.
+    /// The segments sent after an ACK with these SACK blocks, which comes a round trip later.
     fn ack(&mut self, ack: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
         self.now += RTT;
         let mut sacks = SackBlocks::default();

@@ -26,7 +26,7 @@ pub(super) struct Undo {
     pub frto: bool,
 }
 
-/// What F-RTO makes of an ACK after a timeout.
+/// F-RTO's result for an ACK after a timeout.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Frto {
     /// It was not needed (step 3b).
@@ -38,7 +38,8 @@ pub(super) enum Frto {
 }
 
 impl Undo {
-    /// The window is about to be cut for a loss. So many retransmissions are under way, which D-SACKs may still report.
+    /// The window is about to be cut for a loss. `under_way`: retransmissions under way, which D-SACKs may still
+    /// report.
     pub fn begin(&mut self, state: &SendState, under_way: u32) {
         self.begin_from(state, under_way, state.ece || state.echo_reduction.is_some());
     }
@@ -91,13 +92,13 @@ impl Undo {
         }
     }
 
-    /// Whether all retransmissions were reported to have arrived twice.
+    /// True if all retransmissions were reported to have arrived twice.
     pub fn all_reported(&self) -> bool {
         self.marker.is_some() && self.unreported == Some(0)
     }
 
-    /// Whether the ACK at hand answers an original transmission, by the time that it echoes. In whole
-    /// milliseconds any ACK does if nothing was sent again yet (`tcp_packet_delayed`).
+    /// True if this ACK answers an original transmission, by the time that it echoes. In whole milliseconds any ACK
+    /// does if nothing was sent again yet (`tcp_packet_delayed`).
     pub fn answers_original(&self, state: &SendState) -> bool {
         let in_stamps = state.params.compares_stamps();
         let unit = |time: Time| if in_stamps { stamp(time) } else { time.as_nanos() };
@@ -105,7 +106,7 @@ impl Undo {
         self.marker.is_some() && self.repeated_at.map_or(in_stamps, is_earlier)
     }
 
-    /// Whether the episode may be undone.
+    /// True if the episode may be undone.
     pub fn may(&self, state: &SendState) -> bool {
         self.all_reported() || self.answers_original(state)
     }
@@ -137,7 +138,7 @@ impl Undo {
             state.control.algorithm().on_undo(&mut state.window, &event);
         }
         self.end();
-        state.recovery_point = state.una.saturating_sub(1); // a loss may be found at once
+        state.recovery_point = state.una.saturating_sub(1); // a loss may be found immediately
         state.record(SenderEventKind::Spurious, state.una, now);
     }
 }
@@ -152,7 +153,7 @@ mod tests {
         Time::ZERO + Duration::from_micros(micros)
     }
 
-    /// Whether an ACK that echoes this time answers an original, before and after a retransmission at 5.8 ms.
+    /// True if an ACK that echoes this time answers an original, before and after a retransmission at 5.8 ms.
     fn answers(profile: Profile, echo: u64) -> [bool; 2] {
         let params = TcpSpec::default().resolve(profile).unwrap();
         let mut state = SendState::new(params.into(), Duration::ZERO);
@@ -202,7 +203,8 @@ mod tests {
 
     #[test]
     fn without_new_data_f_rto_ends_at_the_first_ack_of_a_retransmission() {
-        // `tcp_process_loss`, step 2.b: "Otherwise fall back to the conventional recovery", for good: later originals say nothing.
+        // `tcp_process_loss`, step 2.b: "Otherwise fall back to the conventional recovery". Later originals do not
+        // change that.
         let params = TcpSpec::default().resolve(Profile::Linux6).unwrap();
         let mut state = SendState::new(params.into(), Duration::ZERO);
         (state.una, state.nxt, state.snd_max, state.end, state.recovery_point) = (2, 11, 11, 11, 11);
