@@ -64,6 +64,16 @@ _OTHER_OPTIONS = [
     (("--runs", "--replications", "--metric"), "--store", "write it in the sweep's file: see docs/sweeps.md"),
     (("-o", "--output", "--outdir"), "--out", "write --out and a name"),
     (
+        ("--seed", "--run"),
+        "--stall",
+        "make the run first, roamlab run FILE --seed 3, and name its folder here",
+    ),
+    (
+        ("--baseline",),
+        "--metric",
+        "`roamlab compare A B` has the differences B minus A; a sweep's file has `baseline`",
+    ),
+    (
         (
             "--duration",
             "--time",

@@ -7,18 +7,19 @@ import dis
 import inspect
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import FrozenInstanceError
 from functools import lru_cache, wraps
 from itertools import islice, pairwise
+from numbers import Integral, Real
 from pathlib import Path
 from types import CodeType, FunctionType, NoneType
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-from roamlab.base.errors import BadInput, bad_path, did_you_mean
+from roamlab.base.errors import BadInput, bad_path, did_you_mean, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,7 +49,7 @@ class Kind(NamedTuple):
         if isinstance(value, str | bool) and type(value) not in self.types:
             return isinstance(value, str) and value in self.values
         named = {each.__name__ for each in type(value).__mro__}
-        if "Executor" in self.types and hasattr(value, "execute"):
+        if any(hasattr(value, each) for kind, each in _BY_ATTRIBUTE.items() if kind in self.types):
             return True
         fits = any(each in named if isinstance(each, str) else isinstance(value, each) for each in self.types)
         return fits and self._fits_inside(value)
@@ -60,6 +61,9 @@ class Kind(NamedTuple):
         return all(map(self.of.has, islice(value, _LOOKED_AT)))
 
 
+_BY_ATTRIBUTE = {"Executor": "execute", "Results": "manifest", "RunTables": "manifest"}
+"""Types that a value has by an attribute."""
+
 _LOOKED_AT = 1000
 """Elements of a list whose type is checked at most."""
 
@@ -68,22 +72,24 @@ RESULTS = Kind(
 )
 SCENARIO = Kind(("Scenario",), "a scenario", 'write roamlab.load("scenario.toml")')
 TEXT = Kind((str,), "a text", "write it in quotes")
-NUMBER = Kind((int,), "a whole number", "write 1, for example")
+NUMBER = Kind((Integral,), "a whole number", "write 1, for example")
 
 _OF_NAMES: dict[str, Kind] = {
     "None": Kind((NoneType,), "None", "", "None"),
     "bool": Kind((bool,), "True or False", "", "True"),
-    "int": Kind((int,), "a whole number", "", "1"),
-    "float": Kind((float, int), "a number", "", "0.5"),
+    "int": Kind((Integral,), "a whole number", "", "1"),
+    "float": Kind((Real,), "a number", "", "0.5"),
     "str": Kind((str,), "a text", "", '"…"'),
     "Path": Kind((Path,), "a path", "", '"…"'),
     "Sequence": Kind((Sequence,), "a list", "", "[…]"),
+    "Iterable": Kind((Iterable,), "a list", "", "[…]"),
     "list": Kind((list, tuple), "a list", "", "[…]"),
     "tuple": Kind((tuple, list), "a pair", "", "(…, …)"),
     "Mapping": Kind((Mapping,), "a dictionary", "", '{"run.duration": "20 s"}'),
     "dict": Kind((Mapping,), "a dictionary", "", '{"run.duration": "20 s"}'),
     "Scenario": Kind(("Scenario",), "a scenario", "", 'roamlab.load("scenario.toml")'),
     "Results": Kind(("Results",), "the results of a run", "", "roamlab.run(scenario)"),
+    "RunTables": Kind(("RunTables",), "the results of a run", "", "roamlab.run(scenario)"),
     "Manifest": Kind(("Manifest",), "a run's manifest", "", "results.manifest"),
     "Store": Kind(("Store",), "a store", "", 'roamlab.Store("out/runs")'),
     "Job": Kind(("Job",), "a job", "", "roamlab.Job(scenario, 1)"),
@@ -183,6 +189,27 @@ _OTHER_WORDS = {
 }
 """Names of arguments in other libraries."""
 
+
+_KEPT = 'a run is kept by roamlab.Store("out/runs").write(results), which returns its folder'
+_POOL = "write executor=roamlab.LocalPool(4)"
+_ELSEWHERE = {
+    **dict.fromkeys((("run", each) for each in ("out", "store", "path", "save", "keep", "folder")), _KEPT),
+    **dict.fromkeys(
+        (("sweep", each) for each in ("threads", "workers", "jobs", "processes", "cores")), _POOL
+    ),
+    **dict.fromkeys(
+        (("smallest", each) for each in ("threads", "workers", "jobs", "processes", "cores")), _POOL
+    ),
+    ("sweep", "baseline"): 'compare afterwards: runs.compare("flows.moving.goodput_bps", baseline="60 pkt")',
+    ("smallest", "replications"): "`budget` is the largest number of runs of a value",
+    ("smallest", "runs"): "`budget` is the largest number of runs of a value",
+    ("means", "metrics"): 'write means("flows.moving.goodput_bps"), a name after the other',
+    (
+        "compare",
+        "metrics",
+    ): 'write compare("flows.moving.goodput_bps", baseline="60 pkt"), a name after the other',
+}
+"""Remedies for arguments that another function has, by function and argument."""
 
 _SEVERAL_RUNS = ("runs", "replications", "repetitions", "repeat", "n", "number")
 """Names of arguments by which several runs are asked for."""
@@ -298,16 +325,18 @@ def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
     """Text to write instead of a value of another type."""
     name = parameter.name
     number = type(value) in (int, float)
+    if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, list | tuple):
+        return f"write {', '.join(map(quoted, value))} without brackets"
     if isinstance(value, str) and name == "seed":
         return f"write seed = rl.seed({value!r}), which makes a number of a text"
     if isinstance(value, str) and kind.of is not None and str in kind.of.types and Mapping not in kind.types:
         return f'write {name}=["{value}"]'
     if isinstance(value, set | frozenset) and list in kind.types:
         return f"write {name}={sorted(map(str, value))}"
-    if isinstance(value, str) and int in kind.types and value.strip().isdecimal():
+    if isinstance(value, str) and Integral in kind.types and value.strip().isdecimal():
         return f"write {name} = {int(value)}, without quotes"
     example = did_you_mean(value, map(str, kind.values), "") if isinstance(value, str) and kind.values else ""
-    written = _EXAMPLES.get(name, kind.example)
+    written = kind.example if "Store" in kind.types else _EXAMPLES.get(name, kind.example)
     text = example or (
         f'write it in quotes: "{value}"'
         if number and str in kind.types and name not in _EXAMPLES
@@ -318,14 +347,21 @@ def _to_write(parameter: inspect.Parameter, kind: Kind, value: object) -> str:
 
 def _bad_call(name: str, problem: str, signature: inspect.Signature, given: Mapping[str, object]) -> BadCall:
     names = [each for each in signature.parameters if each != "self"]
-    foreign = [each for each in given if each not in names]
+    named = {each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL}
+    foreign = [each for each in given if each not in named]
     if foreign:
         if foreign[0] in _SEVERAL_RUNS and "run" in names and "replications" not in names:
             remedy = _MAKE_SEVERAL
+        elif known := _ELSEWHERE.get((name.rpartition(".")[2], foreign[0])):
+            remedy = known
         else:
             meant = _OTHER_WORDS.get(foreign[0], "")
             otherwise = "leave it out"
-            if {"scenario", "base"} & {*names}:
+            if "changes" in names:
+                otherwise = 'write set_all({"run.duration": "20 s"})'
+            elif "design" in names:
+                otherwise = 'the axes are in `design`: write {"mobility.buffer.limit": ["4 pkt", "64 pkt"]}'
+            elif {"scenario", "base"} & {*names}:
                 otherwise += '; a field of the scenario is changed by scenario.set("run.duration", "20 s")'
             remedy = (
                 f"did you mean {meant!r}?" if meant in names else did_you_mean(foreign[0], names, otherwise)

@@ -78,6 +78,10 @@ _MOST_NAMES = 1000
 
 def _near(path: Path) -> str:
     """Text to write instead of a path that does not exist: a file of this folder with almost its name."""
+    if path.parts[:1] == ("~",):
+        return "write the whole path: only a shell replaces `~` by the home folder"
+    if path.parts[:1] in (("http:",), ("https:",)):
+        return "fetch it first: this is no path of this machine"
     try:
         with os.scandir(path.parent) as entries:
             files = {entry.name for entry in islice(entries, _MOST_NAMES) if entry.is_file()}

@@ -40,6 +40,14 @@ def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None
             expected="RUN with --flow, --stall and --check, or TABLE ROW RUN without them",
             remedy="`roamlab why RUN --check`, or `roamlab why drops 0 RUN`",
         )
+    if words[1] in why.WITH_CAUSES and words[0].isdecimal():
+        words = [words[1], words[0], *words[2:]]
+        raise BadInput(
+            f"why {words[1]} {words[0]}",
+            "the table is first",
+            expected="TABLE ROW",
+            remedy=f"`roamlab why {' '.join(words)}`",
+        )
     table, row, *folder = words
     if not (row.isascii() and row.isdigit()):
         raise BadInput(

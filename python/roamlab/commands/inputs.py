@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ RUNS = Path("out/runs")
 def find_run(named: Path | None) -> Path:
     """The run folder that is meant: without a path, or by the word `latest`, the newest in out/runs."""
     from roamlab.base.errors import BadInput
+    from roamlab.records import store
 
     if named is not None and (named != Path("latest") or named.exists()):
         return named
@@ -31,7 +33,11 @@ def find_run(named: Path | None) -> Path:
             remedy="simulate one with `roamlab run SCENARIO`, or name its folder",
         )
     newest = max(made)[1]
-    say(f"run: {shown(newest)}, the newest of {len(made)} in {RUNS}", err=True)
+    whose = ""
+    with suppress(BadInput):
+        manifest = store.manifest_of(newest)
+        whose = f" of {shown(Path(manifest.scenario_name).name)}, seed {manifest.seed}"
+    say(f"run{whose}: {shown(newest)}, the newest of {len(made)} in {RUNS}", err=True)
     return newest
 
 

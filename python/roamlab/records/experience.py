@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roamlab.base.calls import called
+from roamlab.base.errors import BadInput
 from roamlab.records.metrics import (
     Values,
     application,
@@ -197,6 +199,7 @@ def _rate_bps(text: str) -> float:
 # Of a run.
 
 
+@called()
 def delays_s(results: Results, flow: str) -> Values:
     """One-way delays of the flow's data packets that arrived for the first time, in order of arrival."""
     rows = results.columns("deliveries")
@@ -204,6 +207,7 @@ def delays_s(results: Results, flow: str) -> Values:
     return seconds(rows, chosen=chosen) - seconds(rows, "sent_ns", chosen)
 
 
+@called()
 def ipdv_of_s(results: Results, flow: str) -> Values:
     """`ipdv_s` of a flow of datagrams."""
     rows = results.columns("deliveries")
@@ -211,6 +215,7 @@ def ipdv_of_s(results: Results, flow: str) -> Values:
     return ipdv_s(rows["seq"][chosen], seconds(rows, "sent_ns", chosen), seconds(rows, chosen=chosen))
 
 
+@called()
 def jitter_s(results: Results, flow: str) -> float:
     """`rtp_jitter_s` of a flow."""
     rows = results.columns("deliveries")
@@ -218,6 +223,7 @@ def jitter_s(results: Results, flow: str) -> float:
     return rtp_jitter_s(seconds(rows, "sent_ns", chosen), seconds(rows, chosen=chosen))
 
 
+@called()
 def late_pkts(results: Results, flow: str, offset_s: float) -> int:
     """Packets of a flow that come after their play-out; see `late`."""
     return late(delays_s(results, flow), offset_s)
@@ -277,6 +283,7 @@ def play_out_delays_s(
     return met, is_late
 
 
+@called()
 def voice(
     results: Results, flow: str, offset_s: float = 0.06, codec: str | None = None, *, adapts: bool = True
 ) -> Voice:
@@ -287,6 +294,14 @@ def voice(
     lost. A call of which nothing arrives has lost everything: its MOS is 1, and its delay NaN. One that sends nothing
     has no score.
     """
+    if codec is not None and codec not in CODECS:
+        meant = codec.lower().replace(".", "").removesuffix("a")
+        raise BadInput(
+            f"codec = {codec!r}",
+            "its quality has no published numbers here",
+            expected=f"one of {', '.join(CODECS)}",
+            remedy=f"did you mean {meant!r}?" if meant in CODECS else "leave it out: the flow's own codec",
+        )
     spec, undefined = application(results, flow), Voice(*[math.nan] * 5)
     if spec.get("kind") != "voip":
         return undefined
@@ -328,23 +343,27 @@ def _units(results: Results, flow: str, *units: str) -> tuple[Values, Values, ND
     return seconds(rows, chosen=chosen), completed, rows["group"][chosen], rows.words("kind", chosen)
 
 
+@called()
 def frame_delays_s(results: Results, flow: str) -> Values:
     """From the begin of each frame to its last packet; NaN for one that never was whole."""
     offered, completed, _, _ = _units(results, flow, *_FRAMES)
     return completed - offered
 
 
+@called()
 def frame_loss_ratio(results: Results, flow: str) -> float:
     """Frames that never were whole, over all that began."""
     delays = frame_delays_s(results, flow)
     return float(np.isnan(delays).mean()) if delays.size else math.nan
 
 
+@called()
 def freezes_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Values:
     """How long each freeze of a flow is; see `freeze_spans_of_s`."""
     return lengths_s(freeze_spans_of_s(results, flow, offset_s))
 
 
+@called()
 def freeze_spans_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Values:
     """`freeze_spans_s` of a flow's frames: play-out follows the begin of a frame by a fixed offset."""
     offered, completed, _, kinds = _units(results, flow, *_FRAMES)
@@ -353,6 +372,7 @@ def freeze_spans_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Val
     )
 
 
+@called()
 def page_loads_s(results: Results, flow: str) -> Values:
     """Of each page of a `web` flow that came whole: from its first request to the last byte of its last object."""
     return _page_times_s(results, flow)[0]
@@ -370,11 +390,13 @@ def _page_times_s(results: Results, flow: str) -> tuple[Values, Values]:
     return (last - first)[whole], duration_s(results) - first[~whole]
 
 
+@called()
 def freeze_s(results: Results, flow: str) -> float:
     """All freezes together; NaN without frames."""
     return float(freezes_of_s(results, flow).sum()) if frame_delays_s(results, flow).size else math.nan
 
 
+@called()
 def mean_page_load_s(results: Results, flow: str) -> float:
     """The mean load time of a flow's pages, in s.
 
@@ -406,6 +428,7 @@ class Player:
         return lengths_s(self.spans_s)
 
 
+@called()
 def player(results: Results, flow: str) -> Player:
     """The stalls and the quality of a `dash` flow, by the times at which its segments came."""
     spec = application(results, flow)
@@ -423,6 +446,7 @@ def player(results: Results, flow: str) -> Player:
     return Player(begin - float(asked[0]), stalls, ratio, mean)
 
 
+@called()
 def losses_per_handover(results: Results, flow: str, settle_s: float = 1.0) -> NDArray[np.integer]:
     """Data packets of a flow that were lost, no copy having arrived, after each handover of a host at its ends.
 
@@ -436,12 +460,14 @@ def losses_per_handover(results: Results, flow: str, settle_s: float = 1.0) -> N
     return np.bincount(place[explained], minlength=breaks.size)
 
 
+@called()
 def completion_s(results: Results, flow: str) -> float:
     """From the start of a file to its last byte; NaN if it did not come whole, or never ends."""
     begun, whole = total(results, flow, "start_ns"), total(results, flow, "completed_ns")
     return (whole - begun) / 1e9 if whole >= 0 else math.nan
 
 
+@called()
 def completed_ratio(results: Results, flow: str) -> float:
     """1 for a file that came whole, 0 for one that did not; NaN if it has no end, or never began."""
     if not has_size(results, flow) or total(results, flow, "start_ns") < 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.base.calls import called
 from roamlab.base.quantities import counted
 from roamlab.records import metrics
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from roamlab.records.columns import RunTables
 
 
+@called()
 def timeouts(results: RunTables, flow: str) -> NDArray[np.integer]:
     """Timeouts of each handover of a host at the flow's ends, in order of time.
 
@@ -48,6 +50,7 @@ MOST_FLOWS = 100
 """Runs with more flows are not examined for a warning."""
 
 
+@called()
 def timeouts_by_time(results: RunTables, flow: str) -> NDArray[np.integer]:
     """Timeouts less than 2 s after each handover, whatever caused them; each belongs to the last handover before it."""
     begun = np.asarray(metrics.flow_handovers(results, flow))
@@ -59,6 +62,7 @@ def timeouts_by_time(results: RunTables, flow: str) -> NDArray[np.integer]:
     return np.bincount(last[near], minlength=begun.size)
 
 
+@called()
 def all_timeouts_by_time(results: RunTables, flow: str) -> float:
     """The sum of `timeouts_by_time`; NaN without a handover, or where the senders' events were not recorded."""
     if "tcp" not in results.manifest.outline.recorded:
@@ -67,6 +71,7 @@ def all_timeouts_by_time(results: RunTables, flow: str) -> float:
     return float(found.sum()) if found.size else math.nan
 
 
+@called()
 def without_timeout_ratio(results: RunTables, flow: str) -> float:
     """The share of the handovers to which no timeout of the flow belongs.
 
@@ -75,6 +80,7 @@ def without_timeout_ratio(results: RunTables, flow: str) -> float:
     return _none_ratio(results, flow, timeouts)
 
 
+@called()
 def without_timeout_by_time_ratio(results: RunTables, flow: str) -> float:
     """The share of the handovers that no timeout of the flow follows within 2 s; NaN as for the other."""
     return _none_ratio(results, flow, timeouts_by_time)
@@ -89,6 +95,7 @@ def _none_ratio(
     return float((found == 0).mean()) if found.size else math.nan
 
 
+@called()
 def warnings(results: RunTables) -> list[str]:
     """Flows whose handovers with a timeout are not the same by cause and by time."""
     if "tcp" not in results.manifest.outline.recorded:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roamlab.base.calls import called
 from roamlab.base.errors import BadInput, did_you_mean
 from roamlab.records.constants import CONNECTIONS, MOVES, NO_LOSS
 
@@ -46,13 +47,32 @@ def rows_of_flow(rows: Columns, *flows: str) -> NDArray[np.bool_]:
     return rows.where("flow", *flows)
 
 
-def _check_span(start: float, end: float) -> None:
+def _check_span(results: RunTables, start: float, end: float) -> None:
+    span, stop = f"span [{start:g}, {end:g}) s", duration_s(results)
     if not start < end:
         raise BadInput(
-            f"span [{start:g}, {end:g}) s",
+            span,
             "it has no length",
             expected="an end after the start",
             remedy="write the earlier time first",
+        )
+    if -math.inf < start < 0 or stop * (1 + 1e-9) < end < math.inf:
+        raise BadInput(
+            span,
+            f"the run lasts from 0 to {stop:g} s",
+            expected="times within the run, in seconds",
+            remedy=f"write at most {stop:g} for the end, in seconds",
+        )
+
+
+def _check_recorded(results: RunTables, table: str) -> None:
+    """Refuse a run that did not record a table. Raises `BadInput`."""
+    if table not in results.manifest.outline.recorded and not results.columns(table).height:
+        raise BadInput(
+            f"results, table {table!r}",
+            "the run did not record it: it has no rows",
+            expected="a table that is recorded",
+            remedy=f'write `{table} = true` under [record], or .set("record.{table}", True), and run it again',
         )
 
 
@@ -66,26 +86,31 @@ def count(times: Values, start: float, end: float) -> int:
     return int(np.count_nonzero((times >= start) & (times < end)))
 
 
+@called()
 def total(results: RunTables, flow: str, column: str) -> float:
     """A total of a flow at the end of the run, from the table `flows`."""
     flows = results.columns("flows")
     return float(flows[column][rows_of_flow(flows, flow)].item())
 
 
+@called()
 def arrivals(results: RunTables, flow: str) -> Values:
     """When data packets of `flow` were delivered for the first time, in s."""
     rows = results.columns("deliveries")
     return seconds(rows, chosen=rows_of_flow(rows, flow) & rows["fresh"])
 
 
+@called()
 def goodput_bps(results: RunTables, flow: str, start: float, end: float) -> float:
     """Payload delivered for the first time in the span: n · 8 B / (end - start), B the flow's mean payload."""
-    _check_span(start, end)
+    _check_span(results, start, end)
+    _check_recorded(results, "deliveries")
     packets = total(results, flow, "delivered_pkts")
     payload = total(results, flow, "delivered_bytes") / packets if packets else 0.0
     return count(arrivals(results, flow), start, end) * 8.0 * payload / (end - start)
 
 
+@called()
 def goodput_of_all_bps(results: RunTables) -> float:
     """Bits delivered by all flows, over the time from the start of the first one to the end of the run.
 
@@ -97,12 +122,14 @@ def goodput_of_all_bps(results: RunTables) -> float:
     return 8.0 * float(flows["delivered_bytes"].sum()) / (length / _NS) if length > 0 else 0.0
 
 
+@called()
 def has_connection(results: RunTables, flow: str) -> bool:
     """True if `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
     return bool(flows.where("kind", *CONNECTIONS)[rows_of_flow(flows, flow)].any())
 
 
+@called()
 def elastic_flows(results: RunTables) -> list[str]:
     """The flows that take what the network gives: those with a connection, except requests of other flows' data."""
     flows = results.columns("flows")
@@ -116,6 +143,7 @@ def _without_requests(flows: Columns, names: Iterable[str]) -> list[str]:
     ]
 
 
+@called()
 def fairness(results: RunTables) -> float:
     """Jain's index of the goodput of the elastic flows, or of all flows but requests in a run without any."""
     flows = results.columns("flows")
@@ -123,6 +151,7 @@ def fairness(results: RunTables) -> float:
     return jain(flows["goodput_bps"][flows.where("flow", *names)].tolist())
 
 
+@called()
 def losses(results: RunTables, flow: str) -> Values:
     """When data packets of `flow` were lost, in s: for each packet of which no copy arrived, when the last was lost.
 
@@ -144,6 +173,7 @@ def _lost_data(results: RunTables, drops: Columns, flow: str) -> NDArray[np.bool
     return found & drops["data"].astype(bool) if has_connection(results, flow) else found
 
 
+@called()
 def loss_ratio(results: RunTables, flow: str) -> float:
     """Data packets of which no copy arrived, over data packets sent; a retransmission is a separate packet."""
     sent = total(results, flow, "sent_pkts")
@@ -165,11 +195,13 @@ def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
     return [max(0, at - int(j)) for at, j in enumerate(first)]
 
 
+@called()
 def reordering_extent(results: RunTables, flow: str) -> int:
     """The largest extent of the flow's data packets; a retransmission is a separate packet."""
     return max(reordering_extents(_sending_order(results, flow)), default=0)
 
 
+@called()
 def reordered_ratio(results: RunTables, flow: str) -> float:
     """Data packets that arrived after one that was sent later, over all that arrived (RFC 4737, section 4.1)."""
     extents = reordering_extents(_sending_order(results, flow))
@@ -193,10 +225,32 @@ def _sending_order(results: RunTables, flow: str) -> NDArray[np.integer]:
     return found
 
 
+def check_host(results: RunTables, host: str) -> None:
+    """Raise `BadInput` unless the run has a mobile host of this name."""
+    known = results.columns("handovers").names("host") or ()
+    if host in known or host in (
+        hosts := [each["name"] for each in results.manifest.network.get("hosts", [])]
+    ):
+        return
+    raise BadInput(
+        f"host {host!r}",
+        "the run has no mobile host of this name",
+        expected=f"one of {', '.join(hosts[:20])}" if hosts else "a run with mobile hosts",
+        remedy=did_you_mean(host, hosts, "`results.handovers` lists those that moved"),
+    )
+
+
+@called()
 def handover_times(results: RunTables, host: str) -> Values:
     """When the host left a cell, in s."""
+    check_host(results, host)
+    return _left(results, host)
+
+
+def _left(results: RunTables, node: str) -> Values:
+    """When a node left a cell, in s; none for one that is no mobile host."""
     rows = results.columns("handovers")
-    return seconds(rows, chosen=rows.where("host", host) & rows.where("phase", "link-down"))
+    return seconds(rows, chosen=rows.where("host", node) & rows.where("phase", "link-down"))
 
 
 def disruption_s(
@@ -246,11 +300,13 @@ def silence_s(
     return float(begins[longest]), float(after[explained][longest])
 
 
+@called()
 def flow_handovers(results: RunTables, flow: str) -> list[float]:
     """When a host at either end of `flow` left a cell, in s, in order of time."""
-    return sorted(float(at) for host in ends(results, flow) for at in handover_times(results, host))
+    return sorted(float(at) for node in ends(results, flow) for at in _left(results, node))
 
 
+@called()
 def ends(results: RunTables, flow: str) -> list[str]:
     """The nodes at the two ends of a flow."""
     flows = results.columns("flows")
@@ -258,6 +314,7 @@ def ends(results: RunTables, flow: str) -> list[str]:
     return [name for end in ("source", "destination") for name in flows.words(end, row)]
 
 
+@called()
 def table_of(results: RunTables, flow: str) -> dict[str, Any]:
     """The table `[[flows]]` of a flow, or of the group that it is of, in the scenario; empty if there is none."""
     specs = {spec["name"]: spec for spec in results.manifest.parameters.get("flows", [])}
@@ -268,18 +325,21 @@ def table_of(results: RunTables, flow: str) -> dict[str, Any]:
     return found
 
 
+@called()
 def application(results: RunTables, flow: str) -> dict[str, Any]:
     """The application of a flow, as in the scenario; for one without a table there, empty."""
     found: dict[str, Any] = table_of(results, flow).get("app", {})
     return found
 
 
+@called()
 def has_size(results: RunTables, flow: str) -> bool:
     """True if the flow is a file that ends."""
     app = application(results, flow)
     return app.get("kind") == "ftp" and (app.get("size") or app.get("packets")) is not None
 
 
+@called()
 def flow_disruptions_s(results: RunTables, flow: str, settle: float = 1.0) -> list[float]:
     """The disruption of `flow` at each handover of the host at either of its ends, in order of time.
 
@@ -339,6 +399,7 @@ def _waiting(results: RunTables, flow: str, stop: float) -> Callable[[float, flo
     return since
 
 
+@called()
 def handover_timeouts(results: RunTables, flow: str) -> float:
     """Expiries of the retransmission timer whose chain of causes leads to a handover of a host at the flow's ends.
 
@@ -360,6 +421,7 @@ def roots(causes: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.
     return at
 
 
+@called()
 def of_handovers(results: RunTables, flow: str, causes: Columns) -> NDArray[np.bool_]:
     """Which rows of the table `causes` are the root of a handover of a host at the flow's ends."""
     phases = results.columns("handovers")
@@ -371,6 +433,7 @@ def of_handovers(results: RunTables, flow: str, causes: Columns) -> NDArray[np.b
     return found & causes.where("kind", *MOVES)
 
 
+@called()
 def duration_s(results: RunTables) -> float:
     """How long the run was, in s."""
     return results.manifest.outline.duration_ns / 1e9
@@ -382,13 +445,15 @@ def span_s(text: str) -> float:
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}[unit]
 
 
+@called()
 def utilisation(results: RunTables, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:
     """Bits of data packets of `flows` that arrived in the span, headers included, over rate_bps · (end - start)."""
-    _check_span(start, end)
+    _check_span(results, start, end)
     if not rate_bps > 0:
         raise BadInput(
             f"rate {rate_bps:g} bit/s", "no link has it", expected="a rate above 0", remedy="write 2e6"
         )
+    _check_recorded(results, "deliveries")
     arrived = results.columns("deliveries")
     times = seconds(arrived)
     chosen = rows_of_flow(arrived, *flows) & (times >= start) & (times < end)
@@ -396,22 +461,25 @@ def utilisation(results: RunTables, rate_bps: float, start: float, end: float, f
     return bits / (rate_bps * (end - start))
 
 
-def jain(shares: Sequence[float]) -> float:
+@called()
+def jain(shares: Iterable[float]) -> float:
     """Jain's fairness index (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all; NaN if none has anything."""
-    values = np.asarray(shares, dtype=np.float64)
+    values = np.asarray([*shares], dtype=np.float64)
     squares = values.size * float(np.square(values).sum())
     return float(values.sum()) ** 2 / squares if squares else math.nan
 
 
+@called()
 def cutting_flows(results: RunTables, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
-    _check_span(start, end)
+    _check_span(results, start, end)
     rows = results.columns("tcp")
     cuts = np.flatnonzero(rows.where("event", *REDUCTIONS))
     times = seconds(rows, chosen=cuts)
     return len(np.unique(rows["flow"][cuts[(times >= start) & (times < end)]]))
 
 
+@called()
 def synchronisation(
     results: RunTables,
     flows: Sequence[str],
@@ -423,7 +491,7 @@ def synchronisation(
 
     max over t of |{f : f cuts in [t, t + round_trip]}| / |flows|; 0 if none cuts.
     """
-    _check_span(start, end)
+    _check_span(results, start, end)
     rows = results.columns("tcp")
     cuts = np.flatnonzero(rows.where("event", *REDUCTIONS) & rows_of_flow(rows, *flows))
     times = seconds(rows, chosen=cuts)
@@ -436,6 +504,7 @@ def synchronisation(
     return most / len(flows) if flows else math.nan
 
 
+@called()
 def window_correlation(
     results: RunTables,
     flows: Sequence[str],
@@ -450,7 +519,7 @@ def window_correlation(
     Pearson's r of min(cwnd, largest), in segments, at start, start + step, … below end; the window is 1 before its
     first change. One that never changes correlates with nothing: 0.
     """
-    _check_span(start, end)
+    _check_span(results, start, end)
     if not step > 0:
         raise BadInput(
             f"step {step:g} s", "no time passes", expected="a time above 0", remedy="leave it out: 0.05"
@@ -460,6 +529,13 @@ def window_correlation(
     windows = []
     for flow in flows:
         own = rows_of_flow(rows, flow)
+        if not own.any() and not has_connection(results, flow):
+            raise BadInput(
+                f"flow {flow!r}",
+                "it has no connection, and so no window",
+                expected="flows over TCP or QUIC",
+                remedy="leave it out; the column `kind` of `results.flows` has the transports",
+            )
         cwnd = np.concatenate([[1.0], rows["cwnd"][own]])
         at = np.searchsorted(seconds(rows, chosen=own), grid, side="right")
         windows.append(np.minimum(cwnd[at], largest))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from roamlab.base.calls import called
+from roamlab.records.metrics import check_host
 from roamlab.records.results import rows_of
 
 if TYPE_CHECKING:
@@ -64,11 +66,13 @@ class Failure:
     """Where the host came back."""
 
 
+@called()
 def failures(results: Results, host: str, shortly_s: float = SHORTLY_S) -> list[Failure]:
     """Every link that `host` lost, in order of time, with its class.
 
     `shortly_s` is how long after a handover a failure is put down to it.
     """
+    check_host(results, host)
     visits = _cells(results, host)
     phases = rows_of(results.handovers, "host", host).with_columns(pl.col("phase", "node").cast(pl.String))
     found: list[Failure] = []

@@ -13,6 +13,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from roamlab.base.errors import BadInput
 from roamlab.base.inputs import open_regular, refuse_file
 from roamlab.base.limits import SHARE, available_memory
 from roamlab.base.output import draft_folder, sync, write_durably
+from roamlab.base.quantities import counted
+from roamlab.base.screen import shown
 from roamlab.records.manifest import Manifest, build_of
 from roamlab.records.pieces import Pieces
 from roamlab.records.results import Results
@@ -295,6 +298,23 @@ def _check(path: Path, digest: str) -> None:
         raise _broken(path, "the content is not what was written")
 
 
+def _instead_of(folder: Path) -> str:
+    """What to name instead of a folder that is no run folder."""
+    inside = sorted(path.parent for path in islice(folder.glob(f"*/{MANIFEST}"), 1000))
+    if inside:
+        return f"name one of the {counted(len(inside), 'run')} in it, for example {shown(inside[0])}"
+    if (folder / "report.html").is_file():
+        return "this is the result of a sweep, a comparison or a report: open its report.html in a browser"
+    return (
+        "name one that `roamlab run` printed; if this is one that lost the file, move it away and run again"
+    )
+
+
+def manifest_of(folder: Path) -> Manifest:
+    """The manifest of a run folder, without its tables. Raises `BadInput` if there is none that can be read."""
+    return _read_manifest(folder)[0]
+
+
 def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
     path = folder / MANIFEST
     if not folder.is_dir():
@@ -309,7 +329,7 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             folder,
             f"not a run folder: there is no {MANIFEST} in it",
             expected=f"a folder that `roamlab run` wrote, with {MANIFEST} and a Parquet file for each table",
-            remedy="name one that `roamlab run` printed; if this is one that lost the file, move it away and run again",
+            remedy=_instead_of(folder),
         )
     try:
         with open_regular(path) as file:

@@ -66,7 +66,9 @@ class LocalPool:
             sink(index, summary, found if tables else None)
 
         wanted = None if tables else (lambda _: measurement.tables)
-        _roamlab.run_many(hand_out(), self.threads, keep, wanted, memory_per_run(self.threads))
+        # More threads than processors make no run sooner, and starting them takes longer than short runs.
+        threads = min(self.threads, 4 * processors())
+        _roamlab.run_many(hand_out(), threads, keep, wanted, memory_per_run(threads))
 
 
 CONNECT_S = 30.0

@@ -61,6 +61,7 @@ def simulate(
     for name, value in (("seed", seed), ("run", run), ("trace", trace)):
         if value is not None:
             check_number(name, value)
+    seed, run, trace = int(seed), int(run), None if trace is None else int(trace)
     scenario.check(limit)
     with simulated_time(scenario.outline.duration_ns) as tell:
         tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell, capture)

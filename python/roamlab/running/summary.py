@@ -213,8 +213,10 @@ _BOUNDS = {
     **dict.fromkeys(_SHARES, (0.0, 1.0)),
     "mos": (1.0, 4.5),
     "window_correlation": (-1.0, 1.0),
-    **dict.fromkeys(("start_ns", "finish_ns", "completed_ns"), (-1.0, math.inf)),
 }
+
+_TIMES = ("start_ns", "finish_ns", "completed_ns")
+"""Totals that are -1 in the table for what never happened."""
 
 
 def bounds(metric: str) -> tuple[float, float]:
@@ -228,9 +230,18 @@ def bounds(metric: str) -> tuple[float, float]:
 
 def check(metric: str, where: str) -> None:
     """Refuse what is no metric; `where` names the field for the report."""
+    parts = metric.split(",")
+    if len(parts) > 1 and all(Name.of(part.strip()).known for part in parts):
+        raise BadInput(
+            where,
+            f"{metric!r} is {len(parts)} metrics",
+            expected="one metric",
+            remedy="name each for itself: --metric A --metric B at the command line, metrics=[A, B] in Python",
+        )
     name = Name.of(metric)
     if name.known:
         return
+    expected, flow = f"one of {', '.join(names())}", metric.rpartition(".")[0]
     remedy = 'write for example "flows.moving.goodput_bps", or "flows.*.goodput_bps" for all flows'
     if name.over not in ("", *_OVER):
         remedy = f"write one of {', '.join(f'{over}(flows.*.mos)' for over in _OVER)}"
@@ -239,11 +250,11 @@ def check(metric: str, where: str) -> None:
     elif (
         meant := name.what if name.what in (of_flow := (*TOTALS, *_OF_FLOW)) else closest(name.what, of_flow)
     ):
-        inner = f"flows.{name.flow or '*'}.{meant}"
+        inner = f"flows.{name.flow or (flow if meant == metric.rpartition('.')[2] else '') or '*'}.{meant}"
         remedy = f'did you mean "{f"{name.over}({inner})" if name.over else inner}"?'
-    raise BadInput(
-        where, f"there is no metric {metric!r}", expected=f"one of {', '.join(names())}", remedy=remedy
-    )
+    if remedy.startswith("did you mean"):
+        expected = "a metric of docs/metrics.md"
+    raise BadInput(where, f"there is no metric {metric!r}", expected=expected, remedy=remedy)
 
 
 def inapplicable(metric: str, flows: Iterable[Mapping[str, Any]]) -> str:
@@ -401,7 +412,8 @@ def _aggregate(run: _Made, name: Name, values: Mapping[str, float]) -> float:
 
 def _of_flow(run: _Made, flow: str, what: str) -> float:
     if what in TOTALS:
-        return float(run.flows[what][run.places[flow]])
+        value = float(run.flows[what][run.places[flow]])
+        return math.nan if what in _TIMES and value < 0 else value
     if lacking(f"flows.{flow}.{what}", run.recorded):
         return math.nan
     return float(_OF_FLOW[what][1](run.results, flow))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -104,13 +105,13 @@ class Scenario:
                 remedy="write roamlab.Scenario(text) for TOML, or roamlab.load(path) for a file",
             )
         try:
-            text = tomli_w.dumps(data)
+            text = tomli_w.dumps(_written(data))
         except (TypeError, ValueError) as error:
             raise BadInput(
                 f"{name}{changes}",
                 f"cannot be written as TOML ({error})",
                 expected="dictionaries, lists, text, numbers and truth values",
-                remedy='quantities are text with a unit ("2 Mbit/s"); leave a field out instead of None',
+                remedy='quantities are text with a unit ("2 Mbit/s"), paths of files are text: str(path)',
             ) from None
         scenario = cls(text, name, changed=True, changes=changes)
         scenario.resolved  # noqa: B018  (the check: raises where the engine refuses it)
@@ -199,7 +200,7 @@ class Scenario:
 
         `path` goes through tables by key, and through lists by position or by the elements' `name`:
         `scenario.set("flows.moving.transport.variant", "newreno")`, `scenario.set("links.0.loss", 0.01)`. A position
-        may be written as in error reports, `links[0].loss`.
+        may be written as in error reports, `links[0].loss`. None removes the field: its default counts.
 
         The scenario itself does not change: a call whose result is not used gives a `UserWarning`.
         """
@@ -210,6 +211,15 @@ class Scenario:
     @called(changes=_CHANGES)
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
         """A copy with several fields changed, in order, and checked when all are; see `set`."""
+        paths = [re.sub(r"\[(\d+)\]", r".\1", path) for path in changes]
+        for at, path in enumerate(paths):
+            if lost := next((each for each in paths[:at] if each.startswith(f"{path}.")), None):
+                raise BadInput(
+                    f"changes, field {path}",
+                    f"it replaces the whole table, with the change to {lost} before it",
+                    expected="changes of which none takes another one back",
+                    remedy=f"write {path} first, or leave one of the two out",
+                )
         data = self.to_dict()
         for path, value in changes.items():
             self.put(data, path, value)
@@ -412,9 +422,16 @@ def inline_toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _written(value: Any) -> Any:
+    """The value without fields that are None, which TOML does not have: their default counts."""
+    if isinstance(value, Mapping):
+        return {key: _written(each) for key, each in value.items() if each is not None}
+    return [_written(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def check_number(name: str, value: object) -> None:
     """Refuse what is no whole number from 0 to 2^64 - 1, as a seed and the number of a run are."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
+    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**64:
         return
     made = f"write {name} = rl.seed({value!r}), which makes a number of a text"
     raise BadInput(

@@ -6,6 +6,7 @@ import json
 import math
 import textwrap
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from roamlab.sweeps.sweep_page import interval, p_text, tells
 from roamlab.sweeps.words import called, heading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import polars as pl
@@ -92,6 +93,42 @@ def unpaired_note(first: Scenario, second: Scenario) -> str:
         if mine - others
     ]
     return f"flows that do not pair are not compared: {'; '.join(lone)}" if lone else ""
+
+
+def differing(first: Scenario, second: Scenario) -> str:
+    """The fields in which two scenarios differ, as a sentence; with what that means for flows of one name."""
+    fields = sorted(_unequal(first.parameters, second.parameters, ""))
+    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
+    said = f"they differ in {', '.join(fields[:_SHOWN])}{more}"
+    ours, theirs = (
+        {
+            flow["name"]: tuple(flow.get(part, {}).get("kind", "") for part in ("app", "transport"))
+            for flow in each.expanded().get("flows", [])
+        }
+        for each in (first, second)
+    )
+    for name, kinds in ours.items():
+        if name in theirs and theirs[name] != kinds:
+            one, other = " over ".join(kinds), " over ".join(theirs[name])
+            return f"{said}; flow {name} is {one} in {first.name} and {other} in {second.name}"
+    return said
+
+
+_SHOWN = 8
+"""Fields that a sentence lists at most."""
+
+
+def _unequal(left: Any, right: Any, path: str) -> Iterator[str]:
+    """The paths at which two values differ; lists of other lengths, and values of which one is None, as a whole."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for key in {*left, *right}:
+            yield from _unequal(left.get(key), right.get(key), f"{path}.{key}" if path else str(key))
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for at, (one, other) in enumerate(zip(left, right, strict=True)):
+            name = one.get("name") if isinstance(one, Mapping) else None
+            yield from _unequal(one, other, f"{path}.{name or at}")
+    elif left != right:
+        yield path
 
 
 def differences(runs: Runs, baseline: str) -> pl.DataFrame:

@@ -120,6 +120,7 @@ class Grid(Design):
         object.__setattr__(
             self, "choices", read_only({path: _listed(path, each) for path, each in self.choices.items()})
         )
+        _check_paths(self.choices)
         for path, values in self.choices.items():
             if len(set(labels_of(values))) < len(values):
                 raise BadDesign(
@@ -420,6 +421,19 @@ def _draw(range_: Any, uniform: float) -> Any:
     if unit:
         return f"{round(value, min(decimals, 6)):.{min(decimals, 6)}f} {unit}"
     return round(value) if decimals == 0 else value
+
+
+def _check_paths(choices: Mapping[Any, Any]) -> None:
+    """Raise `BadDesign` unless each key is the path of a field."""
+    wrong = next((each for each in choices if not isinstance(each, str)), None)
+    if wrong is not None:
+        together = 'write points: [{"mobility.buffer.limit": "4 pkt", "radio.gap": "50 ms"}, …]'
+        raise BadDesign(
+            ("grid",),
+            f"{quoted(wrong)} is no path of a field",
+            "texts, as the keys",
+            together if isinstance(wrong, tuple) else 'write "radio.gap", for example',
+        )
 
 
 def _check_axes(table: str, axes: Sequence[str]) -> None:

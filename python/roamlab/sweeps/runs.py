@@ -98,14 +98,8 @@ class Runs:
 
     def results(self, point: int, run: int = 0) -> Results:
         """All tables of a run, from the store or simulated again."""
-        for name, value, count in (("point", point, len(self.counts)), ("run", run, None)):
-            if value < 0 or (count is not None and value >= count):
-                raise BadInput(
-                    f"{name} = {value}",
-                    "there is none of this number",
-                    expected="a number from 0" + (f" to {count - 1}" if count else ""),
-                    remedy="look into `runs.points`",
-                )
+        self._check_number("point", point, len(self.counts))
+        self._check_number("run", run, self.counts[point])
         scenario, seed = self.plan.scenario(point), self.plan.point_seed(point)
         kept = Store(self.store / "runs").find(describe(scenario, seed, run))
         return kept or simulate(scenario, seed, run)
@@ -180,9 +174,22 @@ class Runs:
         return self.kept["metric"].unique(maintain_order=True).to_list()
 
     def values(self, metric: str, point: int) -> list[float]:
-        """One value per run of a point; NaN where the run does not define it."""
+        """One value per run of a point; NaN where the run does not define it.
+
+        Raises `BadInput` for a metric that was not kept, and for a point that the sweep does not have.
+        """
+        self._check_number("point", point, len(self.counts))
         rows = self._by_point(metric).get(point)
         return [] if rows is None else rows
+
+    def _check_number(self, name: str, value: int, count: int) -> None:
+        if not 0 <= value < count:
+            raise BadInput(
+                f"{name} = {value}",
+                f"the sweep has {counted(count, name)}{' of this point' * (name == 'run')}",
+                expected=f"a number from 0 to {count - 1}",
+                remedy="look into `runs.points`",
+            )
 
     def _by_point(self, metric: str) -> dict[int, list[float]]:
         if metric not in self.metrics:
@@ -392,8 +399,8 @@ _WARNED = 50
 """Points whose scenarios are asked for warnings."""
 
 NO_CHANCE = (
-    "nothing that was measured depends on chance; write `start_within` into a flow's `app` to begin it at a random "
-    "time"
+    "nothing that was measured depends on chance: name another metric, or, where no flow has it, write `start_within` "
+    "into a flow's `app` to begin it at a random time"
 )
 
 

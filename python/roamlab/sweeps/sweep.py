@@ -67,6 +67,7 @@ def sweep(
     `keep="tables"`; what is there already is not run again. Each of the warnings of the runs is a `RunWarning` as well.
     """
     check_number("seed", seed)
+    seed = int(seed)
     measurement = measurement_of(metrics, replications)
     plan = Plan(of(base), _design(design), replications, seed, measurement, keep, common_random_numbers)
     runs = execute(plan, Path(store), executor or LocalPool())

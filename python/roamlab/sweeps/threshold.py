@@ -91,7 +91,12 @@ class Threshold:
             elif verdict != wanted and wanted == "meets":
                 said.append(f"{at}, {self._beyond_the_largest()}")
             elif verdict != wanted:
-                said.append(f"{at}: write a smaller first value in `between` to look below it")
+                metric, mean = _condition(self.where).metric, self.tried["mean"]
+                said.append(
+                    f"{at}, and the mean of {metric} is {mean[row]:.4g} there and {mean[-1]:.4g} at "
+                    f"{self.tried['value'][-1]}: write a smaller first value in `between`, or a condition that some "
+                    "values fail"
+                )
         if self.alike:
             said.append(f"the confidence has no meaning: all runs of a value are equal, {NO_CHANCE}")
         return "; ".join(said)
@@ -159,6 +164,7 @@ def smallest(
     """
     base = of(scenario)
     check_number("seed", seed)
+    seed = int(seed)
     warn(base.warnings)
     values = _values(between, step)
     condition = _condition(where)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+import math
 import operator
 import pickle
 import re
@@ -13,11 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import roamlab as rl
 from conftest import ROOT
+from roamlab.records import experience, metrics, mro
 
 EXAMPLE = ROOT / "examples/handover.toml"
 LIMIT = '"cells.bs2.queue.limit"'
@@ -69,7 +72,7 @@ _MISTAKES = (
     ("base.set('flows.nosuch.app.kind', 'ftp')", "one of moving"),
     ("base.set('links.99.rate', '1 Mbit/s')", "write links.0"),
     ("base.set(5, 5)", "write it in quotes"),
-    ("base.set('run.duration', None)", "leave a field out instead of None"),
+    ("base.set('run.duration', None)", "field `run.duration`: it is missing"),
     ("base.set_all(['run.duration'])", '{"run.duration": "20 s"}'),
     ("rl.Scenario('examples/handover.toml')", "write roamlab.load('examples/handover.toml')"),
     ("rl.Scenario.from_dict('[run]')", "roamlab.Scenario(text) for TOML"),
@@ -439,6 +442,75 @@ def test_a_table_asked_for_a_row_by_its_name_says_what_to_write(code: str, said:
 def test_an_attribute_of_a_table_says_how_a_column_is_read() -> None:
     with pytest.raises(AttributeError, match=re.escape('write table["goodput_bps"]')):
         _ = _names()["res"].flows.goodput_bps
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "metrics.goodput_bps(res, 'moving', 1_000_000_000, 3_000_000_000)",
+            "times within the run, in seconds",
+        ),
+        ("metrics.goodput_bps(res, 'moving', 3, 6)", "the run lasts from 0 to 4 s"),
+        ("metrics.goodput_bps(quiet, 'moving', 1, 2)", "write `deliveries = true` under [record]"),
+        ("metrics.goodput_bps(res.flows, 'moving', 1, 2)", "write results = roamlab.run(scenario)"),
+        ("metrics.utilisation(res, '4 Mbit/s', 1, 2, ['moving'])", "expected: a number"),
+        ("metrics.utilisation(res, 4e6, 1, 2, 'moving')", 'write flows=["moving"]'),
+        ("metrics.handover_times(res, 'moving')", "the run has no mobile host of this name"),
+        ("mro.failures(res, 'mhh')", "did you mean 'mh'?"),
+        (
+            "metrics.window_correlation(res, ['moving', 'beat'], 1, 2)",
+            "it has no connection, and so no window",
+        ),
+        ("experience.voice(res, 'moving', codec='G.711')", "did you mean 'g711'?"),
+        ("runs.values('flows.moving.goodput_bps', 7)", "expected: a number from 0 to 1"),
+        ("runs.results(0, 5)", "the sweep has 2 runs of this point"),
+        ("runs.means(['flows.moving.goodput_bps'])", "write 'flows.moving.goodput_bps' without brackets"),
+        ("runs.means(metrics=['flows.moving.goodput_bps'])", "a name after the other"),
+        ("base.set_all({'mobility.buffer.limit': '8 pkt', 'mobility': {}})", "it replaces the whole table"),
+        ("base.set_all(duration='5 s')", "write set_all({"),
+        ("rl.run(base, out='x')", "roamlab.Store("),
+        ("rl.run_all([rl.Job(base, 1)], store='out/store')", 'write store = roamlab.Store("out/runs")'),
+        ("rl.sweep(base, {('radio.gap', 'run.duration'): [('1 ms', '2 s')]})", "write points: [{"),
+        ("rl.sweep(base, {}, threads=4)", "executor=roamlab.LocalPool(4)"),
+        ("rl.sweep(base, {}, baseline='4 pkt')", "runs.compare("),
+        ("rl.load('~/x.toml')", "only a shell replaces `~`"),
+        ("res.metric('flows.moving.goodput_bps,flows.moving.timeouts')", "is 2 metrics"),
+        ("res.metric('moving.goodput_bps')", 'did you mean "flows.moving.goodput_bps"?'),
+    ],
+)
+def test_a_measure_of_something_else_is_refused(code: str, said: str, runs: rl.Runs) -> None:
+    names = _names()
+    beat = {
+        "name": "beat",
+        "path": ["ch", "mh"],
+        "app": {"kind": "cbr", "rate": "8 kbit/s", "packet": "100 B"},
+    }
+    base = names["base"].set("flows", [*names["base"].to_dict()["flows"], beat])
+    names |= {"metrics": metrics, "experience": experience, "mro": mro, "runs": runs, "res": rl.run(base)}
+    names["quiet"] = rl.run(base.set("record.deliveries", False))
+    with pytest.raises(rl.BadInput) as caught:
+        eval(code, names)
+    assert said in str(caught.value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    base = _names()["base"]
+    assert rl.run(base, seed=np.int64(3)).manifest == rl.run(base, seed=3).manifest
+
+
+def test_what_never_happened_is_undefined() -> None:
+    results = _names()["res"]
+    assert results.flows["completed_ns"][0] == -1
+    assert math.isnan(results.metric("flows.moving.completed_ns"))
+
+
+def test_a_field_that_is_none_has_its_default() -> None:
+    base = _names()["base"]
+    assert "buffer" in base.to_dict()["mobility"]
+    assert "buffer" not in base.set("mobility.buffer", None).to_dict()["mobility"]
+    again = rl.Scenario.from_dict(json.loads(json.dumps(base.to_dict() | {"network": None})))
+    assert again.parameters == base.parameters
 
 
 @pytest.mark.parametrize(

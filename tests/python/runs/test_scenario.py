@@ -78,7 +78,7 @@ def test_from_dict_is_checked_and_names_what_cannot_be_written(engine: pytest.Mo
     with pytest.raises(_roamlab.ScenarioError, match="unknown field flaws"):
         Scenario.from_dict({"flaws": []})
     with pytest.raises(BadInput, match="cannot be written as TOML"):
-        Scenario.from_dict({"run": {"duration": None}})
+        Scenario.from_dict({"run": {"duration": object()}})
 
 
 @pytest.mark.parametrize(

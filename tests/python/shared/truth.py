@@ -107,7 +107,9 @@ class Count(Counted):
 
     def of_flow(self, flow: str, what: str) -> float:
         """A metric of a flow by its name."""
-        return float(getattr(self, "flow_goodput_bps" if what == "goodput_bps" else what)(flow))
+        value = float(getattr(self, "flow_goodput_bps" if what == "goodput_bps" else what)(flow))
+        # The table has -1 for what never happened; as a metric that is undefined.
+        return math.nan if what in ("start_ns", "finish_ns", "completed_ns") and value < 0 else value
 
     def of_run(self, what: str) -> float:
         """A metric of the run by its name."""
