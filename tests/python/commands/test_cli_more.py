@@ -99,11 +99,11 @@ def test_the_newest_run_is_taken_and_named(roamlab: Roamlab) -> None:
     for number_, folder in enumerate(folders):
         os.utime(folder, (number_, number_))
     found = roamlab("chart", "--text")
-    assert f"run: {folders[1]}, the newest of 2 in out/runs" in found.err
+    assert f"run of a.toml, seed 2: {folders[1]}, the newest of 2 in out/runs" in found.err
     assert found.out == roamlab("chart", folders[1], "--text").out
     # The run requested last is the newest, though it had been made before.
     roamlab("run", "a.toml", "--seed", "1")
-    assert f"run: {folders[0]}," in roamlab("chart", "latest", "--text").err
+    assert f"run of a.toml, seed 1: {folders[0]}," in roamlab("chart", "latest", "--text").err
     assert roamlab("trace", "--packet", "20").out == roamlab("trace", folders[0], "--packet", "20").out
     equal = roamlab("compare-trace", "latest", folders[0])
     assert (equal.code, "equal: " in equal.out) == (0, True), equal
@@ -169,10 +169,24 @@ def test_flows_that_one_scenario_has_alone_are_said_to_be_left_out(roamlab: Roam
     more = '[[flows]]\nname = "wired"\npath = ["ch", "ha"]\ntransport = { kind = "tcp" }\napp = { kind = "ftp" }\n'
     Path("b.toml").write_text(f"{SHORT}\n{more}", encoding="utf-8")
     found = roamlab("compare", "a.toml", "b.toml", "--runs", "2", "--json")
-    note, warning = found.err.splitlines()
+    note, differ, warning = found.err.splitlines()
     assert (found.code, note) == (0, "note: flows that do not pair are not compared: wired only in b.toml")
+    assert differ == "note: they differ in flows"
     assert warning.startswith("warning: all runs of a point are equal")
     assert {row["metric"].split(".")[1] for row in json.loads(found.out)["differences"]} == {"moving"}
+
+
+def test_a_comparison_lists_the_fields_in_which_the_two_differ(roamlab: Roamlab) -> None:
+    text = SHORT.replace('kind = "tcp"', 'kind = "tcp", segment = "600 B"').replace(
+        'limit = "64 pkt"', 'limit = "8 pkt"'
+    )
+    Path("b.toml").write_text(text, encoding="utf-8")
+    found = roamlab("compare", "a.toml", "b.toml", "--runs", "2")
+    assert "note: they differ in mobility.buffer.limit" in found.err
+    call = {"path": ["ch", "mh"], "name": "moving", "app": {"kind": "voip"}}
+    Path("c.toml").write_text(Scenario(SHORT).set("flows", [call]).text, encoding="utf-8")
+    found = roamlab("compare", "a.toml", "c.toml", "--runs", "2")
+    assert "; flow moving is ftp over tcp in a.toml and voip over udp in c.toml" in found.err
 
 
 def test_a_missing_option_lists_its_choices_on_one_line(roamlab: Roamlab) -> None:

@@ -325,6 +325,15 @@ impl Draw {
         rounds * rtt
     }
 
+    /// How long ns-2's Tahoe grows from two segments to the whole path, in seconds; 0 for other senders.
+    ///
+    /// Its first repair waits behind a full queue, for longer than the RTO, which has no minimum of a second there. The
+    /// timer finds a window of one segment and sets ssthresh to two (RFC 5681, equation 4).
+    pub fn grows_from_two(&self) -> f64 {
+        let is_tahoe = self.profile.starts_with("ns2") && self.recovery == "tahoe";
+        if is_tahoe { self.product() * self.longest_rtt() } else { 0.0 }
+    }
+
     /// CUBIC's K: how long it grows up to the window of the last loss, here two products, in seconds (RFC 9438 §4.2).
     pub fn plateau(&self) -> f64 {
         libm::cbrt(2.0 * self.product() * (1.0 - self.row.beta) / 0.4)

@@ -307,7 +307,8 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     let next = |index: usize| draw.gaps.get(index).map_or(draw.duration, |gap| gap.0);
     let started = START + draw.starts();
     let started = seen.waits(started).map_or(started, |expires| expires + draw.takes());
-    let started = repairs(draw, seen, started).map_or(started, |expired| started.max(expired + draw.takes()));
+    let repaired = |expired: f64| started.max(expired + draw.takes() + draw.grows_from_two());
+    let started = repairs(draw, seen, started).map_or(started, repaired);
     check(started, next(0), 0.85, "start");
     for (index, &(from, until)) in draw.gaps.iter().enumerate() {
         let timer = wait(seen, from, until);
@@ -319,7 +320,7 @@ fn full(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
     }
 }
 
-/// The last timer of the losses with which slow start ends, if NewReno repairs them: `None`, there is none.
+/// The last timer of the losses with which slow start ends, if NewReno or ns-2's Tahoe repairs them: `None`, there is none.
 ///
 /// A recovery repairs a loss in a round trip, and the timer runs from its first partial ACK (RFC 6582 §4, impatient).
 /// What it sends meanwhile is lost as well while the queue is full: such losses are behind the recovery point, and take
@@ -330,7 +331,8 @@ fn repairs(draw: &Draw, seen: &Seen, started: f64) -> Option<f64> {
     let timer = (2.0 * draw.longest_rtt()).max(1.0) + draw.longest_rtt();
     let latest = (first + 3.0 * timer).max(started + timer);
     let within = |at: &&f64| first < **at && **at < latest;
-    seen.timeouts.iter().rev().find(within).copied().filter(|_| draw.recovery == "newreno")
+    let waits = draw.recovery == "newreno" || draw.grows_from_two() > 0.0;
+    seen.timeouts.iter().rev().find(within).copied().filter(|_| waits)
 }
 
 /// The longest timer that was in force in a gap: the wait for the first packet behind it.
@@ -410,7 +412,7 @@ fn marked(draw: &Draw) -> f64 {
 
 /// Behind the last timeout of a series goodput is half of the path again, and a series is not longer than that takes.
 fn timeouts(draw: &Draw, seen: &Seen, broken: &mut Vec<String>) {
-    let behind = draw.takes();
+    let behind = draw.takes() + draw.grows_from_two() / 2.0;
     let span = (4.0 * draw.longest_rtt()).max(0.5);
     let is_of_gap = |at: f64| {
         let of = |&(from, until): &(f64, f64)| {

@@ -76,9 +76,8 @@ def command(
         )
     if note := compare.unpaired_note(base, other):
         say(f"note: {note}", err=True)
-    if base.resolved != other.resolved:
-        say(f"note: {compare.differing(base, other)}", err=True)
     made = compare.compare(base, other, wanted, number, seed, store, threads)
+    say(f"note: {compare.differing(base, other)}", err=True)
     print_warnings(made.warnings)
     frame = compare.differences(made, base.name)
     with whole_folder(out) as draft:
