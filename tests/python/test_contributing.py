@@ -1,4 +1,6 @@
-"""A newcomer's queue discipline, congestion control, transport and mobility protocol: files, rows and pages, and nothing else.
+"""Additions of a newcomer to four families: files, rows and pages, and nothing else.
+
+The families are queue disciplines, congestion controls, transports and mobility protocols.
 
 `tests/contributing/files` holds what a newcomer writes, `tests/contributing/rows.toml` what is added to files that
 exist. Both go into a copy of the project in `target/contributing`, and the copy's own tests must pass: those that go

@@ -36,7 +36,7 @@ pub struct Segment<'a> {
     pub payload: usize,
 }
 
-/// What the TCP headers of a flow have in common.
+/// Fields that the TCP headers of a flow have in common.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct TcpFields {
     /// Payload of a segment.

@@ -33,8 +33,8 @@ impl Default for QuinnSpec {
     }
 }
 
-/// Most bytes that are not data in a full packet: a short header with an ID of 8 bytes and a number of 4 (1 + 8 + 4), the
-/// tag (16), and a STREAM frame with an identifier of 1 byte, an offset of 8 and a length of 2 (1 + 1 + 8 + 2).
+/// Most bytes that are not data in a full packet. A short header has an ID of 8 bytes and a number of 4 (1 + 8 + 4), and the
+/// tag has 16. A STREAM frame has an identifier of 1 byte, an offset of 8 and a length of 2 (1 + 1 + 8 + 2).
 const OVERHEAD: u64 = 41;
 /// IPv4 and UDP headers.
 const IP_UDP: u64 = 28;

@@ -54,7 +54,7 @@ vocabulary! {
 }
 
 impl Stop {
-    /// The stop of this name; of a name that no stop has, that of a transport without stops of its own.
+    /// The stop of this name; of any other name that of an unknown transport.
     pub fn named(name: &str) -> Stop {
         Stop::ALL.iter().copied().find(|stop| stop.name() == name).unwrap_or(Stop::TransportPoll)
     }

@@ -1,5 +1,6 @@
 //! The interface of the two ends of a flow.
 
+use crate::Stack;
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables};
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::wire::TcpFields;
@@ -7,8 +8,6 @@ use roamlab_packet::{BareTcpHeader, Ecn, Header, Receipt, Side, Timestamps};
 use roamlab_tcp::StampedAck;
 use std::fmt::Debug;
 use std::ops::Range;
-
-use crate::linux::Stack;
 
 /// A packet as an end sends it or gets it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,14 +1,33 @@
 //! The family of transports: a row each. A row makes the transport's parameters in scenarios and its ends in a run.
 
 use crate::endpoints::{Endpoints, StampedSegment, StraightPath};
-use crate::parameters::{Parameters, Setting};
+use crate::parameters::Parameters;
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Bytes, Time};
+use roamlab_engine::{Bytes, Streams, Time};
 use roamlab_packet::{BareTcpHeader, Timestamps};
-use roamlab_tcp::StampedAck;
+use roamlab_tcp::{Profile, StampedAck};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::ops::{Deref, DerefMut, Range};
+
+/// A run's part in the ends of a flow.
+#[derive(Copy, Clone, Debug)]
+pub struct Setting<'a> {
+    /// The name of the flow.
+    pub flow: &'a str,
+    /// The profile of the run.
+    pub profile: Profile,
+    /// The streams of random numbers of the run.
+    pub streams: &'a Streams,
+    /// Phase of the sender's clock in ticks from 0 to 1, where ns-2's stream gives it.
+    pub clock_phase: Option<f64>,
+    /// The flow carries the responses to requests of another flow, which has opened the connection.
+    pub is_opened: bool,
+    /// The data goes from a host that moves to one that does not.
+    pub uploads: bool,
+    /// The ends of the flow before this one, if there is one: both may share their parameters.
+    pub previous: Option<&'a Transport>,
+}
 
 /// A row is the name in scenarios, the module, the variant and a summary. The module has `Spec`, the parameters,
 /// `Ends`, the ends, and the function `ends`, which makes these of those.

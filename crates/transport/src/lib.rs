@@ -16,9 +16,9 @@ mod tcp;
 mod udp;
 
 pub use endpoints::{Arrival, Endpoints, FlowPacket, StampedSegment, StraightPath};
-pub use family::{TRANSPORTS, Transport, TransportSpec};
+pub use family::{Setting, TRANSPORTS, Transport, TransportSpec};
 pub use linux::{LinuxControl, LinuxSpec, Offer, Stack};
-pub use parameters::{Data, Parameters, Setting, Unread, Warning};
+pub use parameters::{Data, Parameters, Unread, Warning};
 pub use roamlab_quinn::{QuinnControl, QuinnSpec};
 pub use roamlab_tcp::StampedAck;
 pub use udp::{UdpReceiver, UdpSender, UdpSpec};

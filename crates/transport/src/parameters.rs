@@ -1,8 +1,7 @@
 //! The interface of a transport's parameters in a scenario.
 
-use crate::Transport;
 use roamlab_congestion::{PathPolicy, SpecError};
-use roamlab_engine::{Bytes, Duration, Packets, Streams};
+use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_tcp::Profile;
 
 /// Data that an application sends, by what it needs of a transport.
@@ -38,25 +37,6 @@ pub struct Unread {
     pub reader: &'static str,
     /// What to write so that it is read; empty: nothing.
     pub write: &'static str,
-}
-
-/// A run's part in the ends of a flow.
-#[derive(Copy, Clone, Debug)]
-pub struct Setting<'a> {
-    /// The name of the flow.
-    pub flow: &'a str,
-    /// The profile of the run.
-    pub profile: Profile,
-    /// The streams of random numbers of the run.
-    pub streams: &'a Streams,
-    /// Phase of the sender's clock in ticks from 0 to 1, where ns-2's stream gives it.
-    pub clock_phase: Option<f64>,
-    /// The flow carries the responses to requests of another flow, which has opened the connection.
-    pub is_opened: bool,
-    /// The data goes from a host that moves to one that does not.
-    pub uploads: bool,
-    /// The ends of the flow before this one, if there is one: both may share their parameters.
-    pub previous: Option<&'a Transport>,
 }
 
 /// Parameters of a transport.
@@ -120,12 +100,12 @@ pub trait Parameters {
         Bytes(1500)
     }
 
-    /// True if the sender reacts to marks of congestion as the one of our models, which no kernel decides.
+    /// True if the sender reacts to marks of congestion.
     fn uses_ecn(&self, _profile: Profile) -> bool {
         false
     }
 
-    /// True if the sender may react to marks of congestion.
+    /// The same, also where a stack outside decides whether it does.
     fn may_use_ecn(&self, profile: Profile) -> bool {
         self.uses_ecn(profile)
     }

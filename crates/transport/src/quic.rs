@@ -2,7 +2,8 @@
 
 use crate::LARGEST_PACKET;
 use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
-use crate::parameters::{Parameters, Setting, Warning};
+use crate::family::Setting;
+use crate::parameters::{Parameters, Warning};
 use crate::path_policy::check_control;
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};

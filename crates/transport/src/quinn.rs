@@ -17,7 +17,7 @@ pub(crate) use present::ends;
 
 #[cfg(not(feature = "quinn"))]
 mod absent {
-    use crate::parameters::Setting;
+    use crate::family::Setting;
     use roamlab_quinn::QuinnSpec;
 
     pub use crate::udp::Ends;
@@ -30,7 +30,7 @@ mod absent {
 #[cfg(feature = "quinn")]
 mod present {
     use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
-    use crate::parameters::Setting;
+    use crate::family::Setting;
     use roamlab_congestion::{SenderEvent, SenderVariables};
     use roamlab_engine::{Bytes, Time};
     use roamlab_packet::{Format, QuicHeader, Side};

@@ -1,7 +1,8 @@
 //! TCP among the transports. Its ends are in the crate `tcp`.
 
 use crate::endpoints::{Arrival, Endpoints, FlowPacket, StampedSegment, StraightPath};
-use crate::parameters::{Parameters, Setting, Unread, Warning};
+use crate::family::Setting;
+use crate::parameters::{Parameters, Unread, Warning};
 use crate::path_policy::check_control;
 use crate::{LARGEST_PACKET, Transport};
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables, SpecError};

@@ -1,7 +1,8 @@
 //! UDP (RFC 768): numbered datagrams.
 
 use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
-use crate::parameters::{Data, Parameters, Setting};
+use crate::family::Setting;
+use crate::parameters::{Data, Parameters};
 use roamlab_congestion::{PathPolicy, SpecError};
 use roamlab_engine::{Bytes, Packets, Time};
 use roamlab_packet::{Ecn, Format, Receipt, SeqSet, Side, UdpHeader};

@@ -2,7 +2,8 @@
 //! them, and [`Stack`] is what their packets show.
 
 use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
-use crate::parameters::{Parameters, Setting};
+use crate::family::Setting;
+use crate::parameters::Parameters;
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::Side;

@@ -1,8 +1,9 @@
 //! Stop and wait over UDP: one segment is in flight, and is sent again until its acknowledgement arrives (TFTP, RFC 1350
-//! §2, with the timer of RFC 1123 §4.2.3.1: an old acknowledgement makes the sender send nothing).
+//! §2). An old acknowledgement makes the sender send nothing (RFC 1123 §4.2.3.1).
 
 use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
-use crate::parameters::{Parameters, Setting, Warning};
+use crate::family::Setting;
+use crate::parameters::{Parameters, Warning};
 use roamlab_congestion::{PathPolicy, SenderEvent, SenderEventKind, SenderVariables, SpecError};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::{Ecn, Format, Header, Receipt, Side, TcpFlags};
