@@ -178,7 +178,7 @@ def _test_run() -> None:
     assert found["early"] == ["bs1/air", "bs2/air"]
     assert found["phases"].count("completed") == 2
     kind, delivered, timeouts, completed = found["waiting"]
-    assert (kind, delivered) == ("stop-and-wait", 40)
+    assert (kind, delivered) == ("stop-and-wait", 20)
     assert timeouts > 0
     assert completed > 0
     cli = (sys.executable, "-c", "from roamlab.cli import main; main()")
