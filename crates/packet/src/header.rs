@@ -400,8 +400,16 @@ pub struct Header {
 
 impl Header {
     /// True if it has data: a datagram has, and a packet of a connection with payload.
+    #[inline]
     pub fn has_data(&self) -> bool {
         self.format == Format::Udp || self.payload > 0
+    }
+
+    /// True if a packet of it has more than fits into its slot of the pool.
+    #[inline]
+    pub(crate) fn needs_side(&self) -> bool {
+        let has_options = !self.sacks.is_empty() || self.timestamps.is_some() || !self.accecn.is_absent();
+        has_options || self.ranges.is_some() || self.datagram.is_some()
     }
 }
 
@@ -461,6 +469,7 @@ const CHALLENGE: TcpFlags = TcpFlags(1 << 6);
 const RESPONSE: TcpFlags = TcpFlags(1 << 7);
 
 impl From<QuicHeader> for Header {
+    #[inline]
     fn from(quic: QuicHeader) -> Header {
         // A packet with data has the number of its segment, another one the expected number; the place of the
         // other is its path's.
@@ -488,6 +497,7 @@ impl From<QuicHeader> for Header {
 }
 
 impl From<Header> for QuicHeader {
+    #[inline]
     fn from(header: Header) -> QuicHeader {
         let (segment, path, expected) = match header.payload {
             0 => (0, header.seq, header.ack),

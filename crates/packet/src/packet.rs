@@ -99,6 +99,18 @@ impl Packet {
         content: impl Into<Header>,
     ) -> NewPacket {
         let content = content.into();
+        NewPacket { packet: Packet::with(flow, header, size, created, &content), content }
+    }
+
+    /// The same, without what a side slot has.
+    #[inline(always)]
+    pub(crate) fn with(
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        content: &Header,
+    ) -> Packet {
         debug_assert_eq!(flow == FlowId::CONTROL, content.format == Format::Signal);
         let format = match content.format {
             Format::Tcp => 0,
@@ -110,8 +122,7 @@ impl Packet {
         let mut packet = Packet::blank(flow, header, size, created, (content.seq, format | again));
         (packet.ack, packet.window, packet.payload) = (content.ack, content.window, content.payload);
         packet.flags = content.flags;
-        let Header { sacks, timestamps, accecn, ranges, datagram, .. } = content;
-        NewPacket { packet, sacks, timestamps, accecn, ranges, datagram }
+        packet
     }
 
     #[inline(always)]
@@ -313,18 +324,14 @@ impl Packet {
 #[derive(Clone, Debug)]
 pub struct NewPacket {
     pub(crate) packet: Packet,
-    pub(crate) sacks: SackBlocks,
-    pub(crate) timestamps: Option<Timestamps>,
-    pub(crate) accecn: AccEcnOption,
-    pub(crate) ranges: Option<Box<QuicAck>>,
-    pub(crate) datagram: Option<Box<[u8]>>,
+    pub(crate) content: Header,
 }
 
 impl NewPacket {
     /// A TCP segment whose stack wrote these headers.
     #[must_use]
     pub fn written(mut self, headers: Box<[u8]>) -> NewPacket {
-        self.datagram = Some(headers);
+        self.content.datagram = Some(headers);
         self
     }
 

@@ -111,15 +111,33 @@ impl Default for PacketPool {
 impl PacketPool {
     /// Takes a new packet in and gives it its serial number.
     pub fn create(&mut self, new: NewPacket) -> PacketId {
-        let NewPacket { mut packet, sacks, timestamps, accecn, ranges, datagram } = new;
+        let NewPacket { packet, mut content } = new;
+        self.take_in(packet, &mut content)
+    }
+
+    /// Makes a packet with this content: as [`create`](Self::create), without a copy of it. What it has on the heap is
+    /// taken out of it.
+    #[inline]
+    pub fn create_from(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        content: &mut Header,
+    ) -> PacketId {
+        self.take_in(Packet::with(flow, header, size, created, content), content)
+    }
+
+    #[inline(always)]
+    fn take_in(&mut self, mut packet: Packet, content: &mut Header) -> PacketId {
         self.census.created += 1;
         packet.serial = self.last_serial();
-        let has_options = !sacks.is_empty() || timestamps.is_some() || !accecn.is_absent();
-        if has_options || ranges.is_some() || datagram.is_some() {
+        if content.needs_side() {
             packet.side = self.place_clear_side(packet.header, packet.serial);
             let side = &mut self.sides[packet.side as usize];
-            (side.sacks, side.timestamps, side.accecn) = (sacks, timestamps, accecn);
-            (side.ranges, side.datagram) = (ranges, datagram);
+            (side.sacks, side.timestamps, side.accecn) = (content.sacks, content.timestamps, content.accecn);
+            (side.ranges, side.datagram) = (content.ranges.take(), content.datagram.take());
         }
         self.place(packet)
     }
@@ -234,12 +252,12 @@ impl PacketPool {
     #[inline]
     pub fn take_header(&mut self, id: &PacketId) -> Header {
         let packet = &self[id];
-        let header = packet.content();
-        let side = packet.side;
-        let Some(side) = self.sides.get_mut(side as usize) else { return header };
-        let Side { sacks, timestamps, accecn, .. } = *side;
-        let (ranges, datagram) = (side.ranges.take(), side.datagram.take());
-        Header { sacks, timestamps, accecn, ranges, datagram, ..header }
+        let (mut header, side) = (packet.content(), packet.side);
+        if let Some(side) = self.sides.get_mut(side as usize) {
+            (header.sacks, header.timestamps, header.accecn) = (side.sacks, side.timestamps, side.accecn);
+            (header.ranges, header.datagram) = (side.ranges.take(), side.datagram.take());
+        }
+        header
     }
 
     /// The headers of a TCP segment as its stack wrote them, if one did.

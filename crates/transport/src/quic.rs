@@ -38,6 +38,7 @@ pub(crate) fn ends(spec: &QuicSpec, setting: &Setting<'_>) -> Option<Ends> {
 }
 
 /// A QUIC packet as one of a flow.
+#[inline]
 pub(crate) fn packet(QuicPacket { header, size }: QuicPacket) -> FlowPacket {
     FlowPacket { header: header.into(), size, ecn: Ecn::NotEct }
 }

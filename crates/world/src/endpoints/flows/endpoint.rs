@@ -37,10 +37,10 @@ impl Flows {
         state.stats.started.get_or_insert(now);
         let Some(segment) = state.transport.segment() else {
             if let Offer::Bytes(size) = offer
-                && let Some(packet) = state.transport.datagram(size)
+                && let Some(mut packet) = state.transport.datagram(size)
             {
                 state.stats.sent += 1;
-                self.emit(flow, Side::Sender, packet, net);
+                self.emit(flow, Side::Sender, &mut packet, net);
             }
             return;
         };
@@ -236,11 +236,12 @@ impl Flows {
                 cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
             }
         }
-        let original = cx.pool.original(&cx.pool[&packet]);
-        let data = cx.pool.deliver(packet);
         if side == Side::Sender {
+            cx.pool.deliver(packet);
             return;
         }
+        let original = cx.pool.original(&cx.pool[&packet]);
+        let data = cx.pool.deliver(packet);
         state.timeouts.arrived(data, original);
         if arrival.has_data {
             let seq = data.seq();
@@ -256,7 +257,8 @@ impl Flows {
         let last_serial = net.cx().pool.last_serial();
         loop {
             let state = &mut self.flows[flow as usize];
-            let Some(packet) = state.transport.poll(side, net.cx().now) else { break };
+            let mut polled = state.transport.poll(side, net.cx().now);
+            let Some(packet) = &mut polled else { break };
             let again = packet.header.retransmission;
             if side == Side::Sender && packet.header.has_data() {
                 state.stats.sent += 1;
@@ -275,21 +277,13 @@ impl Flows {
     }
 
     /// Sends a packet from the end of the flow on this side.
-    fn emit(&mut self, flow: u32, side: Side, packet: FlowPacket, net: &mut impl Carrier) {
+    #[inline]
+    fn emit(&self, flow: u32, side: Side, packet: &mut FlowPacket, net: &mut impl Carrier) {
         let FlowPacket { header, size, ecn } = packet;
         let state = &self.flows[flow as usize];
-        let (ip, node) = (state.header(side, ecn), state.node(side));
+        let (ip, node) = (state.header(side, *ecn), state.node(side));
         let cx = net.cx();
-        let packet = cx.pool.create(Packet::make(FlowId(flow), ip, size, cx.now, header));
-        state.send_first(node, side, packet, net);
-    }
-
-    /// Makes a packet of a segment and sends it from the end of the flow on this side.
-    fn emit_segment(&self, flow: u32, side: Side, segment: &Segment, net: &mut impl Carrier) {
-        let state = &self.flows[flow as usize];
-        let (header, node) = (state.header(side, segment.ecn), state.node(side));
-        let cx = net.cx();
-        let packet = cx.pool.create_tcp(FlowId(flow), header, segment.size, cx.now, &segment.header);
+        let packet = cx.pool.create_from(FlowId(flow), ip, *size, cx.now, header);
         state.send_first(node, side, packet, net);
     }
 
