@@ -181,7 +181,7 @@ impl Packet {
     }
 
     /// Its content, except what is in its side slot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn content(&self) -> Header {
         let Packet { seq, ack, flags, payload, window, .. } = *self;
         let (format, retransmission) = (self.format(), self.is_retransmission());

@@ -249,7 +249,7 @@ impl PacketPool {
     }
 
     /// The content of a packet that has reached its end. What it has on the heap is taken out of the packet.
-    #[inline]
+    #[inline(always)]
     pub fn take_header(&mut self, id: &PacketId) -> Header {
         let packet = &self[id];
         let (mut header, side) = (packet.content(), packet.side);

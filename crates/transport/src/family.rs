@@ -1,10 +1,10 @@
 //! The family of transports: a row each. A row makes the transport's parameters in scenarios and its ends in a run.
 
-use crate::endpoints::{Endpoints, StampedSegment, StraightPath};
+use crate::endpoints::{Arrival, Endpoints, FlowPacket, StampedSegment, StraightPath};
 use crate::parameters::Parameters;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Streams, Time};
-use roamlab_packet::{BareTcpHeader, Timestamps};
+use roamlab_packet::{BareTcpHeader, Side, Timestamps};
 use roamlab_tcp::{Profile, StampedAck};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -106,6 +106,18 @@ macro_rules! transports {
             /// The name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Transport::$type(_) => $name,)+ }
+            }
+
+            /// As [`Endpoints::deliver`], of a packet that is made for each transport by its own code: what the transport
+            /// does not read is not copied.
+            #[inline(always)]
+            pub fn deliver(
+                &mut self,
+                side: Side,
+                packet: impl FnOnce() -> FlowPacket,
+                now: Time,
+            ) -> Option<Arrival> {
+                match self { $(Transport::$type(ends) => ends.deliver(side, packet(), now),)+ }
             }
         }
     };

@@ -66,6 +66,7 @@ impl Endpoints for Ends {
         sent.map(packet)
     }
 
+    #[inline(always)]
     fn deliver(&mut self, side: Side, FlowPacket { header, .. }: FlowPacket, now: Time) -> Option<Arrival> {
         if header.format != Format::OverUdp {
             return None;

@@ -71,6 +71,7 @@ impl Endpoints for Ends {
         Some(FlowPacket { header: header.into(), size, ecn })
     }
 
+    #[inline(always)]
     fn deliver(&mut self, side: Side, packet: FlowPacket, now: Time) -> Option<Arrival> {
         let FlowPacket { header, ecn, .. } = packet;
         if header.format != Format::Tcp {

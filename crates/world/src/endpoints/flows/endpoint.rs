@@ -219,7 +219,7 @@ impl Flows {
         let now = cx.now;
         let state = &mut self.flows[flow as usize];
         let (size, ecn) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.tos.ecn());
-        let taken = FlowPacket { header: cx.pool.take_header(&packet), size, ecn };
+        let taken = || FlowPacket { header: cx.pool.take_header(&packet), size, ecn };
         let Some(arrival) = state.transport.deliver(side, taken, now) else {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
