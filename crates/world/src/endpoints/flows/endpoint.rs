@@ -121,7 +121,10 @@ impl Flows {
                 }
             }
         }
-        self.take(flow, side, node, packet, cx);
+        match side {
+            Side::Sender => self.take(flow, Side::Sender, node, packet, cx),
+            Side::Receiver => self.take_data(flow, node, packet, cx),
+        }
         self.pump(flow, side, net);
     }
 
@@ -214,8 +217,14 @@ impl Flows {
         set_wake(&mut state.wakes[0], deadline, event, net.cx());
     }
 
-    /// An end takes a packet: an acknowledgement or data.
-    pub(super) fn take(&mut self, flow: u32, side: Side, node: NodeId, packet: PacketId, cx: &mut Context) {
+    /// A receiver takes a packet.
+    pub(super) fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
+        self.take(flow, Side::Receiver, node, packet, cx);
+    }
+
+    /// An end takes a packet. It is compiled once for each side.
+    #[inline(always)]
+    fn take(&mut self, flow: u32, side: Side, node: NodeId, packet: PacketId, cx: &mut Context) {
         let now = cx.now;
         let state = &mut self.flows[flow as usize];
         let (size, ecn) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.tos.ecn());
@@ -277,7 +286,7 @@ impl Flows {
     }
 
     /// Sends a packet from the end of the flow on this side.
-    #[inline]
+    #[inline(always)]
     fn emit(&self, flow: u32, side: Side, packet: &mut FlowPacket, net: &mut impl Carrier) {
         let FlowPacket { header, size, ecn } = packet;
         let state = &self.flows[flow as usize];

@@ -99,7 +99,7 @@ impl Flows {
         let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, flow, .. } =
             cx.pool[&packet];
         let (size, payload) = (cx.pool[&packet].wire_size(), Payload::Written(bytes));
-        self.take(flow.0, Side::Receiver, node, packet, cx);
+        self.take_data(flow.0, node, packet, cx);
         let datagram = Datagram { flow, source, destination, tos, size, payload };
         self.egress.push_back(Egress { time: cx.now, node, datagram });
     }
