@@ -48,6 +48,8 @@ impl Arrival {
 /// caller takes its packets by [`poll`](Self::poll) until there is none, its events by [`poll_event`](Self::poll_event),
 /// and wakes it at its [`deadline`](Self::deadline).
 ///
+/// The methods of every packet are called directly (`Self: Sized`), all others through `dyn`.
+///
 /// Segments are numbered from 1; 0 opens a connection. A transport without connections has the methods
 /// [`next_datagram`](Self::next_datagram) and [`datagram`](Self::datagram) instead of segments.
 pub trait Endpoints: Debug {
@@ -61,13 +63,20 @@ pub trait Endpoints: Debug {
     fn stop(&mut self);
 
     /// The next packet that the end on this side sends now.
-    fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket>;
+    fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket>
+    where
+        Self: Sized;
 
     /// A packet has arrived at the end on this side. `None`: it is none of this transport's.
-    fn deliver(&mut self, side: Side, packet: FlowPacket, now: Time) -> Option<Arrival>;
+    fn deliver(&mut self, side: Side, packet: FlowPacket, now: Time) -> Option<Arrival>
+    where
+        Self: Sized;
 
     /// When the end on this side has to be woken.
-    fn deadline(&self, _side: Side) -> Option<Time> {
+    fn deadline(&self, _side: Side) -> Option<Time>
+    where
+        Self: Sized,
+    {
         None
     }
 
@@ -75,7 +84,10 @@ pub trait Endpoints: Debug {
     fn on_deadline(&mut self, _side: Side, _now: Time) {}
 
     /// The next event of the sender.
-    fn poll_event(&mut self) -> Option<SenderEvent> {
+    fn poll_event(&mut self) -> Option<SenderEvent>
+    where
+        Self: Sized,
+    {
         None
     }
 

@@ -2,6 +2,7 @@
 
 use crate::endpoints::{Arrival, Endpoints, FlowPacket, StampedSegment, StraightPath};
 use crate::parameters::Parameters;
+use roamlab_congestion::SenderEvent;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Streams, Time};
 use roamlab_packet::{BareTcpHeader, Side, Timestamps};
@@ -106,6 +107,24 @@ macro_rules! transports {
             /// The name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Transport::$type(_) => $name,)+ }
+            }
+
+            /// As [`Endpoints::poll`], called directly.
+            #[inline(always)]
+            pub fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket> {
+                match self { $(Transport::$type(ends) => ends.poll(side, now),)+ }
+            }
+
+            /// As [`Endpoints::deadline`], called directly.
+            #[inline(always)]
+            pub fn deadline(&self, side: Side) -> Option<Time> {
+                match self { $(Transport::$type(ends) => ends.deadline(side),)+ }
+            }
+
+            /// As [`Endpoints::poll_event`], called directly.
+            #[inline(always)]
+            pub fn poll_event(&mut self) -> Option<SenderEvent> {
+                match self { $(Transport::$type(ends) => ends.poll_event(),)+ }
             }
 
             /// As [`Endpoints::deliver`], of a packet that is made for each transport by its own code: what the transport

@@ -58,6 +58,7 @@ impl Endpoints for Ends {
         self.sender.stop();
     }
 
+    #[inline(always)]
     fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket> {
         let sent = match side {
             Side::Sender => self.sender.poll_transmit(now),
@@ -81,6 +82,7 @@ impl Endpoints for Ends {
         })
     }
 
+    #[inline]
     fn deadline(&self, side: Side) -> Option<Time> {
         match side {
             Side::Sender => self.sender.next_deadline(),
@@ -95,6 +97,7 @@ impl Endpoints for Ends {
         }
     }
 
+    #[inline]
     fn poll_event(&mut self) -> Option<SenderEvent> {
         self.sender.poll_fact()
     }

@@ -63,6 +63,7 @@ impl Endpoints for Ends {
         self.sender.stop();
     }
 
+    #[inline(always)]
     fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket> {
         let Segment { header, size, ecn } = match side {
             Side::Sender => self.sender.poll_transmit(now)?,
@@ -89,6 +90,7 @@ impl Endpoints for Ends {
         })
     }
 
+    #[inline]
     fn deadline(&self, side: Side) -> Option<Time> {
         match side {
             Side::Sender => self.sender.next_deadline(),
@@ -103,6 +105,7 @@ impl Endpoints for Ends {
         }
     }
 
+    #[inline]
     fn poll_event(&mut self) -> Option<SenderEvent> {
         self.sender.poll_fact()
     }
