@@ -3,7 +3,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use roamlab_engine::{Bytes, Duration, EventScheduler, Packets, Rate, Rng, Time};
-use roamlab_packet::{Addr, Body, Ecn, FlowId, IpHeader, Packet, PacketPool, TcpFlags, TcpHeader, Tos};
+use roamlab_packet::{Addr, Ecn, FlowId, IpHeader, Packet, PacketPool, TcpFlags, TcpHeader, Tos};
 use roamlab_qdisc::{NAMES, Qdisc, QdiscCx, QueueDisc, QueueSpec};
 use roamlab_tcp::{Profile, TcpSender, TcpSpec};
 use std::cmp::Reverse;
@@ -76,7 +76,7 @@ fn enqueue_dequeue(bencher: Bencher, name: &str) {
     let mut queue = Qdisc::new(&spec(name), Rng::named(1, 0, name));
     let (mut pool, mut dropped, mut now) = (PacketPool::default(), Vec::new(), Time::ZERO);
     let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-    let packet = Packet::make(FlowId(0), inner, Bytes(552), Time::ZERO, Body::Tcp(TcpHeader::default()));
+    let packet = Packet::make(FlowId(0), inner, Bytes(552), Time::ZERO, TcpHeader::default());
     let mut step = |out: bool| {
         now += Duration::from_micros(2208);
         let packet = pool.create(packet.clone());

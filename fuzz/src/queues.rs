@@ -2,9 +2,7 @@
 
 use crate::robustness::Dice;
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
-use roamlab_packet::{
-    Addr, Body, Dscp, Ecn, FlowId, IpHeader, NewPacket, Packet, PacketPool, Tos, UdpHeader,
-};
+use roamlab_packet::{Addr, Dscp, Ecn, FlowId, IpHeader, NewPacket, Packet, PacketPool, Tos, UdpHeader};
 use roamlab_qdisc::{Parameters, Qdisc, QdiscCx, QueueDisc, QueueSpec};
 use serde_json::{Map, Value, json};
 
@@ -99,5 +97,5 @@ fn packet(dice: &mut Dice, now: Time) -> NewPacket {
     let dscp = if dice.chance(30) { Dscp::FORWARDED } else { Dscp::default() };
     let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default().with_dscp(dscp).with_ecn(ecn));
     let size = Bytes([28, 40, 552, 1500, 65_535][dice.below(5) as usize]);
-    Packet::make(FlowId(dice.below(4)), inner, size, now, Body::Udp(UdpHeader::default()))
+    Packet::make(FlowId(dice.below(4)), inner, size, now, UdpHeader::default())
 }

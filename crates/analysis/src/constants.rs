@@ -1,6 +1,6 @@
 //! Lists that the Python package and the page share with the analyses.
 
-use crate::record::{CONNECTIONS, harmless};
+use crate::record::{WITHOUT_CONNECTION, harmless};
 use crate::suspects::MOVES;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ const EXPIRIES: [&str; 5] =
 /// `expiries` are fields of a protocol with times after which it drops waiting packets or ends a state.
 ///
 /// Also `moves`, roots of `causes` that begin a handover of their host; `no_loss`, reasons in `drops` that lose no data;
-/// `connections`, kinds of flows that have a connection with acknowledgements.
+/// `without_connection`, kinds of flows that have no connection with acknowledgements.
 pub fn constants() -> Value {
     let explored: serde_json::Map<_, _> =
         EXPLORED.iter().map(|(table, columns)| ((*table).to_owned(), json!(columns))).collect();
@@ -55,6 +55,6 @@ pub fn constants() -> Value {
         "expiries": EXPIRIES,
         "moves": MOVES,
         "no_loss": harmless(),
-        "connections": CONNECTIONS,
+        "without_connection": WITHOUT_CONNECTION,
     })
 }

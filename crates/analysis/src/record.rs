@@ -12,8 +12,8 @@ pub const FLOOR_NS: i64 = 200_000_000;
 pub const SETTLE_NS: i64 = 1_000_000_000;
 /// Kinds of packets that a sender sends without an acknowledgement.
 pub(crate) const DATA: [&str; 3] = ["data", "syn", "datagram"];
-/// Kinds of flows that have a connection with acknowledgements.
-pub(crate) const CONNECTIONS: [&str; 4] = ["tcp", "quic", "quinn", "linux"];
+/// Kinds of flows that have no connection with acknowledgements.
+pub(crate) const WITHOUT_CONNECTION: [&str; 2] = ["udp", "program"];
 
 /// The record of a run, lent for an analysis.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl<'a> Record<'a> {
 
     /// True if a flow has a connection with acknowledgements.
     pub fn connects(&self, flow: &str) -> Result<bool, Fault> {
-        Ok(CONNECTIONS.contains(&self.of_flow("kind", flow)?))
+        Ok(!WITHOUT_CONNECTION.contains(&self.of_flow("kind", flow)?))
     }
 
     /// The end of a flow: when its file was there, or the end of the run.

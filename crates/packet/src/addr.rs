@@ -67,3 +67,22 @@ impl FlowId {
 /// A signalling message: an index into the run's record of messages.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MessageId(pub u32);
+
+/// A side of a flow.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Where the data comes from.
+    Sender,
+    /// Where it goes.
+    Receiver,
+}
+
+impl Side {
+    /// Its place in lists of both.
+    pub const fn index(self) -> usize {
+        match self {
+            Side::Sender => 0,
+            Side::Receiver => 1,
+        }
+    }
+}

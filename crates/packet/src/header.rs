@@ -1,6 +1,6 @@
 //! Headers as values: IP (with ToS), TCP, QUIC, UDP.
 
-use crate::addr::Addr;
+use crate::addr::{Addr, MessageId};
 use roamlab_engine::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
@@ -351,6 +351,173 @@ pub struct QuicHeader {
 pub struct UdpHeader {
     /// Datagrams sent before this one in the flow.
     pub seq: u32,
+}
+
+/// Meaning of a packet's content.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Format {
+    /// A TCP segment.
+    #[default]
+    Tcp,
+    /// A packet of another connection, in a UDP datagram.
+    OverUdp,
+    /// A datagram of no connection.
+    Udp,
+    /// A signalling message.
+    Signal,
+}
+
+/// Content of a packet, of any transport: each fills in the fields that it has.
+///
+/// The transports' own headers convert into it and back.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Header {
+    /// Meaning of the other fields.
+    pub format: Format,
+    /// Number of the segment or datagram, or of the message.
+    pub seq: u32,
+    /// The next segment that the receiver expects; valid with [`TcpFlags::ACK`].
+    pub ack: u32,
+    /// [`TcpFlags::SYN`]: it opens the connection; [`TcpFlags::ACK`]: it acknowledges.
+    pub flags: TcpFlags,
+    /// Payload bytes of a connection's packet.
+    pub payload: u32,
+    /// Receive window in segments, or another number of the transport.
+    pub window: u32,
+    /// Ground truth for the record, not on the wire: the data was sent before.
+    pub retransmission: bool,
+    /// Selective acknowledgements.
+    pub sacks: SackBlocks,
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// Counters of marked bytes.
+    pub accecn: AccEcnOption,
+    /// Ranges of numbers that have arrived.
+    pub ranges: Option<Box<QuicAck>>,
+    /// The bytes themselves, of a stack that writes them.
+    pub datagram: Option<Box<[u8]>>,
+}
+
+impl Header {
+    /// True if it has data: a datagram has, and a packet of a connection with payload.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.format == Format::Udp || self.payload > 0
+    }
+
+    /// True if a packet of it has more than fits into its slot of the pool.
+    #[inline]
+    pub(crate) fn needs_side(&self) -> bool {
+        let has_options = !self.sacks.is_empty() || self.timestamps.is_some() || !self.accecn.is_absent();
+        has_options || self.ranges.is_some() || self.datagram.is_some()
+    }
+}
+
+impl From<TcpHeader> for Header {
+    #[inline]
+    fn from(tcp: TcpHeader) -> Header {
+        let TcpHeader { seq, ack, flags, payload, window, sacks, timestamps, accecn, retransmission } = tcp;
+        let (format, ranges, datagram) = (Format::Tcp, None, None);
+        Header {
+            format,
+            seq,
+            ack,
+            flags,
+            payload,
+            window,
+            retransmission,
+            sacks,
+            timestamps,
+            accecn,
+            ranges,
+            datagram,
+        }
+    }
+}
+
+impl From<Header> for TcpHeader {
+    #[inline]
+    fn from(header: Header) -> TcpHeader {
+        let Header { seq, ack, flags, payload, window, retransmission, sacks, timestamps, accecn, .. } =
+            header;
+        TcpHeader { seq, ack, flags, payload, window, sacks, timestamps, accecn, retransmission }
+    }
+}
+
+impl From<UdpHeader> for Header {
+    fn from(udp: UdpHeader) -> Header {
+        Header { format: Format::Udp, seq: udp.seq, ..Header::default() }
+    }
+}
+
+impl From<Header> for UdpHeader {
+    fn from(header: Header) -> UdpHeader {
+        UdpHeader { seq: header.seq }
+    }
+}
+
+impl From<MessageId> for Header {
+    fn from(MessageId(seq): MessageId) -> Header {
+        Header { format: Format::Signal, seq, ..Header::default() }
+    }
+}
+
+/// Flags of a QUIC packet with a PING, PATH_CHALLENGE or PATH_RESPONSE frame. The first is AE of TCP, whose segments are
+/// no QUIC packets.
+const PING: TcpFlags = TcpFlags(1 << 5);
+const CHALLENGE: TcpFlags = TcpFlags(1 << 6);
+const RESPONSE: TcpFlags = TcpFlags(1 << 7);
+
+impl From<QuicHeader> for Header {
+    #[inline]
+    fn from(quic: QuicHeader) -> Header {
+        // A packet with data has the number of its segment, another one the expected number; the place of the
+        // other is its path's.
+        let (seq, ack) = match quic.payload {
+            0 => (quic.path, quic.expected),
+            _ => (quic.segment, quic.path),
+        };
+        let flag = |set: bool, flag: TcpFlags| if set { flag } else { TcpFlags::default() };
+        let acknowledges = flag(quic.ack.is_some(), TcpFlags::ACK);
+        let tests_path = flag(quic.path_challenge, CHALLENGE).with(flag(quic.path_response, RESPONSE));
+        let asks = flag(quic.ping, PING).with(tests_path);
+        Header {
+            format: Format::OverUdp,
+            seq,
+            ack,
+            flags: flag(quic.handshake, TcpFlags::SYN).with(acknowledges).with(asks),
+            payload: quic.payload,
+            window: quic.number,
+            retransmission: quic.retransmission,
+            ranges: quic.ack,
+            datagram: quic.datagram,
+            ..Header::default()
+        }
+    }
+}
+
+impl From<Header> for QuicHeader {
+    #[inline]
+    fn from(header: Header) -> QuicHeader {
+        let (segment, path, expected) = match header.payload {
+            0 => (0, header.seq, header.ack),
+            _ => (header.seq, header.ack, 0),
+        };
+        QuicHeader {
+            number: header.window,
+            segment,
+            payload: header.payload,
+            handshake: header.flags.has(TcpFlags::SYN),
+            ping: header.flags.has(PING),
+            ack: header.ranges,
+            path,
+            path_challenge: header.flags.has(CHALLENGE),
+            path_response: header.flags.has(RESPONSE),
+            expected,
+            retransmission: header.retransmission,
+            datagram: header.datagram,
+        }
+    }
 }
 
 #[cfg(test)]

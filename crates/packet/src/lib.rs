@@ -15,15 +15,15 @@ mod receipt;
 mod seq_set;
 pub mod wire;
 
-pub use addr::{Addr, FlowId, MessageId};
+pub use addr::{Addr, FlowId, MessageId, Side};
 pub use drop_reason::DropReason;
 pub use header::{
-    AccEcnOption, BareTcpHeader, Dscp, Ecn, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader,
-    Timestamps, Tos, UdpHeader,
+    AccEcnOption, BareTcpHeader, Dscp, Ecn, Format, Header, IpHeader, QuicAck, QuicHeader, SackBlocks,
+    TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
 };
 pub use line::PacketLine;
 pub use marking_state::MarkingState;
-pub use packet::{Body, NewPacket, Packet};
+pub use packet::{NewPacket, Packet};
 pub use pool::{Census, PacketId, PacketPool, Parked, Waiting};
 pub use receipt::Receipt;
 pub use seq_set::SeqSet;

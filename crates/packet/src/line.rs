@@ -112,7 +112,7 @@ impl Clone for PacketLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addr, Body, FlowId, IpHeader, Tos, UdpHeader};
+    use crate::{Addr, FlowId, IpHeader, Tos, UdpHeader};
     use roamlab_engine::{Bytes, Time};
 
     /// A line of `packets` packets, whose serial numbers count from 1.
@@ -120,7 +120,7 @@ mod tests {
         let (mut line, mut pool) = (PacketLine::default(), PacketPool::default());
         for _ in 0..packets {
             let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-            let body = Body::Udp(UdpHeader::default());
+            let body = UdpHeader::default();
             let packet = pool.create(Packet::make(FlowId(0), header, Bytes(512), Time::ZERO, body));
             line.push(packet, &mut pool);
         }

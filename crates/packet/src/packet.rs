@@ -2,22 +2,11 @@
 
 use crate::addr::{Addr, FlowId, MessageId};
 use crate::header::{
-    AccEcnOption, BareTcpHeader, Dscp, IpHeader, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader,
-    Timestamps, Tos, UdpHeader,
+    AccEcnOption, BareTcpHeader, Dscp, Format, Header, IpHeader, QuicAck, SackBlocks, TcpFlags, Timestamps,
+    Tos,
 };
 
 use roamlab_engine::{Bytes, Time};
-
-/// Content of a packet.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Body {
-    /// A TCP segment.
-    Tcp(TcpHeader),
-    /// A UDP datagram.
-    Udp(UdpHeader),
-    /// A signalling message, by its place in the run's record.
-    Signal(MessageId),
-}
 
 /// Tunnel headers of one packet: two mobility agents chained, and one to spare.
 pub(crate) const MAX_TUNNELS: usize = 3;
@@ -35,14 +24,8 @@ mod bit {
     pub(super) const FOR_ALL: u8 = 1 << 6;
     /// Of anything else: a handover has held it up or redirected it.
     pub(super) const MOVED: u8 = 1 << 6;
-    pub(super) const QUIC: u8 = 1 << 7;
+    pub(super) const OVER_UDP: u8 = 1 << 7;
 }
-
-/// Flags of a QUIC packet with a PING, PATH_CHALLENGE or PATH_RESPONSE frame. The first is AE of TCP, whose segments are
-/// no QUIC packets.
-const PING: TcpFlags = TcpFlags(1 << 5);
-const CHALLENGE: TcpFlags = TcpFlags(1 << 6);
-const RESPONSE: TcpFlags = TcpFlags(1 << 7);
 
 /// No slot of the pool.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -86,8 +69,8 @@ pub(crate) struct Side {
     pub(crate) sacks: SackBlocks,
     pub(crate) timestamps: Option<Timestamps>,
     pub(crate) accecn: AccEcnOption,
-    /// The ACK frame of a QUIC packet, until it is taken out.
-    pub(crate) quic_ack: Option<Box<QuicAck>>,
+    /// Ranges of numbers that have arrived, until they are taken out.
+    pub(crate) ranges: Option<Box<QuicAck>>,
     /// The bytes of a packet whose stack writes them, until they are taken out.
     pub(crate) datagram: Option<Box<[u8]>>,
     /// The headers inside the outermost one, innermost first.
@@ -101,50 +84,45 @@ impl Side {
     pub(crate) fn of(header: IpHeader, original: u64) -> Side {
         let covered = [header; MAX_TUNNELS];
         let (sacks, accecn) = (SackBlocks::default(), AccEcnOption::default());
-        Side { sacks, timestamps: None, accecn, quic_ack: None, datagram: None, covered, original }
+        Side { sacks, timestamps: None, accecn, ranges: None, datagram: None, covered, original }
     }
 }
 
 impl Packet {
     /// A datagram without tunnels: a [`NewPacket`] for [`PacketPool::create`](crate::PacketPool::create).
-    pub fn make(flow: FlowId, header: IpHeader, size: Bytes, created: Time, body: Body) -> NewPacket {
-        debug_assert_eq!(flow == FlowId::CONTROL, matches!(body, Body::Signal(_)));
-        let packet = |seq, bits| Packet::blank(flow, header, size, created, (seq, bits));
-        match body {
-            Body::Tcp(tcp) => {
-                let mut packet = packet(tcp.seq, 0);
-                let TcpHeader { sacks, timestamps, accecn, .. } = tcp;
-                packet.set_tcp(&tcp.without_options());
-                NewPacket { sacks, timestamps, accecn, ..NewPacket::plain(packet) }
-            }
-            Body::Udp(udp) => NewPacket::plain(packet(udp.seq, bit::UDP)),
-            Body::Signal(MessageId(id)) => NewPacket::plain(packet(id, bit::SIGNAL)),
-        }
-    }
-
-    /// A datagram with a QUIC packet.
-    pub fn make_quic(
+    #[inline]
+    pub fn make(
         flow: FlowId,
         header: IpHeader,
         size: Bytes,
         created: Time,
-        quic: QuicHeader,
+        content: impl Into<Header>,
     ) -> NewPacket {
-        let again = if quic.retransmission { bit::RETRANSMISSION } else { 0 };
-        // A packet with data has the number of its segment, another one the expected number; the place of the
-        // other is its path's.
-        let (seq, ack) = match quic.payload {
-            0 => (quic.path, quic.expected),
-            _ => (quic.segment, quic.path),
+        let content = content.into();
+        NewPacket { packet: Packet::with(flow, header, size, created, &content), content }
+    }
+
+    /// The same, without what a side slot has.
+    #[inline(always)]
+    pub(crate) fn with(
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        content: &Header,
+    ) -> Packet {
+        debug_assert_eq!(flow == FlowId::CONTROL, content.format == Format::Signal);
+        let format = match content.format {
+            Format::Tcp => 0,
+            Format::OverUdp => bit::OVER_UDP,
+            Format::Udp => bit::UDP,
+            Format::Signal => bit::SIGNAL,
         };
-        let mut packet = Packet::blank(flow, header, size, created, (seq, bit::QUIC | again));
-        (packet.ack, packet.window, packet.payload) = (ack, quic.number, quic.payload);
-        let flag = |set: bool, flag: TcpFlags| if set { flag } else { TcpFlags::default() };
-        let acknowledges = flag(quic.ack.is_some(), TcpFlags::ACK);
-        let tests_path = flag(quic.path_challenge, CHALLENGE).with(flag(quic.path_response, RESPONSE));
-        let asks = flag(quic.ping, PING).with(tests_path);
-        packet.flags = flag(quic.handshake, TcpFlags::SYN).with(acknowledges).with(asks);
-        NewPacket { quic_ack: quic.ack, datagram: quic.datagram, ..NewPacket::plain(packet) }
+        let again = if content.retransmission { bit::RETRANSMISSION } else { 0 };
+        let mut packet = Packet::blank(flow, header, size, created, (content.seq, format | again));
+        (packet.ack, packet.window, packet.payload) = (content.ack, content.window, content.payload);
+        packet.flags = content.flags;
+        packet
     }
 
     #[inline(always)]
@@ -191,26 +169,23 @@ impl Packet {
         BareTcpHeader { seq, ack, flags, payload, window, retransmission: self.is_retransmission() }
     }
 
-    /// The QUIC header, except its ACK frame and its bytes.
-    pub(crate) fn quic(&self) -> QuicHeader {
-        let (segment, path, expected) = match self.payload {
-            0 => (0, self.seq, self.ack),
-            _ => (self.seq, self.ack, 0),
-        };
-        QuicHeader {
-            number: self.window,
-            segment,
-            payload: self.payload,
-            handshake: self.flags.has(TcpFlags::SYN),
-            ping: self.flags.has(PING),
-            ack: None,
-            path,
-            path_challenge: self.flags.has(CHALLENGE),
-            path_response: self.flags.has(RESPONSE),
-            expected,
-            retransmission: self.is_retransmission(),
-            datagram: None,
+    /// Meaning of its content.
+    #[inline]
+    pub fn format(&self) -> Format {
+        match self.bits & (bit::UDP | bit::SIGNAL | bit::OVER_UDP) {
+            bit::UDP => Format::Udp,
+            bit::SIGNAL => Format::Signal,
+            bit::OVER_UDP => Format::OverUdp,
+            _ => Format::Tcp,
         }
+    }
+
+    /// Its content, except what is in its side slot.
+    #[inline(always)]
+    pub(crate) fn content(&self) -> Header {
+        let Packet { seq, ack, flags, payload, window, .. } = *self;
+        let (format, retransmission) = (self.format(), self.is_retransmission());
+        Header { format, seq, ack, flags, payload, window, retransmission, ..Header::default() }
     }
 
     /// Bytes on the wire, tunnel headers included.
@@ -248,15 +223,15 @@ impl Packet {
 
     /// True if it carries a TCP segment.
     pub fn is_tcp(&self) -> bool {
-        self.bits & (bit::UDP | bit::SIGNAL | bit::QUIC) == 0
+        self.bits & (bit::UDP | bit::SIGNAL | bit::OVER_UDP) == 0
     }
 
-    /// True if it carries a QUIC packet.
-    pub fn is_quic(&self) -> bool {
-        self.bits & bit::QUIC != 0
+    /// True if it carries a packet of a connection in a UDP datagram.
+    pub fn is_over_udp(&self) -> bool {
+        self.bits & bit::OVER_UDP != 0
     }
 
-    /// True if it is of a connection: a TCP segment or a QUIC packet, with numbered segments and
+    /// True if it is of a connection: a TCP segment or a packet in a UDP datagram, with numbered segments and
     /// acknowledgements.
     pub fn is_of_connection(&self) -> bool {
         self.bits & (bit::UDP | bit::SIGNAL) == 0
@@ -349,23 +324,14 @@ impl Packet {
 #[derive(Clone, Debug)]
 pub struct NewPacket {
     pub(crate) packet: Packet,
-    pub(crate) sacks: SackBlocks,
-    pub(crate) timestamps: Option<Timestamps>,
-    pub(crate) accecn: AccEcnOption,
-    pub(crate) quic_ack: Option<Box<QuicAck>>,
-    pub(crate) datagram: Option<Box<[u8]>>,
+    pub(crate) content: Header,
 }
 
 impl NewPacket {
-    fn plain(packet: Packet) -> NewPacket {
-        let (sacks, accecn) = (SackBlocks::default(), AccEcnOption::default());
-        NewPacket { packet, sacks, timestamps: None, accecn, quic_ack: None, datagram: None }
-    }
-
     /// A TCP segment whose stack wrote these headers.
     #[must_use]
     pub fn written(mut self, headers: Box<[u8]>) -> NewPacket {
-        self.datagram = Some(headers);
+        self.content.datagram = Some(headers);
         self
     }
 

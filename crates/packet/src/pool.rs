@@ -1,10 +1,9 @@
 //! The pool that holds all packets of a run.
 
-use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, QuicHeader, TcpHeader, Timestamps, Tos};
-use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
+use crate::header::{BareTcpHeader, Dscp, Header, IpHeader, TcpHeader, Timestamps, Tos};
+use crate::packet::{MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Deref, Index, IndexMut};
 
@@ -112,20 +111,33 @@ impl Default for PacketPool {
 impl PacketPool {
     /// Takes a new packet in and gives it its serial number.
     pub fn create(&mut self, new: NewPacket) -> PacketId {
-        let NewPacket { mut packet, sacks, timestamps, accecn, quic_ack, datagram } = new;
+        let NewPacket { packet, mut content } = new;
+        self.take_in(packet, &mut content)
+    }
+
+    /// Makes a packet with this content: as [`create`](Self::create), without a copy of it. What it has on the heap is
+    /// taken out of it.
+    #[inline]
+    pub fn create_from(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        content: &mut Header,
+    ) -> PacketId {
+        self.take_in(Packet::with(flow, header, size, created, content), content)
+    }
+
+    #[inline(always)]
+    fn take_in(&mut self, mut packet: Packet, content: &mut Header) -> PacketId {
         self.census.created += 1;
         packet.serial = self.last_serial();
-        let has_options = !sacks.is_empty() || timestamps.is_some() || !accecn.is_absent();
-        if has_options || quic_ack.is_some() || datagram.is_some() {
-            let side = Side {
-                sacks,
-                timestamps,
-                accecn,
-                quic_ack,
-                datagram,
-                ..Side::of(packet.header, packet.serial)
-            };
-            packet.side = self.place_side(side);
+        if content.needs_side() {
+            packet.side = self.place_clear_side(packet.header, packet.serial);
+            let side = &mut self.sides[packet.side as usize];
+            (side.sacks, side.timestamps, side.accecn) = (content.sacks, content.timestamps, content.accecn);
+            (side.ranges, side.datagram) = (content.ranges.take(), content.datagram.take());
         }
         self.place(packet)
     }
@@ -177,25 +189,6 @@ impl PacketPool {
         self.place(packet)
     }
 
-    /// Makes a packet of a TCP segment: as [`create`](Self::create), with the options written where they stay.
-    #[inline]
-    pub fn create_tcp(
-        &mut self,
-        flow: FlowId,
-        header: IpHeader,
-        size: Bytes,
-        created: Time,
-        tcp: &TcpHeader,
-    ) -> PacketId {
-        let mut packet = self.blank_tcp(flow, header, size, created, &tcp.without_options());
-        if !tcp.sacks.is_empty() || tcp.timestamps.is_some() || !tcp.accecn.is_absent() {
-            packet.side = self.place_clear_side(header, packet.serial);
-            let side = &mut self.sides[packet.side as usize];
-            (side.sacks, side.timestamps, side.accecn) = (tcp.sacks, tcp.timestamps, tcp.accecn);
-        }
-        self.place(packet)
-    }
-
     /// A copy of a packet, under its own serial number.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
         let mut packet = self[original].clone();
@@ -222,16 +215,6 @@ impl PacketPool {
         self.vacate(id)
     }
 
-    /// Content of the packet.
-    pub fn body(&self, id: &PacketId) -> Body {
-        let packet = &self[id];
-        match packet.message() {
-            Some(message) => Body::Signal(message),
-            None if packet.is_udp() => Body::Udp(UdpHeader { seq: packet.seq() }),
-            None => Body::Tcp(self.tcp_header(id)),
-        }
-    }
-
     /// The header of a TCP segment that has no options and is no copy of another.
     #[inline(always)]
     pub fn bare_tcp(&self, id: &PacketId) -> Option<BareTcpHeader> {
@@ -243,10 +226,12 @@ impl PacketPool {
     #[inline(always)]
     pub fn stamped_tcp(&self, id: &PacketId) -> Option<(BareTcpHeader, Timestamps)> {
         let packet = &self[id];
+        if !packet.is_tcp() {
+            return None;
+        }
         let side = self.sides.get(packet.side as usize)?;
         let is_alone = side.sacks.is_empty() && side.accecn.is_absent() && side.original == packet.serial;
-        let stamps = side.timestamps.filter(|_| is_alone && packet.is_tcp())?;
-        Some((packet.tcp(), stamps))
+        Some((packet.tcp(), side.timestamps.filter(|_| is_alone)?))
     }
 
     /// The header of a TCP segment, with its options.
@@ -263,13 +248,16 @@ impl PacketPool {
         }
     }
 
-    /// The header of a QUIC packet that has reached its end. Its ACK frame and its bytes are taken out of the packet.
-    pub fn take_quic_header(&mut self, id: &PacketId) -> QuicHeader {
+    /// The content of a packet that has reached its end. What it has on the heap is taken out of the packet.
+    #[inline(always)]
+    pub fn take_header(&mut self, id: &PacketId) -> Header {
         let packet = &self[id];
-        let header = packet.quic();
-        let side = packet.side;
-        let Some(side) = self.sides.get_mut(side as usize) else { return header };
-        QuicHeader { ack: side.quic_ack.take(), datagram: side.datagram.take(), ..header }
+        let (mut header, side) = (packet.content(), packet.side);
+        if let Some(side) = self.sides.get_mut(side as usize) {
+            (header.sacks, header.timestamps, header.accecn) = (side.sacks, side.timestamps, side.accecn);
+            (header.ranges, header.datagram) = (side.ranges.take(), side.datagram.take());
+        }
+        header
     }
 
     /// The headers of a TCP segment as its stack wrote them, if one did.
@@ -420,7 +408,7 @@ impl PacketPool {
             Some(slot) => {
                 let side = &mut self.sides[slot as usize];
                 (side.sacks, side.timestamps, side.accecn) = Default::default();
-                (side.quic_ack, side.datagram) = (None, None);
+                (side.ranges, side.datagram) = (None, None);
                 side.original = serial;
                 slot
             }
@@ -471,12 +459,12 @@ impl IndexMut<&PacketId> for PacketPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{QuicAck, SackBlocks};
+    use crate::{QuicAck, QuicHeader, SackBlocks, UdpHeader};
     use roamlab_engine::Duration;
 
     fn datagram() -> NewPacket {
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-        Packet::make(FlowId(0), header, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default()))
+        Packet::make(FlowId(0), header, Bytes(512), Time::ZERO, UdpHeader::default())
     }
 
     #[test]
@@ -511,10 +499,10 @@ mod tests {
         let mut sacks = SackBlocks::default();
         sacks.push(9, 11);
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-        let make = |tcp| Packet::make(FlowId(0), header, Bytes(1500), Time::ZERO, Body::Tcp(tcp));
+        let make = |tcp: TcpHeader| Packet::make(FlowId(0), header, Bytes(1500), Time::ZERO, tcp);
         for tcp in [plain, TcpHeader { sacks, ..plain }] {
             let packet = pool.create(make(tcp));
-            assert_eq!((pool.body(&packet), pool.bare_tcp(&packet)), (Body::Tcp(tcp), tcp.bare()));
+            assert_eq!((pool.tcp_header(&packet), pool.bare_tcp(&packet)), (tcp, tcp.bare()));
             let copy = pool.duplicate(&packet);
             assert_eq!((pool.tcp_header(&copy), pool.deliver(packet).payload()), (tcp, 1460));
         }
@@ -549,7 +537,7 @@ mod tests {
         let mut pool = PacketPool::default();
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
         let tcp = TcpHeader { seq: 7, payload: 1460, ..TcpHeader::default() };
-        let packet = pool.create(Packet::make(FlowId(0), header, Bytes(1500), Time::ZERO, Body::Tcp(tcp)));
+        let packet = pool.create(Packet::make(FlowId(0), header, Bytes(1500), Time::ZERO, tcp));
         let before = format!("{:?}", pool[&packet]);
         let outer =
             IpHeader { overhead: 20, ..IpHeader::new(Addr::new(3, 0), Addr::new(4, 0), Tos::default()) };
@@ -595,13 +583,16 @@ mod tests {
             QuicHeader { datagram: Some([1, 2, 3].into()), ..QuicHeader::default() },
         ];
         for quic in headers {
-            let new = Packet::make_quic(FlowId(0), header, Bytes(1228), Time::ZERO, quic.clone());
+            let new = Packet::make(FlowId(0), header, Bytes(1228), Time::ZERO, quic.clone());
             let packet = pool.create(new);
-            assert!(pool[&packet].is_quic() && pool[&packet].is_of_connection());
+            assert!(pool[&packet].is_over_udp() && pool[&packet].is_of_connection());
             assert!(!pool[&packet].is_tcp() && !pool[&packet].is_udp());
             let copy = pool.duplicate(&packet);
             assert_eq!(pool.bare_tcp(&packet), None);
-            assert_eq!([pool.take_quic_header(&packet), pool.take_quic_header(&copy)], [quic.clone(), quic]);
+            assert_eq!(
+                [&packet, &copy].map(|id| QuicHeader::from(pool.take_header(id))),
+                [quic.clone(), quic]
+            );
             pool.deliver(packet);
             pool.deliver(copy);
         }

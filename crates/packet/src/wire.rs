@@ -36,6 +36,21 @@ pub struct Segment<'a> {
     pub payload: usize,
 }
 
+/// Fields that the TCP headers of a flow have in common.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct TcpFields {
+    /// Payload of a segment.
+    pub segment: u32,
+    /// Segment 0 is a SYN.
+    pub has_syn: bool,
+    /// The receiver has a SYN too.
+    pub three_way: bool,
+    /// The receiver sends blocks of SACK.
+    pub sack: bool,
+    /// The shift of the receiver's window, if SYNs offer one (RFC 7323 §2).
+    pub shift: Option<u8>,
+}
+
 /// The sizes of headers in bytes.
 const IPV4: usize = 20;
 const IPV6: usize = 40;

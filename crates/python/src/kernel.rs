@@ -40,7 +40,7 @@ mod linux {
     /// The place in the scenario of its first flow over a kernel, and the version that it names.
     fn version(scenario: &Scenario) -> Option<(usize, &str)> {
         let mut flows = scenario.flows.iter().enumerate();
-        flows.find_map(|(place, flow)| Some((place, flow.transport.linux()?.version.as_str())))
+        flows.find_map(|(place, flow)| Some((place, flow.transport.stack_version()?)))
     }
 
     /// The kernel that a scenario's flows name is built, and it takes all of them.
@@ -56,7 +56,8 @@ mod linux {
             );
             return refuse("transport.version", message, &help);
         }
-        let over: Vec<_> = scenario.flows.iter().filter(|flow| flow.transport.linux().is_some()).collect();
+        let over: Vec<_> =
+            scenario.flows.iter().filter(|flow| flow.transport.stack_version().is_some()).collect();
         let mut hosts: Vec<&str> = over.iter().flat_map(|flow| &flow.path).map(String::as_str).collect();
         hosts.sort_unstable();
         hosts.dedup();

@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{
-    Addr, Body, DropReason, Dscp, Ecn, FlowId, IpHeader, NewPacket, Packet, PacketId, PacketPool, Tos,
-    UdpHeader,
+    Addr, DropReason, Dscp, Ecn, FlowId, IpHeader, NewPacket, Packet, PacketId, PacketPool, Tos, UdpHeader,
 };
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -132,7 +131,7 @@ impl<D: QueueDisc> Bench<D> {
 /// A datagram of `size` bytes.
 pub(crate) fn packet(flow: u32, size: u64, tos: Tos) -> NewPacket {
     let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
-    Packet::make(FlowId(flow), header, Bytes(size), Time::ZERO, Body::Udp(UdpHeader::default()))
+    Packet::make(FlowId(flow), header, Bytes(size), Time::ZERO, UdpHeader::default())
 }
 
 /// An ordinary packet's ToS.

@@ -3,9 +3,7 @@
 
 use crate::{Qdisc, QdiscCx, QueueDisc, QueueSpec};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
-use roamlab_packet::{
-    Addr, Body, DropReason, Ecn, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos, UdpHeader,
-};
+use roamlab_packet::{Addr, DropReason, Ecn, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos, UdpHeader};
 
 /// A packet that arrives.
 #[derive(Copy, Clone, Debug)]
@@ -109,7 +107,7 @@ impl<'a> Replay<'a> {
     fn arrive(&mut self, arrival: &Arrival) {
         let (source, destination) = ends_of(arrival.flow);
         let header = IpHeader::new(source, destination, arrival.tos);
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         let new = Packet::make(FlowId(arrival.flow), header, arrival.size, arrival.at, body);
         let packet = self.pool.create(new);
         if self.busy_until.is_none() && self.queue.can_bypass(arrival.size) {

@@ -3,6 +3,7 @@
 use crate::contents::Contents;
 use crate::plain::{PlainConfig, PlainKey};
 use crate::progress::Progress;
+use crate::spec::{QuinnControl, QuinnSpec};
 use crate::time::{duration, instant, time};
 use bytes::BytesMut;
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
@@ -15,7 +16,6 @@ use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::QuicHeader;
 use roamlab_packet::Receipt;
 use roamlab_quic::QuicPacket;
-use roamlab_transport::{QuinnControl, QuinnSpec};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

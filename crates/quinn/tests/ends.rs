@@ -4,8 +4,7 @@ use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::QuicHeader;
 use roamlab_quic::QuicPacket;
-use roamlab_quinn::{EndRole, QuinnEnd};
-use roamlab_transport::{QuinnControl, QuinnSpec};
+use roamlab_quinn::{EndRole, QuinnControl, QuinnEnd, QuinnSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

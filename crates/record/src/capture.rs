@@ -10,7 +10,7 @@ use crate::selection::Selection;
 use crate::stops::{PacketKind, Stop};
 use crate::table::{Column, Names, Table, table};
 use roamlab_engine::Time;
-use roamlab_packet::wire::{Content, Segment, read, write};
+use roamlab_packet::wire::{Content, Segment, TcpFields, read, write};
 use roamlab_packet::{Addr, FlowId, IpHeader, PacketId, PacketPool, TcpFlags, TcpHeader};
 use std::collections::BTreeSet;
 
@@ -68,23 +68,8 @@ table! {
 pub struct FlowHeaders {
     /// The address of its sender.
     pub sender: Addr,
-    /// Payload of a segment; 0: not TCP.
-    pub segment: u32,
-    /// Segment 0 is a SYN.
-    pub has_syn: bool,
-    /// The receiver has a SYN too.
-    pub three_way: bool,
-    /// The receiver sends blocks of SACK.
-    pub sack: bool,
-    /// The shift of the receiver's window, if SYNs offer one (RFC 7323 §2).
-    pub shift: Option<u8>,
-}
-
-impl FlowHeaders {
-    /// Those of datagrams from `sender`.
-    pub const fn datagrams(sender: Addr) -> FlowHeaders {
-        FlowHeaders { sender, segment: 0, has_syn: false, three_way: false, sack: false, shift: None }
-    }
+    /// Those of TCP; of another transport nothing reads them.
+    pub tcp: TcpFields,
 }
 
 /// A flow on the wire.
@@ -218,9 +203,9 @@ impl Wire {
     /// The number of a segment's first byte.
     fn byte(&self, segment: u32) -> u32 {
         let before_fin = segment.min(self.fin);
-        let data = before_fin.saturating_sub(u32::from(self.headers.has_syn));
+        let data = before_fin.saturating_sub(u32::from(self.headers.tcp.has_syn));
         let signs = (before_fin - data).wrapping_add(segment - before_fin);
-        data.wrapping_mul(self.headers.segment).wrapping_add(signs)
+        data.wrapping_mul(self.headers.tcp.segment).wrapping_add(signs)
     }
 
     fn segment<'a>(&self, side: Side, tcp: &TcpHeader, options: &'a [u8]) -> Segment<'a> {
@@ -237,11 +222,11 @@ impl Wire {
             },
             Side::Receiver => {
                 let syn = tcp.flags.has(TcpFlags::SYN);
-                let bytes = u64::from(tcp.window) * u64::from(self.headers.segment);
-                let window = if syn { bytes } else { bytes >> self.headers.shift.unwrap_or(0) };
+                let bytes = u64::from(tcp.window) * u64::from(self.headers.tcp.segment);
+                let window = if syn { bytes } else { bytes >> self.headers.tcp.shift.unwrap_or(0) };
                 Segment {
                     ports: [DISCARD, self.port],
-                    seq: u32::from(self.headers.three_way && !syn),
+                    seq: u32::from(self.headers.tcp.three_way && !syn),
                     ack: if acknowledges { self.byte(tcp.ack) } else { 0 },
                     flags: tcp.flags,
                     window: u16::try_from(window).unwrap_or(u16::MAX),
@@ -262,17 +247,17 @@ impl Wire {
         let stamps = tcp.timestamps.filter(|_| room >= (12 + sack_size) as u64 && 12 + sack_size <= 40);
         if syn {
             options.extend([2, 4]); // RFC 9293 §3.7.1
-            options.extend(u16::try_from(self.headers.segment).unwrap_or(u16::MAX).to_be_bytes());
-            if self.headers.sack && stamps.is_none() {
+            options.extend(u16::try_from(self.headers.tcp.segment).unwrap_or(u16::MAX).to_be_bytes());
+            if self.headers.tcp.sack && stamps.is_none() {
                 options.extend([1, 1, 4, 2]); // RFC 2018 §2
             }
-            if let Some(shift) = self.headers.shift.filter(|_| self.headers.three_way) {
+            if let Some(shift) = self.headers.tcp.shift.filter(|_| self.headers.tcp.three_way) {
                 options.extend([1, 3, 3, shift]); // RFC 7323 §2.2
             }
         }
         if let Some(stamps) = stamps {
             // RFC 7323 §3.2. SACK permitted has the place of the padding, as in Linux.
-            options.extend(if syn && self.headers.sack { [4, 2, 8, 10] } else { [1, 1, 8, 10] });
+            options.extend(if syn && self.headers.tcp.sack { [4, 2, 8, 10] } else { [1, 1, 8, 10] });
             for time in [stamps.value, stamps.echo] {
                 options.extend(((time.as_nanos() / MS) as u32).to_be_bytes());
             }
@@ -299,22 +284,20 @@ mod tests {
     use super::*;
     use roamlab_packet::AccEcnOption;
 
-    const HEADERS: FlowHeaders = FlowHeaders {
-        sender: Addr::node(1),
-        segment: 1000,
-        has_syn: true,
-        three_way: true,
-        sack: true,
-        shift: Some(0),
-    };
-    const WIRE: Wire = Wire { headers: HEADERS, port: 50_000, fin: u32::MAX };
+    const FIELDS: TcpFields =
+        TcpFields { segment: 1000, has_syn: true, three_way: true, sack: true, shift: Some(0) };
+    const WIRE: Wire = Wire { headers: headers(FIELDS), port: 50_000, fin: u32::MAX };
+
+    const fn headers(tcp: TcpFields) -> FlowHeaders {
+        FlowHeaders { sender: Addr::node(1), tcp }
+    }
 
     #[test]
     fn segments_count_their_bytes_and_syn_and_fin_one() {
         assert_eq!([0, 1, 2, 11].map(|number| WIRE.byte(number)), [0, 1, 1001, 10_001]);
         let closed = Wire { fin: 11, ..WIRE };
         assert_eq!([11, 12].map(|number| closed.byte(number)), [10_001, 10_002]);
-        let bare = Wire { headers: FlowHeaders { has_syn: false, ..HEADERS }, ..WIRE };
+        let bare = Wire { headers: headers(TcpFields { has_syn: false, ..FIELDS }), ..WIRE };
         assert_eq!([0, 1, 2].map(|number| bare.byte(number)), [0, 1000, 2000]);
         assert_eq!(bare.byte(5_000_000), 5_000_000_000u64 as u32, "the number goes round");
     }
@@ -335,29 +318,29 @@ mod tests {
     #[test]
     fn a_syn_offers_what_is_in_use() {
         let syn = TcpHeader { flags: TcpFlags::SYN, ..TcpHeader::default() };
-        let options = |headers: FlowHeaders, tcp: &TcpHeader, room: u64| {
-            let wire = Wire { headers, ..WIRE };
+        let options = |fields: TcpFields, tcp: &TcpHeader, room: u64| {
+            let wire = Wire { headers: headers(fields), ..WIRE };
             let [sent, answered] = [Side::Sender, Side::Receiver].map(|side| wire.options(side, tcp, room));
             assert_eq!(sent, answered);
             sent
         };
         let mss = [2, 4, 1000u16.to_be_bytes()[0], 1000u16.to_be_bytes()[1]];
-        let plain = FlowHeaders { sack: false, shift: None, ..HEADERS };
+        let plain = TcpFields { sack: false, shift: None, ..FIELDS };
         assert_eq!(options(plain, &syn, 0), mss);
-        assert_eq!(options(FlowHeaders { sack: true, ..plain }, &syn, 0), [mss, [1, 1, 4, 2]].concat());
-        assert_eq!(options(FlowHeaders { shift: Some(7), ..plain }, &syn, 0), [mss, [1, 3, 3, 7]].concat());
+        assert_eq!(options(TcpFields { sack: true, ..plain }, &syn, 0), [mss, [1, 1, 4, 2]].concat());
+        assert_eq!(options(TcpFields { shift: Some(7), ..plain }, &syn, 0), [mss, [1, 3, 3, 7]].concat());
         let (value, echo) = (Time::from_nanos(7_000_000), Time::ZERO);
         let stamped = TcpHeader { timestamps: Some(roamlab_packet::Timestamps { value, echo }), ..syn };
         let times = [0, 0, 0, 7, 0, 0, 0, 0];
         assert_eq!(options(plain, &stamped, 12), [&mss[..], &[1, 1, 8, 10], &times].concat());
-        let all = FlowHeaders { sack: true, shift: Some(7), ..plain };
+        let all = TcpFields { sack: true, shift: Some(7), ..plain };
         assert_eq!(options(all, &stamped, 20), [&mss[..], &[1, 3, 3, 7], &[4, 2, 8, 10], &times].concat());
     }
 
     /// RFC 7323 §2.2: the window of a SYN is never scaled.
     #[test]
     fn the_window_of_a_syn_ack_is_written_as_it_is() {
-        let wire = Wire { headers: FlowHeaders { shift: Some(4), ..HEADERS }, ..WIRE };
+        let wire = Wire { headers: headers(TcpFields { shift: Some(4), ..FIELDS }), ..WIRE };
         let ack = TcpHeader { ack: 1, flags: TcpFlags::ACK, window: 64, ..TcpHeader::default() };
         let syn_ack = TcpHeader { flags: TcpFlags::ACK.with(TcpFlags::SYN), ..ack };
         let window = |tcp: &TcpHeader| wire.segment(Side::Receiver, tcp, &[]).window;

@@ -522,7 +522,7 @@ mod tests {
     use super::*;
     use crate::ids::NodeId;
     use roamlab_engine::{Bytes, Duration};
-    use roamlab_packet::{Body, IpHeader, PacketPool, TcpHeader, Tos};
+    use roamlab_packet::{IpHeader, PacketPool, TcpHeader, Tos};
 
     const FLOW: FlowId = FlowId(0);
 
@@ -536,7 +536,7 @@ mod tests {
         let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
         let tcp = TcpHeader { ack, flags: TcpFlags::ACK, ..TcpHeader::default() };
         let mut pool = PacketPool::default();
-        let packet = pool.create(Packet::make(FLOW, inner, Bytes(40), Time::ZERO, Body::Tcp(tcp)));
+        let packet = pool.create(Packet::make(FLOW, inner, Bytes(40), Time::ZERO, tcp));
         pool[&packet].clone()
     }
 

@@ -46,6 +46,17 @@ vocabulary! {
         BufferRelease => "buffer.release";
         /// It is lost.
         Drop => "drop";
+        /// Another transport makes a packet.
+        TransportPoll => "transport.poll";
+        /// Another transport takes the packet.
+        TransportDeliver => "transport.deliver";
+    }
+}
+
+impl Stop {
+    /// The stop of this name; of any other name that of an unknown transport.
+    pub fn named(name: &str) -> Stop {
+        Stop::ALL.iter().copied().find(|stop| stop.name() == name).unwrap_or(Stop::TransportPoll)
     }
 }
 
@@ -89,7 +100,7 @@ impl PacketKind {
             () if packet.is_udp() => (PacketKind::Datagram, seq, false),
             () if packet.payload() > 0 => (PacketKind::Data, seq, again),
             () if packet.flags().has(TcpFlags::ACK) => (PacketKind::Ack, packet.ack(), false),
-            () if packet.is_quic() && !packet.flags().has(TcpFlags::SYN) => {
+            () if packet.is_over_udp() && !packet.flags().has(TcpFlags::SYN) => {
                 (PacketKind::Ack, packet.ack(), false)
             }
             () => (PacketKind::Syn, seq, again),

@@ -26,7 +26,7 @@ pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
     // Where all components share one stream of random numbers, a clone would draw from that of its original.
     // A connection of quinn or of a kernel has no clone.
     run.random_numbers == RandomNumbers::Chacha
-        && flows.iter().all(|flow| flow.transport.quinn().is_none() && flow.transport.linux().is_none())
+        && flows.iter().all(|flow| flow.transport.can_branch())
         && one.mobility.is_some()
         && kinds(one) == kinds(other)
         && *run == other.run

@@ -2,10 +2,8 @@
 
 use crate::problem::Problem;
 use crate::schema::{FlowSpec, Scenario, Way};
-use roamlab_engine::{Bytes, Duration};
-use roamlab_quic::QuicSpec;
+use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_traffic::AppSpec;
-use roamlab_transport::{LinuxSpec, QuinnSpec};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -258,19 +256,15 @@ fn load<'a>(
 ) -> Option<Load<'a>> {
     let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
     let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
-    let tcp = scenario.tcp_of(flow);
-    let quic = flow.transport.quic().map(QuicSpec::packet_size);
-    let quic = quic.or_else(|| flow.transport.quinn().map(QuinnSpec::packet_size));
-    let quic = quic.or_else(|| flow.transport.linux().map(LinuxSpec::packet_size));
-    let (demand, packet_bits) = match (flow.app.load(), tcp) {
-        (Some(load), _) => load,
-        (None, None) => (f64::INFINITY, 8.0 * quic?.0 as f64),
-        (None, tcp) => {
-            let tcp = tcp?;
-            let bits = 8.0 * (tcp.segment.0 + tcp.header.0) as f64;
+    let (demand, packet_bits) = match flow.app.load() {
+        Some(load) => load,
+        None => {
+            let (packet, window) = flow.transport.load(scenario.run.profile)?;
+            let bits = 8.0 * packet.0 as f64;
             let round_trip = 2e-9 * edges().map(|edge| edge.delay as f64).sum::<f64>()
                 + edges().map(|edge| bits / edge.rate).sum::<f64>();
-            (f64::from(tcp.window.0) * bits / round_trip, bits)
+            let demand = |window: Packets| f64::from(window.0) * bits / round_trip;
+            (window.map_or(f64::INFINITY, demand), bits)
         }
     };
     let stop = flow.app.stop();

@@ -2,6 +2,7 @@
 //! kept in a snapshot so that they can be read and judged as a whole.
 
 use roamlab_scenario::Scenario;
+use roamlab_transport::{LinuxSpec, Parameters, QuinnSpec};
 use std::fmt::Write;
 
 const VALID: &str = include_str!("bad_scenarios/valid.toml");
@@ -612,7 +613,7 @@ fn a_build_with_or_without_quinn_says_what_it_has() {
         ("{ kind = \"quinn\" }", "kind = \"cbr\", rate = \"64 kbit/s\", packet = \"160 B\""),
     ]
     .map(|(transport, app)| report_over(transport, app));
-    if !cfg!(feature = "quinn") {
+    if QuinnSpec::default().check_build().is_err() {
         let report = whole.unwrap();
         assert!(report.contains("this build of the engine has no quinn"), "{report}");
         assert!(report.starts_with("lab.toml:46:22: ") && report.contains("help: write kind"), "{report}");
@@ -635,7 +636,7 @@ fn a_build_with_or_without_kernels_says_what_it_has() {
         ("{ kind = \"linux\" }", "kind = \"web\""),
     ]
     .map(|(transport, app)| report_over(transport, app));
-    if !cfg!(all(feature = "linux", target_os = "linux")) {
+    if LinuxSpec::default().check_build().is_err() {
         let report = whole.unwrap();
         assert!(report.contains("this build of the engine starts no kernel"), "{report}");
         assert!(report.starts_with("lab.toml:46:22: ") && report.contains("help: write kind"), "{report}");

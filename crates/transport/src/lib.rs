@@ -1,17 +1,27 @@
-//! The family of transports: what carries a flow's data in a scenario, and which transport can do what at a new path.
+//! The family of transports: what carries a flow's data in a scenario, and the two ends of it in a run.
 //!
-//! * [`TransportSpec`] is the enum of the transports; each kind has its parameters.
-//! * The endpoints of TCP and of QUIC are in the crates `tcp` and `quic`, over the congestion controls of `congestion`.
-//! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
+//! * A transport is a module and a row in `family.rs`, which makes [`TransportSpec`] and [`Transport`].
+//! * [`Parameters`] is the interface of the parameters in a scenario, [`Endpoints`] that of the ends.
+//! * The endpoints of TCP, of QUIC and of quinn are in crates of their own. UDP is here.
 //! * Stacks from outside have their parameters here; other crates run them.
 
+mod endpoints;
 mod family;
 mod linux;
+mod parameters;
 mod path_policy;
+mod quic;
 mod quinn;
+mod tcp;
 mod udp;
 
-pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
-pub use linux::{LinuxControl, LinuxSpec};
-pub use quinn::{QuinnControl, QuinnSpec};
-pub use udp::{UdpReceiver, UdpSender};
+pub use endpoints::{Arrival, Endpoints, FlowPacket, StampedSegment, StraightPath};
+pub use family::{Setting, TRANSPORTS, Transport, TransportSpec};
+pub use linux::{LinuxControl, LinuxSpec, Offer, Stack};
+pub use parameters::{Data, Parameters, Unread, Warning};
+pub use roamlab_quinn::{QuinnControl, QuinnSpec};
+pub use roamlab_tcp::StampedAck;
+pub use udp::{UdpReceiver, UdpSender, UdpSpec};
+
+/// The largest packet that a link carries without fragments: a jumbo frame's.
+const LARGEST_PACKET: roamlab_engine::Bytes = roamlab_engine::Bytes(9000);

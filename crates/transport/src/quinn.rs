@@ -1,63 +1,195 @@
-//! The fields of a connection of quinn in a scenario. Its ends are in the crate `quinn`.
+//! quinn among the transports. Its ends are in the crate `quinn`, in a build with the feature `quinn`.
 
-use roamlab_congestion::SpecError;
-use roamlab_engine::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::parameters::{Data, Parameters};
+use roamlab_congestion::{PathPolicy, SpecError};
+use roamlab_engine::{Bytes, Packets};
+use roamlab_quinn::QuinnSpec;
+use roamlab_tcp::Profile;
 
-/// A congestion control of quinn.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum QuinnControl {
-    /// quinn's CUBIC, as of RFC 8312; its default.
-    Cubic,
-    /// quinn's NewReno, as of RFC 9002 §7.
-    NewReno,
-}
+pub(crate) use roamlab_quinn::QuinnSpec as Spec;
 
-/// A connection of quinn. What is not here has quinn's default.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct QuinnSpec {
-    /// UDP payload of a full packet (quinn's `initial_mtu`; the path's MTU is not searched).
-    pub datagram: Bytes,
-    /// Congestion control, one of quinn's.
-    pub congestion_control: QuinnControl,
-    /// The end at a host that moves gets a new address with each cell; `false`: its address stays.
-    pub migration: bool,
-}
+#[cfg(not(feature = "quinn"))]
+pub(crate) use absent::{Ends, ends};
+#[cfg(feature = "quinn")]
+pub use present::Ends;
+#[cfg(feature = "quinn")]
+pub(crate) use present::ends;
 
-impl Default for QuinnSpec {
-    fn default() -> QuinnSpec {
-        QuinnSpec { datagram: Bytes(1200), congestion_control: QuinnControl::Cubic, migration: false }
+#[cfg(not(feature = "quinn"))]
+mod absent {
+    use crate::family::Setting;
+    use roamlab_quinn::QuinnSpec;
+
+    pub use crate::udp::Ends;
+
+    pub(crate) fn ends(_spec: &QuinnSpec, _setting: &Setting<'_>) -> Option<Ends> {
+        None
     }
 }
 
-/// Most bytes that are not data in a full packet: a short header with an ID of 8 bytes and a number of 4 (1 + 8 + 4), the
-/// tag (16), and a STREAM frame with an identifier of 1 byte, an offset of 8 and a length of 2 (1 + 1 + 8 + 2).
-const OVERHEAD: u64 = 41;
-/// IPv4 and UDP headers.
-const IP_UDP: u64 = 28;
-/// quinn's smallest `initial_mtu` (RFC 9000 §14), and the largest payload that its ends accept.
-const DATAGRAMS: std::ops::RangeInclusive<u64> = 1200..=1472;
+#[cfg(feature = "quinn")]
+mod present {
+    use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
+    use crate::family::Setting;
+    use roamlab_congestion::{SenderEvent, SenderVariables};
+    use roamlab_engine::{Bytes, Time};
+    use roamlab_packet::{Format, QuicHeader, Side};
+    use roamlab_quinn::{EndRole, QuinnEnd, QuinnSpec};
+    use std::sync::Arc;
 
-impl QuinnSpec {
-    /// The unit in which a file is offered and data is numbered: the least data in a full packet.
-    pub fn segment(&self) -> Bytes {
-        Bytes(self.datagram.0 - OVERHEAD)
+    /// The two ends of a connection of quinn.
+    #[derive(Clone, Debug)]
+    pub struct Ends {
+        sender: Box<QuinnEnd>,
+        receiver: Box<QuinnEnd>,
+        segment: Bytes,
     }
 
-    /// The IP datagram of a full packet.
-    pub fn packet_size(&self) -> Bytes {
-        Bytes(self.datagram.0 + IP_UDP)
+    /// The ends of a flow. The client is the end at a host that moves, else the one that gets the data.
+    pub(crate) fn ends(spec: &QuinnSpec, setting: &Setting<'_>) -> Option<Ends> {
+        let params = Arc::new(spec.clone());
+        let drawn = setting.streams.named(&format!("{}/quinn", setting.flow)).uniform();
+        let seed = (drawn * (1u64 << 53) as f64) as u64;
+        let end = |is_client, sends| {
+            Box::new(QuinnEnd::new(Arc::clone(&params), EndRole { is_client, sends }, seed))
+        };
+        let segment = spec.segment();
+        Some(Ends { sender: end(setting.uploads, true), receiver: end(!setting.uploads, false), segment })
     }
 
-    /// Which field cannot be right, and what to write instead.
-    pub fn check(&self) -> Result<(), SpecError> {
-        if DATAGRAMS.contains(&self.datagram.0) {
+    impl Ends {
+        fn end(&mut self, side: Side) -> &mut QuinnEnd {
+            match side {
+                Side::Sender => &mut self.sender,
+                Side::Receiver => &mut self.receiver,
+            }
+        }
+    }
+
+    impl StraightPath for Ends {}
+
+    impl Endpoints for Ends {
+        fn segment(&self) -> Option<Bytes> {
+            Some(self.segment)
+        }
+
+        fn offer(&mut self, segments: Option<u64>) {
+            self.sender.offer(segments);
+            self.sender.open();
+            self.receiver.open();
+        }
+
+        fn stop(&mut self) {
+            self.sender.stop();
+        }
+
+        fn poll(&mut self, side: Side, now: Time) -> Option<FlowPacket> {
+            self.end(side).poll_transmit(now).map(crate::quic::packet)
+        }
+
+        fn deliver(
+            &mut self,
+            side: Side,
+            FlowPacket { header, .. }: FlowPacket,
+            now: Time,
+        ) -> Option<Arrival> {
+            if header.format != Format::OverUdp {
+                return None;
+            }
+            let header = QuicHeader::from(header);
+            let (receipt, fresh_bytes) = self.end(side).on_packet(&header, now);
+            Some(match side {
+                Side::Sender => Arrival::default(),
+                Side::Receiver => {
+                    let bytes = if receipt.fresh { fresh_bytes } else { header.payload.into() };
+                    Arrival::new(receipt, bytes)
+                }
+            })
+        }
+
+        fn deadline(&self, side: Side) -> Option<Time> {
+            match side {
+                Side::Sender => self.sender.next_deadline(),
+                Side::Receiver => self.receiver.next_deadline(),
+            }
+        }
+
+        fn on_deadline(&mut self, side: Side, now: Time) {
+            self.end(side).on_deadline(now);
+        }
+
+        fn poll_event(&mut self) -> Option<SenderEvent> {
+            self.sender.poll_fact()
+        }
+
+        fn variables(&self) -> Option<(SenderVariables, u32)> {
+            Some((self.sender.variables(), self.receiver.next_segment()))
+        }
+
+        fn has(&self, segment: u32) -> bool {
+            self.receiver.has(segment)
+        }
+
+        fn stops(&self) -> [&'static str; 2] {
+            ["quic.poll_transmit", "quic.on_packet"]
+        }
+
+        fn counts_segments(&self) -> bool {
+            false
+        }
+
+        fn opens_at_receiver(&self) -> bool {
+            true
+        }
+
+        fn migrates(&self) -> bool {
+            self.receiver.spec().migration
+        }
+
+        fn on_path_change(&mut self, side: Side, _now: Time) {
+            self.end(side).on_path_change();
+        }
+    }
+}
+
+impl Parameters for QuinnSpec {
+    fn check_build(&self) -> Result<(), &'static str> {
+        if cfg!(feature = "quinn") {
             return Ok(());
         }
-        let (size, least, most) = (self.datagram, Bytes(*DATAGRAMS.start()), Bytes(*DATAGRAMS.end()));
-        Err(("datagram", format!("must be \"{least}\" to \"{most}\", not \"{size}\"; write \"1200 B\"")))
+        Err(
+            "this build of the engine has no quinn: write kind = \"quic\" for our own model, or build the engine with \
+             the feature `quinn`",
+        )
+    }
+
+    fn check_data(&self, data: Data) -> Result<(), &'static str> {
+        match data {
+            Data::File => Ok(()),
+            _ => Err("over quinn there are files alone: write kind = \"ftp\", or the transport \"quic\""),
+        }
+    }
+
+    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+        QuinnSpec::check(self)?;
+        Ok(Some(QuinnSpec::segment(self)))
+    }
+
+    fn check_policy(&self, _policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+        Err("the stack quinn-proto cannot be notified of a path: write the transport \"quic\", or leave \
+             `path_change` out"
+            .into())
+    }
+
+    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+        Some((self.packet_size(), None))
+    }
+
+    fn can_migrate(&self) -> bool {
+        true
+    }
+
+    fn can_branch(&self) -> bool {
+        false
     }
 }

@@ -1,7 +1,107 @@
 //! UDP (RFC 768): numbered datagrams.
 
-use roamlab_engine::Bytes;
-use roamlab_packet::{Receipt, SeqSet, UdpHeader};
+use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
+use crate::family::Setting;
+use crate::parameters::{Data, Parameters};
+use roamlab_congestion::{PathPolicy, SpecError};
+use roamlab_engine::{Bytes, Packets, Time};
+use roamlab_packet::{Ecn, Format, Receipt, SeqSet, Side, UdpHeader};
+use roamlab_tcp::Profile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// UDP. It has no parameters.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UdpSpec {}
+
+pub(crate) use UdpSpec as Spec;
+
+/// Bytes of the IP and UDP headers of a datagram.
+const HEADERS: u64 = 28;
+
+/// The two ends of a flow of datagrams.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    sender: UdpSender,
+    receiver: UdpReceiver,
+}
+
+/// The ends of a flow.
+pub(crate) fn ends(_spec: &UdpSpec, _setting: &Setting<'_>) -> Option<Ends> {
+    Some(Ends::default())
+}
+
+impl StraightPath for Ends {}
+
+impl Endpoints for Ends {
+    fn segment(&self) -> Option<Bytes> {
+        None
+    }
+
+    fn offer(&mut self, _segments: Option<u64>) {}
+
+    fn stop(&mut self) {}
+
+    fn poll(&mut self, _side: Side, _now: Time) -> Option<FlowPacket> {
+        None
+    }
+
+    fn deliver(&mut self, side: Side, packet: FlowPacket, _now: Time) -> Option<Arrival> {
+        if packet.header.format != Format::Udp || side == Side::Sender {
+            return None;
+        }
+        let receipt = self.receiver.on_datagram(&packet.header.into());
+        Some(Arrival { has_data: true, ..Arrival::new(receipt, packet.size.0.saturating_sub(HEADERS)) })
+    }
+
+    fn stops(&self) -> [&'static str; 2] {
+        ["udp.datagram", "udp.on_datagram"]
+    }
+
+    fn next_datagram(&self) -> Option<u32> {
+        Some(self.sender.next_number())
+    }
+
+    fn datagram(&mut self, size: Bytes) -> Option<FlowPacket> {
+        let (header, size) = self.sender.datagram(size);
+        Some(FlowPacket { header: header.into(), size, ecn: Ecn::NotEct })
+    }
+}
+
+impl Parameters for UdpSpec {
+    fn check_data(&self, data: Data) -> Result<(), &'static str> {
+        match data {
+            Data::Packets | Data::Datagrams => Ok(()),
+            Data::File => Err(
+                "a file transfer needs TCP or QUIC: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or \
+                 `{ kind = \"quic\" }`, or another `kind` of `app`, as \"cbr\"",
+            ),
+            Data::Requests => Err(
+                "requests and responses need TCP or QUIC: write `transport = { kind = \"tcp\", variant = \"newreno\" }` too, \
+                 or `{ kind = \"quic\" }`",
+            ),
+        }
+    }
+
+    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+        Ok(None)
+    }
+
+    fn check_policy(&self, _policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+        Err("a sender of datagrams has no window: write the transport \"tcp\" or \"quic\", or leave \
+             `path_change` out"
+            .into())
+    }
+
+    fn has_connection(&self) -> bool {
+        false
+    }
+
+    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+        None
+    }
+}
 
 /// Numbers the datagrams of a flow.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Ecn, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_quic::{Migration, QuicHandshake, QuicSender, QuicSpec};
 use roamlab_tcp::{Handshake, Profile, RecoveryKind, TcpSender, TcpSpec, Variant};
-use roamlab_transport::{TransportSpec, UdpSpec};
+use roamlab_transport::TransportSpec;
 use std::sync::Arc;
 
 fn at(millis: u64) -> Time {
@@ -361,7 +361,7 @@ fn what_a_sender_cannot_do_is_refused_with_what_it_can() {
     assert_eq!(tcp(Variant::Sack).check_policy(ForgetMinRtt, Profile::Linux6), Ok(()));
     assert!(refusal(ProbeRtt, tcp(Variant::Cubic), Profile::Rfc).contains("\"bbr\" or \"bbr3\""));
     assert!(refusal(ForgetMinRtt, tcp(Variant::Reno), Profile::Rfc).contains("\"vegas\""));
-    assert!(refusal(Restart, TransportSpec::Udp(UdpSpec {}), Profile::Rfc).contains("no window"));
+    assert!(refusal(Restart, TransportSpec::default(), Profile::Rfc).contains("no window"));
     let quic = |spec: QuicSpec| TransportSpec::Quic(Box::new(spec));
     let migrating = QuicSpec { migration: Some(Migration::Keep), ..QuicSpec::default() };
     assert!(refusal(Restart, quic(migrating), Profile::Rfc).contains("`migration` or `path_change`"));

@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
+use roamlab_packet::{Addr, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
 use roamlab_radio::Management;
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -557,7 +557,7 @@ fn send(
     let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host));
     let id = cx.messages.send(content);
     let header = IpHeader::new(source, destination, Tos::default());
-    let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, Body::Signal(id));
+    let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, id);
     let packet = if is_frame { packet.management(for_all) } else { packet.in_band(in_band) };
     let packet = cx.pool.create(packet);
     let serial = cx.pool[&packet].serial;

@@ -4,6 +4,5 @@ pub(crate) mod flow;
 pub(crate) mod flows;
 pub mod outside;
 pub(crate) mod path_notice;
-pub mod stack;
 pub(crate) mod timeouts;
 pub(crate) mod units;

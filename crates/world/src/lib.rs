@@ -13,12 +13,12 @@ pub mod ids;
 mod layer2;
 mod run;
 
-pub use endpoints::outside::{Datagram, Egress, Payload};
-pub use endpoints::stack::{Offer, Report};
+pub use endpoints::outside::{Datagram, Egress, Payload, Report};
 pub use roamlab_record::ids::{LinkId, NodeId, Side};
 pub use roamlab_record::probe::tables;
 pub use roamlab_record::{Column, Piece, Slice, Table, TcpInfoRow};
 pub use roamlab_scenario::Scenario;
+pub use roamlab_transport::Offer;
 pub use run::branch::run_alternatives;
 pub use run::options::{MemoryLimit, Progress, Replication, RunOptions, Stream};
 pub use run::run;

@@ -7,7 +7,6 @@ mod ns2;
 pub mod options;
 pub(crate) mod simulation;
 mod streaming;
-mod transports;
 pub(crate) mod world;
 
 use crate::context::Context;

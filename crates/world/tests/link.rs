@@ -1,7 +1,9 @@
 //! One link alone: queueing formulas, order with extraction, priority of signalling.
 
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
-use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader};
+use roamlab_packet::{
+    Addr, FlowId, Format, Header, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader,
+};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_world::context::Context;
 use roamlab_world::dataplane::link::{End, Links};
@@ -23,15 +25,16 @@ fn link(limit: u32, signalling_priority: bool) -> Links {
 }
 
 /// A packet of `size` bytes for host `host` of subnet 1.
-fn packet(cx: &mut Context, host: u32, size: u64, body: Body) -> PacketId {
+fn packet(cx: &mut Context, host: u32, size: u64, body: impl Into<Header>) -> PacketId {
     let inner = IpHeader::new(Addr::new(0, 0), Addr::new(1, host), Tos::default());
-    let flow = if matches!(body, Body::Signal(_)) { FlowId::CONTROL } else { FlowId(0) };
+    let body = body.into();
+    let flow = if body.format == Format::Signal { FlowId::CONTROL } else { FlowId(0) };
     let packet = Packet::make(flow, inner, Bytes(size), cx.now, body);
     cx.pool.create(packet)
 }
 
 fn datagram(cx: &mut Context, host: u32, size: u64) -> PacketId {
-    packet(cx, host, size, Body::Udp(UdpHeader::default()))
+    packet(cx, host, size, UdpHeader::default())
 }
 
 /// Lets an event of the link happen; the packet that arrives.
@@ -92,12 +95,7 @@ fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
         match event {
             Event::App { .. } if offered < BATCHES * PER_BATCH => {
                 let (bytes, lost) = (size(&mut sizes), cx.probes.drops.rows.len());
-                let packet = packet(
-                    &mut cx,
-                    offered as u32 % 4000,
-                    bytes,
-                    Body::Udp(UdpHeader { seq: offered as u32 }),
-                );
+                let packet = packet(&mut cx, offered as u32 % 4000, bytes, UdpHeader { seq: offered as u32 });
                 link.enqueue(ID, packet, &mut cx);
                 seen.blocked[offered / PER_BATCH] += (cx.probes.drops.rows.len() - lost) as f64;
                 offered += 1;
@@ -203,7 +201,7 @@ fn a_message_overtakes_a_full_queue_but_not_the_packet_in_service() {
             let packet = datagram(&mut cx, 0, 125);
             link.enqueue(ID, packet, &mut cx);
         }
-        let message = packet(&mut cx, 0, 125, Body::Signal(MessageId(0)));
+        let message = packet(&mut cx, 0, 125, MessageId(0));
         link.enqueue(ID, message, &mut cx);
         let order: Vec<u64> = drain(&mut link, &mut cx).into_iter().map(|(_, serial)| serial).collect();
         if priority {

@@ -2,7 +2,7 @@
 
 use crate::lab::{results, rows};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Dscp, Tos};
+use roamlab_packet::{Dscp, TcpHeader, Tos};
 use roamlab_tcp::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};
 use roamlab_world::{Datagram, Payload, Replication, RunOptions, Scenario, Simulation, Table};
 use roamlab_world::{NodeId, Side};
@@ -75,7 +75,8 @@ enum Half {
 
 impl Half {
     fn take(&mut self, datagram: &Datagram, now: Time) {
-        let Payload::Tcp(header) = datagram.payload else { panic!("{datagram:?}") };
+        let Payload::Header(header) = datagram.payload.clone() else { panic!("{datagram:?}") };
+        let header = TcpHeader::from(header);
         match self {
             Half::Sender(sender) => sender.on_segment(&header, datagram.tos.ecn(), now),
             Half::Receiver(receiver) => {
@@ -126,7 +127,7 @@ fn driven(side: Side) -> Vec<Table> {
     let send = |run: &mut Simulation, half: &mut Half, node: NodeId| {
         while let Some(segment) = half.poll(run.now()) {
             let tos = Tos::default().with_dscp(Dscp::default()).with_ecn(segment.ecn);
-            let payload = Payload::Tcp(segment.header);
+            let payload = Payload::Header(segment.header.into());
             run.inject(node, &Datagram { flow, source, destination, tos, size: segment.size, payload });
         }
     };

@@ -14,8 +14,8 @@ MOVES: tuple[str, ...] = tuple(_LISTS["moves"])
 NO_LOSS: tuple[str, ...] = tuple(_LISTS["no_loss"])
 """Reasons in `drops` that lose no data: a spare copy was released, or one that the host had got already."""
 
-CONNECTIONS: tuple[str, ...] = tuple(_LISTS["connections"])
-"""Kinds of flows that have a connection with acknowledgements."""
+WITHOUT_CONNECTION: tuple[str, ...] = tuple(_LISTS["without_connection"])
+"""Kinds of flows that have no connection with acknowledgements."""
 
 AMPLE: str = _LISTS["ample"]
 """A limit that nothing reaches."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from roamlab.base.calls import called
 from roamlab.base.errors import BadInput, did_you_mean
-from roamlab.records.constants import CONNECTIONS, MOVES, NO_LOSS
+from roamlab.records.constants import MOVES, NO_LOSS, WITHOUT_CONNECTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -126,14 +126,14 @@ def goodput_of_all_bps(results: RunTables) -> float:
 def has_connection(results: RunTables, flow: str) -> bool:
     """True if `flow` has a connection with acknowledgements (TCP, QUIC)."""
     flows = results.columns("flows")
-    return bool(flows.where("kind", *CONNECTIONS)[rows_of_flow(flows, flow)].any())
+    return not flows.where("kind", *WITHOUT_CONNECTION)[rows_of_flow(flows, flow)].any()
 
 
 @called()
 def elastic_flows(results: RunTables) -> list[str]:
     """The flows that take what the network gives: those with a connection, except requests of other flows' data."""
     flows = results.columns("flows")
-    return _without_requests(flows, flows.words("flow", flows.where("kind", *CONNECTIONS)))
+    return _without_requests(flows, flows.words("flow", ~flows.where("kind", *WITHOUT_CONNECTION)))
 
 
 def _without_requests(flows: Columns, names: Iterable[str]) -> list[str]:

@@ -1,8 +1,10 @@
-"""A newcomer's queue discipline, congestion control and mobility protocol: files, rows and pages, and nothing else.
+"""Additions of a newcomer to four families: files, rows and pages, and nothing else.
+
+The families are queue disciplines, congestion controls, transports and mobility protocols.
 
 `tests/contributing/files` holds what a newcomer writes, `tests/contributing/rows.toml` what is added to files that
 exist. Both go into a copy of the project in `target/contributing`, and the copy's own tests must pass: those that go
-through the families' tables and those of the pages. Then it makes a run with all three.
+through the families' tables and those of the pages. Then it makes a run with all four.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ _TARGET = ROOT / "target/contributing/target"
 _FAMILIES = {
     "queue disciplines": "longest-wait",
     "tcp congestion controls": "seven-eighths",
+    "transports": "stop-and-wait",
     "mobility protocols": "plain-tunnel",
 }
-_CRATES = ["qdisc", "congestion", "mobility", "scenario", "python", "wasm"]
+_CRATES = ["qdisc", "congestion", "transport", "mobility", "scenario", "python", "wasm"]
 # Asked for by the same crates and targets, all is built once, and crates from outside have the features that they
 # have in the project's tests: wasm is here for these.
 _BUILT = [
@@ -39,7 +42,7 @@ _BUILT = [
     "bad_scenarios",
 ]
 # Tests that go through the families' tables, and the newcomer's.
-_FILTERS = ["reports", "contract", "table", "longest_wait", "seven_eighths", "plain_tunnel"]
+_FILTERS = ["reports", "contract", "table", "longest_wait", "seven_eighths", "stop_and_wait", "plain_tunnel"]
 
 
 def _content() -> dict[str, bytes]:
@@ -123,7 +126,7 @@ def _engine() -> None:
 def test_nothing_but_rows_is_added_to_files_that_exist() -> None:
     rows = tomli.loads((_OURS / "rows.toml").read_text(encoding="utf-8"))["row"]
     assert len(rows) == 2 * len(_FAMILIES), "a row in the table and a `mod` line each"
-    assert len({row["file"] for row in rows}) == 4
+    assert len({row["file"] for row in rows}) == 6
 
 
 def _test_families() -> None:
@@ -135,6 +138,7 @@ def _test_families() -> None:
         "longest_wait::tests::a_short_wait_keeps_the_contract_too",
         "contract::no_sequence_of_events_breaks_the_window",
         "seven_eighths::tests::a_loss_takes_an_eighth",
+        "stop_and_wait::tests::a_segment_is_sent_again_until_it_is_acknowledged",
         "plain_tunnel::tests::table::every_state_and_every_input",
     ):
         assert f"test {test} ... ok" in said
@@ -158,6 +162,8 @@ early = found.drops.filter(pl.col("reason").cast(pl.String) == "early-drop")
 print(json.dumps({
     "delivered": [int(each.flows["delivered_pkts"][0]) for each in (found, reno)],
     "early": sorted(set(early["place"].cast(pl.String))),
+    "waiting": found.flows.filter(pl.col("flow").cast(pl.String) == "waiting").select(
+        pl.col("kind").cast(pl.String), "delivered_pkts", "timeouts", "completed_ns").row(0),
     "phases": found.handovers["phase"].cast(pl.String).to_list(),
 }))
 """
@@ -173,6 +179,18 @@ def _test_run() -> None:
     assert seven_eighths != reno
     assert found["early"] == ["bs1/air", "bs2/air"]
     assert found["phases"].count("completed") == 2
+    kind, delivered, timeouts, completed = found["waiting"]
+    assert (kind, delivered) == ("stop-and-wait", 20)
+    assert timeouts > 0
+    assert completed > 0
+    cli = (sys.executable, "-c", "from roamlab.cli import main; main()")
+    out = _COPY.parent / "runs"
+    assert "waiting" in _run(*cli, "run", "--out", out, _OURS / "newcomer.toml")
+    late = "--set=flows.waiting.transport.timeout=20 s"
+    # Warnings are on stderr.
+    checked = _run("sh", "-c", 'exec "$@" 2>&1', "sh", *cli, "check", late, _OURS / "newcomer.toml")
+    assert "a lost segment" in checked
+    assert "stop-and-wait" in _run(*cli, "schema")
 
 
 @of_this_day("newcomer")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _RECORDS = {"schemars", "serde"}
-_TRANSPORTS = {"roamlab-congestion", "roamlab-tcp", "roamlab-quic", "roamlab-transport"}
+_TRANSPORTS = {"roamlab-congestion", "roamlab-tcp", "roamlab-quic", "roamlab-quinn", "roamlab-transport"}
 _MODELS = {"roamlab-engine", "roamlab-packet", "roamlab-qdisc", "roamlab-traffic"} | {
     "roamlab-mobility",
     "roamlab-radio",
@@ -33,14 +33,6 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-congestion": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-tcp": {"roamlab-congestion", "roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-quic": {"roamlab-congestion", "roamlab-engine", "roamlab-packet"} | _RECORDS,
-    "roamlab-transport": {
-        "roamlab-congestion",
-        "roamlab-engine",
-        "roamlab-packet",
-        "roamlab-quic",
-        "roamlab-tcp",
-    }
-    | _RECORDS,
     # A QUIC stack as a library, and the type of its buffers.
     "roamlab-quinn": {
         "bytes",
@@ -49,12 +41,24 @@ ALLOWED: dict[str, set[str]] = {
         "roamlab-engine",
         "roamlab-packet",
         "roamlab-quic",
-        "roamlab-transport",
-    },
+    }
+    | _RECORDS,
+    "roamlab-transport": {
+        "roamlab-congestion",
+        "roamlab-engine",
+        "roamlab-packet",
+        "roamlab-quic",
+        "roamlab-quinn",
+        "roamlab-tcp",
+    }
+    | _RECORDS,
     "roamlab-traffic": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
-    "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _TRANSPORTS | _RECORDS,
+    "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"}
+    | _MODELS
+    | {"roamlab-congestion", "roamlab-tcp", "roamlab-transport"}
+    | _RECORDS,
     "roamlab-record": {
         "roamlab-congestion",
         "roamlab-engine",
@@ -63,9 +67,10 @@ ALLOWED: dict[str, set[str]] = {
         "roamlab-traffic",
     }
     | {"rustc-hash"},
-    "roamlab-world": {"roamlab-quinn", "roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"}
+    # It runs the ends of flows through the interface in `transport`, and knows none of them.
+    "roamlab-world": {"roamlab-record", "roamlab-scenario", "rustc-hash", "thiserror"}
     | _MODELS
-    | _TRANSPORTS,
+    | {"roamlab-congestion", "roamlab-transport"},
     # rustix passes files and waits, and vm-memory maps files, without own `unsafe`.
     "roamlab-outside": {
         "roamlab-congestion",
@@ -126,7 +131,7 @@ def test_every_crate_stands_in_the_list(packages: dict[str, dict[str, Any]]) -> 
 def test_a_crate_imports_exactly_what_it_may(packages: dict[str, dict[str, Any]], crate: str) -> None:
     assert _imports(packages[crate], None) == ALLOWED[crate]
     assert _imports(packages[crate], "build") == _TO_BUILD.get(crate, set())
-    assert _imports(packages[crate], "dev") <= _FOR_TESTS | ALLOWED[crate]
+    assert _imports(packages[crate], "dev") <= _FOR_TESTS | ALLOWED[crate] | _TRANSPORTS
 
 
 def test_the_layers_have_an_order() -> None:
@@ -219,6 +224,32 @@ def test_a_mobility_protocol_is_named_in_its_folder_and_in_one_row(root: Path, f
             f'"{folder.replace("_", "-")}" => {folder} as {variant}:',
         ),
     ]
+
+
+# The crate that runs the ends of a transport outside of the simulation.
+_RUN_BY = {"linux": "crates/outside/"}
+
+
+def test_a_transport_is_named_in_its_module_and_in_one_row(root: Path) -> None:
+    """No other code has an arm or a question for one transport."""
+    family = root / "crates/transport/src/family.rs"
+    rows = re.findall(r'^    "([\w-]+)" => (\w+) as (\w+):', family.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) >= len({"tcp", "quic", "quinn", "linux", "udp"})
+    named = [
+        f"{place}: {line.strip()}"
+        for name, module, variant in rows
+        for source, text in _sources(root)
+        for place in [source.relative_to(root).as_posix()]
+        if source.suffix == ".rs"
+        and source != family
+        and not place.startswith((f"crates/transport/src/{module}", _RUN_BY.get(name, "no place"), *_WORDS))
+        for line in text.splitlines()
+        if re.search(
+            rf'\b(Transport|TransportSpec|Payload)::{variant}\b|\btransport\.{module}\(\)|(?<!== )"{name}"\s*(=>|\|)',
+            line,
+        )
+    ]
+    assert named == []
 
 
 def _circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:

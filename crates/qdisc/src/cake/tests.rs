@@ -3,7 +3,7 @@
 use super::*;
 use crate::conformance::{Bench, MARKED, PLAIN, check, packet};
 use roamlab_engine::Time;
-use roamlab_packet::{Body, Dscp, Ecn, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_packet::{Dscp, Ecn, IpHeader, Packet, Tos, UdpHeader};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -23,7 +23,7 @@ fn offer(bench: &mut Bench<Cake>, flow: u32, count: usize, size: u64, tos: Tos) 
 fn offer_between(bench: &mut Bench<Cake>, flow: u32, hosts: (u32, u32), count: usize) {
     for _ in 0..count {
         let header = IpHeader::new(Addr::node(hosts.0), Addr::node(hosts.1), PLAIN);
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         bench.offer(Packet::make(FlowId(flow), header, Bytes(500), Time::ZERO, body));
     }
 }

@@ -12,7 +12,7 @@ use crate::{Gauges, Parameters, Qdisc, QueueDisc, QueueSpec};
 use digests::{Digest, Digests, Records};
 use fields::{Dice, Fields};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{Addr, Body, Dscp, FlowId, IpHeader, NewPacket, Packet, Tos, UdpHeader};
+use roamlab_packet::{Addr, Dscp, FlowId, IpHeader, NewPacket, Packet, Tos, UdpHeader};
 use serde_json::{Value, json};
 
 const RECORDS: Records = Records::new("queues.txt", &["fates", "gauges"]);
@@ -71,7 +71,7 @@ impl Traffic {
         let class = Dscp(CLASSES[flow as usize % CLASSES.len()]);
         let tos = if self.has_classes && tos.dscp() == Dscp(0) { tos.with_dscp(class) } else { tos };
         let header = IpHeader::new(Addr::new(1 + flow % 3, 0), Addr::new(9 + flow % 2, 0), tos);
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         Packet::make(FlowId(flow), header, Bytes(self.size.unwrap_or(size)), Time::ZERO, body)
     }
 }

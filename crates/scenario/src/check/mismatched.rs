@@ -186,8 +186,8 @@ fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
         }
     }
     // The usual profile is what all scenarios begin with.
-    let has_tcp = || scenario.flows.iter().any(|flow| flow.transport.tcp().is_some());
-    if scenario.run.profile != Profile::default() && !scenario.flows.is_empty() && !has_tcp() {
+    let reads = || scenario.flows.iter().any(|flow| flow.transport.reads_profile());
+    if scenario.run.profile != Profile::default() && !scenario.flows.is_empty() && !reads() {
         let problem = Problem::at("run.profile", "no flow is one of our TCP: nothing reads this");
         found.push(vec![problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out")]);
     }
@@ -251,21 +251,12 @@ fn code_points(scenario: &Scenario) -> BTreeSet<u64> {
 
 /// Whether a sender of the scenario hears of congestion by marks.
 fn hears_marks(scenario: &Scenario) -> bool {
-    scenario.flows.iter().any(|flow| {
-        scenario.tcp_of(flow).is_some_and(|params| params.ecn)
-            || flow
-                .transport
-                .linux()
-                .is_some_and(|linux| linux.ecn || linux.sysctls.contains_key("ipv4.tcp_ecn"))
-    })
+    scenario.flows.iter().any(|flow| flow.transport.may_use_ecn(scenario.run.profile))
 }
 
 /// Whether a flow's packets may have ECT(1): our Prague, or any control of the kernel.
 fn has_l4s(scenario: &Scenario) -> bool {
-    scenario.flows.iter().any(|flow| {
-        flow.transport.linux().is_some()
-            || scenario.tcp_of(flow).is_some_and(|params| params.congestion_control.properties().sends_ect1)
-    })
+    scenario.flows.iter().any(|flow| flow.transport.may_send_ect1(scenario.run.profile))
 }
 
 /// The largest IP datagram.
@@ -506,8 +497,7 @@ fn of_flows(scenario: &Scenario) -> Vec<Vec<Problem>> {
             let help = "write a queue that does, for example `{ kind = \"cake\" }`, or leave this out";
             found.push(vec![Problem::at(at("dscp"), message).help(help)]);
         }
-        let is_quic = flow.transport.quic().is_some() || flow.transport.quinn().is_some();
-        if is_quic && !flow.path.iter().any(is_host) {
+        if flow.transport.can_migrate() && !flow.path.iter().any(is_host) {
             let message = "no end of this flow is a mobile host: its address never changes";
             let problem = Problem::at(at("transport.migration"), message);
             found.push(vec![problem.help("write a host in `path`, or leave this out")]);

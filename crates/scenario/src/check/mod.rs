@@ -8,7 +8,7 @@ use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
-use roamlab_transport::{LinuxSpec, QuinnSpec};
+use roamlab_transport::Data;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -310,75 +310,28 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
-/// quinn itself: the build has it, and the flow is a file.
-fn check_quinn(quinn: &QuinnSpec, flow: &FlowSpec) -> Result<(), (String, String)> {
-    if !cfg!(feature = "quinn") {
-        let message = "this build of the engine has no quinn: write kind = \"quic\" for our own model, or build the engine with \
-                       the feature `quinn`";
-        return Err(("transport.kind".into(), message.into()));
-    }
-    if !matches!(flow.app, AppSpec::Ftp(_)) {
-        let message = "over quinn there are files alone: write kind = \"ftp\", or the transport \"quic\"";
-        return Err(("app.kind".into(), message.into()));
-    }
-    quinn.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
-    check_file(&flow.app, quinn.segment())
-}
-
-/// What is refused over a connection.
-const NO_DATAGRAMS: &str =
-    "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"";
-
-/// The kernel's TCP: the build can start it, and the application sends a stream.
-fn check_linux(scenario: &Scenario, linux: &LinuxSpec, flow: &FlowSpec) -> Result<(), (String, String)> {
-    if !cfg!(all(feature = "linux", target_os = "linux")) {
-        let message = "this build of the engine starts no kernel: write kind = \"tcp\" and the profile \"linux-6\" for our own \
-                       model, or take a build for Linux with the feature `linux`";
-        return Err(("transport.kind".into(), message.into()));
-    }
-    if flow.app.is_datagrams() {
-        return Err(("app.kind".into(), NO_DATAGRAMS.into()));
-    }
-    linux.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
-    let mut versions = scenario.flows.iter().filter_map(|flow| Some(&flow.transport.linux()?.version));
-    if let Some(other) = versions.find(|version| **version != linux.version) {
+/// The build has the transport, it carries the application's data, and its fields are right.
+fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
+    let transport = &flow.transport;
+    let at = |field: &'static str| move |message: &str| (field.to_owned(), message.to_owned());
+    let data = match &flow.app {
+        app if app.is_datagrams() => Data::Datagrams,
+        AppSpec::Ftp(_) => Data::File,
+        AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_) => Data::Requests,
+        _ => Data::Packets,
+    };
+    transport.check_build().map_err(at("transport.kind"))?;
+    transport.check_data(data).map_err(at("app.kind"))?;
+    let segment = transport.check(scenario.run.profile);
+    let segment = segment.map_err(|(part, message)| (format!("transport.{part}"), message))?;
+    let mut versions = scenario.flows.iter().filter_map(|flow| flow.transport.stack_version());
+    if let Some(own) = transport.stack_version()
+        && let Some(other) = versions.find(|&version| version != own)
+    {
         let message = format!("a run has one kernel, and another flow names {other}: write \"{other}\"");
         return Err(("transport.version".into(), message));
     }
-    check_file(&flow.app, linux.segment)
-}
-
-fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
-    if let Some(linux) = flow.transport.linux() {
-        return check_linux(scenario, linux, flow);
-    }
-    if let Some(quinn) = flow.transport.quinn() {
-        return check_quinn(quinn, flow);
-    }
-    if let Some(quic) = flow.transport.quic().filter(|_| !flow.app.is_datagrams()) {
-        quic.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
-        return check_file(&flow.app, quic.segment());
-    }
-    match (flow.transport.tcp(), &flow.app) {
-        (_, app) if flow.transport.has_connection() && app.is_datagrams() => {
-            Err(("app.kind".into(), NO_DATAGRAMS.into()))
-        }
-        (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
-            Ok(params) => check_file(&flow.app, params.segment),
-            Err((part, message)) => Err((format!("transport.{part}"), message)),
-        },
-        (None, AppSpec::Ftp(_)) => {
-            let message = "a file transfer needs TCP or QUIC: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or \
-                           `{ kind = \"quic\" }`, or another `kind` of `app`, as \"cbr\"";
-            Err(("app.kind".into(), message.into()))
-        }
-        (None, AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_)) => {
-            let message = "requests and responses need TCP or QUIC: write `transport = { kind = \"tcp\", variant = \"newreno\" }` too, \
-                           or `{ kind = \"quic\" }`";
-            Err(("app.kind".into(), message.into()))
-        }
-        (None, _) => Ok(()),
-    }
+    segment.map_or(Ok(()), |segment| check_file(&flow.app, segment))
 }
 
 /// A file has a number for each of its segments.

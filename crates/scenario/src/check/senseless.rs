@@ -25,15 +25,6 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// The largest packet that a link carries without fragments: a jumbo frame's.
-const LARGEST_PACKET: Bytes = Bytes(9000);
-
-/// The longest time for which a receiver may hold an ACK (RFC 5681 §4.2).
-const LONGEST_DELAY: Duration = Duration::from_millis(500);
-
-/// The largest window in a TCP header without a scale.
-const LARGEST_UNSCALED: u64 = 65_535;
-
 /// What a flow writes that its run cannot use.
 fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &FlowSpec) -> Vec<Problem> {
     let end = scenario.run.duration;
@@ -45,94 +36,8 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
         let message = format!("the flow would stop at {stop}: the run ends at {end}");
         warn("app.stop", message, "lengthen `run.duration`, write an earlier time, or leave it out");
     }
-    if let Some(tcp) = flow.transport.tcp()
-        && let Ok(params) = tcp.resolve(scenario.run.profile)
-    {
-        let (segment, header) = (params.segment, params.header);
-        if tcp.segment.is_some() && Bytes(segment.0 + header.0) > LARGEST_PACKET {
-            let message = format!(
-                "with its header a segment has {}: Ethernet's packets have at most 1500 B, or {LARGEST_PACKET} in jumbo frames",
-                Bytes(segment.0 + header.0)
-            );
-            warn(
-                "transport.segment",
-                message,
-                "write for example \"1448 B\"; how much may be in flight is `window`",
-            );
-        }
-        if let Some(first) = tcp.initial_window.filter(|&first| first > params.window) {
-            let message =
-                format!("the first window of {first} is larger than the largest one of {}", params.window);
-            warn("transport.initial_window", message, "write a smaller number, or a larger `window`");
-        }
-        if tcp.header.is_some() && tcp.segment.is_none() && header > segment {
-            let message = format!("a header of {header} is larger than its segment of {segment}");
-            warn("transport.header", message, "write for example \"40 B\"");
-        }
-        if tcp.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
-            let data = Bytes(segment.0 + header.0);
-            let message =
-                format!("an ACK of {} is larger than a segment with its header, {data}", params.ack_size);
-            warn("transport.ack_size", message, "write for example \"40 B\"");
-        }
-        if tcp.segment.is_some() && segment < header {
-            let message = format!("a segment of {segment} is smaller than its header of {header}");
-            warn("transport.segment", message, "write for example \"1448 B\"");
-        }
-        if let Some(held) = tcp.delayed_ack.filter(|held| *held > LONGEST_DELAY || *held >= params.min_rto) {
-            let message = match held > LONGEST_DELAY {
-                true => format!(
-                    "no receiver holds an ACK for {held}: {LONGEST_DELAY} is the most (RFC 5681 §4.2)"
-                ),
-                false => format!(
-                    "an ACK is held for {held}, and the retransmission timer may run for {} only",
-                    params.min_rto
-                ),
-            };
-            warn("transport.delayed_ack", message, "write a shorter time, for example \"40 ms\"");
-        }
-        let bytes = u64::from(params.window.0) * params.segment.0;
-        if !params.window_scaling
-            && tcp.window_scaling.is_some()
-            && bytes > LARGEST_UNSCALED
-            && !params.is_ns2()
-        {
-            let message = format!(
-                "without a scale a receiver announces at most {LARGEST_UNSCALED} B, and a window of {} has {}",
-                params.window,
-                Bytes(bytes)
-            );
-            let help = "write `window_scaling = true`, or a smaller `window`";
-            warn("transport.window_scaling", message, help);
-        }
-        if let Some(tick) = tcp.tick.filter(|&tick| tick >= end) {
-            let message =
-                format!("timers expire at ticks, {tick} apart, and the run ends at {end}: none expires");
-            warn("transport.tick", message, "write a shorter time, for example \"10 ms\"");
-        }
-        if let Some(first) = tcp.initial_rto.filter(|&first| first >= end) {
-            let message =
-                format!("a lost SYN is sent again after {first}, and the run ends at {end}: none is");
-            warn("transport.initial_rto", message, "write a shorter time, for example \"1 s\"");
-        }
-        if tcp.min_rto.is_some_and(|least| least >= end) {
-            let message = format!(
-                "the retransmission timer runs for {} at least, and the run ends at {end}: it never expires",
-                params.min_rto
-            );
-            warn(
-                "transport.min_rto",
-                message,
-                "write a shorter time, for example \"200 ms\", or lengthen `run.duration`",
-            );
-        }
-    }
-    if let Some(quic) = flow.transport.quic().filter(|quic| quic.datagram > LARGEST_PACKET) {
-        let message = format!(
-            "a datagram has {}: Ethernet's packets have at most 1500 B, or {LARGEST_PACKET} in jumbo frames",
-            quic.datagram
-        );
-        warn("transport.datagram", message, "write for example \"1200 B\"");
+    for warning in flow.transport.warnings(scenario.run.profile, end) {
+        warn(&format!("transport.{}", warning.field), warning.message, warning.help);
     }
     if let AppSpec::Conference(call) = &flow.app
         && call.frame_rate > 0.0
@@ -227,7 +132,7 @@ fn packet(scenario: &Scenario, flow: &FlowSpec) -> u64 {
     match &flow.app {
         AppSpec::Cbr(params) => params.packet.0,
         AppSpec::Voip(_) => 200, // G.711's 20 ms and 40 B of headers
-        _ => scenario.tcp_of(flow).map_or(1500, |params| params.segment.0 + params.header.0 + 12),
+        _ => flow.transport.largest_packet(scenario.run.profile).0,
     }
 }
 

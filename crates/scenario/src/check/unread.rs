@@ -184,7 +184,7 @@ fn tables(scenario: &Scenario) -> Vec<(String, Value)> {
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         add(format!("flows[{index}].app"), serde_json::to_value(&flow.app));
-        if flow.transport.quic().is_some() {
+        if !flow.transport.reads_profile() {
             add(format!("flows[{index}].transport"), serde_json::to_value(&flow.transport));
         }
         if let Some(path_change) = &flow.path_change {

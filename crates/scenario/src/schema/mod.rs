@@ -24,7 +24,7 @@ use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{LossSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
-use roamlab_tcp::{Profile, TcpParams};
+use roamlab_tcp::Profile;
 use roamlab_traffic::AppSpec;
 use roamlab_transport::TransportSpec;
 use rustc_hash::FxHashSet;
@@ -428,11 +428,6 @@ impl Scenario {
         });
         let air = self.cells.keys().map(|name| format!("{name}/air"));
         wired.chain(backhaul).chain(uplinks).chain(air).chain(bearers)
-    }
-
-    /// The parameters of a flow's TCP; `None`: it has another transport, or the check refuses them.
-    pub fn tcp_of(&self, flow: &FlowSpec) -> Option<TcpParams> {
-        flow.transport.tcp()?.resolve(self.run.profile).ok()
     }
 
     /// The names of all mobile hosts.

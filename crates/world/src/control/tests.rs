@@ -9,7 +9,7 @@ use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
+use roamlab_packet::{Addr, DropReason, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
 use roamlab_record::ids::{Location, NodeId};
 use roamlab_scenario::Scenario;
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ fn send(world: &mut World, from: &str, sizes: &[u64]) {
     let (source, host) = (node(world, from), address(world, "mh"));
     let inner = IpHeader::new(address(world, from), host, Tos::default());
     for &size in sizes {
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         let packet = Packet::make(FlowId(0), inner, Bytes(size), world.planes.cx.now, body);
         let packet = world.planes.cx.pool.create(packet);
         world.planes.send(source, packet);
@@ -179,7 +179,7 @@ fn a_base_station_loses_copies_of_what_its_host_has_reported() {
     let host = address(&world, "mh");
     let mut copy = || {
         let inner = IpHeader::new(address(&world, "ch"), host, Tos::default());
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         let pool = &mut world.planes.cx.pool;
         let original = pool.create(Packet::make(FlowId(0), inner, Bytes(400), Time::ZERO, body));
         let copy = pool.duplicate(&original);

@@ -205,7 +205,7 @@ impl HostBuffer {
 mod tests {
     use super::*;
     use roamlab_engine::{Bytes, Packets, Time};
-    use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_packet::{Addr, FlowId, IpHeader, Packet, Tos, UdpHeader};
     use roamlab_record::ids::NodeId;
 
     const HERE: Location = Location::Node(NodeId(0));
@@ -218,7 +218,7 @@ mod tests {
     /// Packets with the serial numbers 1 to `count`.
     fn packets(count: u64, cx: &mut Context) -> Vec<PacketId> {
         let inner = IpHeader::new(Addr::new(2, 0), HOST, Tos::default());
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         (0..count)
             .map(|_| cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body)))
             .collect()

@@ -63,14 +63,14 @@ pub struct LinkChange {
 mod tests {
     use super::*;
     use roamlab_engine::Bytes;
-    use roamlab_packet::{Addr, Body, IpHeader, PacketPool, Tos, UdpHeader};
+    use roamlab_packet::{Addr, IpHeader, PacketPool, Tos, UdpHeader};
 
     #[test]
     fn a_list_counts_its_flow_only() {
         let mut pool = PacketPool::default();
         let mut packet = |flow| {
             let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-            let body = Body::Udp(UdpHeader::default());
+            let body = UdpHeader::default();
             let packet = pool.create(Packet::make(FlowId(flow), inner, Bytes(512), Time::ZERO, body));
             pool[&packet].clone()
         };
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn of_lists_that_name_one_packet_a_loss_prevails_and_then_the_longest_delay() {
         let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         let mut pool = PacketPool::default();
         let packet = pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
         let ms = |millis| Some(Duration::from_millis(millis));

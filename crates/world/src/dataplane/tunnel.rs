@@ -79,7 +79,7 @@ pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Location, cx: &mut Contex
 mod tests {
     use super::*;
     use roamlab_engine::Time;
-    use roamlab_packet::{Body, Dscp, Ecn, FlowId, Packet, Tos, UdpHeader};
+    use roamlab_packet::{Dscp, Ecn, FlowId, Packet, Tos, UdpHeader};
     use roamlab_record::ids::NodeId;
 
     const HERE: Location = Location::Node(NodeId(0));
@@ -88,13 +88,7 @@ mod tests {
 
     fn packet(tos: Tos, cx: &mut Context) -> PacketId {
         let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
-        cx.pool.create(Packet::make(
-            FlowId(0),
-            inner,
-            Bytes(512),
-            Time::ZERO,
-            Body::Udp(UdpHeader::default()),
-        ))
+        cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, UdpHeader::default()))
     }
 
     #[test]

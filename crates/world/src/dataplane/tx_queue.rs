@@ -324,7 +324,7 @@ impl Bearers {
 mod tests {
     use super::*;
     use roamlab_engine::{Packets, Rng};
-    use roamlab_packet::{Body, Dscp, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_packet::{Dscp, FlowId, IpHeader, Packet, Tos, UdpHeader};
     use roamlab_qdisc::QueueSpec;
     use roamlab_record::cause::Cause;
 
@@ -343,7 +343,7 @@ mod tests {
         for dscp in [Dscp::FORWARDED, Dscp::FORWARDED, Dscp::default()] {
             let tos = Tos::default().with_dscp(dscp);
             let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
-            let body = Body::Udp(UdpHeader::default());
+            let body = UdpHeader::default();
             let packet = cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
             queue.enqueue(id, packet, rate, &mut cx);
         }
@@ -372,7 +372,7 @@ mod tests {
         let rows = [hosts[0], hosts[1]].map(|host| move_of(host, &mut cx));
         let offer = |queue: &mut TxQueue, host: Addr, moved: Option<CauseId>, cx: &mut Context| {
             let inner = IpHeader::new(Addr::new(9, 0), host, Tos::default());
-            let body = Body::Udp(UdpHeader::default());
+            let body = UdpHeader::default();
             let packet = cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
             if let Some(row) = moved {
                 cx.note_move(&packet, row);

@@ -1,235 +1,14 @@
 //! Flows: an application, a transport, two ends.
 
-use crate::endpoints::stack::Stack;
 use crate::endpoints::timeouts::Timeouts;
 use crate::endpoints::units::Units;
-use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables};
-use roamlab_engine::{Bytes, Time};
+use roamlab_engine::Time;
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
-use roamlab_quic::{QuicReceiver, QuicSender};
-#[cfg(feature = "quinn")]
-use roamlab_quinn::QuinnEnd;
 use roamlab_record::capture::FlowHeaders;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{NodeId, Side};
-use roamlab_tcp::{Handshake, TcpReceiver, TcpSender};
 use roamlab_traffic::App;
-use roamlab_transport::{UdpReceiver, UdpSender};
-
-/// The two endpoints.
-#[derive(Clone, Debug)]
-pub enum Transport {
-    /// TCP.
-    Tcp {
-        /// The sending end.
-        sender: Box<TcpSender>,
-        /// The receiving end.
-        receiver: Box<TcpReceiver>,
-        /// Payload of a full segment.
-        segment: Bytes,
-    },
-    /// QUIC.
-    Quic {
-        /// The sending end.
-        sender: Box<QuicSender>,
-        /// The receiving end.
-        receiver: Box<QuicReceiver>,
-        /// Payload of a full packet.
-        segment: Bytes,
-    },
-    /// quinn, a QUIC stack.
-    #[cfg(feature = "quinn")]
-    Quinn {
-        /// The sending end.
-        sender: Box<QuinnEnd>,
-        /// The receiving end.
-        receiver: Box<QuinnEnd>,
-        /// The unit in which data is offered and numbered.
-        segment: Bytes,
-    },
-    /// TCP of a stack outside of the simulation, which has both ends.
-    Stack(Box<Stack>),
-    /// UDP.
-    Udp {
-        /// The sending end.
-        sender: UdpSender,
-        /// The receiving end.
-        receiver: UdpReceiver,
-    },
-}
-
-impl Transport {
-    /// Payload of a full segment; none of datagrams.
-    pub fn segment(&self) -> Option<Bytes> {
-        match self {
-            Transport::Tcp { segment, .. } | Transport::Quic { segment, .. } => Some(*segment),
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { segment, .. } => Some(*segment),
-            Transport::Stack(stack) => Some(stack.segment()),
-            Transport::Udp { .. } => None,
-        }
-    }
-
-    /// The application offers this number of segments, or an unlimited backlog. Datagrams are made one by
-    /// one.
-    pub fn offer(&mut self, segments: Option<u64>) {
-        match self {
-            Transport::Tcp { sender, .. } => sender.offer(segments),
-            Transport::Quic { sender, .. } => sender.offer(segments),
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { sender, receiver, .. } => {
-                sender.offer(segments);
-                sender.open();
-                receiver.open();
-            }
-            Transport::Stack(stack) => stack.offer(segments),
-            Transport::Udp { .. } => {}
-        }
-    }
-
-    /// The application stops.
-    pub fn stop(&mut self) {
-        match self {
-            Transport::Tcp { sender, .. } => sender.stop(),
-            Transport::Quic { sender, .. } => sender.stop(),
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { sender, .. } => sender.stop(),
-            Transport::Stack(stack) => stack.stop(),
-            Transport::Udp { .. } => {}
-        }
-    }
-
-    /// True if a packet with data has one segment.
-    pub fn counts_segments(&self) -> bool {
-        #[cfg(feature = "quinn")]
-        if matches!(self, Transport::Quinn { .. }) {
-            return false;
-        }
-        !matches!(self, Transport::Stack(_))
-    }
-
-    /// When the end on this side has to be woken.
-    pub fn next_deadline(&self, side: Side) -> Option<Time> {
-        match (self, side) {
-            (Transport::Tcp { sender, .. }, Side::Sender) => sender.next_deadline(),
-            (Transport::Tcp { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
-            (Transport::Quic { sender, .. }, Side::Sender) => sender.next_deadline(),
-            (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { sender, .. }, Side::Sender) => sender.next_deadline(),
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.next_deadline(),
-            (Transport::Stack(_), _) => None,
-            (Transport::Udp { .. }, _) => None,
-        }
-    }
-
-    /// The time of a deadline of the end on this side has come.
-    pub fn on_deadline(&mut self, side: Side, now: Time) {
-        match (self, side) {
-            (Transport::Tcp { sender, .. }, Side::Sender) => sender.on_deadline(now),
-            (Transport::Tcp { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
-            (Transport::Quic { sender, .. }, Side::Sender) => sender.on_deadline(now),
-            (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { sender, .. }, Side::Sender) => sender.on_deadline(now),
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.on_deadline(now),
-            (Transport::Stack(_), _) => {}
-            (Transport::Udp { .. }, _) => {}
-        }
-    }
-
-    /// The next event that the sender reports.
-    pub fn poll_fact(&mut self) -> Option<SenderEvent> {
-        match self {
-            Transport::Tcp { sender, .. } => sender.poll_fact(),
-            Transport::Quic { sender, .. } => sender.poll_fact(),
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { sender, .. } => sender.poll_fact(),
-            Transport::Stack(stack) => stack.poll_fact(),
-            Transport::Udp { .. } => None,
-        }
-    }
-
-    /// The sender's variables, and the first segment that is not acknowledged.
-    pub fn variables(&self) -> Option<(SenderVariables, u32)> {
-        match self {
-            Transport::Tcp { sender, .. } => Some((sender.variables(), sender.acknowledged())),
-            Transport::Quic { sender, .. } => Some((sender.variables(), sender.acknowledged())),
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { sender, receiver, .. } => Some((sender.variables(), receiver.next_segment())),
-            Transport::Stack(stack) => Some((stack.variables(), stack.acknowledged())),
-            Transport::Udp { .. } => None,
-        }
-    }
-
-    /// True if a segment has arrived.
-    pub fn has(&self, seq: u32) -> bool {
-        match self {
-            Transport::Tcp { receiver, .. } => receiver.has(seq),
-            Transport::Quic { receiver, .. } => receiver.has(seq),
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { receiver, .. } => receiver.has(seq),
-            Transport::Stack(stack) => stack.has(seq),
-            Transport::Udp { .. } => false,
-        }
-    }
-
-    /// True if an end of the connection may get a new address.
-    pub fn migrates(&self) -> bool {
-        match self {
-            Transport::Quic { receiver, .. } => receiver.spec().migration.is_some(),
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { receiver, .. } => receiver.spec().migration,
-            Transport::Tcp { .. } | Transport::Stack(_) | Transport::Udp { .. } => false,
-        }
-    }
-
-    /// The end on this side has a new address.
-    pub fn on_path_change(&mut self, side: Side, now: Time) {
-        match (self, side) {
-            (Transport::Quic { sender, .. }, Side::Sender) => sender.on_path_change(now),
-            (Transport::Quic { receiver, .. }, Side::Receiver) => receiver.on_path_change(now),
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { sender, .. }, Side::Sender) => sender.on_path_change(),
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { receiver, .. }, Side::Receiver) => receiver.on_path_change(),
-            (Transport::Tcp { .. } | Transport::Stack(_) | Transport::Udp { .. }, _) => {}
-        }
-    }
-
-    /// The sender is notified of a new path; the number of segments that it has counted lost, or `None` if it
-    /// has done nothing.
-    pub fn on_new_path(&mut self, policy: PathPolicy, now: Time) -> Option<u32> {
-        match self {
-            Transport::Tcp { sender, .. } => sender.on_new_path(policy, now),
-            Transport::Quic { sender, .. } => sender.on_new_path(policy, now),
-            // The check refuses such flows.
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { .. } => None,
-            Transport::Stack(_) => None,
-            Transport::Udp { .. } => None,
-        }
-    }
-
-    /// Both ends begin a new connection.
-    pub fn connect_anew(&mut self) {
-        match self {
-            Transport::Tcp { sender, receiver, .. } => {
-                (**sender, **receiver) = (sender.anew(), receiver.anew());
-            }
-            Transport::Quic { sender, receiver, .. } => {
-                (**sender, **receiver) = (sender.anew(), receiver.anew());
-            }
-            // It carries files alone, in one connection.
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { .. } => {}
-            Transport::Stack(stack) => stack.connect_anew(),
-            Transport::Udp { .. } => {}
-        }
-    }
-}
+use roamlab_transport::Transport;
 
 /// How an end of a flow is woken.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -363,23 +142,14 @@ impl Arrivals {
 impl Flow {
     /// Fields in a capture for the headers of its packets.
     pub fn headers(&self) -> FlowHeaders {
-        let plain = FlowHeaders::datagrams(self.addresses[Side::Sender.index()]);
-        let Transport::Tcp { receiver, .. } = &self.transport else { return plain };
-        let params = receiver.params();
-        FlowHeaders {
-            segment: params.segment.0 as u32,
-            has_syn: matches!(params.handshake, Handshake::Syn | Handshake::ThreeWay),
-            three_way: params.handshake == Handshake::ThreeWay,
-            sack: params.sack_blocks > 0,
-            shift: receiver.window_shift(),
-            ..plain
-        }
+        let tcp = self.transport.tcp_fields().unwrap_or_default();
+        FlowHeaders { sender: self.addresses[Side::Sender.index()], tcp }
     }
 
     /// A flow that has not begun.
     pub fn new(name: String, ends: [(NodeId, Addr); 2], app: App, transport: Transport) -> Flow {
         let [src, dst] = ends.map(|(node, _)| node);
-        let is_outside = matches!(transport, Transport::Stack(_)) || matches!(app, App::Program(_));
+        let is_outside = transport.stack().is_some() || matches!(app, App::Program(_));
         let here = if is_outside { [NodeId::NOWHERE; 2] } else { [src, dst] };
         Flow {
             name: name.into(),
@@ -444,10 +214,7 @@ impl Flow {
     /// When the whole of a file had been delivered.
     pub fn completed(&self) -> Option<Time> {
         let bytes = self.stats.delivered_bytes;
-        let written = match &self.transport {
-            Transport::Stack(stack) => stack.written,
-            _ => None,
-        };
+        let written = self.transport.stack().and_then(|stack| stack.written);
         let is_all = match (written, self.transport.segment()) {
             (Some(written), _) => bytes == written,
             (None, Some(segment)) if !self.transport.counts_segments() => {
@@ -459,17 +226,9 @@ impl Flow {
         self.stats.last_fresh.filter(|_| whole)
     }
 
-    /// "tcp", "quic", "quinn", "linux", "udp", or "program" of one whose packets a program writes.
+    /// The name of its transport, or "program" of one whose packets a program writes.
     pub fn kind(&self) -> &'static str {
-        match &self.transport {
-            Transport::Tcp { .. } => "tcp",
-            Transport::Quic { .. } => "quic",
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { .. } => "quinn",
-            Transport::Stack(_) => "linux",
-            Transport::Udp { .. } if matches!(self.app, App::Program(_)) => "program",
-            Transport::Udp { .. } => "udp",
-        }
+        if matches!(self.app, App::Program(_)) { "program" } else { self.transport.name() }
     }
 }
 
@@ -477,6 +236,7 @@ impl Flow {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use roamlab_tcp::{TcpReceiver, TcpSender};
 
     /// The cost of 100,000 flows is in docs/benchmarks.md.
     #[test]

@@ -7,7 +7,7 @@ use crate::endpoints::flow::Flow;
 use crate::endpoints::outside::{Datagram, Egress, Payload};
 use crate::endpoints::path_notice::{Informed, Notice};
 use crate::event::Event;
-use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, UdpHeader};
+use roamlab_packet::{DropReason, FlowId, IpHeader, Packet, PacketId};
 use roamlab_record::Names;
 use roamlab_record::cause::CauseId;
 use roamlab_record::cause::segment;
@@ -131,19 +131,13 @@ impl Flows {
     /// A datagram sets out from a node.
     pub fn inject(&mut self, node: NodeId, datagram: &Datagram, net: &mut impl Carrier) {
         let Datagram { flow, source, destination, tos, size, ref payload } = *datagram;
-        if let Payload::Written(headers) = payload {
-            return self.inject_written(node, datagram, headers, net);
-        }
+        let content = match payload {
+            Payload::Written(headers) => return self.inject_written(node, datagram, headers, net),
+            Payload::Header(content) => content.clone(),
+        };
         let header = IpHeader::new(source, destination, tos);
         let cx = net.cx();
-        let make = |body| Packet::make(flow, header, size, cx.now, body);
-        let packet = match payload {
-            Payload::Tcp(tcp) => make(Body::Tcp(*tcp)),
-            Payload::Udp(udp) => make(Body::Udp(*udp)),
-            Payload::Quic(quic) => Packet::make_quic(flow, header, size, cx.now, quic.clone()),
-            Payload::Written(_) => return,
-        };
-        let packet = cx.pool.create(packet);
+        let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, content));
         cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
         net.send(node, packet);
     }
@@ -164,11 +158,7 @@ impl Flows {
         if let Some(headers) = cx.pool.take_headers(&packet) {
             return self.deliver_written(node, packet, headers, cx);
         }
-        let payload = match &cx.pool[&packet] {
-            arrived if arrived.is_udp() => Payload::Udp(UdpHeader { seq: arrived.seq() }),
-            arrived if arrived.is_quic() => Payload::Quic(cx.pool.take_quic_header(&packet)),
-            _ => Payload::Tcp(cx.pool.tcp_header(&packet)),
-        };
+        let payload = Payload::Header(cx.pool.take_header(&packet));
         cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
         let size = cx.pool[&packet].wire_size();
         let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, flow, .. } =

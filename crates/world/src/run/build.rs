@@ -19,7 +19,6 @@ use crate::layer2::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::run::install;
 use crate::run::ns2;
 use crate::run::options::{Replication, RunOptions, network_part};
-use crate::run::transports;
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
@@ -36,13 +35,9 @@ use roamlab_scenario::{
     ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
     Scenario, Way,
 };
-use roamlab_tcp::{Handshake, RecoveryKind, TcpParams};
 use roamlab_traffic::{App, AppSpec};
+use roamlab_transport::Setting;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-/// The parameters of a flow that runs over TCP.
-type SharedTcpParams = Option<Arc<TcpParams>>;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, options: &RunOptions<'_>) -> World {
@@ -366,67 +361,43 @@ impl<'a> Builder<'a> {
         let app =
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
-        let tcp = |spec: &FlowSpec| {
-            let mut params = spec.transport.tcp()?.resolve(self.scenario.run.profile).ok()?;
-            // DEVIATION: a connection carries data one way, so requests and responses have one each. They
-            // represent one connection that the client opens: the handshake is that of the requests, the
-            // server answers immediately.
-            if spec.app.asks() {
-                params.handshake = Handshake::None;
-            }
-            Some(params)
-        };
-        let mut tcps: Vec<SharedTcpParams> = Vec::with_capacity(specs.len());
-        for spec in specs {
-            let params = tcp(spec).map(Arc::new);
-            // Neighbouring flows mostly have the same parameters.
-            let shared = tcps.last().filter(|last| **last == params).cloned();
-            tcps.push(shared.unwrap_or(params));
-        }
-        let phases = self.clock_phases(&tcps);
         let partners = partners(specs);
-        let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
-        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &SharedTcpParams), Duration)| {
-            let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
-            self.flow(spec, app, tcp.as_ref(), phase)
-        };
-        let mut flows: Vec<Flow> = parts.map(flow).collect();
+        let mut flows: Vec<Flow> = Vec::with_capacity(specs.len());
+        for ((spec, app), phase) in specs.iter().zip(apps).zip(self.clock_phases()) {
+            let flow = self.flow(spec, app, phase, flows.last());
+            flows.push(flow);
+        }
         for (flow, partner) in flows.iter_mut().zip(partners) {
             flow.units = Units::of(&flow.app, partner);
         }
         flows
     }
 
-    /// Phase of the clock of each flow's sender within its tick; none without TCP.
-    fn clock_phases(&self, tcps: &[SharedTcpParams]) -> Vec<Duration> {
-        let tick = |tcp: &SharedTcpParams| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
-        let flows = self.scenario.flows.iter().zip(tcps);
-        let Some(mut shared) = self.streams.shared() else {
-            let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
-            return flows.map(|(spec, tcp)| own(spec).uniform_duration(tick(tcp))).collect();
+    /// Phase of the clock of each flow's sender in its ticks, where ns-2's stream gives it.
+    fn clock_phases(&self) -> Vec<Option<f64>> {
+        let specs = &self.scenario.flows;
+        let Some(mut shared) = self.streams.shared() else { return vec![None; specs.len()] };
+        let agent = |spec: &FlowSpec| {
+            let resets = spec.transport.ns2_resets(self.scenario.run.profile);
+            ns2::Agent { node: self.ids[spec.path[0].as_str()].0, resets }
         };
-        let agents = flows.map(|(spec, tcp)| {
-            let resets = match tcp {
-                Some(params) if params.recovery == RecoveryKind::Vegas => 2,
-                Some(_) => 1,
-                None => 0,
-            };
-            let node = self.ids[spec.path[0].as_str()].0;
-            ns2::Agent { node, resets }
-        });
-        let agents: Vec<ns2::Agent> = agents.collect();
+        let agents: Vec<ns2::Agent> = specs.iter().map(agent).collect();
         let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
-        let part = |(phase, tcp): (f64, &SharedTcpParams)| {
-            Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
-        };
-        phases.into_iter().zip(tcps).map(part).collect()
+        phases.into_iter().map(Some).collect()
     }
 
-    fn flow(&self, spec: &FlowSpec, app: App, tcp: Option<&Arc<TcpParams>>, phase: Duration) -> Flow {
-        let transport = match tcp {
-            Some(params) => transports::tcp(params, phase),
-            None => transports::other(spec, self.scenario, &self.streams),
+    fn flow(&self, spec: &FlowSpec, app: App, clock_phase: Option<f64>, previous: Option<&Flow>) -> Flow {
+        let [from, to] = spec.path.each_ref().map(|end| self.nodes[self.ids[end.as_str()]].is_host());
+        let setting = Setting {
+            flow: &spec.name,
+            profile: self.scenario.run.profile,
+            streams: &self.streams,
+            clock_phase,
+            is_opened: spec.app.asks(),
+            uploads: from && !to,
+            previous: previous.map(|flow| &flow.transport),
         };
+        let transport = spec.transport.ends(&setting).unwrap_or_default();
         let end = |name: &String| {
             let node = self.ids[name.as_str()];
             (node, self.nodes[node].addr)

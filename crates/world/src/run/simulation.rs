@@ -1,8 +1,7 @@
 //! A run that is driven from outside: by a wall clock, by a kernel, by a test. It does no I/O. The driver advances
 //! time, puts datagrams in and takes datagrams out.
 
-use crate::endpoints::outside::{Datagram, Egress};
-use crate::endpoints::stack::{Offer, Report};
+use crate::endpoints::outside::{Datagram, Egress, Report};
 use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{EVENTS_BETWEEN_LOOKS, Failure, World};
@@ -12,6 +11,7 @@ use roamlab_packet::{Addr, FlowId};
 use roamlab_record::Table;
 use roamlab_record::ids::{NodeId, Side};
 use roamlab_scenario::Scenario;
+use roamlab_transport::Offer;
 
 /// A run that is driven from outside.
 ///

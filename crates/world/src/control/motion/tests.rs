@@ -6,7 +6,7 @@ use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_packet::{DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 use roamlab_radio::Condition;
 use roamlab_record::ids::Location;
 use roamlab_scenario::Scenario;
@@ -161,7 +161,7 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         let host = node(world, "mh");
         let packet = |world: &World, src, dst| {
             let header = IpHeader::new(src, dst, Tos::default());
-            Packet::make(FlowId(9), header, Bytes(500), world.planes.cx.now, Body::Udp(UdpHeader::default()))
+            Packet::make(FlowId(9), header, Bytes(500), world.planes.cx.now, UdpHeader::default())
         };
         let (mh, ch) = (address(world, "mh"), address(world, "ch"));
         let up = packet(world, mh, ch);

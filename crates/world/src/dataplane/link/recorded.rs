@@ -50,7 +50,7 @@ mod tests {
     use crate::dataplane::link::End;
     use crate::dataplane::tx_queue::TxQueue;
     use roamlab_engine::{Rate, Recording, Time};
-    use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_packet::{Addr, FlowId, IpHeader, Packet, Tos, UdpHeader};
     use roamlab_record::ids::NodeId;
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
         );
         links.record_of(id, &Arc::new(Opportunities::read("5\n300\n").unwrap()));
         let header = IpHeader::new(Addr::new(0, 0), Addr::new(1, 0), Tos::default());
-        let body = Body::Udp(UdpHeader::default());
+        let body = UdpHeader::default();
         let packet = cx.pool.create(Packet::make(FlowId(0), header, Bytes(1500), cx.now, body));
         links.enqueue(id, packet, &mut cx);
         let known = [299, 300, 301].map(|millis| cx.probes.causes.outage_of(FlowId(0), ms(millis)).is_some());

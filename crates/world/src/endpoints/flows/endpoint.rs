@@ -2,19 +2,18 @@
 
 use super::{Carrier, Flows};
 use crate::context::Context;
-use crate::endpoints::flow::{Flow, Transport, Wake};
+use crate::endpoints::flow::{Flow, Wake};
 use crate::event::Event;
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, Timestamps, UdpHeader};
-use roamlab_quic::QuicPacket;
+use roamlab_packet::{BareTcpHeader, DropReason, Ecn, FlowId, Packet, PacketId};
 use roamlab_record::Verdict;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{Location, NodeId, Side};
 use roamlab_record::probe::Probes;
 use roamlab_record::{Delivery, PacketStep, Stop, TcpChange};
-use roamlab_tcp::{Segment, StampedAck};
 use roamlab_traffic::Offer;
+use roamlab_transport::{Arrival, FlowPacket, StampedAck, StampedSegment, StraightPath};
 
 impl Flows {
     /// An application wakes.
@@ -26,8 +25,7 @@ impl Flows {
             net.cx().scheduler.push(next, Event::App { flow });
         }
         let Some(offer) = offer else { return };
-        let is_stack = matches!(state.transport, Transport::Stack(_));
-        if state.here[Side::Sender.index()] == NodeId::NOWHERE && !is_stack {
+        if state.is_out() {
             return;
         }
         let begun = state.app.unit();
@@ -37,41 +35,31 @@ impl Flows {
         let state = &mut self.flows[flow as usize];
         state.offered = now;
         state.stats.started.get_or_insert(now);
-        match (&mut state.transport, offer) {
-            (Transport::Udp { sender, .. }, Offer::Bytes(bytes)) => {
-                let (header, size) = sender.datagram(bytes);
+        let Some(segment) = state.transport.segment() else {
+            if let Offer::Bytes(size) = offer
+                && let Some(mut packet) = state.transport.datagram(size)
+            {
                 state.stats.sent += 1;
-                return self.emit(flow, Side::Sender, Body::Udp(header), size, Ecn::NotEct, net);
+                self.emit(flow, Side::Sender, &mut packet, net);
             }
-            (
-                Transport::Udp { .. },
-                Offer::Unlimited | Offer::Segments(_) | Offer::Stop | Offer::Request { .. },
-            ) => {}
-            (transport, Offer::Unlimited) => transport.offer(None),
-            (transport, Offer::Bytes(bytes)) => {
-                let Some(segment) = transport.segment() else { return };
-                let segments = bytes.0.div_ceil(segment.0);
-                *state.stats.total.get_or_insert(0) += segments;
-                transport.offer(Some(segments));
-            }
-            (transport, Offer::Segments(segments)) => {
-                let segments = u64::from(segments.0);
-                *state.stats.total.get_or_insert(0) += segments;
-                transport.offer(Some(segments));
-            }
-            (transport, Offer::Stop) => {
-                // quinn's packets are no segments: whether such a file is whole is not known.
-                let counts = transport.counts_segments();
+            return;
+        };
+        match offer {
+            Offer::Unlimited => state.transport.offer(None),
+            Offer::Bytes(bytes) => state.offer_segments(bytes.0.div_ceil(segment.0)),
+            Offer::Segments(segments) => state.offer_segments(segments.0.into()),
+            Offer::Stop => {
+                // Where packets are no segments, whether such a file is whole is not known.
+                let counts = state.transport.counts_segments();
                 state.stats.total = counts.then_some(state.stats.sent - state.stats.retransmitted);
-                transport.stop();
+                state.transport.stop();
             }
             // A request goes out on another flow.
-            (_, Offer::Request { .. }) => {}
+            Offer::Request { .. } => {}
         }
         self.pump(flow, Side::Sender, net);
-        #[cfg(feature = "quinn")]
-        if matches!(self.flows[flow as usize].transport, Transport::Quinn { .. }) {
-            self.pump(flow, Side::Receiver, net); // it may be the one that opens the connection
+        if self.flows[flow as usize].transport.opens_at_receiver() {
+            self.pump(flow, Side::Receiver, net);
         }
     }
 
@@ -85,15 +73,11 @@ impl Flows {
             return;
         }
         wake.armed = std::mem::replace(&mut wake.later, Time::MAX);
-        if state.transport.next_deadline(side).is_none_or(|deadline| deadline > now) {
+        if state.transport.deadline(side).is_none_or(|deadline| deadline > now) {
             return self.arm(flow, side, net.cx());
         }
-        if side == Side::Sender
-            && let Transport::Tcp { sender, .. } = &mut state.transport
-            && !net.cx().is_tracing()
-            && sender.on_pacing_deadline(now)
-        {
-            return if sender.is_stamped() {
+        if side == Side::Sender && !net.cx().is_tracing() && state.transport.on_pacing_deadline(now) {
+            return if state.transport.is_stamped() {
                 self.send_stamped(flow, false, net)
             } else {
                 self.send_quota(flow, net)
@@ -115,32 +99,30 @@ impl Flows {
         if state.is_stale(&packet, cx) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
-        if !cx.is_tracing()
-            && let Transport::Tcp { sender, receiver, .. } = &mut state.transport
-        {
+        if !cx.is_tracing() {
             // The ends' straight path: they take the segment here if it is the expected one and nothing unusual is on.
             if let Some(header) = cx.pool.bare_tcp(&packet) {
                 if side == Side::Sender {
-                    if sender.on_bare_ack(&header, cx.now) {
+                    if state.transport.on_bare_ack(&header, cx.now) {
                         cx.pool.deliver(packet);
                         return self.send_quota(flow, net);
                     }
-                } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
+                } else if let Some(ack_due) = state.transport.on_bare_segment(&header, cx.now) {
                     return self.arrived_in_order(flow, packet, ack_due, net);
                 }
             } else if let Some((header, stamps)) = cx.pool.stamped_tcp(&packet) {
                 if side == Side::Sender {
-                    if sender.on_stamped_ack(&header, stamps, cx.now) {
+                    if state.transport.on_stamped_ack(&header, stamps, cx.now) {
                         cx.pool.deliver(packet);
                         return self.send_stamped(flow, true, net);
                     }
-                } else if let Some(ack) = receiver.on_stamped_segment(&header, stamps, cx.now) {
+                } else if let Some(ack) = state.transport.on_stamped_segment(&header, stamps, cx.now) {
                     return self.arrived_stamped(flow, packet, ack, net);
                 }
             }
         }
         match side {
-            Side::Sender => self.take_acknowledgement(flow, node, packet, cx),
+            Side::Sender => self.take(flow, Side::Sender, node, packet, cx),
             Side::Receiver => self.take_data(flow, node, packet, cx),
         }
         self.pump(flow, side, net);
@@ -150,10 +132,8 @@ impl Flows {
     #[inline(always)]
     fn arrived_in_order(&mut self, flow: u32, packet: PacketId, ack_due: bool, net: &mut impl Carrier) {
         let state = self.note_in_order(flow, packet, net.cx());
-        let Transport::Tcp { receiver, .. } = &state.transport else { return };
-        let deadline = receiver.next_deadline();
-        if ack_due {
-            let (header, size) = receiver.bare_ack();
+        let (deadline, ack) = state.transport.bare_answer(ack_due);
+        if let Some((header, size)) = ack {
             state.emit_bare(flow, Side::Receiver, &header, size, net);
         }
         let event = Event::Endpoint { flow, side: Side::Receiver };
@@ -164,15 +144,12 @@ impl Flows {
     #[inline(never)]
     fn arrived_stamped(&mut self, flow: u32, packet: PacketId, ack: StampedAck, net: &mut impl Carrier) {
         let state = self.note_in_order(flow, packet, net.cx());
-        let Transport::Tcp { receiver, .. } = &state.transport else { return };
-        let deadline = receiver.next_deadline();
-        match ack {
-            StampedAck::Queued => return self.pump(flow, Side::Receiver, net),
-            StampedAck::Later => {}
-            StampedAck::Now => {
-                let (header, stamps, size) = receiver.stamped_ack(net.cx().now);
-                state.emit_stamped(flow, Side::Receiver, (&header, stamps), size, net);
-            }
+        if ack == StampedAck::Queued {
+            return self.pump(flow, Side::Receiver, net);
+        }
+        let (deadline, ack) = state.transport.stamped_answer(ack == StampedAck::Now, net.cx().now);
+        if let Some(segment) = ack {
+            state.emit_stamped(flow, Side::Receiver, &segment, net);
         }
         let event = Event::Endpoint { flow, side: Side::Receiver };
         set_wake(&mut state.wakes[1], deadline, event, net.cx());
@@ -196,11 +173,9 @@ impl Flows {
     #[inline(always)]
     fn send_quota(&mut self, flow: u32, net: &mut impl Carrier) {
         let state = &mut self.flows[flow as usize];
-        let Transport::Tcp { sender, .. } = &mut state.transport else { return };
-        let size = sender.segment_size();
-        for seq in sender.take_quota() {
-            let Transport::Tcp { sender, .. } = &mut state.transport else { return };
-            let header = sender.bare_segment(seq, net.cx().now);
+        let (segments, size) = state.transport.take_quota();
+        for seq in segments {
+            let header = state.transport.bare_segment(seq, net.cx().now);
             state.stats.sent += 1;
             if header.retransmission {
                 state.stats.retransmitted += 1;
@@ -214,12 +189,9 @@ impl Flows {
         } else {
             state
         };
-        if let Transport::Tcp { sender, .. } = &mut state.transport {
-            sender.forget_growth();
-            sender.end_quota(net.cx().now);
-            let event = Event::Endpoint { flow, side: Side::Sender };
-            set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
-        }
+        let deadline = state.transport.end_quota(net.cx().now);
+        let event = Event::Endpoint { flow, side: Side::Sender };
+        set_wake(&mut state.wakes[0], deadline, event, net.cx());
     }
 
     /// The same of a sender whose segments have timestamps; `by_ack`: not because the wait of pacing is over.
@@ -229,100 +201,61 @@ impl Flows {
         let state = &mut self.flows[flow as usize];
         let now = net.cx().now;
         let sent_before = state.stats.sent;
-        while let Transport::Tcp { sender, .. } = &mut state.transport
-            && let Some(header) = sender.next_stamped(now)
-        {
-            let (stamps, size) = (sender.stamps(now), sender.data_size(header.seq));
+        while let Some(segment) = state.transport.next_stamped(now) {
             state.stats.sent += 1;
-            state.emit_stamped(flow, Side::Sender, (&header, stamps), size, net);
+            state.emit_stamped(flow, Side::Sender, &segment, net);
         }
-        if let Transport::Tcp { sender, .. } = &mut state.transport {
-            sender.end_stamped(by_ack, state.stats.sent > sent_before, now);
-        }
+        let has_sent = state.stats.sent > sent_before;
         let state = if net.cx().probes.wanted.senders() {
             self.record_sender(flow, last_serial, net);
             &mut self.flows[flow as usize]
         } else {
             state
         };
-        if let Transport::Tcp { sender, .. } = &mut state.transport {
-            sender.forget_growth();
-            let event = Event::Endpoint { flow, side: Side::Sender };
-            set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
-        }
+        let deadline = state.transport.end_stamped(by_ack, has_sent, now);
+        let event = Event::Endpoint { flow, side: Side::Sender };
+        set_wake(&mut state.wakes[0], deadline, event, net.cx());
     }
 
-    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
-        match &mut self.flows[flow as usize].transport {
-            Transport::Tcp { sender, .. } if cx.pool[&packet].is_tcp() => {
-                cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
-                let header = cx.pool.tcp_header(&packet);
-                let ecn = cx.pool.deliver(packet).header.tos.ecn();
-                sender.on_segment(&header, ecn, cx.now);
-            }
-            Transport::Quic { sender, .. } if cx.pool[&packet].is_quic() => {
-                cx.trace(&packet, Stop::QuicOnPacket, Location::Node(node));
-                let header = cx.pool.take_quic_header(&packet);
-                cx.pool.deliver(packet);
-                sender.on_packet(&header, cx.now);
-            }
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { sender, .. } if cx.pool[&packet].is_quic() => {
-                cx.trace(&packet, Stop::QuicOnPacket, Location::Node(node));
-                let header = cx.pool.take_quic_header(&packet);
-                cx.pool.deliver(packet);
-                sender.on_packet(&header, cx.now);
-            }
-            _ => cx.lose(packet, DropReason::NoEndpoint, Location::Node(node)),
-        }
-    }
-
+    /// A receiver takes a packet.
     pub(super) fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
+        self.take(flow, Side::Receiver, node, packet, cx);
+    }
+
+    /// An end takes a packet. It is compiled once for each side.
+    #[inline(always)]
+    fn take(&mut self, flow: u32, side: Side, node: NodeId, packet: PacketId, cx: &mut Context) {
         let now = cx.now;
         let state = &mut self.flows[flow as usize];
-        let header = cx.pool[&packet].header;
-        let size = cx.pool[&packet].wire_size();
-        let (receipt, payload, stop) = match &mut state.transport {
-            Transport::Tcp { receiver, .. } if cx.pool[&packet].is_tcp() => {
-                let tcp = cx.pool.tcp_header(&packet);
-                let receipt = receiver.on_segment(&tcp, header.tos.ecn(), now);
-                (receipt, u64::from(tcp.payload), Stop::TcpOnSegment)
-            }
-            Transport::Quic { receiver, .. } if cx.pool[&packet].is_quic() => {
-                let quic = cx.pool.take_quic_header(&packet);
-                (receiver.on_packet(&quic, now), u64::from(quic.payload), Stop::QuicOnPacket)
-            }
-            #[cfg(feature = "quinn")]
-            Transport::Quinn { receiver, .. } if cx.pool[&packet].is_quic() => {
-                let quic = cx.pool.take_quic_header(&packet);
-                let (receipt, fresh_bytes) = receiver.on_packet(&quic, now);
-                (receipt, if receipt.fresh { fresh_bytes } else { quic.payload.into() }, Stop::QuicOnPacket)
-            }
-            Transport::Udp { receiver, .. } if cx.pool[&packet].is_udp() => {
-                let payload = size.0.saturating_sub(UDP_HEADERS.into());
-                let seq = cx.pool[&packet].seq();
-                (receiver.on_datagram(&UdpHeader { seq }), payload, Stop::UdpOnDatagram)
-            }
-            _ => return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node)),
+        let (size, ecn) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.tos.ecn());
+        let taken = || FlowPacket { header: cx.pool.take_header(&packet), size, ecn };
+        let Some(arrival) = state.transport.deliver(side, taken, now) else {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
-        let is_data = stop == Stop::UdpOnDatagram || payload > 0; // a SYN is not
-        let deliverable = receipt.in_order_segments > 0;
-        let detail = match receipt.fresh {
-            false => "copy",
-            true if is_data && !deliverable => "out-of-order",
-            true => "",
-        };
-        cx.trace_with(&packet, stop, Location::Node(node), detail);
-        if deliverable {
-            cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
+        if cx.traces(&packet) {
+            let [_, stop] = state.transport.stops();
+            let detail = match arrival {
+                _ if side == Side::Sender => "",
+                Arrival { fresh: false, .. } => "copy",
+                Arrival { has_data: true, deliverable: false, .. } => "out-of-order",
+                _ => "",
+            };
+            cx.trace_with(&packet, Stop::named(stop), Location::Node(node), detail);
+            if arrival.deliverable {
+                cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
+            }
+        }
+        if side == Side::Sender {
+            cx.pool.deliver(packet);
+            return;
         }
         let original = cx.pool.original(&cx.pool[&packet]);
         let data = cx.pool.deliver(packet);
         state.timeouts.arrived(data, original);
-        if is_data {
+        if arrival.has_data {
             let seq = data.seq();
-            note_delivery(state, data, (receipt.fresh, payload), now, &mut cx.probes);
-            if receipt.fresh && state.units.is_some() {
+            note_delivery(state, data, (arrival.fresh, arrival.bytes), now, &mut cx.probes);
+            if arrival.fresh && state.units.is_some() {
                 self.unit_arrived(flow, seq, cx);
             }
         }
@@ -331,23 +264,20 @@ impl Flows {
     /// Lets an endpoint send all it wants to send now, takes its facts into the record and sets its wake-up.
     pub(super) fn pump(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
         let last_serial = net.cx().pool.last_serial();
-        while let Some(segment) = self.poll_transmit(flow, side, net.cx()) {
-            if segment.header.retransmission {
-                self.take_facts(flow, last_serial, net);
-                net.cx().probes.causes.sent_again(FlowId(flow), segment.header.seq);
+        loop {
+            let state = &mut self.flows[flow as usize];
+            let mut polled = state.transport.poll(side, net.cx().now);
+            let Some(packet) = &mut polled else { break };
+            let again = packet.header.retransmission;
+            if side == Side::Sender && packet.header.has_data() {
+                state.stats.sent += 1;
+                state.stats.retransmitted += u64::from(again);
             }
-            self.emit_segment(flow, side, &segment, net);
-        }
-        while let Some(QuicPacket { header, size }) = self.poll_quic(flow, side, net.cx()) {
-            if header.retransmission {
+            if again {
                 self.take_facts(flow, last_serial, net);
-                net.cx().probes.causes.sent_again(FlowId(flow), header.segment);
+                net.cx().probes.causes.sent_again(FlowId(flow), packet.header.seq);
             }
-            let state = &self.flows[flow as usize];
-            let (ip, node) = (state.header(side, Ecn::NotEct), state.node(side));
-            let cx = net.cx();
-            let packet = cx.pool.create(Packet::make_quic(FlowId(flow), ip, size, cx.now, header));
-            state.send_first(node, side, packet, net);
+            self.emit(flow, side, packet, net);
         }
         if side == Side::Sender {
             self.record_sender(flow, last_serial, net);
@@ -355,53 +285,14 @@ impl Flows {
         self.arm(flow, side, net.cx());
     }
 
-    fn poll_transmit(&mut self, flow: u32, side: Side, cx: &mut Context) -> Option<Segment> {
-        let state = &mut self.flows[flow as usize];
-        let Transport::Tcp { sender, receiver, .. } = &mut state.transport else { return None };
-        let segment = match side {
-            Side::Sender => sender.poll_transmit(cx.now)?,
-            Side::Receiver => return receiver.poll_transmit(cx.now),
-        };
-        if segment.header.payload > 0 {
-            state.stats.sent += 1;
-            state.stats.retransmitted += u64::from(segment.header.retransmission);
-        }
-        Some(segment)
-    }
-
-    fn poll_quic(&mut self, flow: u32, side: Side, cx: &mut Context) -> Option<QuicPacket> {
-        let state = &mut self.flows[flow as usize];
-        let packet = match (&mut state.transport, side) {
-            (Transport::Quic { sender, .. }, Side::Sender) => sender.poll_transmit(cx.now)?,
-            (Transport::Quic { receiver, .. }, Side::Receiver) => return receiver.poll_transmit(cx.now),
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { sender, .. }, Side::Sender) => sender.poll_transmit(cx.now)?,
-            #[cfg(feature = "quinn")]
-            (Transport::Quinn { receiver, .. }, Side::Receiver) => return receiver.poll_transmit(cx.now),
-            (Transport::Tcp { .. } | Transport::Stack(_) | Transport::Udp { .. }, _) => return None,
-        };
-        if packet.header.payload > 0 {
-            state.stats.sent += 1;
-            state.stats.retransmitted += u64::from(packet.header.retransmission);
-        }
-        Some(packet)
-    }
-
-    /// Makes a packet and sends it from the end of the flow on this side.
-    fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn, net: &mut impl Carrier) {
+    /// Sends a packet from the end of the flow on this side.
+    #[inline(always)]
+    fn emit(&self, flow: u32, side: Side, packet: &mut FlowPacket, net: &mut impl Carrier) {
+        let FlowPacket { header, size, ecn } = packet;
         let state = &self.flows[flow as usize];
-        let (header, node) = (state.header(side, ecn), state.node(side));
+        let (ip, node) = (state.header(side, *ecn), state.node(side));
         let cx = net.cx();
-        let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
-        state.send_first(node, side, packet, net);
-    }
-
-    /// Makes a packet of a segment and sends it from the end of the flow on this side.
-    fn emit_segment(&self, flow: u32, side: Side, segment: &Segment, net: &mut impl Carrier) {
-        let state = &self.flows[flow as usize];
-        let (header, node) = (state.header(side, segment.ecn), state.node(side));
-        let cx = net.cx();
-        let packet = cx.pool.create_tcp(FlowId(flow), header, segment.size, cx.now, &segment.header);
+        let packet = cx.pool.create_from(FlowId(flow), ip, *size, cx.now, header);
         state.send_first(node, side, packet, net);
     }
 
@@ -418,7 +309,7 @@ impl Flows {
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.
     fn take_facts(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
-        while let Some(fact) = self.flows[flow as usize].transport.poll_fact() {
+        while let Some(fact) = self.flows[flow as usize].transport.poll_event() {
             let cx = net.cx();
             let is_timeout = fact.kind == SenderEventKind::Timeout;
             let state = &mut self.flows[flow as usize];
@@ -462,13 +353,24 @@ impl Flows {
     /// Sets the wake-up of an end of a flow by its deadline.
     fn arm(&mut self, flow: u32, side: Side, cx: &mut Context) {
         let state = &mut self.flows[flow as usize];
-        let deadline = state.transport.next_deadline(side);
+        let deadline = state.transport.deadline(side);
         let wake = &mut state.wakes[side.index()];
         set_wake(wake, deadline, Event::Endpoint { flow, side }, cx);
     }
 }
 
 impl Flow {
+    /// True if its sender was taken out of the simulation, and no stack outside has its application.
+    pub(super) fn is_out(&self) -> bool {
+        self.here[Side::Sender.index()] == NodeId::NOWHERE && self.transport.stack().is_none()
+    }
+
+    /// The application offers this number of segments.
+    pub(super) fn offer_segments(&mut self, segments: u64) {
+        *self.stats.total.get_or_insert(0) += segments;
+        self.transport.offer(Some(segments));
+    }
+
     /// True if a packet at an end of the flow is of an old connection.
     #[inline(always)]
     fn is_stale(&self, packet: &PacketId, cx: &Context) -> bool {
@@ -487,17 +389,11 @@ impl Flow {
 
     /// The same of a segment with timestamps alone.
     #[inline(always)]
-    fn emit_stamped(
-        &self,
-        flow: u32,
-        side: Side,
-        tcp: (&BareTcpHeader, Timestamps),
-        size: Bytes,
-        net: &mut impl Carrier,
-    ) {
+    fn emit_stamped(&self, flow: u32, side: Side, segment: &StampedSegment, net: &mut impl Carrier) {
+        let StampedSegment { header: tcp, stamps, size } = segment;
         let (header, node) = (self.header(side, Ecn::NotEct), self.node(side));
         let cx = net.cx();
-        let packet = cx.pool.create_stamped_tcp(FlowId(flow), header, size, cx.now, tcp);
+        let packet = cx.pool.create_stamped_tcp(FlowId(flow), header, *size, cx.now, (tcp, *stamps));
         self.send_first(node, side, packet, net);
     }
 
@@ -519,12 +415,8 @@ impl Flow {
             cx.trace(packet, Stop::AppOffer, Location::Node(node));
             cx.now = now;
         }
-        let made = match &cx.pool[packet] {
-            made if made.is_udp() => Stop::UdpDatagram,
-            made if made.is_quic() => Stop::QuicPollTransmit,
-            _ => Stop::TcpPollTransmit,
-        };
-        cx.trace(packet, made, Location::Node(node));
+        let [made, _] = self.transport.stops();
+        cx.trace(packet, Stop::named(made), Location::Node(node));
         let packet_state = &cx.pool[packet];
         let cause = match packet_state.is_retransmission() {
             true => {
@@ -577,6 +469,3 @@ pub(super) fn note_delivery(
         probes.deliveries.push(delivery);
     }
 }
-
-/// Bytes of the IP and UDP headers of a datagram.
-const UDP_HEADERS: u32 = 28;

@@ -4,19 +4,15 @@
 use super::endpoint::note_delivery;
 use super::{Carrier, Flows};
 use crate::context::Context;
-use crate::endpoints::flow::Transport;
-use crate::endpoints::outside::{Datagram, Egress, Payload};
-use crate::endpoints::stack::{Offer, Report, Stack};
-use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, wire};
+use crate::endpoints::outside::{Datagram, Egress, Payload, Report};
+use roamlab_packet::{DropReason, FlowId, IpHeader, Packet, PacketId, wire};
 use roamlab_record::ids::{Location, NodeId, Side};
 use roamlab_record::{Stop, TcpInfoRow};
+use roamlab_transport::{FlowPacket, Offer, Stack};
 
 impl Flows {
     fn stack(&mut self, FlowId(flow): FlowId) -> Option<&mut Stack> {
-        match &mut self.flows.get_mut(flow as usize)?.transport {
-            Transport::Stack(stack) => Some(stack),
-            _ => None,
-        }
+        self.flows.get_mut(flow as usize)?.transport.stack_mut()
     }
 
     /// Next step of the application of a flow over a stack.
@@ -29,7 +25,7 @@ impl Flows {
     pub fn report(&mut self, flow: FlowId, report: &Report, net: &mut impl Carrier) {
         let (now, latest) = (net.cx().now, net.cx().pool.last_serial());
         let Some(stack) = self.stack(flow) else { return };
-        let last_serial = stack.take_report(report, now).unwrap_or(latest);
+        let last_serial = stack.take_report(report.variables, &report.facts, now).unwrap_or(latest);
         if let Some(info) = report.info {
             net.cx().probes.tcp_info(TcpInfoRow { time_ns: now, flow, ..info });
         }
@@ -64,7 +60,7 @@ impl Flows {
         net: &mut impl Carrier,
     ) {
         let Datagram { flow, source, destination, tos, size, .. } = *datagram;
-        if let Transport::Udp { .. } = self.flows[flow.0 as usize].transport {
+        if self.flows[flow.0 as usize].transport.segment().is_none() {
             return self.inject_packet(node, datagram, headers, net);
         }
         let at = (net.cx().now, net.cx().pool.last_serial());
@@ -78,7 +74,7 @@ impl Flows {
         }
         let header = IpHeader::new(source, destination, tos);
         let cx = net.cx();
-        let made = Packet::make(flow, header, size, cx.now, Body::Tcp(tcp)).written(headers.into());
+        let made = Packet::make(flow, header, size, cx.now, tcp).written(headers.into());
         let packet = cx.pool.create(made);
         self.flows[flow.0 as usize].send_first(node, side, packet, net);
     }
@@ -88,13 +84,12 @@ impl Flows {
         let Datagram { flow, source, destination, tos, size, .. } = *datagram;
         let cx = net.cx();
         let state = &mut self.flows[flow.0 as usize];
-        let Transport::Udp { sender, .. } = &mut state.transport else { return };
-        let (header, size) = sender.datagram(size);
+        let Some(FlowPacket { header, size, .. }) = state.transport.datagram(size) else { return };
         state.offered = cx.now;
         state.stats.started.get_or_insert(cx.now);
         state.stats.sent += 1;
         let ip = IpHeader::new(source, destination, tos);
-        let made = Packet::make(flow, ip, size, cx.now, Body::Udp(header)).written(bytes.into());
+        let made = Packet::make(flow, ip, size, cx.now, header).written(bytes.into());
         let packet = cx.pool.create(made);
         self.flows[flow.0 as usize].send_first(node, Side::Sender, packet, net);
     }
@@ -119,7 +114,7 @@ impl Flows {
         cx: &mut Context,
     ) {
         let flow = cx.pool[&packet].flow;
-        if let Transport::Udp { .. } = self.flows[flow.0 as usize].transport {
+        if self.flows[flow.0 as usize].transport.segment().is_none() {
             return self.deliver_packet(node, packet, headers, cx);
         }
         let Some((segment, _)) = wire::read(&headers) else {
@@ -128,7 +123,7 @@ impl Flows {
         cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
         let (size, original) = (cx.pool[&packet].wire_size(), cx.pool.original(&cx.pool[&packet]));
         let state = &mut self.flows[flow.0 as usize];
-        let Transport::Stack(stack) = &mut state.transport else {
+        let Some(stack) = state.transport.stack_mut() else {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
         let data = cx.pool.deliver(packet);

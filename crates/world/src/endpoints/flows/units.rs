@@ -6,13 +6,13 @@
 
 use super::{Carrier, Flows};
 use crate::context::Context;
-use crate::endpoints::flow::{Flow, Transport};
+use crate::endpoints::flow::Flow;
 use crate::endpoints::units::{MOST_OPEN, Open};
 use crate::event::Event;
 use roamlab_engine::Bytes;
 use roamlab_packet::FlowId;
 use roamlab_record::UnitRow;
-use roamlab_record::ids::{NodeId, Side};
+use roamlab_record::ids::Side;
 use roamlab_traffic::{App, Arrived, Offer, Unit};
 
 impl Flows {
@@ -45,8 +45,8 @@ impl Flows {
                 Some(offer)
             }
             (_, Some(Unit { packets, .. })) => {
-                let Transport::Udp { sender, .. } = &state.transport else { return Some(offer) };
-                units.open.push_back(Open { first: sender.next_number(), packets, missing: packets, row });
+                let Some(first) = state.transport.next_datagram() else { return Some(offer) };
+                units.open.push_back(Open { first, packets, missing: packets, row });
                 if units.open.len() > MOST_OPEN {
                     units.open.pop_front();
                 }
@@ -91,9 +91,9 @@ impl Flows {
             return None;
         }
         let state = &self.flows[flow as usize];
-        let (packets, first_seq) = match &state.transport {
-            Transport::Udp { sender, .. } => (unit.packets, sender.next_number()),
-            connection => (unit.bytes.0.div_ceil(connection.segment()?.0) as u32, 0),
+        let (packets, first_seq) = match state.transport.next_datagram() {
+            Some(first) => (unit.packets, first),
+            None => (unit.bytes.0.div_ceil(state.transport.segment()?.0) as u32, 0),
         };
         let Unit { kind, group, number, bytes: Bytes(bytes), .. } = unit;
         let row = cx.probes.units.time_ns.len();
@@ -126,16 +126,13 @@ impl Flows {
     fn ask(&mut self, flow: u32, size: Bytes, net: &mut impl Carrier) {
         let state = &mut self.flows[flow as usize];
         let Some(segment) = state.transport.segment() else { return };
-        let is_stack = matches!(state.transport, Transport::Stack(_));
-        if state.here[Side::Sender.index()] == NodeId::NOWHERE && !is_stack {
+        if state.is_out() {
             return;
         }
         let now = net.cx().now;
         state.offered = now;
         state.stats.started.get_or_insert(now);
-        let segments = size.0.div_ceil(segment.0);
-        *state.stats.total.get_or_insert(0) += segments;
-        state.transport.offer(Some(segments));
+        state.offer_segments(size.0.div_ceil(segment.0));
         self.pump(flow, Side::Sender, net);
     }
 

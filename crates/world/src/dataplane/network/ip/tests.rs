@@ -7,7 +7,7 @@ use crate::run::options::{Replication, RunOptions};
 use crate::run::world::World;
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_mobility::Input;
-use roamlab_packet::{Body, Dscp, FlowId, Packet, Tos, UdpHeader};
+use roamlab_packet::{Dscp, FlowId, Packet, Tos, UdpHeader};
 use roamlab_scenario::{Scenario, TunnelEcn};
 
 /// Two access routers and a server around a core router; a host in the cell of each.
@@ -65,7 +65,7 @@ fn marked(world: &mut World, from: &str, to: &str) -> PacketId {
     let addr = |name| world.planes.network.nodes[node(world, name)].addr;
     let tos = Tos::default().with_dscp(Dscp::FORWARDED);
     let inner = IpHeader::new(addr(from), addr(to), tos);
-    let body = Body::Udp(UdpHeader::default());
+    let body = UdpHeader::default();
     let packet = Packet::make(FlowId(0), inner, Bytes(512), world.planes.cx.now, body);
     let packet = world.planes.cx.pool.create(packet);
     world.planes.cx.probes.traced = Some(world.planes.cx.pool[&packet].serial);

@@ -6,9 +6,7 @@
 use roamlab_congestion::{SenderEvent, SenderEventKind, SenderVariables};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::wire::Segment;
-use roamlab_packet::{AccEcnOption, SackBlocks, TcpFlags, TcpHeader};
-use roamlab_record::TcpInfoRow;
-use roamlab_record::ids::Side;
+use roamlab_packet::{AccEcnOption, SackBlocks, Side, TcpFlags, TcpHeader};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -23,17 +21,6 @@ pub enum Offer {
     Stop,
     /// It leaves its connection for a new one, if it has one.
     Anew,
-}
-
-/// Reports of a stack about a sender.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// The sender's variables. The round-trip time is measured here.
-    pub variables: SenderVariables,
-    /// Events since the last report. The segments are those that the packets show.
-    pub facts: Vec<SenderEventKind>,
-    /// Its counts. The time and the flow are written when it is taken.
-    pub info: Option<TcpInfoRow>,
 }
 
 /// Retransmissions that no report has explained yet.
@@ -265,11 +252,16 @@ impl Stack {
         }
     }
 
-    /// Takes a report; the serial number given last before what it explains, if it explains something.
-    pub fn take_report(&mut self, report: &Report, now: Time) -> Option<u64> {
-        self.variables = SenderVariables { rtt: self.rtt, ..report.variables };
+    /// Takes a report of the variables and of events since the last one; the serial number given last before what it explains, if it explains something.
+    pub fn take_report(
+        &mut self,
+        variables: SenderVariables,
+        events: &[SenderEventKind],
+        now: Time,
+    ) -> Option<u64> {
+        self.variables = SenderVariables { rtt: self.rtt, ..variables };
         let first = self.again.as_ref().and_then(|again| again.segments.first().copied());
-        for &kind in &report.facts {
+        for &kind in events {
             let seq = match kind {
                 SenderEventKind::Timeout
                 | SenderEventKind::FastRetransmit
@@ -359,8 +351,8 @@ mod tests {
         assert_eq!((stack.acknowledged(), stack.rtt), (3, Duration::from_millis(30)));
         let again = stack.sends(Side::Sender, &data(2000), (at(40), 9));
         assert_eq!((again.seq, again.retransmission), (3, true));
-        let report = Report { facts: vec![SenderEventKind::Timeout], ..Report::default() };
-        assert_eq!(stack.take_report(&report, at(40)), Some(9));
+        let variables = SenderVariables::default();
+        assert_eq!(stack.take_report(variables, &[SenderEventKind::Timeout], at(40)), Some(9));
         assert_eq!(stack.poll_fact().map(|fact| (fact.seq, fact.kind)), Some((3, SenderEventKind::Timeout)));
         assert_eq!(stack.explained(), [3]);
     }

@@ -1,10 +1,21 @@
-//! The fields of a connection of the Linux kernel in a scenario. Its ends are in the crate `kernel`.
+//! The fields of a connection of the Linux kernel in a scenario. Its ends are outside: the crate `outside` runs
+//! them, and [`Stack`] is what their packets show.
 
-use roamlab_congestion::SpecError;
-use roamlab_engine::{Bytes, Duration};
+use crate::endpoints::{Arrival, Endpoints, FlowPacket, StraightPath};
+use crate::family::Setting;
+use crate::parameters::Parameters;
+use roamlab_congestion::{PathPolicy, SenderEvent, SenderVariables, SpecError};
+use roamlab_engine::{Bytes, Duration, Packets, Time};
+use roamlab_packet::Side;
+use roamlab_tcp::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+mod stack;
+
+pub(crate) use LinuxSpec as Spec;
+pub use stack::{Offer, Stack};
 
 /// A congestion control of the kernel, by its name there (`net.ipv4.tcp_available_congestion_control`).
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -129,9 +140,112 @@ impl LinuxSpec {
         }
         Ok(())
     }
+}
 
-    /// Why its sender cannot be notified of a path, and what to write instead.
-    pub(crate) fn refuses_notices(&self) -> String {
-        "the kernel cannot be notified of a path: write the transport \"tcp\" or \"quic\", or leave `path_change` out".into()
+/// The two ends of a connection of the kernel.
+#[derive(Clone, Debug)]
+pub struct Ends(Box<Stack>);
+
+/// The ends of a flow.
+pub(crate) fn ends(spec: &LinuxSpec, _setting: &Setting<'_>) -> Option<Ends> {
+    Some(Ends(Box::new(Stack::new(spec.segment))))
+}
+
+impl StraightPath for Ends {}
+
+/// No packet is sent or taken here.
+impl Endpoints for Ends {
+    fn segment(&self) -> Option<Bytes> {
+        Some(self.0.segment())
+    }
+
+    fn offer(&mut self, segments: Option<u64>) {
+        self.0.offer(segments);
+    }
+
+    fn stop(&mut self) {
+        self.0.stop();
+    }
+
+    fn poll(&mut self, _side: Side, _now: Time) -> Option<FlowPacket> {
+        None
+    }
+
+    fn deliver(&mut self, _side: Side, _packet: FlowPacket, _now: Time) -> Option<Arrival> {
+        None
+    }
+
+    fn poll_event(&mut self) -> Option<SenderEvent> {
+        self.0.poll_fact()
+    }
+
+    fn variables(&self) -> Option<(SenderVariables, u32)> {
+        Some((self.0.variables(), self.0.acknowledged()))
+    }
+
+    fn has(&self, segment: u32) -> bool {
+        self.0.has(segment)
+    }
+
+    fn connect_anew(&mut self) {
+        self.0.connect_anew();
+    }
+
+    fn stops(&self) -> [&'static str; 2] {
+        ["tcp.poll_transmit", "tcp.on_segment"]
+    }
+
+    fn counts_segments(&self) -> bool {
+        false
+    }
+
+    fn stack(&self) -> Option<&Stack> {
+        Some(&self.0)
+    }
+
+    fn stack_mut(&mut self) -> Option<&mut Stack> {
+        Some(&mut self.0)
+    }
+}
+
+impl Parameters for LinuxSpec {
+    fn check_build(&self) -> Result<(), &'static str> {
+        if cfg!(all(feature = "linux", target_os = "linux")) {
+            return Ok(());
+        }
+        Err(
+            "this build of the engine starts no kernel: write kind = \"tcp\" and the profile \"linux-6\" for our own \
+             model, or take a build for Linux with the feature `linux`",
+        )
+    }
+
+    fn check(&self, _profile: Profile) -> Result<Option<Bytes>, SpecError> {
+        LinuxSpec::check(self)?;
+        Ok(Some(self.segment))
+    }
+
+    fn check_policy(&self, _policy: PathPolicy, _profile: Profile) -> Result<(), String> {
+        Err("the kernel cannot be notified of a path: write the transport \"tcp\" or \"quic\", or leave `path_change` out"
+            .into())
+    }
+
+    fn load(&self, _profile: Profile) -> Option<(Bytes, Option<Packets>)> {
+        Some((self.packet_size(), None))
+    }
+
+    fn may_use_ecn(&self, _profile: Profile) -> bool {
+        self.ecn || self.sysctls.contains_key("ipv4.tcp_ecn")
+    }
+
+    fn may_send_ect1(&self, _profile: Profile) -> bool {
+        true
+    }
+
+    fn can_branch(&self) -> bool {
+        false
+    }
+
+    fn stack_version(&self) -> Option<&str> {
+        Some(&self.version)
     }
 }

@@ -1,0 +1,137 @@
+//! The interface of a transport's parameters in a scenario.
+
+use roamlab_congestion::{PathPolicy, SpecError};
+use roamlab_engine::{Bytes, Duration, Packets};
+use roamlab_tcp::Profile;
+
+/// Data that an application sends, by what it needs of a transport.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Data {
+    /// Packets that may also be datagrams, at times of their own.
+    Packets,
+    /// Datagrams, of which a late one is of no use.
+    Datagrams,
+    /// A file.
+    File,
+    /// Requests and responses.
+    Requests,
+}
+
+/// A field whose value is valid and of no use in this run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// The field.
+    pub field: &'static str,
+    /// Why it is of no use.
+    pub message: String,
+    /// A value to write instead.
+    pub help: &'static str,
+}
+
+/// A field that is written and that the connection does not read.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Unread {
+    /// The field.
+    pub field: &'static str,
+    /// What would read it.
+    pub reader: &'static str,
+    /// What to write so that it is read; empty: nothing.
+    pub write: &'static str,
+}
+
+/// Parameters of a transport.
+pub trait Parameters {
+    /// Why this build of the engine has no such ends, and what to write instead.
+    fn check_build(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    /// Whether it carries this data.
+    ///
+    /// # Errors
+    /// Why not, and what to write instead.
+    fn check_data(&self, data: Data) -> Result<(), &'static str> {
+        match data {
+            Data::Datagrams => Err(
+                "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"",
+            ),
+            Data::Packets | Data::File | Data::Requests => Ok(()),
+        }
+    }
+
+    /// The payload of a full segment; `None`: it has none.
+    ///
+    /// # Errors
+    /// Which field cannot be right, and what to write instead.
+    fn check(&self, profile: Profile) -> Result<Option<Bytes>, SpecError>;
+
+    /// Whether the sender can do what the policy says at a new path.
+    ///
+    /// # Errors
+    /// What it lacks, and what to write instead.
+    fn check_policy(&self, policy: PathPolicy, profile: Profile) -> Result<(), String>;
+
+    /// Fields whose values are of no use in a run of this length.
+    fn warnings(&self, _profile: Profile, _duration: Duration) -> Vec<Warning> {
+        Vec::new()
+    }
+
+    /// Fields that are written and that the connection does not read.
+    fn unread(&self, _profile: Profile) -> Vec<Unread> {
+        Vec::new()
+    }
+
+    /// True if it is a connection, with acknowledgements.
+    fn has_connection(&self) -> bool {
+        true
+    }
+
+    /// True if fields are filled in by the profile.
+    fn reads_profile(&self) -> bool {
+        false
+    }
+
+    /// The IP datagram of a full packet, and the most packets in flight if these parameters bound it; `None`: packets have
+    /// the size of the application's.
+    fn load(&self, profile: Profile) -> Option<(Bytes, Option<Packets>)>;
+
+    /// The largest IP datagram, with room for options.
+    fn largest_packet(&self, _profile: Profile) -> Bytes {
+        Bytes(1500)
+    }
+
+    /// True if the sender reacts to marks of congestion.
+    fn uses_ecn(&self, _profile: Profile) -> bool {
+        false
+    }
+
+    /// The same, also where a stack outside decides whether it does.
+    fn may_use_ecn(&self, profile: Profile) -> bool {
+        self.uses_ecn(profile)
+    }
+
+    /// True if its packets may have ECT(1).
+    fn may_send_ect1(&self, _profile: Profile) -> bool {
+        false
+    }
+
+    /// True if an end at a host may get a new address with each cell.
+    fn can_migrate(&self) -> bool {
+        false
+    }
+
+    /// True if the ends can be copied while a run goes on.
+    fn can_branch(&self) -> bool {
+        true
+    }
+
+    /// The version of the stack outside that runs its ends, of which a run has one.
+    fn stack_version(&self) -> Option<&str> {
+        None
+    }
+
+    /// How often ns-2 resets an agent of this transport while it makes it; 0: the agent has no clock.
+    fn ns2_resets(&self, _profile: Profile) -> u32 {
+        0
+    }
+}
