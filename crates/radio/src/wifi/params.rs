@@ -1,7 +1,7 @@
-//! 802.11: the plan gives the coverage of a host; the host detects changes and roams.
+//! The parameters of roaming with 802.11. The plan gives the coverage of a host; the host detects changes and roams.
 
-use super::soft::overlapping;
-use super::{BadVisit, InFlightAtBreak, Motion, Radio, Visit};
+use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, overlapping};
+use crate::visit::Visit;
 use roamlab_engine::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -227,10 +227,6 @@ impl Radio for Wifi {
     /// A medium itself decides the reception of a frame from a host that has left.
     fn in_flight_at_break(&self) -> InFlightAtBreak {
         InFlightAtBreak::Lost
-    }
-
-    fn roaming(&self) -> Option<&Wifi> {
-        Some(self)
     }
 
     fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
