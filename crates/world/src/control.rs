@@ -24,7 +24,6 @@ pub(crate) mod agent;
 pub(crate) mod fault;
 pub(crate) mod messages;
 mod motion;
-mod roaming;
 
 /// Part of an alternative that replaces the protocols of a run.
 #[derive(Clone, Debug)]
@@ -35,13 +34,13 @@ pub struct Alternative {
     pub predictions: Vec<Prediction>,
 }
 
-/// Data held back by a fault.
-#[derive(Clone, Debug)]
-enum HeldBack {
-    /// A message, the node that it is at and its domain, if it has one.
-    Message(NodeId, Option<DomainId>, Waiting),
-    /// A management frame, and the link that it takes.
-    Frame(LinkId, Waiting),
+/// The way that a signalling message takes.
+#[derive(Copy, Clone, Debug)]
+pub enum Way {
+    /// By the routes of the node that sends it; its domain, if it has one.
+    Routed(NodeId, Option<DomainId>),
+    /// Over this link.
+    Link(LinkId),
 }
 
 /// Driver of the mobility agents, and their pending inputs. The agents themselves are at their nodes.
@@ -57,8 +56,8 @@ pub struct Agents {
     of_others: Vec<Range<u32>>,
     /// Alternatives that share the beginning wanted different things.
     differ: bool,
-    /// Content held back by a fault.
-    delayed: Vec<Option<HeldBack>>,
+    /// Messages held back by a fault, and their ways.
+    delayed: Vec<Option<(Way, Waiting)>>,
     /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
     draining: BTreeMap<(NodeId, HostAtAgent), CauseId>,
     /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
@@ -189,7 +188,7 @@ impl Agents {
     }
 
     /// Layer 2 tells the agents of a host's domains at a node; of a base station only those whose domain has it.
-    fn notify_agents(
+    pub fn notify_agents(
         &mut self,
         node: NodeId,
         host: Addr,
@@ -210,7 +209,7 @@ impl Agents {
         let led = CurrentCause::Row(cx.probes.causes.message_row(id));
         cx.with_cause(led, |cx| match content {
             Content::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
-            Content::Frame(frame) => self.take_frame(node, frame, net, cx),
+            Content::Frame(_) => {} // has a delivery of its own
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
                 cx.pending_notices.push(PendingNotice::PathNotice(notice, row));
@@ -388,7 +387,7 @@ impl Agents {
             size: message.size(),
             content: Content::Agent(domain, message),
         };
-        self.send_signal(Some(domain), signal, net, cx);
+        self.send_signal(Way::Routed(node, Some(domain)), signal, net, cx);
     }
 
     /// A node tells the sender of a flow of a new path.
@@ -404,33 +403,31 @@ impl Agents {
         let addresses = (net.address(from), to);
         let signal = Outgoing { from, addresses, host: Some(host), size, content };
         let led = CurrentCause::Row(cause.or(|| CauseId::START));
-        cx.with_cause(led, |cx| self.send_signal(None, signal, net, cx));
+        cx.with_cause(led, |cx| self.send_signal(Way::Routed(from, None), signal, net, cx));
     }
 
-    /// A message sets out, unless a fault is in its way.
-    fn send_signal(
-        &mut self,
-        domain: Option<DomainId>,
-        signal: Outgoing,
-        net: &mut Network,
-        cx: &mut Context,
-    ) {
-        let node = signal.from;
+    /// A message sets out, unless a fault is in its way. `false`: a fault has lost it.
+    pub fn send_signal(&mut self, way: Way, signal: Outgoing, net: &mut Network, cx: &mut Context) -> bool {
         let fault = self.fault_action((signal.content.name(), signal.host));
-        let place = Location::Node(node);
+        let place = Location::Node(signal.from);
         let (id, packet) = send(signal, cx);
         match fault {
-            None => self.transmit_message(node, domain, packet, net, cx),
-            Some(FaultAction::Lose) => cx.lose(packet, DropReason::ForcedLoss, place),
+            None => self.transmit_message(way, packet, net, cx),
+            Some(FaultAction::Lose) => {
+                cx.lose(packet, DropReason::ForcedLoss, place);
+                return false;
+            }
             Some(FaultAction::Delay(delay)) => {
-                self.hold_back((HeldBack::Message(node, domain, packet.into()), id), (delay, place), cx);
+                cx.probes.causes.held_back(cx.now, id, place);
+                self.send_later(way, packet, delay, cx);
             }
             Some(FaultAction::Duplicate(after)) => {
                 let copy = cx.duplicate(&packet);
-                self.transmit_message(node, domain, packet, net, cx);
-                self.send_later(HeldBack::Message(node, domain, copy.into()), after, cx);
+                self.transmit_message(way, packet, net, cx);
+                self.send_later(way, copy, after, cx);
             }
         }
+        true
     }
 
     /// Effect of the scenario's faults on the message of this name about this host.
@@ -438,41 +435,24 @@ impl Agents {
         self.faults.iter_mut().filter_map(|fault| fault.apply(concerned)).last()
     }
 
-    fn hold_back(
-        &mut self,
-        (held, id): (HeldBack, MessageId),
-        (delay, place): (Duration, Location),
-        cx: &mut Context,
-    ) {
-        cx.probes.causes.held_back(cx.now, id, place);
-        self.send_later(held, delay, cx);
-    }
-
-    fn send_later(&mut self, held: HeldBack, delay: Duration, cx: &mut Context) {
+    fn send_later(&mut self, way: Way, packet: PacketId, delay: Duration, cx: &mut Context) {
         let slot = self.delayed.len() as u32;
-        self.delayed.push(Some(held));
+        self.delayed.push(Some((way, packet.into())));
         cx.scheduler.push(cx.now + delay, Event::Delayed { slot });
     }
 
     /// A message that a fault has held back sets out.
     pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
-        match self.delayed[slot as usize].take() {
-            Some(HeldBack::Message(node, domain, packet)) => {
-                self.transmit_message(node, domain, packet.take(), net, cx)
-            }
-            Some(HeldBack::Frame(link, packet)) => net.send_over(link, packet.take(), cx),
-            None => {}
+        if let Some((way, packet)) = self.delayed[slot as usize].take() {
+            self.transmit_message(way, packet.take(), net, cx);
         }
     }
 
-    fn transmit_message(
-        &mut self,
-        node: NodeId,
-        domain: Option<DomainId>,
-        packet: PacketId,
-        net: &mut Network,
-        cx: &mut Context,
-    ) {
+    fn transmit_message(&mut self, way: Way, packet: PacketId, net: &mut Network, cx: &mut Context) {
+        let (node, domain) = match way {
+            Way::Routed(node, domain) => (node, domain),
+            Way::Link(link) => return net.send_over(link, packet, cx),
+        };
         let dst = cx.pool[&packet].header.dst;
         // A base station's own messages to its hosts do not go where their data go.
         if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
@@ -532,14 +512,17 @@ fn arm(node: NodeId, net: &mut Network, cx: &mut Context) {
 }
 
 /// A signalling message that is being sent.
-struct Outgoing {
-    from: NodeId,
+pub struct Outgoing {
+    /// The node that sends it.
+    pub from: NodeId,
     /// Source and destination.
-    addresses: (Addr, Addr),
+    pub addresses: (Addr, Addr),
     /// The mobile host concerned.
-    host: Option<Addr>,
-    size: Bytes,
-    content: Content,
+    pub host: Option<Addr>,
+    /// Its size.
+    pub size: Bytes,
+    /// Its content.
+    pub content: Content,
 }
 
 /// Makes the packet of a message, and records the message; its number, and the packet.
@@ -579,7 +562,7 @@ fn send(
 }
 
 /// Signalling is delivered: its number, sender and content.
-fn receive(packet: PacketId, cx: &mut Context) -> Option<(MessageId, Addr, Content)> {
+pub fn receive(packet: PacketId, cx: &mut Context) -> Option<(MessageId, Addr, Content)> {
     let packet = cx.pool.deliver(packet);
     let (id, from) = (packet.message()?, packet.header.src);
     cx.probes.received(cx.now, id);

@@ -26,10 +26,9 @@ mod air;
 mod arrival;
 mod holding;
 mod ip;
-mod roaming;
 mod slow_path;
 
-pub use air::Decided;
+pub use crate::dataplane::link::TxReport;
 
 /// Treatment of a mark that comes from outside.
 #[derive(Clone, Debug)]
@@ -76,8 +75,11 @@ pub enum LocalDelivery {
     Message(NodeId, PacketId),
     /// Signalling for all who hear a cell.
     Broadcast(CellId, PacketId),
-    /// A packet over this uplink, from a host that the base station has not associated.
-    Unassociated(LinkId, PacketId),
+    /// A management frame of 802.11 for this node.
+    Frame(NodeId, PacketId),
+    /// Nothing: this host has sent a packet to the base station of this cell, which has not associated it. The packet is
+    /// lost.
+    Refused(NodeId, CellId),
 }
 
 impl LocalDelivery {
@@ -85,25 +87,11 @@ impl LocalDelivery {
     #[inline(always)]
     fn of(node: NodeId, packet: PacketId, cx: &Context) -> LocalDelivery {
         match cx.pool[&packet].is_signal() {
+            true if cx.pool[&packet].is_management() => LocalDelivery::Frame(node, packet),
             true => LocalDelivery::Message(node, packet),
             false => LocalDelivery::Data(node, packet),
         }
     }
-}
-
-/// Layer 2's report of a transmission.
-#[derive(Copy, Clone, Debug)]
-pub enum AirReport {
-    /// A cell has sent a beacon, which ends now and began at this time.
-    Beacon(CellId, Time),
-    /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
-    Attempt(NodeId, bool),
-    /// A management frame of a host has left; whether it was received.
-    HostSent(NodeId, bool),
-    /// A frame for a host was received, and acknowledged to the base station.
-    Acknowledged(CellId, Addr),
-    /// A base station takes a host as gone: it has given up too many frames for it.
-    GivenUp(CellId, Addr),
 }
 
 /// Agents that are notified of data packets before they continue. It is the only way from the network to the

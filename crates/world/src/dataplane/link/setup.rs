@@ -52,7 +52,7 @@ impl Links {
             in_flight: VecDeque::new(),
             last_arrival: Time::ZERO,
             station: None,
-            members: None,
+            associations: None,
             recorded: None,
         });
         id
