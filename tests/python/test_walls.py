@@ -297,16 +297,10 @@ _PARENT_AND_CHILD = {
         {"", "protocol", "signal", "spec"},
     ],
     "qdisc": [{"", "droptail", "fifo"}],
-    "radio": [{"handover", "handover::hard", "handover::soft", "handover::wifi"}],
     "tcp": [
         {"recovery"}
         | {f"recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "rack", "reno")}
         | {"recovery::rfc6675", "recovery::tahoe", "recovery::vegas"},
-    ],
-    "world": [
-        {"control", "control::motion"},
-        {f"layer2::cells{module}" for module in ("", "::host", "::roaming")},
-        {"dataplane::link", "dataplane::link::members"},
     ],
 }
 

@@ -29,8 +29,6 @@ mod recorded;
 mod setup;
 mod slow_path;
 
-pub use medium::TxReport;
-
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum End {

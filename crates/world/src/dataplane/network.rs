@@ -14,7 +14,7 @@ use crate::layer2::cells::Cells;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId, Waiting};
-use roamlab_radio::UplinkChoice;
+use roamlab_radio::{TxOutcome, UplinkChoice};
 use roamlab_record::Column;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -27,8 +27,6 @@ mod arrival;
 mod holding;
 mod ip;
 mod slow_path;
-
-pub use crate::dataplane::link::TxReport;
 
 /// Treatment of a mark that comes from outside.
 #[derive(Clone, Debug)]
@@ -92,6 +90,21 @@ impl LocalDelivery {
             false => LocalDelivery::Data(node, packet),
         }
     }
+}
+
+/// The end of an attempt of a station to send a frame.
+#[derive(Copy, Clone, Debug)]
+pub struct TxReport {
+    /// The node where its link begins.
+    pub from: NodeId,
+    /// The destination of the packet; of a beacon all hosts.
+    pub dst: Addr,
+    /// It is a management frame.
+    pub management: bool,
+    /// When the transmission began.
+    pub started: Time,
+    /// Its outcome.
+    pub outcome: TxOutcome,
 }
 
 /// Agents that are notified of data packets before they continue. It is the only way from the network to the

@@ -8,25 +8,10 @@ use roamlab_packet::{Addr, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Frame, Role, Transmission, TxOutcome};
 use roamlab_record::cause::CauseId;
-use roamlab_record::ids::{LinkId, Location, NodeId};
+use roamlab_record::ids::{LinkId, Location};
 
 /// True if a frame on this link to this address, which began at this time, gets across to its receiver.
 pub type GetsAcross<'a> = &'a dyn Fn(&Link, &Packet, Time) -> bool;
-
-/// The end of an attempt of a station to send a frame.
-#[derive(Copy, Clone, Debug)]
-pub struct TxReport {
-    /// The node that sends.
-    pub from: NodeId,
-    /// The destination of the packet; of a beacon all hosts.
-    pub dst: Addr,
-    /// It is a management frame.
-    pub management: bool,
-    /// When the transmission began.
-    pub started: Time,
-    /// Its outcome.
-    pub outcome: TxOutcome,
-}
 
 impl Links {
     /// Adds a medium; its place.
@@ -116,46 +101,40 @@ impl Links {
         station.offered.take(Offered::Nothing)
     }
 
-    /// Carries out a transmission: a report, if it has a new outcome, and the packet, if that is lost.
+    /// Carries out a transmission. If it has a new outcome: the destination of its packet, of a beacon all hosts; whether
+    /// that is a management frame; and the packet, if it is lost.
     pub fn take_transmission(
         &mut self,
         Transmission { station, started, outcome, air, free }: Transmission,
         cx: &mut Context,
-    ) -> Option<(TxReport, Option<PacketId>)> {
+    ) -> Option<(Addr, bool, Option<PacketId>)> {
         let id = LinkId(station);
-        let from = self[id].from;
-        let report = |outcome: TxOutcome, packet: Option<&Packet>| {
-            let dst = packet.map_or(Addr::BROADCAST, |packet| packet.header.dst);
-            let management = packet.is_some_and(Packet::is_management);
-            TxReport { from, dst, management, started, outcome }
-        };
-        match outcome {
-            Some(TxOutcome::Beacon) => return Some((report(TxOutcome::Beacon, None), None)),
-            Some(TxOutcome::Retried) => {
-                let offered = self[id].station.as_ref().and_then(|station| station.offered.packet());
-                return Some((report(TxOutcome::Retried, offered.map(|packet| &cx.pool[packet])), None));
-            }
-            _ => {}
+        if outcome == Some(TxOutcome::Beacon) {
+            return Some((Addr::BROADCAST, false, None));
+        }
+        let offered = self[id].station.as_ref().and_then(|station| station.offered.packet());
+        let frame = offered.map(|packet| &cx.pool[packet]);
+        let frame = frame.map(|packet| (packet.header.dst, packet.is_management()));
+        if outcome == Some(TxOutcome::Retried) {
+            return frame.map(|(dst, management)| (dst, management, None));
         }
         let link = &mut self.hot[id.0 as usize];
         link.busy += air;
         link.end = cx.now;
         let after = if free { Offered::Nothing } else { Offered::Sent };
         let packet = self[id].station.as_mut().and_then(|station| station.offered.take(after));
-        let mut settled = None;
+        let mut lost = None;
         if let (Some(packet), Some(outcome)) = (packet, outcome) {
             cx.trace_sent(&packet, started, Location::Link(id));
-            let report = report(outcome, Some(&cx.pool[&packet]));
             if outcome.is_loss() {
-                settled = Some((report, Some(packet)));
+                lost = Some(packet);
             } else {
-                settled = Some((report, None));
                 let (hot, arrival) = (&self.hot[id.0 as usize], (started, cx.scheduler.reserve()));
                 self.cold[id.0 as usize].track(hot, id, packet, arrival, cx);
             }
         }
         self.offer(id, cx);
-        settled
+        frame.map(|(dst, management)| (dst, management, lost))
     }
 
     /// Sets a medium's wake-up, if it must come earlier than the pending one.

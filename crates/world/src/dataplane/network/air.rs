@@ -1,9 +1,9 @@
 //! Frames on a medium: their receivers, and the reasons of losses; and what the network does for base stations and hosts
 //! of 802.11.
 
-use super::Network;
+use super::{Network, TxReport};
 use crate::context::Context;
-use crate::dataplane::link::{End, Link, TxReport};
+use crate::dataplane::link::{End, Link};
 use crate::dataplane::node::Nodes;
 use crate::ids::CellId;
 use crate::layer2::cells::Cells;
@@ -30,11 +30,14 @@ impl Network {
             };
             let transmission = links.decide(medium, cx, &gets_across)?;
             let link = LinkId(transmission.station);
-            let Some((report, lost)) = self.links.take_transmission(transmission, cx) else { continue };
+            let (started, outcome) = (transmission.started, transmission.outcome);
+            let frame = self.links.take_transmission(transmission, cx);
+            let (Some((dst, management, lost)), Some(outcome)) = (frame, outcome) else { continue };
+            let from = self.links[link].from;
             if let Some(packet) = lost {
-                self.lose_on_air(link, packet, report.outcome, cx);
+                self.lose_on_air(link, packet, outcome, cx);
             }
-            return Some(report);
+            return Some(TxReport { from, dst, management, started, outcome });
         }
     }
 
