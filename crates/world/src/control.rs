@@ -11,7 +11,9 @@ use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
+use roamlab_mobility::{
+    Action, Input, L2Trigger, Message, MobilityAction, MobilityAgent, MobilityInput, Prediction,
+};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
 use roamlab_radio::Management;
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
@@ -63,7 +65,7 @@ pub struct Agents {
     /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
     deadlines: Vec<Time>,
     /// A list of actions, kept for the next input: none is allocated for each.
-    actions: Vec<Action>,
+    actions: Vec<MobilityAction>,
     /// The first law that an action has violated, and when.
     broken: Option<(String, Time)>,
 }
@@ -73,7 +75,7 @@ impl Listener for Agents {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        input: Input,
+        input: MobilityInput,
         network: &mut Network,
         cx: &mut Context,
     ) {
@@ -153,7 +155,14 @@ impl Agents {
     }
 
     /// Gives one of a node's agents an input and does what it asks for.
-    fn input(&mut self, node: NodeId, slot: AgentIndex, input: Input, net: &mut Network, cx: &mut Context) {
+    fn input(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        input: MobilityInput,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         self.input_set_by(node, slot, (input, CauseId::NONE), net, cx);
     }
 
@@ -162,7 +171,7 @@ impl Agents {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        (input, set_by): (Input, CauseId),
+        (input, set_by): (MobilityInput, CauseId),
         net: &mut Network,
         cx: &mut Context,
     ) {
@@ -180,7 +189,14 @@ impl Agents {
     }
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
-    fn act(&mut self, node: NodeId, slot: AgentIndex, action: Action, net: &mut Network, cx: &mut Context) {
+    fn act(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        action: MobilityAction,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
             let name = net.name(node);
             self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
@@ -298,7 +314,7 @@ impl Agents {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        action: Action,
+        action: MobilityAction,
         net: &mut Network,
         cx: &mut Context,
     ) -> Done {

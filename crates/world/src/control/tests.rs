@@ -8,7 +8,7 @@ use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
-use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
+use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, MobilityAction, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
 use roamlab_record::ids::{Location, NodeId};
 use roamlab_scenario::Scenario;
@@ -59,7 +59,7 @@ fn address(world: &World, name: &str) -> Addr {
 }
 
 /// The first agent of a node wants this done.
-fn act(world: &mut World, node: NodeId, action: Action) {
+fn act(world: &mut World, node: NodeId, action: MobilityAction) {
     let Planes { cx, network, agents } = &mut world.planes;
     agents.act(node, AGENT, action, network, cx);
 }

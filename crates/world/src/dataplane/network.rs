@@ -12,7 +12,7 @@ use crate::dataplane::route::StaticRoutes;
 use crate::ids::{AgentIndex, CellId, DomainId};
 use crate::layer2::cells::Cells;
 use roamlab_engine::{Duration, Time};
-use roamlab_mobility::Input;
+use roamlab_mobility::MobilityInput;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId, Waiting};
 use roamlab_radio::{TxOutcome, UplinkChoice};
 use roamlab_record::Column;
@@ -116,7 +116,7 @@ pub trait Listener {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        input: Input,
+        input: MobilityInput,
         network: &mut Network,
         cx: &mut Context,
     );
