@@ -285,10 +285,11 @@ impl Probes {
         packet: &Packet,
         (to, forwarded, cause): (Option<Addr>, bool, CauseId),
     ) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.causes.release(now, (flow, seq), cause);
         if !self.wanted.releases {
             return;
         }
-        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         let size_bytes = packet.wire_size().0;
         self.releases.push(Release {
             time_ns: now,

@@ -553,14 +553,13 @@ fn send(
         Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
         Content::PathChange(_) => (true, false, false), // as an option of an acknowledgement it waits where data waits
     };
-    let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host));
     let id = cx.messages.send(content);
     let header = IpHeader::new(source, destination, Tos::default());
     let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, Body::Signal(id));
     let packet = if is_frame { packet.management(for_all) } else { packet.in_band(in_band) };
     let packet = cx.pool.create(packet);
     let serial = cx.pool[&packet].serial;
-    cx.probes.causes.message_serial(id, serial);
+    let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host), serial);
     let (sent_ns, size_bytes, id_row) = (cx.now, size.0, id.0);
     cx.probes.sent(Signal {
         id: id_row,

@@ -270,7 +270,7 @@ fn a_buffer_that_was_released_to_the_air_keeps_copies_of_what_is_sent_again() {
 }
 
 /// Error that ends the run after an agent of a node has asked for this.
-fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
+fn law(name: &str, action: impl Fn(Addr) -> MobilityAction) -> String {
     let mut world = world();
     let (at, host) = (node(&world, name), address(&world, "mh"));
     act(&mut world, at, action(host));
@@ -309,7 +309,7 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
 #[test]
 fn what_finds_nothing_to_do_is_no_violation() {
     for (name, action) in [
-        ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> Action),
+        ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> MobilityAction),
         ("bs1", |host| Action::ReleaseReorderQueue { host, via: Via::Air }),
         ("bs1", |host| Action::SkipReceived { host, received: [1].into() }),
         ("bs1", |host| Action::AdoptMarking { host, state: MarkingState::Average(1.0) }),
