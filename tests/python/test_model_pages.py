@@ -25,6 +25,7 @@ MODELS = ROOT / "docs/models"
 _PAGES = {
     "crates/qdisc/src/": "blue.md",
     "crates/mobility/src/event_a3": "measurement.md",
+    "crates/mobility/src/cellular": "lte-x2.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/quic/src/": "quic.md",
     "crates/transport/src/path_policy": "path-change.md",

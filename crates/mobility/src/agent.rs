@@ -217,11 +217,13 @@ pub enum Action<M, P> {
         /// Mark what passes with this code point.
         mark: Option<Dscp>,
     },
-    /// (At a base station) hold unmarked packets for the host in its buffer until `wait` after the first of
-    /// them. Marked ones go over the air. Then send the held packets and set its route to [`Via::Air`].
+    /// (At a base station) hold packets for the host without this mark in its buffer until `wait` after the first of
+    /// them. Those with it go over the air. Then send the held packets and set its route to [`Via::Air`].
     AwaitForwarded {
         /// The host's home address.
         host: Addr,
+        /// The code point of forwarded packets.
+        mark: Dscp,
         /// How long.
         wait: Duration,
     },
@@ -345,7 +347,7 @@ impl<M, P> Action<M, P> {
             Action::RemoveBranch { host, from, via } => Action::RemoveBranch { host, from, via },
             Action::StartBuffering { host } => Action::StartBuffering { host },
             Action::Release { host, via, mark } => Action::Release { host, via, mark },
-            Action::AwaitForwarded { host, wait } => Action::AwaitForwarded { host, wait },
+            Action::AwaitForwarded { host, mark, wait } => Action::AwaitForwarded { host, mark, wait },
             Action::Delay { host, via, wait } => Action::Delay { host, via, wait },
             Action::ReleaseReorderQueue { host, via } => Action::ReleaseReorderQueue { host, via },
             Action::DiscardBuffer { host } => Action::DiscardBuffer { host },

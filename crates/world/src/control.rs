@@ -336,8 +336,8 @@ impl Agents {
                 return net.start_buffering(node, served(host), cx);
             }
             Action::Release { host, via, mark } => return net.release(node, served(host), via, mark, cx),
-            Action::AwaitForwarded { host, wait } => {
-                return net.await_forwarded(node, served(host), wait, cx);
+            Action::AwaitForwarded { host, mark, wait } => {
+                return net.await_forwarded(node, served(host), (mark, wait), cx);
             }
             Action::Delay { host, via, wait } => return net.delay(node, served(host), via, wait, cx),
             Action::ReleaseReorderQueue { host, via } => {

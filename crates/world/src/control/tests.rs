@@ -9,7 +9,7 @@ use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, MobilityAction, Via};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
+use roamlab_packet::{Addr, Body, DropReason, Dscp, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
 use roamlab_record::ids::{Location, NodeId};
 use roamlab_scenario::Scenario;
 use std::collections::BTreeSet;
@@ -286,7 +286,11 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
     let nobody = Addr::new(4000, 0);
     let laws = [
         law("fa1", |host| Action::StartBuffering { host }),
-        law("fa1", |host| Action::AwaitForwarded { host, wait: Duration::from_millis(1) }),
+        law("fa1", |host| Action::AwaitForwarded {
+            host,
+            mark: Dscp::FORWARDED,
+            wait: Duration::from_millis(1),
+        }),
         law("bs1", |host| Action::Release { host, via: Via::Air, mark: None }),
         law("fa1", route(Via::Air)),
         law("fa1", route(Via::Neighbour(nobody))),

@@ -175,8 +175,6 @@ pub struct Link {
     /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.
     rate: Rate,
     remainder: u64,
-    /// Packets with the mark of forwarded ones among those handed to its queue.
-    forwarded: u64,
     /// Signalling that overtakes data.
     overtaking: VecDeque<Waiting>,
     in_flight: VecDeque<InFlight>,

@@ -143,12 +143,12 @@ impl Network {
     }
 
     /// The table of the links: what they were offered, and how long they were busy.
-    pub fn link_totals(&self) -> totals::Links {
+    pub fn link_totals(&self, cx: &Context) -> totals::Links {
         let links = &self.links;
         totals::Links {
             link: Column::unique(links.iter().map(|link| link.name.clone())),
-            offered_pkts: Column::U64(links.offered().map(|(all, _)| all).collect()),
-            forwarded_pkts: Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect()),
+            offered_pkts: Column::U64(links.offered().collect()),
+            forwarded_pkts: Column::U64(cx.probes.forwarded.clone()),
             busy_ns: Column::U64(links.busy().map(Duration::as_nanos).collect()),
         }
     }

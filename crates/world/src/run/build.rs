@@ -472,7 +472,9 @@ impl<'a> Builder<'a> {
         let stations = Stations::new(scenario.radio.roaming(), is_host);
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
-        let mut cx = Context { mark: Some(setting.mark), ..Context::default() };
+        let mut cx = Context::default();
+        cx.probes.mark = Some(setting.mark);
+        cx.probes.forwarded = vec![0; self.links.len()];
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
         if self.wanted.causes {

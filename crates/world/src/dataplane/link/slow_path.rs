@@ -57,7 +57,7 @@ impl Links {
         }
         cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
         if !is_plain {
-            self[id].forwarded += u64::from(cx.is_forwarded(&packet));
+            cx.probes.handed_over(id, &cx.pool[&packet]);
         }
         if is_station {
             self.hot[id.0 as usize].offered += 1;
