@@ -225,7 +225,7 @@ impl Agents {
         let led = CurrentCause::Row(cx.probes.causes.message_row(id));
         cx.with_cause(led, |cx| match content {
             Content::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
-            Content::Frame(_) => {} // has a delivery of its own
+            Content::Frame(_) => {} // delivered to stations
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
                 cx.pending_notices.push(PendingNotice::PathNotice(notice, row));

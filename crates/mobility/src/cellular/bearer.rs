@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::lte_x2::Params as LteParams;
 
-    /// Actions that nobody reads.
+    /// A list of actions that the test does not read.
     fn unread() -> Vec<Action> {
         Vec::new()
     }

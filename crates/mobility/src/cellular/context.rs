@@ -138,7 +138,7 @@ impl Context {
         }
     }
 
-    /// Asks that the path of the host go to a base station; `release` is told when it does.
+    /// Asks that the path of the host go to a base station; `release` is notified when it does.
     pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, env: &mut Environment<'_>) {
         let retry = env.rules.timers.s1_retry(env.now);
         let path = Path { id: self.id, base_station, release, retry };

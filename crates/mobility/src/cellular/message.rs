@@ -16,7 +16,7 @@ pub enum Plan {
     Condition,
 }
 
-/// A message that a block sends. A generation has a message of its own for each, with its name and size.
+/// A message that a block sends. A generation has its own message for each, with its name and size.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Message {
     /// Base station → UE: measure, and report.

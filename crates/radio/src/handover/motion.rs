@@ -1,4 +1,4 @@
-//! What a way to change cells consists of: the motions of a host, and its link while it is in several cells.
+//! The interface of a way to change cells: the motions of a host, and its link while it is in several cells.
 
 use crate::MeasurementSpec;
 use crate::visit::Visit;
