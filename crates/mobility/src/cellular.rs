@@ -1,7 +1,7 @@
 //! Blocks of cellular handover that generations share: the user plane of a host at a base station, the parts of source and
 //! target, conditional handover, and the path at the gateway.
 //!
-//! A block names the messages that it sends ([`Message`]). A generation (LTE: [`lte_x2`](crate::lte_x2)) turns each into its
+//! A block names the messages that it sends ([`Message`]). A generation (LTE) turns each into its
 //! own message, and calls a block for each message that it gets. It has its own roles, transition tables and sizes,
 //! and the parts of the host and the core network.
 

@@ -345,13 +345,40 @@ impl Agents {
             }
             Action::EndBearer { host } => net.end_bearer(node, served(host), cx),
             Action::DiscardBuffer { host } => net.discard_buffer(node, served(host), cx),
-            Action::Measure { conditions } if net.cells().measures(node) => {
-                return Agents::evaluate(node, &conditions, net);
+            Action::SkipReceived { host, received } => {
+                return net.skip_received(node, served(host), received, cx);
             }
-            Action::Search if net.cells().measures(node) => net.cells().search(node),
-            Action::Measure { .. } | Action::Search => {
+            Action::AdoptMarking { host, state } => {
+                return net.adopt_marking_state(node, host, &state, cx.now);
+            }
+            Action::BreakLaw { problem } => return Err(problem.into()),
+            Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
+            asked @ (Action::Measure { .. }
+            | Action::Search
+            | Action::ReportReceived { .. }
+            | Action::AwaitDrained { .. }
+            | Action::ReportMarking { .. }
+            | Action::Leave
+            | Action::Enter { .. }) => return self.ask_layer_2(node, slot, asked, net, cx),
+        }
+        Ok(())
+    }
+
+    /// Requests to the layer 2 of a node: measurements, moves, and reports that the agent gets at the same time or later.
+    fn ask_layer_2(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        action: MobilityAction,
+        net: &mut Network,
+        cx: &mut Context,
+    ) -> Done {
+        match action {
+            Action::Measure { .. } | Action::Search if !net.cells().measures(node) => {
                 return Err("wants measurements, and the node makes none".into());
             }
+            Action::Measure { conditions } => return Agents::evaluate(node, &conditions, net),
+            Action::Search => net.cells().search(node),
             Action::ReportReceived { to } => {
                 let received = net.cells().received(node).cloned();
                 let packets =
@@ -362,27 +389,20 @@ impl Agents {
                 return Err("waits for the air, and the node has no cell".into());
             }
             Action::AwaitDrained { host } => {
-                self.draining.insert((node, served(host)), cx.current_cause());
+                self.draining.insert((node, HostAtAgent { host, slot }), cx.current_cause());
                 self.look_for_drained(node, host, net, cx);
-            }
-            Action::SkipReceived { host, received } => {
-                return net.skip_received(node, served(host), received, cx);
             }
             Action::ReportMarking { host } => {
                 let state = net.marking_state(node, host)?;
                 let trigger = L2Trigger::MarkingReported { host, state };
                 self.input(node, slot, Input::Trigger(trigger), net, cx);
             }
-            Action::AdoptMarking { host, state } => {
-                return net.adopt_marking_state(node, host, &state, cx.now);
-            }
             Action::Leave | Action::Enter { .. } if !net.address(node).is_mobile() => {
                 return Err("changes cells, and the node is no mobile host".into());
             }
             Action::Leave => self.leave_all(node, net, cx),
-            Action::BreakLaw { problem } => return Err(problem.into()),
             Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
-            Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
+            other => unreachable!("{other:?} is no request to layer 2"),
         }
         Ok(())
     }

@@ -134,10 +134,12 @@ fn unanswered_requests_are_repeated_and_then_the_next_cell_is_tried() {
     );
 }
 
+fn lost(sign: &'static str) -> Vec<StationAction> {
+    vec![StationAction::Note(sign), StationAction::Leave(0), StationAction::Tune(1)]
+}
+
 #[test]
-fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
-    let lost =
-        |sign: &'static str| vec![StationAction::Note(sign), StationAction::Leave(0), StationAction::Tune(1)];
+fn a_cell_is_lost_by_beacons() {
     let mut station = Driven::new(Wifi::default());
     let since = station.associate();
     let beacon = since + Duration::from_millis(100);
@@ -180,7 +182,10 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
     let since = station.associate();
     assert_eq!(at(station.wait(false)), since + span);
     assert_eq!(station.done(), lost("beacon-loss"));
+}
 
+#[test]
+fn a_cell_is_lost_by_attempts_or_by_what_it_says() {
     // Data that is not acknowledged does not end an association, unless that is asked for.
     let mut station = Driven::new(Wifi::default());
     let since = station.associate();
