@@ -582,6 +582,19 @@ mod tests {
     }
 
     #[test]
+    fn the_last_release_of_a_segment_or_an_acknowledgement_counts() {
+        let mut chains = chains();
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        for (row, (at, seq)) in [(10, 7), (10, 0), (20, 8), (20, 7)].into_iter().enumerate() {
+            chains.release(ms(at), (FLOW, seq), CauseId(row as u32));
+        }
+        let found = |seq, since| chains.released_since(FLOW, seq, ms(since)).map(|row| row.0);
+        assert_eq!([7, 8, 9].map(|seq| found(seq, 10)), [Some(3), Some(2), Some(1)]);
+        assert_eq!([7, 8, 9].map(|seq| found(seq, 11)), [Some(3), Some(2), None]);
+        assert_eq!(found(7, 21), None);
+    }
+
+    #[test]
     fn an_outage_counts_until_its_end() {
         let mut chains = chains();
         let ms = |millis| Time::ZERO + Duration::from_millis(millis);

@@ -12,9 +12,10 @@ pub use transmission::{Frame, Medium, Reached, Role, Transmission, TxOutcome};
 
 use crate::wifi::dcf;
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Duration, Rate, Rng, Time};
+use roamlab_engine::{Duration, Rate, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::ops::{Deref, DerefMut};
 
 /// Each direction of each host's link sends alone. It has no parameters.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -81,7 +82,7 @@ macro_rules! media {
             pub fn build(&self, rng: Rng) -> Option<AnyMedium> {
                 match self {
                     MediumSpec::Dedicated(_) => None,
-                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Box::new(Medium::new(params, rng)))),)+
+                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Box::new($module::$type::new(params, rng)))),)+
                 }
             }
         }
@@ -95,53 +96,20 @@ macro_rules! media {
             )+
         }
 
-        impl AnyMedium {
-            /// See [`Medium::join`].
-            pub fn join(&mut self, station: u32, role: Role, rng: Rng) {
+        impl Deref for AnyMedium {
+            type Target = dyn Medium;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
-                    $(AnyMedium::$type(medium) => medium.join(station, role, rng),)+
+                    $(AnyMedium::$type(medium) => &**medium,)+
                 }
             }
+        }
 
-            /// See [`Medium::offer`].
-            pub fn offer(&mut self, frame: Frame, now: Time) {
+        impl DerefMut for AnyMedium {
+            fn deref_mut(&mut self) -> &mut Self::Target {
                 match self {
-                    $(AnyMedium::$type(medium) => medium.offer(frame, now),)+
-                }
-            }
-
-            /// See [`Medium::withdraw`].
-            pub fn withdraw(&mut self, station: u32, now: Time) -> bool {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.withdraw(station, now),)+
-                }
-            }
-
-            /// See [`Medium::next_deadline`].
-            pub fn next_deadline(&self) -> Option<Time> {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.next_deadline(),)+
-                }
-            }
-
-            /// See [`Medium::on_deadline`].
-            pub fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Transmission> {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.on_deadline(now, reached),)+
-                }
-            }
-
-            /// See [`Medium::report`].
-            pub fn report(&mut self) {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.report(),)+
-                }
-            }
-
-            /// See [`Medium::was_busy`].
-            pub fn was_busy(&self, since: Time) -> bool {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.was_busy(since),)+
+                    $(AnyMedium::$type(medium) => &mut **medium,)+
                 }
             }
         }

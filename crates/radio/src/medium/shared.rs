@@ -48,6 +48,11 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// A silent medium. `rng` is its own stream.
+    pub fn new(params: &Params, rng: Rng) -> Shared {
+        Shared { params: params.clone(), rng, waiting: VecDeque::new(), sending: None, remainder: 0 }
+    }
+
     fn start(&mut self, frame: Frame, now: Time) {
         let bytes = frame.rate.transmission_time(frame.size, &mut self.remainder);
         self.sending = Some((frame, now, now + bytes + self.params.per_frame));
@@ -55,12 +60,6 @@ impl Shared {
 }
 
 impl Medium for Shared {
-    type Params = Params;
-
-    fn new(params: &Params, rng: Rng) -> Shared {
-        Shared { params: params.clone(), rng, waiting: VecDeque::new(), sending: None, remainder: 0 }
-    }
-
     fn join(&mut self, _: u32, _: Role, _: Rng) {}
 
     fn offer(&mut self, frame: Frame, now: Time) {

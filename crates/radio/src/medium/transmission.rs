@@ -71,13 +71,7 @@ impl TxOutcome {
 }
 
 /// A medium that stations share.
-pub trait Medium: Sized {
-    /// Its parameters.
-    type Params;
-
-    /// A silent medium. `rng` is its own stream.
-    fn new(params: &Self::Params, rng: Rng) -> Self;
-
+pub trait Medium {
     /// A station that may offer frames from now on. `rng` is its own stream.
     fn join(&mut self, station: u32, role: Role, rng: Rng);
 

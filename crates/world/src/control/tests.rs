@@ -231,6 +231,27 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
 }
 
 #[test]
+fn packets_with_the_mark_that_the_agent_names_pass_and_all_others_wait() {
+    let mut world = world();
+    let [fa1, bs1] = ["fa1", "bs1"].map(|name| node(&world, name));
+    let host = address(&world, "mh");
+    world.planes.network.node(bs1).agents[0].buffering = Some(Buffering::plain(Packets(9), Keeps::Nothing));
+    let own = Dscp(5);
+    act(&mut world, bs1, Action::AwaitForwarded { host, mark: own, wait: Duration::from_secs(1) });
+    act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
+    for mark in [own, Dscp::FORWARDED, Dscp::default()] {
+        let inner = IpHeader::new(address(&world, "fa1"), host, Tos::default());
+        let body = Body::Udp(UdpHeader::default());
+        let packet =
+            world.planes.cx.pool.create(Packet::make(FlowId(0), inner, Bytes(400), Time::ZERO, body));
+        world.planes.cx.pool[&packet].set_inner_dscp(mark);
+        world.planes.send(fa1, packet);
+    }
+    run_until(&mut world, 600).unwrap();
+    assert_eq!((held(&mut world, "bs1"), reached(&world).0), (2, 1));
+}
+
+#[test]
 fn a_delay_that_is_shorter_than_the_longest_wait_is_kept() {
     let mut world = world();
     let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));

@@ -72,6 +72,30 @@ pub struct Dcf {
 }
 
 impl Dcf {
+    /// A silent medium. `rng` is its own stream.
+    pub fn new(params: &Params, mut rng: Rng) -> Dcf {
+        let timing =
+            Timing::new(params.phy, params.preamble.unwrap_or(timing::Preamble::Long), params.basic_rate);
+        let phase = (params.beacon_interval > Duration::ZERO)
+            .then(|| Time::ZERO + rng.uniform_duration(params.beacon_interval));
+        Dcf {
+            params: params.clone(),
+            timing,
+            rng,
+            stations: Vec::new(),
+            places: BTreeMap::new(),
+            counting: Vec::new(),
+            ready: Time::ZERO,
+            reserved: Time::ZERO,
+            next_beacon: phase,
+            state: State::Idle,
+            next_start: None,
+            decided: VecDeque::new(),
+            reports: false,
+            fell_idle: Time::ZERO,
+        }
+    }
+
     /// The medium becomes busy: who sends, sends.
     fn begin(&mut self, now: Time, reached: Reached<'_>) {
         let slot = self.timing.slot;
@@ -367,31 +391,6 @@ impl Dcf {
 }
 
 impl Medium for Dcf {
-    type Params = Params;
-
-    fn new(params: &Params, mut rng: Rng) -> Dcf {
-        let timing =
-            Timing::new(params.phy, params.preamble.unwrap_or(timing::Preamble::Long), params.basic_rate);
-        let phase = (params.beacon_interval > Duration::ZERO)
-            .then(|| Time::ZERO + rng.uniform_duration(params.beacon_interval));
-        Dcf {
-            params: params.clone(),
-            timing,
-            rng,
-            stations: Vec::new(),
-            places: BTreeMap::new(),
-            counting: Vec::new(),
-            ready: Time::ZERO,
-            reserved: Time::ZERO,
-            next_beacon: phase,
-            state: State::Idle,
-            next_start: None,
-            decided: VecDeque::new(),
-            reports: false,
-            fell_idle: Time::ZERO,
-        }
-    }
-
     fn join(&mut self, station: u32, role: Role, rng: Rng) {
         self.places.insert(station, self.stations.len());
         self.stations.push(Station::new(station, role, self.params.cw_min(), rng));
