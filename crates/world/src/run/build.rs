@@ -101,8 +101,7 @@ fn wanted(scenario: &Scenario, options: &RunOptions<'_>) -> Wanted {
         signalling: selection.wants("signalling"),
         handovers: selection.wants("handovers"),
         path_changes: selection.wants("path_changes"),
-        // The causes of timeouts are found among the packets that buffers have released.
-        releases: selection.wants("releases") || causes,
+        releases: selection.wants("releases"),
         policing: selection.wants("policing"),
         causes,
     }
