@@ -1,6 +1,10 @@
 //! The interface of a protocol's folder: its parameters, and through them its roles, messages and phases.
 
-use crate::{Agent, Domain, Installation, Kind, Signal, Topology};
+use crate::agent::Agent;
+use crate::domain::Domain;
+use crate::installation::Installation;
+use crate::signal::{Kind, Signal};
+use crate::topology::Topology;
 use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_packet::Dscp;
 

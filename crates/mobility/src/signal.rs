@@ -1,6 +1,7 @@
 //! Signalling messages: the header that all protocols share, and the table of a protocol's messages.
 
-use crate::{Action, Identification};
+use crate::agent::Action;
+use crate::identification::Identification;
 use roamlab_engine::Bytes;
 use roamlab_packet::Addr;
 

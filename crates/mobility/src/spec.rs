@@ -1,9 +1,11 @@
 //! The table of mobility protocols, a row for each folder. It generates the enums of parameters, roles and messages.
 
-use crate::protocol::check_sizes;
-use crate::{
-    Action, Agent, Domain, Input, Installation, Kind, Protocol, Refusal, Signal, Step, Topology, Tunnels,
-};
+use crate::agent::{Action, Agent, Input};
+use crate::domain::Domain;
+use crate::installation::Installation;
+use crate::protocol::{Protocol, Refusal, Step, Tunnels, check_sizes};
+use crate::signal::{Kind, Signal};
+use crate::topology::Topology;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{Addr, Dscp};
@@ -13,7 +15,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Requests of a role.
-type AskedOf<Role> = Vec<crate::Action<<Role as Agent>::Message, <Role as Agent>::Phase>>;
+type AskedOf<Role> = Vec<Action<<Role as Agent>::Message, <Role as Agent>::Phase>>;
+
+/// Input of an agent of any protocol.
+pub type MobilityInput = Input<Message>;
+
+/// Request of an agent of any protocol.
+pub type MobilityAction = Action<Message, &'static str>;
 
 macro_rules! protocols {
     ($($name:literal => $module:ident as $variant:ident: $summary:literal,)+) => {
@@ -170,7 +178,7 @@ macro_rules! protocols {
 
         impl MobilityAgent {
             /// Reacts to `input`; what is to be done is appended to `out`. Another protocol's message changes nothing.
-            pub fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+            pub fn on(&mut self, input: MobilityInput, now: Time, out: &mut Vec<MobilityAction>) {
                 match self {
                     $(MobilityAgent::$variant(role, params, actions) => {
                         let own = |message: Message| match message.into_content() {

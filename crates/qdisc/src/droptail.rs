@@ -1,7 +1,7 @@
 //! Drop-tail: a packet that finds the queue full is lost.
 
 use crate::fifo::Fifo;
-use crate::{BadField, Gauges, Parameters, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Parameters, QdiscCx, QueueDisc, QueueSpec};
 use roamlab_engine::{Bytes, Packets, Rng};
 use roamlab_packet::{DropReason, PacketId};
 use schemars::JsonSchema;
@@ -27,6 +27,20 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params { limit: Some(Packets(120)), limit_bytes: None, count_in_service: false }
+    }
+}
+
+impl QueueSpec {
+    /// A drop-tail queue of `limit` packets.
+    pub fn droptail(limit: Packets) -> QueueSpec {
+        QueueSpec::DropTail(Params { limit: Some(limit), ..Params::default() })
+    }
+}
+
+/// Drop-tail with its defaults.
+impl Default for QueueSpec {
+    fn default() -> Self {
+        QueueSpec::DropTail(Params::default())
     }
 }
 

@@ -447,17 +447,6 @@ impl QueueSpec {
     pub fn has_marking_state(&self) -> bool {
         Qdisc::new(self, Rng::named(1, 0, "marking-state")).marking_state().is_some()
     }
-
-    /// A drop-tail queue of `limit` packets.
-    pub fn droptail(limit: Packets) -> QueueSpec {
-        QueueSpec::DropTail(droptail::Params { limit: Some(limit), ..droptail::Params::default() })
-    }
-}
-
-impl Default for QueueSpec {
-    fn default() -> Self {
-        QueueSpec::DropTail(droptail::Params::default())
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Layer 2: which stations receive from each other, and when.
 //!
 //! [`RadioSpec`] selects how a host changes cells. With a hard handover it is in at most one cell, with a soft one in
-//! two or more for a while. With 802.11 it detects its cells itself ([`roaming`]). The plan of visits is data. With a
+//! two or more for a while. With 802.11 it detects its cells itself ([`wifi`]). The plan of visits is data. With a
 //! [`MeasurementSpec`] hosts measure their cells ([`measurement`], [`signal`]) and their agents decide where they go.
 
 mod handover;
@@ -10,27 +10,29 @@ pub mod measurement;
 mod medium;
 pub mod plan;
 mod recorded;
-pub mod roaming;
 pub mod scheduler;
 pub mod signal;
 mod spec;
 mod visit;
 #[cfg(test)]
 mod walks;
+pub mod wifi;
 
 pub use handover::{
-    BadVisit, Duplicates, HardHandover, InFlightAtBreak, ManagementSizes, Motion, RADIOS, RadioSpec, Scan,
-    SoftHandover, UplinkChoice, Wifi,
+    BadVisit, Duplicates, HardHandover, InFlightAtBreak, Motion, RADIOS, RadioSpec, SoftHandover,
+    UplinkChoice,
 };
 pub use loss::{CorrelatedLoss, GilbertElliott, LOSS_MODELS, LossProcess, LossSpec};
 pub use measurement::{Condition, Finding, Meter};
 pub use medium::{
-    AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,
+    AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Reached, Role, Transmission, TxOutcome,
 };
 pub use plan::{Cells, Itinerary, PLANS, PlanSpec};
 pub use recorded::{Opportunities, RecordedTransmitter};
-pub use roaming::{Management, Offer, Roamer, StationAction, StationEvent};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};
 pub use visit::Visit;
+pub use wifi::{
+    Management, ManagementSizes, Offer, Reception, Scan, Station, StationAction, StationEvent, Wifi,
+};

@@ -42,6 +42,23 @@ fn span(dice: &mut Dice, most_us: f64) -> Duration {
     Duration::from_nanos((1e3 * dice.between(1.0, most_us)) as u64)
 }
 
+/// A report of a medium in the words of the recorded digests.
+fn recorded(sent: &Transmission) -> String {
+    let Transmission { station, started, outcome, air, free } = sent;
+    let fate = outcome.map(|outcome| match outcome {
+        TxOutcome::Received => "Received",
+        TxOutcome::Beacon => "Beacon",
+        TxOutcome::Retried => "Unanswered",
+        TxOutcome::NotReceived => "Lost(OnAir)",
+        TxOutcome::RetryLimit => "Lost(RetryLimit)",
+        TxOutcome::Cancelled => "Lost(GivenUp)",
+    });
+    let fate = fate.map_or_else(|| "None".to_owned(), |fate| format!("Some({fate})"));
+    format!(
+        "Outcome {{ station: {station}, started: {started:?}, fate: {fate}, air: {air:?}, free: {free} }}"
+    )
+}
+
 /// Stations with frames of all kinds, of which some give up and some have left.
 fn medium(case: u64) -> Option<u16> {
     let mut dice = Dice::of(case, "medium");
@@ -68,11 +85,11 @@ fn medium(case: u64) -> Option<u16> {
         let until = now + span(&mut dice, load);
         while let Some(deadline) = medium.next_deadline().filter(|deadline| *deadline <= until) {
             now = now.max(deadline);
-            let Some(outcome) = medium.on_deadline(now, &|station, _| station != gone.get()) else {
+            let Some(sent) = medium.on_deadline(now, &|station, _| station != gone.get()) else {
                 continue;
             };
-            note(&mut digest, outcome);
-            busy[outcome.station as usize] &= !outcome.free;
+            digest.add_text(&recorded(&sent));
+            busy[sent.station as usize] &= !sent.free;
         }
         now = until;
         note(&mut digest, (medium.next_deadline(), medium.was_busy(now)));
@@ -106,35 +123,36 @@ fn roamer(case: u64) -> Option<u16> {
     let wifi = (8 * case..8 * case + 8).filter_map(|number| drawn::<Wifi>(number, "Wifi", chance, &[]));
     let wifi = wifi.into_iter().find(|wifi| wifi.check().is_ok())?;
     let wifi = Wifi { channels: 1 + dice.below(4) as u32, failed_attempts: dice.below(4) as u32, ..wifi };
-    let mut roamer = Roamer::new(wifi);
+    let mut station = Station::new(wifi);
+    let sent = |management, outcome| StationEvent::Sent { management, outcome };
     let (mut now, mut digest, mut actions) = (Time::ZERO, Digest::EMPTY, Vec::new());
     let quiet = dice.uniform();
-    roamer.on(StationEvent::SwitchedOn, now, &mut actions);
+    station.on(StationEvent::SwitchedOn, now, &mut actions);
     for _ in 0..400 {
         let cell = dice.below(3) as u32;
         let interval = Duration::from_micros(102_400);
         let offer = Offer { cell, channel: cell + 1, interval, strength: Time::from_nanos(dice.below(4)) };
-        let own = roamer.cell().unwrap_or(cell);
+        let own = station.cell().unwrap_or(cell);
         let heard = match dice.below(16) {
             0..=1 => StationEvent::Cell { offer: Offer { cell: own, ..offer }, beacon: true },
             2..=3 => StationEvent::Cell { offer, beacon: dice.chance(0.5) },
-            4 => StationEvent::FrameSent { acknowledged: true },
-            5 => StationEvent::FrameSent { acknowledged: false },
+            4 => sent(true, TxOutcome::Received),
+            5 => sent(true, TxOutcome::RetryLimit),
             6 => StationEvent::Authenticated(cell),
             7 => StationEvent::Associated(cell),
             8 if dice.chance(0.2) => StationEvent::Deauthenticated(own),
-            9 => StationEvent::Answered,
-            10 if dice.chance(0.5) => StationEvent::Unanswered,
+            9 => sent(false, TxOutcome::Received),
+            10 if dice.chance(0.5) => sent(false, TxOutcome::Retried),
             _ => {
-                now = roamer.next_deadline().unwrap_or(now).max(now);
+                now = station.next_deadline().unwrap_or(now).max(now);
                 StationEvent::Deadline { busy: dice.chance(0.5) }
             }
         };
         if !matches!(heard, StationEvent::Deadline { .. }) {
             now += span(&mut dice, 3.0 + 3e4 * quiet);
         }
-        roamer.on(heard, now, &mut actions);
-        note(&mut digest, (&actions, roamer.next_deadline(), roamer.cell()));
+        station.on(heard, now, &mut actions);
+        note(&mut digest, (&actions, station.next_deadline(), station.cell()));
         actions.clear();
     }
     Some(digest.value())

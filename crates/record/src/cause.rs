@@ -248,15 +248,36 @@ impl SegmentHistory {
     }
 }
 
-/// The rows, and what is needed to find the row that led to something.
+/// The part of a row by which causes are found.
+#[derive(Copy, Clone, Debug)]
+struct Step {
+    time: Time,
+    kind: Kind,
+    host: Option<Addr>,
+    cause: CauseId,
+}
+
+/// A message that was sent: its row, and the fields of the rows about its loss.
+#[derive(Copy, Clone, Debug)]
+struct Sent {
+    row: CauseId,
+    name: &'static str,
+    at: Location,
+    host: Option<Addr>,
+    serial: u64,
+}
+
+/// The rows, and the state by which the row that led to something is found. The rows are only written.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
     /// The rows.
     pub rows: Causes,
     is_on: bool,
     current: CurrentCause,
-    /// The row of each message.
-    messages: Vec<CauseId>,
+    /// A step for each row.
+    steps: Vec<Step>,
+    /// Messages by their numbers, and so in the order of their rows.
+    messages: Vec<Sent>,
     /// Messages that were lost or held back, with the row of that.
     missing: Vec<(CauseId, CauseId)>,
     segments: BTreeMap<(FlowId, u32), SegmentHistory>,
@@ -268,6 +289,10 @@ pub struct Chains {
     outages: BTreeMap<FlowId, (CauseId, Time)>,
     /// Of each host the row that last held up or redirected its packets.
     moves: BTreeMap<Addr, CauseId>,
+    /// Of each segment of a flow, and as 0 of its acknowledgements, the last release from a buffer: its place in the order
+    /// of all, when it was, and its row.
+    releases: BTreeMap<(FlowId, u32), (u64, Time, CauseId)>,
+    released: u64,
 }
 
 impl Chains {
@@ -287,8 +312,9 @@ impl Chains {
         if !self.is_on {
             return CauseId::NONE;
         }
-        let id = CauseId(self.rows.cause.len() as u32);
+        let id = CauseId(self.steps.len() as u32);
         debug_assert!(row.cause == CauseId::NONE || row.cause < id, "{row:?}");
+        self.steps.push(Step { time: now, kind: row.kind, host: row.host, cause: row.cause });
         self.rows.push(Cause { time_ns: now, ..row });
         if row.kind == Kind::LinkChange {
             self.link_changes.push(id);
@@ -311,65 +337,54 @@ impl Chains {
         std::mem::replace(&mut self.current, cause)
     }
 
-    /// An agent sends a message; its row.
+    /// An agent sends a message in the packet with this serial number; its row.
     pub fn message(
         &mut self,
         now: Time,
         name: &'static str,
         (at, host): (Location, Option<Addr>),
+        serial: u64,
     ) -> CauseId {
         if !self.is_on {
             return CauseId::NONE;
         }
         let current = self.current(now);
-        let row = self.add(now, Cause::of(Kind::Message, name, current).at(at).about(host));
-        self.messages.push(row);
+        let message = Cause::of(Kind::Message, name, current).at(at).about(host);
+        let row = self.add(now, Cause { serial, ..message });
+        self.messages.push(Sent { row, name, at, host, serial });
         row
-    }
-
-    /// The packet that carries a message has this number.
-    pub fn message_serial(&mut self, id: MessageId, serial: u64) {
-        let row = self.message_row(id);
-        if let Some(known) = self.rows.serial.get_mut(row.0 as usize) {
-            *known = serial;
-        }
     }
 
     /// Cause of the actions of a host that entered a cell at the row `moved` and hears a broadcast there. It
     /// is the message, if that answers an action of the host there; otherwise the arrival.
     pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> CurrentCause {
-        let message = self.message_row(id);
-        let mut row = message;
+        let Some(message) = self.messages.get(id.0 as usize) else { return CurrentCause::Row(CauseId::NONE) };
+        let mut row = message.row;
         while row != CauseId::NONE && row > moved {
-            let at = row.0 as usize;
-            if self.rows.host[at] == Some(host) {
-                return CurrentCause::Row(message);
+            let Step { host: about, cause, .. } = self.steps[row.0 as usize];
+            if about == Some(host) {
+                return CurrentCause::Row(message.row);
             }
-            row = self.rows.cause[at];
+            row = cause;
         }
-        let Some(&name) = self.rows.name.get(message.0 as usize) else { return CurrentCause::Row(message) };
-        let row = Cause::of(Kind::Heard, name, moved.or(|| CauseId::START)).about(Some(host));
-        CurrentCause::New(Cause { serial: self.rows.serial[message.0 as usize], ..row })
+        let row = Cause::of(Kind::Heard, message.name, moved.or(|| CauseId::START)).about(Some(host));
+        CurrentCause::New(Cause { serial: message.serial, ..row })
     }
 
     /// The row of a message.
     pub fn message_row(&self, id: MessageId) -> CauseId {
-        self.messages.get(id.0 as usize).copied().unwrap_or_default()
+        self.messages.get(id.0 as usize).map_or(CauseId::NONE, |message| message.row)
     }
 
     /// A fault holds a message back.
     pub fn held_back(&mut self, now: Time, id: MessageId, at: Location) {
-        let message = self.message_row(id);
-        let row = Cause::root(Kind::DelayedMessage).at(at);
-        self.miss(now, message, row);
+        self.miss(now, id, Cause::root(Kind::DelayedMessage).at(at));
     }
 
-    fn miss(&mut self, now: Time, message: CauseId, row: Cause) -> CauseId {
-        if !self.is_on {
+    fn miss(&mut self, now: Time, id: MessageId, row: Cause) -> CauseId {
+        let Some(&Sent { row: message, name, host, serial, .. }) = self.messages.get(id.0 as usize) else {
             return CauseId::NONE;
-        }
-        let of = message.0 as usize;
-        let (name, host, serial) = (self.rows.name[of], self.rows.host[of], self.rows.serial[of]);
+        };
         let name = if row.name.is_empty() { name } else { row.name };
         let row = self.add(now, Cause { name, serial, ..row.about(host) });
         self.missing.push((message, row));
@@ -383,12 +398,12 @@ impl Chains {
         let is_from = |message: CauseId| {
             let mut at_row = message;
             while at_row != CauseId::NONE && at_row > sent_by {
-                let row = at_row.0 as usize;
-                let above = self.rows.cause[row];
-                if above == sent_by && self.rows.kind[row] == Kind::Message {
-                    return self.rows.place[row] == Some(at);
+                let Step { kind, cause, .. } = self.steps[at_row.0 as usize];
+                if cause == sent_by && kind == Kind::Message {
+                    let sent = self.messages.binary_search_by_key(&at_row, |message| message.row);
+                    return sent.is_ok_and(|sent| self.messages[sent].at == at);
                 }
-                at_row = above;
+                at_row = cause;
             }
             false
         };
@@ -411,7 +426,7 @@ impl Chains {
         debug_assert!(has_cause != is_root(reason) || has_cause && follows_from_move(reason), "{reason:?}");
         let row = Cause::of(Kind::Loss, reason.name(), cause).at(place);
         if let Some(message) = packet.message() {
-            return self.miss(now, self.message_row(message), row);
+            return self.miss(now, message, row);
         }
         let row = Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) };
         let row = self.add(now, row);
@@ -484,14 +499,30 @@ impl Chains {
         self.moves.get(&host).copied().unwrap_or_default()
     }
 
+    /// A buffer releases a segment of a flow, or as 0 an acknowledgement, because of the row `cause`.
+    pub fn release(&mut self, now: Time, (flow, seq): (FlowId, u32), cause: CauseId) {
+        if self.is_on {
+            self.released += 1;
+            self.releases.insert((flow, seq), (self.released, now, cause));
+        }
+    }
+
+    /// The row of the last release of a segment from a buffer, or of an acknowledgement of its flow, if that was at or after
+    /// `since`.
+    pub fn released_since(&self, flow: FlowId, seq: u32, since: Time) -> Option<CauseId> {
+        let last = [0, seq].into_iter().filter_map(|seq| self.releases.get(&(flow, seq)));
+        let last = last.filter(|(_, time, _)| *time >= since).max_by_key(|(order, ..)| *order);
+        last.map(|&(.., row)| row)
+    }
+
     /// True if there is such a row and it is from `since` or later.
     pub fn happened(&self, row: CauseId, since: Time) -> bool {
-        self.rows.time_ns.get(row.0 as usize).is_some_and(|&time| time >= since)
+        self.steps.get(row.0 as usize).is_some_and(|step| step.time >= since)
     }
 
     /// True if the row is of that kind.
     pub fn is(&self, row: CauseId, kind: Kind) -> bool {
-        self.rows.kind.get(row.0 as usize) == Some(&kind)
+        self.steps.get(row.0 as usize).is_some_and(|step| step.kind == kind)
     }
 }
 
@@ -548,6 +579,19 @@ mod tests {
             .map(|ack| chains.lost(Time::ZERO, &acknowledgement(ack), lost, CauseId::NONE))
             .into();
         assert_eq!((chains.lost_ack(FLOW, 8), chains.lost_ack(FLOW, 9)), (Some(rows[2]), None));
+    }
+
+    #[test]
+    fn the_last_release_of_a_segment_or_an_acknowledgement_counts() {
+        let mut chains = chains();
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        for (row, (at, seq)) in [(10, 7), (10, 0), (20, 8), (20, 7)].into_iter().enumerate() {
+            chains.release(ms(at), (FLOW, seq), CauseId(row as u32));
+        }
+        let found = |seq, since| chains.released_since(FLOW, seq, ms(since)).map(|row| row.0);
+        assert_eq!([7, 8, 9].map(|seq| found(seq, 10)), [Some(3), Some(2), Some(1)]);
+        assert_eq!([7, 8, 9].map(|seq| found(seq, 11)), [Some(3), Some(2), None]);
+        assert_eq!(found(7, 21), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::table::{Names, Table};
 use crate::totals;
 use roamlab_congestion::SenderVariables;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet};
+use roamlab_packet::{Addr, DropReason, Dscp, FlowId, MessageId, Packet};
 use roamlab_qdisc::Gauges;
 use rustc_hash::FxHashMap;
 
@@ -147,6 +147,10 @@ record! {
         pub wanted: Wanted,
         /// The packet to trace; with a capture every packet is.
         pub traced: Option<u64>,
+        /// The code point of forwarded packets; `None`: none are marked.
+        pub mark: Option<Dscp>,
+        /// Packets with that mark handed to the queue of each link.
+        pub forwarded: Vec<u64>,
         /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
         pub odd_ecn: u64,
         /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
@@ -181,15 +185,30 @@ impl Probes {
         }
     }
 
+    /// True if a packet has the mark of forwarded ones.
+    fn is_forwarded(&self, packet: &Packet) -> bool {
+        self.mark == Some(packet.inner_tos().dscp())
+    }
+
+    /// A packet is handed to the queue of a link.
+    pub fn handed_over(&mut self, link: LinkId, packet: &Packet) {
+        if self.is_forwarded(packet)
+            && let Some(forwarded) = self.forwarded.get_mut(link.0 as usize)
+        {
+            *forwarded += 1;
+        }
+    }
+
     /// A packet was lost.
     pub fn lost(
         &mut self,
         now: Time,
         packet: &Packet,
-        (reason, forwarded): (DropReason, bool),
+        reason: DropReason,
         (place, cause): (Location, CauseId),
     ) {
         let (seq, data) = (data_seq(packet), is_data(packet));
+        let forwarded = self.is_forwarded(packet);
         if reason.loses_data()
             && let Some(losses) = self.losses.get_mut(packet.flow.0 as usize)
         {
@@ -285,10 +304,11 @@ impl Probes {
         packet: &Packet,
         (to, forwarded, cause): (Option<Addr>, bool, CauseId),
     ) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.causes.release(now, (flow, seq), cause);
         if !self.wanted.releases {
             return;
         }
-        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         let size_bytes = packet.wire_size().0;
         self.releases.push(Release {
             time_ns: now,

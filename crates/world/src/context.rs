@@ -3,7 +3,7 @@
 use crate::control::messages::Messages;
 use crate::event::Event;
 use roamlab_engine::{Bytes, EventScheduler, Time};
-use roamlab_packet::{Addr, DropReason, Dscp, PacketId, PacketPool};
+use roamlab_packet::{Addr, DropReason, PacketId, PacketPool};
 use roamlab_record::Part;
 use roamlab_record::capture::{Capture, Sight};
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, follows_from_move, is_root};
@@ -62,8 +62,6 @@ pub struct Context {
     pub pool: PacketPool,
     /// The contents of messages in flight.
     pub messages: Messages,
-    /// The code point of packets that an old base station forwards; `None`: no packet is marked.
-    pub mark: Option<Dscp>,
     /// The record.
     pub probes: Probes,
     /// The packets that go by chosen places, if that is wanted.
@@ -79,25 +77,14 @@ pub struct Context {
 /// Between two events, when no loss is unrecorded.
 impl Clone for Context {
     fn clone(&self) -> Context {
-        let Context {
-            now,
-            scheduler,
-            pool,
-            messages,
-            mark,
-            probes,
-            capture,
-            dropped,
-            pending_notices,
-            awaited,
-        } = self;
+        let Context { now, scheduler, pool, messages, probes, capture, dropped, pending_notices, awaited } =
+            self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Context {
             now: *now,
             scheduler: scheduler.clone(),
             pool: pool.clone(),
             messages: messages.clone(),
-            mark: *mark,
             probes: probes.clone(),
             capture: capture.clone(),
             dropped: Vec::new(),
@@ -108,12 +95,6 @@ impl Clone for Context {
 }
 
 impl Context {
-    /// True if a packet has the mark of forwarded ones.
-    #[inline]
-    pub fn is_forwarded(&self, packet: &PacketId) -> bool {
-        self.mark == Some(self.pool[packet].inner_tos().dscp())
-    }
-
     /// The packet is lost here, for a reason that is in the network itself.
     pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Location) {
         debug_assert!(is_root(reason) || !reason.loses_data(), "what led to {reason:?}?");
@@ -143,12 +124,11 @@ impl Context {
         self.trace_with(&packet, Stop::Drop, place, reason.name());
         let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
         self.packet_event(PacketStep::Drop, &packet, place, (0, cause));
-        let forwarded = self.is_forwarded(&packet);
         if let Some(message) = self.pool[&packet].message() {
             self.messages.lose(message);
         }
         let lost = self.pool.discard(packet, reason);
-        self.probes.lost(self.now, lost, (reason, forwarded), (place, cause));
+        self.probes.lost(self.now, lost, reason, (place, cause));
     }
 
     /// A copy of a packet, under its own serial number.

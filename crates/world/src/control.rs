@@ -11,7 +11,9 @@ use crate::dataplane::network::{Done, Listener, Network};
 use crate::event::Event;
 use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
+use roamlab_mobility::{
+    Action, Input, L2Trigger, Message, MobilityAction, MobilityAgent, MobilityInput, Prediction,
+};
 use roamlab_packet::{Addr, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
 use roamlab_radio::Management;
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind};
@@ -24,7 +26,6 @@ pub(crate) mod agent;
 pub(crate) mod fault;
 pub(crate) mod messages;
 mod motion;
-mod roaming;
 
 /// Part of an alternative that replaces the protocols of a run.
 #[derive(Clone, Debug)]
@@ -35,13 +36,13 @@ pub struct Alternative {
     pub predictions: Vec<Prediction>,
 }
 
-/// Data held back by a fault.
-#[derive(Clone, Debug)]
-enum HeldBack {
-    /// A message, the node that it is at and its domain, if it has one.
-    Message(NodeId, Option<DomainId>, Waiting),
-    /// A management frame, and the link that it takes.
-    Frame(LinkId, Waiting),
+/// The way that a signalling message takes.
+#[derive(Copy, Clone, Debug)]
+pub enum Way {
+    /// By the routes of the node that sends it; its domain, if it has one.
+    Routed(NodeId, Option<DomainId>),
+    /// Over this link.
+    Link(LinkId),
 }
 
 /// Driver of the mobility agents, and their pending inputs. The agents themselves are at their nodes.
@@ -57,14 +58,14 @@ pub struct Agents {
     of_others: Vec<Range<u32>>,
     /// Alternatives that share the beginning wanted different things.
     differ: bool,
-    /// Content held back by a fault.
-    delayed: Vec<Option<HeldBack>>,
+    /// Messages held back by a fault, and their ways.
+    delayed: Vec<Option<(Way, Waiting)>>,
     /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
     draining: BTreeMap<(NodeId, HostAtAgent), CauseId>,
     /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
     deadlines: Vec<Time>,
     /// A list of actions, kept for the next input: none is allocated for each.
-    actions: Vec<Action>,
+    actions: Vec<MobilityAction>,
     /// The first law that an action has violated, and when.
     broken: Option<(String, Time)>,
 }
@@ -74,7 +75,7 @@ impl Listener for Agents {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        input: Input,
+        input: MobilityInput,
         network: &mut Network,
         cx: &mut Context,
     ) {
@@ -154,7 +155,14 @@ impl Agents {
     }
 
     /// Gives one of a node's agents an input and does what it asks for.
-    fn input(&mut self, node: NodeId, slot: AgentIndex, input: Input, net: &mut Network, cx: &mut Context) {
+    fn input(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        input: MobilityInput,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         self.input_set_by(node, slot, (input, CauseId::NONE), net, cx);
     }
 
@@ -163,7 +171,7 @@ impl Agents {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        (input, set_by): (Input, CauseId),
+        (input, set_by): (MobilityInput, CauseId),
         net: &mut Network,
         cx: &mut Context,
     ) {
@@ -181,7 +189,14 @@ impl Agents {
     }
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
-    fn act(&mut self, node: NodeId, slot: AgentIndex, action: Action, net: &mut Network, cx: &mut Context) {
+    fn act(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        action: MobilityAction,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
             let name = net.name(node);
             self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
@@ -189,7 +204,7 @@ impl Agents {
     }
 
     /// Layer 2 tells the agents of a host's domains at a node; of a base station only those whose domain has it.
-    fn notify_agents(
+    pub fn notify_agents(
         &mut self,
         node: NodeId,
         host: Addr,
@@ -210,7 +225,7 @@ impl Agents {
         let led = CurrentCause::Row(cx.probes.causes.message_row(id));
         cx.with_cause(led, |cx| match content {
             Content::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
-            Content::Frame(frame) => self.take_frame(node, frame, net, cx),
+            Content::Frame(_) => {} // delivered to stations
             Content::PathChange(notice) => {
                 let row = cx.current_cause();
                 cx.pending_notices.push(PendingNotice::PathNotice(notice, row));
@@ -299,7 +314,7 @@ impl Agents {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        action: Action,
+        action: MobilityAction,
         net: &mut Network,
         cx: &mut Context,
     ) -> Done {
@@ -321,8 +336,8 @@ impl Agents {
                 return net.start_buffering(node, served(host), cx);
             }
             Action::Release { host, via, mark } => return net.release(node, served(host), via, mark, cx),
-            Action::AwaitForwarded { host, wait } => {
-                return net.await_forwarded(node, served(host), wait, cx);
+            Action::AwaitForwarded { host, mark, wait } => {
+                return net.await_forwarded(node, served(host), (mark, wait), cx);
             }
             Action::Delay { host, via, wait } => return net.delay(node, served(host), via, wait, cx),
             Action::ReleaseReorderQueue { host, via } => {
@@ -330,13 +345,40 @@ impl Agents {
             }
             Action::EndBearer { host } => net.end_bearer(node, served(host), cx),
             Action::DiscardBuffer { host } => net.discard_buffer(node, served(host), cx),
-            Action::Measure { conditions } if net.cells().measures(node) => {
-                return Agents::evaluate(node, &conditions, net);
+            Action::SkipReceived { host, received } => {
+                return net.skip_received(node, served(host), received, cx);
             }
-            Action::Search if net.cells().measures(node) => net.cells().search(node),
-            Action::Measure { .. } | Action::Search => {
+            Action::AdoptMarking { host, state } => {
+                return net.adopt_marking_state(node, host, &state, cx.now);
+            }
+            Action::BreakLaw { problem } => return Err(problem.into()),
+            Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
+            asked @ (Action::Measure { .. }
+            | Action::Search
+            | Action::ReportReceived { .. }
+            | Action::AwaitDrained { .. }
+            | Action::ReportMarking { .. }
+            | Action::Leave
+            | Action::Enter { .. }) => return self.ask_layer_2(node, slot, asked, net, cx),
+        }
+        Ok(())
+    }
+
+    /// Requests to the layer 2 of a node: measurements, moves, and reports that the agent gets at the same time or later.
+    fn ask_layer_2(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        action: MobilityAction,
+        net: &mut Network,
+        cx: &mut Context,
+    ) -> Done {
+        match action {
+            Action::Measure { .. } | Action::Search if !net.cells().measures(node) => {
                 return Err("wants measurements, and the node makes none".into());
             }
+            Action::Measure { conditions } => return Agents::evaluate(node, &conditions, net),
+            Action::Search => net.cells().search(node),
             Action::ReportReceived { to } => {
                 let received = net.cells().received(node).cloned();
                 let packets =
@@ -347,27 +389,20 @@ impl Agents {
                 return Err("waits for the air, and the node has no cell".into());
             }
             Action::AwaitDrained { host } => {
-                self.draining.insert((node, served(host)), cx.current_cause());
+                self.draining.insert((node, HostAtAgent { host, slot }), cx.current_cause());
                 self.look_for_drained(node, host, net, cx);
-            }
-            Action::SkipReceived { host, received } => {
-                return net.skip_received(node, served(host), received, cx);
             }
             Action::ReportMarking { host } => {
                 let state = net.marking_state(node, host)?;
                 let trigger = L2Trigger::MarkingReported { host, state };
                 self.input(node, slot, Input::Trigger(trigger), net, cx);
             }
-            Action::AdoptMarking { host, state } => {
-                return net.adopt_marking_state(node, host, &state, cx.now);
-            }
             Action::Leave | Action::Enter { .. } if !net.address(node).is_mobile() => {
                 return Err("changes cells, and the node is no mobile host".into());
             }
             Action::Leave => self.leave_all(node, net, cx),
-            Action::BreakLaw { problem } => return Err(problem.into()),
             Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
-            Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
+            other => unreachable!("{other:?} is no request to layer 2"),
         }
         Ok(())
     }
@@ -388,7 +423,7 @@ impl Agents {
             size: message.size(),
             content: Content::Agent(domain, message),
         };
-        self.send_signal(Some(domain), signal, net, cx);
+        self.send_signal(Way::Routed(node, Some(domain)), signal, net, cx);
     }
 
     /// A node tells the sender of a flow of a new path.
@@ -404,33 +439,31 @@ impl Agents {
         let addresses = (net.address(from), to);
         let signal = Outgoing { from, addresses, host: Some(host), size, content };
         let led = CurrentCause::Row(cause.or(|| CauseId::START));
-        cx.with_cause(led, |cx| self.send_signal(None, signal, net, cx));
+        cx.with_cause(led, |cx| self.send_signal(Way::Routed(from, None), signal, net, cx));
     }
 
-    /// A message sets out, unless a fault is in its way.
-    fn send_signal(
-        &mut self,
-        domain: Option<DomainId>,
-        signal: Outgoing,
-        net: &mut Network,
-        cx: &mut Context,
-    ) {
-        let node = signal.from;
+    /// A message sets out, unless a fault is in its way. `false`: a fault has lost it.
+    pub fn send_signal(&mut self, way: Way, signal: Outgoing, net: &mut Network, cx: &mut Context) -> bool {
         let fault = self.fault_action((signal.content.name(), signal.host));
-        let place = Location::Node(node);
+        let place = Location::Node(signal.from);
         let (id, packet) = send(signal, cx);
         match fault {
-            None => self.transmit_message(node, domain, packet, net, cx),
-            Some(FaultAction::Lose) => cx.lose(packet, DropReason::ForcedLoss, place),
+            None => self.transmit_message(way, packet, net, cx),
+            Some(FaultAction::Lose) => {
+                cx.lose(packet, DropReason::ForcedLoss, place);
+                return false;
+            }
             Some(FaultAction::Delay(delay)) => {
-                self.hold_back((HeldBack::Message(node, domain, packet.into()), id), (delay, place), cx);
+                cx.probes.causes.held_back(cx.now, id, place);
+                self.send_later(way, packet, delay, cx);
             }
             Some(FaultAction::Duplicate(after)) => {
                 let copy = cx.duplicate(&packet);
-                self.transmit_message(node, domain, packet, net, cx);
-                self.send_later(HeldBack::Message(node, domain, copy.into()), after, cx);
+                self.transmit_message(way, packet, net, cx);
+                self.send_later(way, copy, after, cx);
             }
         }
+        true
     }
 
     /// Effect of the scenario's faults on the message of this name about this host.
@@ -438,41 +471,24 @@ impl Agents {
         self.faults.iter_mut().filter_map(|fault| fault.apply(concerned)).last()
     }
 
-    fn hold_back(
-        &mut self,
-        (held, id): (HeldBack, MessageId),
-        (delay, place): (Duration, Location),
-        cx: &mut Context,
-    ) {
-        cx.probes.causes.held_back(cx.now, id, place);
-        self.send_later(held, delay, cx);
-    }
-
-    fn send_later(&mut self, held: HeldBack, delay: Duration, cx: &mut Context) {
+    fn send_later(&mut self, way: Way, packet: PacketId, delay: Duration, cx: &mut Context) {
         let slot = self.delayed.len() as u32;
-        self.delayed.push(Some(held));
+        self.delayed.push(Some((way, packet.into())));
         cx.scheduler.push(cx.now + delay, Event::Delayed { slot });
     }
 
     /// A message that a fault has held back sets out.
     pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
-        match self.delayed[slot as usize].take() {
-            Some(HeldBack::Message(node, domain, packet)) => {
-                self.transmit_message(node, domain, packet.take(), net, cx)
-            }
-            Some(HeldBack::Frame(link, packet)) => net.send_over(link, packet.take(), cx),
-            None => {}
+        if let Some((way, packet)) = self.delayed[slot as usize].take() {
+            self.transmit_message(way, packet.take(), net, cx);
         }
     }
 
-    fn transmit_message(
-        &mut self,
-        node: NodeId,
-        domain: Option<DomainId>,
-        packet: PacketId,
-        net: &mut Network,
-        cx: &mut Context,
-    ) {
+    fn transmit_message(&mut self, way: Way, packet: PacketId, net: &mut Network, cx: &mut Context) {
+        let (node, domain) = match way {
+            Way::Routed(node, domain) => (node, domain),
+            Way::Link(link) => return net.send_over(link, packet, cx),
+        };
         let dst = cx.pool[&packet].header.dst;
         // A base station's own messages to its hosts do not go where their data go.
         if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
@@ -532,14 +548,17 @@ fn arm(node: NodeId, net: &mut Network, cx: &mut Context) {
 }
 
 /// A signalling message that is being sent.
-struct Outgoing {
-    from: NodeId,
+pub struct Outgoing {
+    /// The node that sends it.
+    pub from: NodeId,
     /// Source and destination.
-    addresses: (Addr, Addr),
+    pub addresses: (Addr, Addr),
     /// The mobile host concerned.
-    host: Option<Addr>,
-    size: Bytes,
-    content: Content,
+    pub host: Option<Addr>,
+    /// Its size.
+    pub size: Bytes,
+    /// Its content.
+    pub content: Content,
 }
 
 /// Makes the packet of a message, and records the message; its number, and the packet.
@@ -554,14 +573,13 @@ fn send(
         Content::Frame(frame) => (false, true, frame.kind == Management::ProbeRequest),
         Content::PathChange(_) => (true, false, false), // as an option of an acknowledgement it waits where data waits
     };
-    let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host));
     let id = cx.messages.send(content);
     let header = IpHeader::new(source, destination, Tos::default());
     let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, id);
     let packet = if is_frame { packet.management(for_all) } else { packet.in_band(in_band) };
     let packet = cx.pool.create(packet);
     let serial = cx.pool[&packet].serial;
-    cx.probes.causes.message_serial(id, serial);
+    let cause = cx.probes.causes.message(cx.now, message, (Location::Node(from), host), serial);
     let (sent_ns, size_bytes, id_row) = (cx.now, size.0, id.0);
     cx.probes.sent(Signal {
         id: id_row,
@@ -579,7 +597,7 @@ fn send(
 }
 
 /// Signalling is delivered: its number, sender and content.
-fn receive(packet: PacketId, cx: &mut Context) -> Option<(MessageId, Addr, Content)> {
+pub fn receive(packet: PacketId, cx: &mut Context) -> Option<(MessageId, Addr, Content)> {
     let packet = cx.pool.deliver(packet);
     let (id, from) = (packet.message()?, packet.header.src);
     cx.probes.received(cx.now, id);

@@ -12,6 +12,7 @@ pub mod event;
 pub mod ids;
 mod layer2;
 mod run;
+mod wifi;
 
 pub use endpoints::outside::{Datagram, Egress, Payload, Report};
 pub use roamlab_record::ids::{LinkId, NodeId, Side};

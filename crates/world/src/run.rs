@@ -52,7 +52,7 @@ pub(crate) fn conclude(mut world: World, end: Time, options: &RunOptions<'_>) ->
 fn tables(world: World, end: Time, long: Vec<Table>, selection: Selection<'_>) -> Vec<Table> {
     let totals = [
         flow_totals(&world, end).into_table(selection),
-        world.planes.network.link_totals().into_table(selection),
+        world.planes.network.link_totals(&world.planes.cx).into_table(selection),
         census(&world).into_table(selection),
     ];
     let World { planes, names, .. } = world;

@@ -1,6 +1,6 @@
 //! 802.11's contention in whole runs: saturation, what frames cost, and frames for a host that has left.
 
-#[path = "../../radio/src/medium/dcf/bianchi.rs"]
+#[path = "../../radio/src/wifi/dcf/bianchi.rs"]
 mod bianchi;
 
 use crate::lab::{results, rows};

@@ -299,7 +299,7 @@ def _check(path: Path, digest: str) -> None:
 
 
 def _instead_of(folder: Path) -> str:
-    """What to name instead of a folder that is no run folder."""
+    """The remedy for a name of a folder that is no run folder."""
     inside = sorted(path.parent for path in islice(folder.glob(f"*/{MANIFEST}"), 1000))
     if inside:
         return f"name one of the {counted(len(inside), 'run')} in it, for example {shown(inside[0])}"

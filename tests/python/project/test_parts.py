@@ -17,9 +17,10 @@ _HEAD = "| part | modules | holds | sees of the others |\n"
 # Permitted imports of each part from another: a module that is the other's interface.
 _INTERFACES = {
     "Flows": set[str](),
-    "Network": {"crate::layer2::cells", "crate::control::agent"},
+    "Network": {"crate::layer2::cells", "crate::control::agent", "crate::wifi::association"},
     "Cells": set[str](),
     "Agents": {"crate::dataplane::network"},
+    "Stations": {"crate::control", "crate::control::messages", "crate::dataplane::network"},
 }
 # Where the type of a part is.
 _FILES = {
@@ -27,6 +28,7 @@ _FILES = {
     "Network": "dataplane/network",
     "Cells": "layer2/cells",
     "Agents": "control",
+    "Stations": "wifi",
 }
 # Where parts are put together, or taken apart when a run is over.
 _ASSEMBLY = {"crate::run"}
@@ -76,6 +78,8 @@ def test_a_part_imports_of_another_only_its_interface(root: Path) -> None:
         ("layer2/cells/motion", "use crate::dataplane::network::Network;"),
         ("control/motion", "use crate::layer2::cells::Cells;"),
         ("control", "use crate::run::world::{Planes, World};"),
+        ("control/motion", "use crate::wifi::Stations;"),
+        ("wifi/base_station", "use crate::dataplane::link::Links;"),
     ],
 )
 def test_an_import_of_another_part_is_found(root: Path, tmp_path: Path, module: str, line: str) -> None:

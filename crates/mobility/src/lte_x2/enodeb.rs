@@ -1,17 +1,15 @@
-//! The base station (eNodeB): receives messages, keeps a context for each host. `source.rs` has its part as a source,
-//! `target.rs` that as a target, and `bearer.rs` the routes of packets.
+//! The base station (eNodeB): receives messages, keeps a context for each host. The context is a block of
+//! [`cellular`](crate::cellular), with the parts of the source and the target.
 //!
 //! "Takes the host back" means a handover cancel. The target returns its packets, which go first; a path that was
 //! switched is switched back. Messages of an older handover are ignored.
 
-use super::bearer::{EnodebBearer, Outlet};
-use super::message::Plan;
 use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::backoff::Backoff;
+use crate::cellular::{self, Bearer, Context, Environment, Outlet, Plan, Resuming, Rules, State};
 use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, MarkingState};
+use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 crate::transitions! {
@@ -73,294 +71,19 @@ crate::transitions! {
 pub struct ENodeB {
     address: Addr,
     mme: Addr,
-    params: Params,
+    /// Hosts that the cell admits, handed over or expected; `None`: any number.
+    admission_limit: Option<u32>,
+    rules: Rules,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     hosts: BTreeMap<Addr, Context>,
 }
 
-/// State of a host in a base station.
-#[derive(Clone, Debug)]
-pub(super) struct Context {
-    /// Of the newest handover, service request or path switch.
-    pub id: Identification,
-    pub state: State,
-    pub bearer: EnodebBearer,
-    /// The path switch request that is not answered.
-    pub path: Option<Path>,
-    /// Measurement control that is not confirmed.
-    pub measuring: Option<Backoff>,
-    /// When a serving base station forgets a host that has gone.
-    pub forget_at: Option<Time>,
-    /// Re-establishment that the host has not completed.
-    pub resuming: Option<Resuming>,
-    /// The estimate that the source's queue for the host had, until the host is here.
-    pub marking: Option<MarkingState>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum State {
-    Serving,
-    /// Source: has asked the target. `wanted`: the host has reported it.
-    Preparing {
-        target: Addr,
-        until: Time,
-        early: bool,
-        wanted: bool,
-    },
-    /// Source: the target is prepared and the path switched for a predicted handover.
-    Ready {
-        target: Addr,
-        until: Time,
-    },
-    /// Source: has commanded.
-    Executing {
-        target: Addr,
-        until: Time,
-        early: bool,
-    },
-    /// Source: the host goes to one of these without a further command.
-    Conditional {
-        candidates: Vec<Candidate>,
-        until: Time,
-    },
-    /// Target: expects the host. `granted`: it has begun random access, and is answered again then, for as long as it is
-    /// here.
-    Prepared {
-        source: Addr,
-        until: Time,
-        granted: Option<Time>,
-        plan: Plan,
-    },
-    /// The host is elsewhere: passes on what still comes.
-    Leaving {
-        until: Time,
-    },
-}
-
-/// A target of a conditional handover.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Candidate {
-    pub target: Addr,
-    pub progress: Progress,
-}
-
-/// State of a candidate at the source.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Progress {
-    Asked,
-    Prepared,
-}
-
-/// Re-establishment that was granted and not completed.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Resuming {
-    /// Of the host's request.
-    pub id: Identification,
-    pub retry: Backoff,
-}
-
-/// A path switch request that is not answered.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Path {
-    pub id: Identification,
-    pub base_station: Addr,
-    /// Recipient of the notice when it is done.
-    pub release: Option<Addr>,
-    pub retry: Backoff,
-}
-
-/// Data for the reaction of a context.
-pub(super) struct Environment<'a> {
-    pub address: Addr,
-    pub mme: Addr,
-    pub params: &'a Params,
-    pub host: Addr,
-    /// Layer 2 has the host here.
-    pub present: bool,
-    pub now: Time,
-    pub out: &'a mut Vec<Action>,
-}
-
-impl Environment<'_> {
-    pub fn send(&mut self, to: Addr, id: Identification, kind: Kind) {
-        self.out.push(Message::about(self.host, id, kind).to(to));
-    }
-
-    pub fn note(&mut self, phase: Phase) {
-        self.out.push(Action::Note { host: self.host, phase });
-    }
-}
-
-impl Context {
-    /// The context of a host that `bearer` serves from now on.
-    pub fn new(id: Identification, state: State, bearer: EnodebBearer) -> Context {
-        Context {
-            id,
-            state,
-            bearer,
-            path: None,
-            measuring: None,
-            forget_at: None,
-            resuming: None,
-            marking: None,
-        }
-    }
-
-    pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, env: &mut Environment<'_>) {
-        let retry = env.params.timers.s1_retry(env.now);
-        let path = Path { id: self.id, base_station, release, retry };
-        env.send(env.mme, path.id, Kind::PathSwitchRequest { base_station });
-        self.path = Some(path);
-    }
-
-    fn path_switched(&mut self, env: &mut Environment<'_>) {
-        let Some(path) = self.path.take() else { return };
-        env.note(Phase::PathSwitchAcknowledged);
-        if let Some(source) = path.release {
-            env.send(source, path.id, Kind::ContextRelease);
-        }
-    }
-
-    /// The MME knows a newer handover: the base station that has the host wins.
-    fn path_refused(&mut self, env: &mut Environment<'_>) {
-        let Some(path) = self.path.take() else { return };
-        if path.base_station == env.address && env.present && matches!(self.state, State::Serving) {
-            self.id = self.id.newer(env.now);
-            self.bearer.since(self.id);
-            self.switch_path(path.base_station, path.release, env);
-        }
-    }
-
-    /// A message about the host; whether the context stays.
-    fn on_message(&mut self, from: Addr, id: Identification, kind: &Kind, env: &mut Environment<'_>) -> bool {
-        let current = id == self.id;
-        let of_path = self.path.is_some_and(|path| path.id == id);
-        match *kind {
-            Kind::MeasurementControlComplete if env.present => self.measuring = None,
-            Kind::MeasurementReport { target } if env.present => self.reported(target, env),
-            Kind::HandoverRequestAck if current => self.target_is_ready(from, env),
-            Kind::HandoverPreparationFailure if current => self.target_refuses(from, env),
-            Kind::ContextRelease if id >= self.id && !env.present => return self.released(from, env),
-            Kind::SnStatusTransfer { marking } if current && matches!(self.state, State::Prepared { .. }) => {
-                self.marking = marking;
-            }
-            Kind::HandoverSuccess if current => self.succeeded(from, env),
-            Kind::HandoverCancel if current => return self.cancelled(from, env),
-            Kind::RandomAccessPreamble if current && env.present => self.accessed(env),
-            Kind::HandoverConfirm if current && env.present => self.confirmed(env),
-            Kind::ReestablishmentComplete
-                if env.present && self.resuming.take_if(|resuming| resuming.id == id).is_some() =>
-            {
-                self.continue_here(env);
-            }
-            Kind::StatusReport { ref received } if env.present => {
-                env.out.push(Action::SkipReceived { host: env.host, received: received.clone() });
-            }
-            Kind::PathSwitchRequestAck if of_path => self.path_switched(env),
-            Kind::PathSwitchRequestFailure if of_path => self.path_refused(env),
-            Kind::EndMarker => self.end_marker(from, id, env),
-            Kind::ContextReleaseCommand if id > self.id && !env.present => {
-                self.bearer.end(env.out);
-                return false;
-            }
-            _ => {}
-        }
-        true
-    }
-
-    fn end_marker(&mut self, from: Addr, id: Identification, env: &mut Environment<'_>) {
-        let waited = self.bearer.waits();
-        let relayed = self.bearer.end_marker(from, id, env.out);
-        if waited && !self.bearer.waits() {
-            env.note(Phase::OrderRestored);
-        }
-        if relayed {
-            env.note(Phase::ForwardingEnded);
-        }
-        if matches!(self.state, State::Ready { .. }) && self.bearer.path_has_left() && !self.bearer.waits() {
-            env.out.push(Action::AwaitDrained { host: env.host });
-        }
-    }
-
-    fn wait_is_over(&mut self, env: &mut Environment<'_>) {
-        if self.bearer.on_timer(env.now, env.out) {
-            env.note(Phase::ReorderingTimedOut);
-            if self.bearer.relay_end(env.out) {
-                env.note(Phase::ForwardingEnded);
-            }
-        }
-    }
-
-    /// True if the context stays.
-    fn on_timer(&mut self, env: &mut Environment<'_>) -> bool {
-        self.wait_is_over(env);
-        if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= env.now) {
-            path.retry = path.retry.again(env.now);
-            let Path { id, base_station, .. } = *path;
-            env.send(env.mme, id, Kind::PathSwitchRequest { base_station });
-        }
-        if let Some(timer) = self.measuring.filter(|timer| timer.at <= env.now) {
-            self.measuring = env.present.then(|| timer.again(env.now));
-            if env.present {
-                env.send(env.host, self.id, Kind::MeasurementControl);
-            }
-        }
-        if let Some(resuming) = self.resuming.as_mut().filter(|resuming| resuming.retry.at <= env.now) {
-            resuming.retry = resuming.retry.again(env.now);
-            let id = resuming.id;
-            env.send(env.host, id, Kind::Reestablishment);
-        }
-        let stays = match self.state {
-            State::Serving => {
-                self.forget_at = self.forget_at.filter(|_| !env.present);
-                self.forget_at.is_none_or(|at| env.now < at)
-            }
-            State::Preparing { until, .. }
-            | State::Ready { until, .. }
-            | State::Executing { until, .. }
-            | State::Conditional { until, .. } => {
-                if until <= env.now {
-                    self.source_times_out(env);
-                }
-                true
-            }
-            State::Prepared { until, granted, .. } => {
-                if granted.is_some_and(|at| at <= env.now) {
-                    self.accessed(env);
-                }
-                granted.is_some() || self.resuming.is_some() || env.now < until
-            }
-            State::Leaving { until } => env.now < until,
-        };
-        if !stays {
-            self.bearer.end(env.out);
-        }
-        stays
-    }
-
-    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let due = match self.state {
-            State::Serving => self.forget_at,
-            State::Prepared { until, granted, .. } => granted.or(self.resuming.is_none().then_some(until)),
-            State::Preparing { until, .. }
-            | State::Ready { until, .. }
-            | State::Executing { until, .. }
-            | State::Conditional { until, .. }
-            | State::Leaving { until } => Some(until),
-        };
-        let path = self.path.map(|path| path.retry.at);
-        let measuring = self.measuring.map(|timer| timer.at);
-        let resuming = self.resuming.map(|resuming| resuming.retry.at);
-        [due, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().for_each(each);
-    }
-}
-
 impl ENodeB {
     /// A base station without hosts.
     pub fn new(address: Addr, mme: Addr, params: &Params) -> ENodeB {
-        let params = params.clone();
-        ENodeB { address, mme, params, present: BTreeSet::new(), hosts: BTreeMap::new() }
+        let (admission_limit, rules) = (params.admission_limit, params.rules());
+        ENodeB { address, mme, admission_limit, rules, present: BTreeSet::new(), hosts: BTreeMap::new() }
     }
 
     /// Hands the host's context, if there is one, to `react`, which returns true if it stays.
@@ -373,8 +96,8 @@ impl ENodeB {
     ) {
         let Some(context) = self.hosts.get_mut(&host) else { return };
         let present = self.present.contains(&host);
-        let (address, mme, params) = (self.address, self.mme, &self.params);
-        if !react(context, &mut Environment { address, mme, params, host, present, now, out }) {
+        let (address, core, rules) = (self.address, self.mme, &self.rules);
+        if !react(context, &mut Environment { address, core, rules, host, present, now, out }) {
             self.hosts.remove(&host);
         }
     }
@@ -390,7 +113,7 @@ impl ENodeB {
             Kind::ReestablishmentRequest { previous } if self.present.contains(&host) => {
                 self.reestablish((host, id), previous, now, out);
             }
-            _ => self.with(host, now, out, |context, env| context.on_message(from, id, &kind, env)),
+            _ => self.with(host, now, out, |context, env| on_message(context, (from, id), &kind, env)),
         }
     }
 
@@ -403,8 +126,8 @@ impl ENodeB {
         if let Some(known) = known.filter(|known| known.id != id) {
             known.bearer.end(out);
         }
-        let bearer = EnodebBearer::attached(host, id, out);
-        let measuring = Some(self.params.timers.rrc_retry(now));
+        let bearer = Bearer::attached(host, id, out);
+        let measuring = Some(self.rules.timers.rrc_retry(now));
         let context = Context { measuring, ..Context::new(id, State::Serving, bearer) };
         self.hosts.insert(host, context);
         for kind in [Kind::ConnectionSetup, Kind::MeasurementControl] {
@@ -423,7 +146,7 @@ impl ENodeB {
         let mut continues = false;
         self.with(host, now, out, |context, env| {
             continues = context.id >= id && !matches!(context.state, State::Leaving { .. });
-            let retry = env.params.timers.rrc_retry(env.now);
+            let retry = env.rules.timers.rrc_retry(env.now);
             context.resuming = continues.then_some(Resuming { id, retry });
             true
         });
@@ -450,7 +173,7 @@ impl ENodeB {
             other != host && !matches!(context.state, State::Leaving { .. })
         };
         let others = self.hosts.iter().filter(|&entry| active(entry)).count();
-        let full = self.params.admission_limit.is_some_and(|limit| others >= limit as usize);
+        let full = self.admission_limit.is_some_and(|limit| others >= limit as usize);
         if full || self.present.contains(&host) {
             let message = Message::about(host, id, Kind::HandoverPreparationFailure);
             return out.push(message.to(source));
@@ -463,10 +186,9 @@ impl ENodeB {
         if let Some(known) = known {
             known.bearer.expect_no_more(out);
         }
-        let bearer = EnodebBearer::expecting(host, id, source, &self.params, out);
-        let validity = self.params.conditional.as_ref().filter(|_| plan == Plan::Condition);
-        let until =
-            now + validity.map_or(Duration::ZERO, |known| known.validity) + self.params.timers.joining;
+        let bearer = Bearer::expecting(host, id, source, &self.rules, out);
+        let validity = self.rules.conditional.as_ref().filter(|_| plan == Plan::Condition);
+        let until = now + validity.map_or(Duration::ZERO, |known| known.validity) + self.rules.timers.joining;
         let state = State::Prepared { source, until, granted: None, plan };
         self.hosts.insert(host, Context::new(id, state, bearer));
         out.push(Message::about(host, id, Kind::HandoverRequestAck).to(source));
@@ -520,6 +242,48 @@ impl ENodeB {
     }
 }
 
+/// A message about a host with this context; whether the context stays.
+fn on_message(
+    context: &mut Context,
+    (from, id): (Addr, Identification),
+    kind: &Kind,
+    env: &mut Environment<'_>,
+) -> bool {
+    let current = id == context.id;
+    let of_path = context.path.is_some_and(|path| path.id == id);
+    match *kind {
+        Kind::MeasurementControlComplete if env.present => context.measuring = None,
+        Kind::MeasurementReport { target } if env.present => context.reported(target, env),
+        Kind::HandoverRequestAck if current => context.target_is_ready(from, env),
+        Kind::HandoverPreparationFailure if current => context.target_refuses(from, env),
+        Kind::ContextRelease if id >= context.id && !env.present => return context.released(from, env),
+        Kind::SnStatusTransfer { marking } if current && matches!(context.state, State::Prepared { .. }) => {
+            context.marking = marking;
+        }
+        Kind::HandoverSuccess if current => context.succeeded(from, env),
+        Kind::HandoverCancel if current => return context.cancelled(from, env),
+        Kind::RandomAccessPreamble if current && env.present => context.accessed(env),
+        Kind::HandoverConfirm if current && env.present => context.confirmed(env),
+        Kind::ReestablishmentComplete
+            if env.present && context.resuming.take_if(|resuming| resuming.id == id).is_some() =>
+        {
+            context.continue_here(env);
+        }
+        Kind::StatusReport { ref received } if env.present => {
+            env.out.push(cellular::Action::SkipReceived { host: env.host, received: received.clone() });
+        }
+        Kind::PathSwitchRequestAck if of_path => context.path_switched(env),
+        Kind::PathSwitchRequestFailure if of_path => context.path_refused(env),
+        Kind::EndMarker => context.end_marker(from, id, env),
+        Kind::ContextReleaseCommand if id > context.id && !env.present => {
+            context.bearer.end(env.out);
+            return false;
+        }
+        _ => {}
+    }
+    true
+}
+
 impl Role for ENodeB {
     fn state(&self, host: Addr) -> StateName {
         match self.hosts.get(&host).map(|context| &context.state) {
@@ -549,7 +313,7 @@ impl Agent for ENodeB {
             Input::Deadline => self.on_timer(now, out),
             Input::Data { host, .. } => {
                 if let Some(context) = self.hosts.get_mut(&host) {
-                    context.bearer.forwarded(now, &self.params);
+                    context.bearer.forwarded(now, &self.rules);
                 }
             }
             Input::Message { from, message } => self.on_message(from, message, now, out),

@@ -4,19 +4,9 @@
 //! The identification is that of the handover, service request or path switch. It represents the X2AP and S1AP
 //! identities and tunnel endpoint identifiers of TS 36.423.
 
+use crate::cellular::{Message, Plan};
 use roamlab_packet::{Addr, MarkingState};
 use std::collections::BTreeSet;
-
-/// Why a source asks a target to prepare.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Plan {
-    /// It commands the UE when the target is prepared.
-    Command,
-    /// It has the path switched, before the UE comes: what the gateway sends directly comes first.
-    SwitchEarly,
-    /// The UE comes when it meets the execution condition, or does not come.
-    Condition,
-}
 
 crate::messages! {
     /// Sizes of messages on the wire, headers included.
@@ -115,4 +105,26 @@ crate::messages! {
     ConnectionSetup "connection-setup" size connection_setup = 80;
     /// MME → the base station that had the UE before: it has another connection now.
     ContextReleaseCommand "ue-context-release-command" size ue_context_release_command = 80;
+}
+
+/// The messages of the blocks.
+impl From<Message> for Kind {
+    fn from(message: Message) -> Kind {
+        match message {
+            Message::MeasurementControl => Kind::MeasurementControl,
+            Message::HandoverRequest { plan } => Kind::HandoverRequest { plan },
+            Message::HandoverCommand { target } => Kind::HandoverCommand { target },
+            Message::ConditionalReconfiguration { candidates } => {
+                Kind::ConditionalReconfiguration { candidates }
+            }
+            Message::HandoverSuccess => Kind::HandoverSuccess,
+            Message::SnStatusTransfer { marking } => Kind::SnStatusTransfer { marking },
+            Message::HandoverCancel => Kind::HandoverCancel,
+            Message::RandomAccessResponse => Kind::RandomAccessResponse,
+            Message::PathSwitchRequest { base_station } => Kind::PathSwitchRequest { base_station },
+            Message::ContextRelease => Kind::ContextRelease,
+            Message::EndMarker => Kind::EndMarker,
+            Message::Reestablishment => Kind::Reestablishment,
+        }
+    }
 }

@@ -121,29 +121,21 @@
 //!
 //! DEVIATION: no S1 handover: base stations without X2 have no handover.
 
-use crate::Agent;
-use crate::transitions::Machine;
-use roamlab_engine::Time;
-use roamlab_packet::Addr;
-
-mod bearer;
-mod conditional;
+mod core;
 mod enodeb;
 mod install;
 mod message;
 mod mme;
 mod params;
-mod phase;
 mod serving_gateway;
-mod source;
-mod target;
 mod user_equipment;
 
+pub use crate::cellular::{Cancelled, Conditional, Forwarding, PathSwitch, Phase, Plan, Timers};
+pub use core::Core;
 pub use enodeb::ENodeB;
-pub use message::{Kind, Plan, Sizes};
+pub use message::{Kind, Sizes};
 pub use mme::Mme;
-pub use params::{Cancelled, Conditional, Forwarding, Params, PathSwitch, Prediction, Timers};
-pub use phase::Phase;
+pub use params::{Params, Prediction};
 pub use serving_gateway::ServingGateway;
 pub use user_equipment::UserEquipment;
 
@@ -154,51 +146,6 @@ type Action = crate::Action<Message, Phase>;
 
 #[cfg(test)]
 mod tests;
-
-/// The serving gateway and the MME at one node.
-#[derive(Clone, Debug)]
-pub struct Core {
-    gateway: ServingGateway,
-    mme: Mme,
-}
-
-impl Core {
-    /// Both at the node `address`.
-    pub fn new(address: Addr, params: &Params) -> Core {
-        Core { gateway: ServingGateway::new(params), mme: Mme::new(address, params) }
-    }
-}
-
-impl Agent for Core {
-    type Message = Message;
-    type Phase = Phase;
-
-    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
-        self.gateway.step(input.clone(), now, out);
-        self.mme.step(input, now, out);
-    }
-
-    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        self.mme.deadlines(each);
-    }
-}
-
-/// Both run by their own tables.
-impl Machine for Core {
-    fn step(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
-        self.on(input, now, out);
-    }
-
-    #[cfg(test)]
-    fn word(&self, host: Addr) -> &'static str {
-        self.mme.word(host)
-    }
-
-    #[cfg(test)]
-    fn table(&self) -> Option<crate::lab::TableOf> {
-        None
-    }
-}
 
 crate::roles! {
     /// A role of LTE at one node.

@@ -1,12 +1,11 @@
 //! The serving gateway: the near end of the tunnels.
 
-use super::bearer::end_marker;
 use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::Agent;
+use crate::cellular::Paths;
 use crate::transitions::Role;
-use crate::{Agent, Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
-use std::collections::BTreeMap;
 
 crate::transitions! {
     ServingGateway, "state of a host": Unknown "unknown", Bound "bound";
@@ -17,43 +16,23 @@ crate::transitions! {
 /// LTE at the serving gateway.
 #[derive(Clone, Debug)]
 pub struct ServingGateway {
-    end_markers: usize,
-    /// Where each host's path goes, and since which request.
-    paths: BTreeMap<Addr, (Addr, Identification)>,
+    paths: Paths,
 }
 
 impl ServingGateway {
     /// A gateway that knows no host.
     pub fn new(params: &Params) -> ServingGateway {
-        ServingGateway { end_markers: params.end_markers as usize, paths: BTreeMap::new() }
-    }
-
-    fn modify(&mut self, host: Addr, base_station: Addr, id: Identification, out: &mut Vec<Action>) -> bool {
-        let old = self.paths.get(&host).copied();
-        match old {
-            Some((_, known)) if id <= known => return id == known,
-            Some((old, _)) if old != base_station => {
-                let marker = end_marker(host, id).to(old);
-                out.extend(std::iter::repeat_n(marker, self.end_markers));
-            }
-            _ => {}
-        }
-        self.paths.insert(host, (base_station, id));
-        if old.is_none_or(|(old, _)| old != base_station) {
-            out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(base_station), watch: false });
-            out.push(Action::Note { host, phase: Phase::PathSwitched });
-        }
-        true
+        ServingGateway { paths: Paths::new(params.end_markers) }
     }
 }
 
 impl Role for ServingGateway {
     fn state(&self, host: Addr) -> StateName {
-        if self.paths.contains_key(&host) { StateName::Bound } else { StateName::Unknown }
+        if self.paths.has(host) { StateName::Bound } else { StateName::Unknown }
     }
 
     fn hosts(&self) -> impl Iterator<Item = Addr> {
-        self.paths.keys().copied()
+        self.paths.hosts()
     }
 }
 
@@ -67,7 +46,7 @@ impl Agent for ServingGateway {
         else {
             return;
         };
-        if self.modify(host, base_station, id, out) {
+        if self.paths.switch(host, base_station, id, out) {
             out.push(Message::about(host, id, Kind::ModifyBearerResponse).to(from));
         }
     }

@@ -106,7 +106,7 @@ impl BaseStation {
             out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
         } else {
             out.push(Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
-            out.push(Action::AwaitForwarded { host, wait });
+            out.push(Action::AwaitForwarded { host, mark: self.params.buffer.mark, wait });
         }
     }
 

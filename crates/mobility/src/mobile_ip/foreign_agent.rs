@@ -10,7 +10,8 @@
 //! was reported to the host (code 78). Otherwise no host would register whose home agent is farther away than that time.
 
 use super::visitor::{Host, Location};
-use super::{Action, Backoff, Input, Kind, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::backoff::Backoff;
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Identification};

@@ -3,7 +3,8 @@
 //! Registrations, warnings and packets cause updates to a correspondent. It gets at most one per warning interval,
 //! unless the binding has changed. A binding request is always answered.
 
-use super::{Action, Backoff, Input, Kind, Message, Params, Phase, ReplyCode};
+use super::{Action, Input, Kind, Message, Params, Phase, ReplyCode};
+use crate::backoff::Backoff;
 use crate::signal::send;
 use crate::transitions::Role;
 use crate::{Agent, Identification, Via};

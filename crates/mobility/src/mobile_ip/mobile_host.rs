@@ -8,7 +8,8 @@
 //! All other inputs have no effect: a reply to a request of an earlier registration, a beacon when there is no need for one, any message
 //! from another cell. Its base station is the one that it has received last, even while it is in an older cell too.
 
-use super::{Action, Backoff, BeaconTiming, Input, Kind, Message, Params, Phase};
+use super::{Action, BeaconTiming, Input, Kind, Message, Params, Phase};
+use crate::backoff::Backoff;
 use crate::identification::Requests;
 use crate::signal::send;
 use crate::transitions::Role;

@@ -7,7 +7,8 @@
 //! | departed, no detour | tunnel to the new agent | tunnel to the new agent |
 //! | here, moved within this agent, detour on | its old base station | its base station |
 
-use super::{Action, Backoff, Kind, Message, Params, ReplyCode};
+use super::{Action, Kind, Message, Params, ReplyCode};
+use crate::backoff::Backoff;
 use crate::signal::send;
 use crate::{Identification, Via};
 use roamlab_engine::{Duration, Time};

@@ -1,7 +1,8 @@
 //! Hard handover: a break, a gap and an attach.
 
-use super::{BadVisit, InFlightAtBreak, Motion, Radio, Visit};
+use super::motion::{BadVisit, InFlightAtBreak, Motion, Radio};
 use crate::MeasurementSpec;
+use crate::visit::Visit;
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

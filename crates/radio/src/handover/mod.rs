@@ -1,111 +1,23 @@
 //! How hosts change cells: a family of kinds, one file and one row each.
 
 mod hard;
+mod motion;
 mod soft;
-mod wifi;
 
 pub use hard::HardHandover;
+pub use motion::{BadVisit, Duplicates, InFlightAtBreak, Motion, UplinkChoice};
 pub use soft::SoftHandover;
-pub use wifi::{ManagementSizes, Scan, Wifi};
+
+pub(crate) use motion::Radio;
+pub(crate) use soft::overlapping;
 
 use crate::MeasurementSpec;
 use crate::visit::Visit;
+use crate::wifi::Wifi;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-
-/// Fate of packets whose transmission over the air began before the host left.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum InFlightAtBreak {
-    /// They still arrive (the default interpretation: the packet in transmission finishes).
-    #[default]
-    Delivered,
-    /// They are lost on the air.
-    Lost,
-}
-
-/// A change of the air links of one host.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Motion {
-    /// It leaves the cell of the visit with this number.
-    Leave {
-        /// Index into the host's visits.
-        visit: usize,
-    },
-    /// It enters the cell of the visit with this number.
-    Enter {
-        /// Index into the host's visits.
-        visit: usize,
-    },
-}
-
-/// The number of a visit that cannot be, its field at fault, and what was expected and what to write.
-pub type BadVisit = (usize, &'static str, String);
-
-/// Which link a host in several cells sends on.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UplinkChoice {
-    /// That of the cell it entered last.
-    #[default]
-    Newest,
-    /// That of the cell it entered first: it changes over when it leaves that cell.
-    Oldest,
-    /// All: a copy of each packet on each.
-    All,
-}
-
-/// Treatment of a packet of which a host has had a copy.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Duplicates {
-    /// It is passed on to IP.
-    #[default]
-    Pass,
-    /// Layer 2 drops it.
-    Drop,
-}
-
-/// A way to change cells; its parameters represent it.
-trait Radio {
-    /// The motions of a host with these visits, in order of time.
-    fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit>;
-
-    /// See [`RadioSpec::gap`].
-    fn gap(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// See [`RadioSpec::overlap`].
-    fn overlap(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// See [`RadioSpec::in_flight_at_break`].
-    fn in_flight_at_break(&self) -> InFlightAtBreak;
-
-    /// See [`RadioSpec::measurement`].
-    fn measurement(&self) -> Option<&MeasurementSpec> {
-        None
-    }
-
-    /// See [`RadioSpec::uplink`].
-    fn uplink(&self) -> UplinkChoice {
-        UplinkChoice::default()
-    }
-
-    /// See [`RadioSpec::duplicates`].
-    fn duplicates(&self) -> Duplicates {
-        Duplicates::default()
-    }
-
-    /// See [`RadioSpec::roaming`].
-    fn roaming(&self) -> Option<&Wifi> {
-        None
-    }
-}
 
 macro_rules! radios {
     ($($name:literal => $type:ident: $summary:literal,)+) => {
@@ -210,6 +122,9 @@ impl RadioSpec {
 
     /// How hosts roam; `None`: layer 2 knows where they are.
     pub fn roaming(&self) -> Option<&Wifi> {
-        self.kind().roaming()
+        match self {
+            RadioSpec::Wifi(wifi) => Some(wifi),
+            RadioSpec::HardHandover(_) | RadioSpec::SoftHandover(_) => None,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Soft handover: the host is in both cells for a while.
 
-use super::{BadVisit, Duplicates, InFlightAtBreak, Motion, Radio, UplinkChoice, Visit};
+use super::motion::{BadVisit, Duplicates, InFlightAtBreak, Motion, Radio, UplinkChoice};
+use crate::visit::Visit;
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,7 @@ impl Radio for SoftHandover {
 
 /// A host leaves a cell `overlap` after it has entered the next, or at the visit's end. If it turns back to a
 /// cell that it is still in, it stays there.
-pub(super) fn overlapping(visits: &[Visit], overlap: Duration) -> Result<Vec<(Time, Motion)>, BadVisit> {
+pub(crate) fn overlapping(visits: &[Visit], overlap: Duration) -> Result<Vec<(Time, Motion)>, BadVisit> {
     let mut motions: Vec<(Time, Motion)> = Vec::new();
     for (number, visit) in visits.iter().enumerate() {
         let at = Time::ZERO + visit.at;

@@ -5,112 +5,17 @@
 //! and [`Medium::next_deadline`] returns the time of its next call. It does not know the places of hosts: it asks
 //! whether a frame reaches its receiver.
 
-mod dcf;
 mod shared;
+mod transmission;
 
+pub use transmission::{Frame, Medium, Reached, Role, Transmission, TxOutcome};
+
+use crate::wifi::dcf;
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use roamlab_engine::{Duration, Rate, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-
-/// The frame at the head of a station's queue.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Frame {
-    /// The station: a number that its owner chooses.
-    pub station: u32,
-    /// Its size on the wire, without what the medium adds.
-    pub size: Bytes,
-    /// The rate that the station sends at.
-    pub rate: Rate,
-    /// It is for all who hear it, and no station acknowledges it.
-    pub broadcast: bool,
-    /// It is a management frame: `size` is all of it, and it is sent at the rate that the medium has for such.
-    pub management: bool,
-}
-
-/// A station's place in its cell.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Role {
-    /// The base station's downlink.
-    BaseStation,
-    /// A host's uplink.
-    Host,
-}
-
-/// True if the frame of this station, which it began to send at this time, gets across to its receiver.
-pub type Reached<'a> = &'a dyn Fn(u32, Time) -> bool;
-
-/// Fate of a frame. One that is acknowledged has two: it is received, and later its station is free. On a
-/// medium that [reports](Medium::report), also what tells stations whether they hear each other.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
-    /// Whose frame it was.
-    pub station: u32,
-    /// When its transmission began: the last one, if there were several.
-    pub started: Time,
-    /// Its fate; `None`: that is known already.
-    pub fate: Option<Fate>,
-    /// How long the medium was taken by it, as far as this has not been reported.
-    pub air: Duration,
-    /// The station may offer its next frame.
-    pub free: bool,
-}
-
-/// True if a frame has arrived.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Fate {
-    /// It has.
-    Received,
-    /// It never will.
-    Lost(Loss),
-    /// It was none, but a beacon, which all who listen have heard.
-    Beacon,
-    /// It was sent and not acknowledged, and will be sent again.
-    Unanswered,
-}
-
-/// Why a frame is lost.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Loss {
-    /// It was sent once, and not received.
-    OnAir,
-    /// It was sent as often as its station may, and never acknowledged.
-    RetryLimit,
-    /// Its station has given it up before that: it was not wanted any more, or its receiver is known to be gone.
-    GivenUp,
-}
-
-/// A medium that stations share.
-pub trait Medium: Sized {
-    /// Its parameters.
-    type Params;
-
-    /// A silent medium. `rng` is its own stream.
-    fn new(params: &Self::Params, rng: Rng) -> Self;
-
-    /// A station that may offer frames from now on. `rng` is its own stream.
-    fn join(&mut self, station: u32, role: Role, rng: Rng);
-
-    /// A station wants to send a frame; it has none here yet.
-    fn offer(&mut self, frame: Frame, now: Time);
-
-    /// Takes back a frame that is not being sent; whether there was one. One that is being sent is not sent again.
-    fn withdraw(&mut self, station: u32, now: Time) -> bool;
-
-    /// When [`on_deadline`](Self::on_deadline) is to be called; `None`: not before the next frame.
-    fn next_deadline(&self) -> Option<Time>;
-
-    /// The deadline has come: what has been decided, if anything. To be asked until there is nothing.
-    fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Outcome>;
-
-    /// Beacons that were sent and attempts that were not acknowledged are outcomes from now on.
-    fn report(&mut self) {}
-
-    /// True if anything was on the air since then.
-    fn was_busy(&self, _since: Time) -> bool {
-        false
-    }
-}
+use std::ops::{Deref, DerefMut};
 
 /// Each direction of each host's link sends alone. It has no parameters.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -177,7 +82,7 @@ macro_rules! media {
             pub fn build(&self, rng: Rng) -> Option<AnyMedium> {
                 match self {
                     MediumSpec::Dedicated(_) => None,
-                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Box::new(Medium::new(params, rng)))),)+
+                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Box::new($module::$type::new(params, rng)))),)+
                 }
             }
         }
@@ -191,53 +96,20 @@ macro_rules! media {
             )+
         }
 
-        impl AnyMedium {
-            /// See [`Medium::join`].
-            pub fn join(&mut self, station: u32, role: Role, rng: Rng) {
+        impl Deref for AnyMedium {
+            type Target = dyn Medium;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
-                    $(AnyMedium::$type(medium) => medium.join(station, role, rng),)+
+                    $(AnyMedium::$type(medium) => &**medium,)+
                 }
             }
+        }
 
-            /// See [`Medium::offer`].
-            pub fn offer(&mut self, frame: Frame, now: Time) {
+        impl DerefMut for AnyMedium {
+            fn deref_mut(&mut self) -> &mut Self::Target {
                 match self {
-                    $(AnyMedium::$type(medium) => medium.offer(frame, now),)+
-                }
-            }
-
-            /// See [`Medium::withdraw`].
-            pub fn withdraw(&mut self, station: u32, now: Time) -> bool {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.withdraw(station, now),)+
-                }
-            }
-
-            /// See [`Medium::next_deadline`].
-            pub fn next_deadline(&self) -> Option<Time> {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.next_deadline(),)+
-                }
-            }
-
-            /// See [`Medium::on_deadline`].
-            pub fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Outcome> {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.on_deadline(now, reached),)+
-                }
-            }
-
-            /// See [`Medium::report`].
-            pub fn report(&mut self) {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.report(),)+
-                }
-            }
-
-            /// See [`Medium::was_busy`].
-            pub fn was_busy(&self, since: Time) -> bool {
-                match self {
-                    $(AnyMedium::$type(medium) => medium.was_busy(since),)+
+                    $(AnyMedium::$type(medium) => &mut **medium,)+
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! A half-duplex medium with perfect access: an upper bound for contention.
 
-use super::{Fate, Frame, Loss, Medium, Outcome, Reached, Role};
+use super::transmission::{Frame, Medium, Reached, Role, Transmission, TxOutcome};
 use roamlab_engine::{Duration, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,11 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// A silent medium. `rng` is its own stream.
+    pub fn new(params: &Params, rng: Rng) -> Shared {
+        Shared { params: params.clone(), rng, waiting: VecDeque::new(), sending: None, remainder: 0 }
+    }
+
     fn start(&mut self, frame: Frame, now: Time) {
         let bytes = frame.rate.transmission_time(frame.size, &mut self.remainder);
         self.sending = Some((frame, now, now + bytes + self.params.per_frame));
@@ -55,12 +60,6 @@ impl Shared {
 }
 
 impl Medium for Shared {
-    type Params = Params;
-
-    fn new(params: &Params, rng: Rng) -> Shared {
-        Shared { params: params.clone(), rng, waiting: VecDeque::new(), sending: None, remainder: 0 }
-    }
-
     fn join(&mut self, _: u32, _: Role, _: Rng) {}
 
     fn offer(&mut self, frame: Frame, now: Time) {
@@ -81,15 +80,15 @@ impl Medium for Shared {
         self.sending.map(|(_, _, end)| end)
     }
 
-    fn on_deadline(&mut self, now: Time, _: Reached<'_>) -> Option<Outcome> {
+    fn on_deadline(&mut self, now: Time, _: Reached<'_>) -> Option<Transmission> {
         let (frame, started, _) = self.sending.take_if(|(_, _, end)| *end <= now)?;
         if let Some(next) = self.waiting.pop_front() {
             self.start(next, now);
         }
         // Without losses no number is drawn.
         let arrived = self.params.frame_loss == 0.0 || self.rng.uniform() >= self.params.frame_loss;
-        let fate = Some(if arrived { Fate::Received } else { Fate::Lost(Loss::OnAir) });
-        Some(Outcome { station: frame.station, started, fate, air: now.since(started), free: true })
+        let outcome = Some(if arrived { TxOutcome::Received } else { TxOutcome::NotReceived });
+        Some(Transmission { station: frame.station, started, outcome, air: now.since(started), free: true })
     }
 }
 
@@ -117,8 +116,8 @@ mod tests {
         let micros = |time: Time| time.as_nanos() / 1000;
         std::iter::from_fn(|| {
             let end = medium.next_deadline()?;
-            let outcome = medium.on_deadline(end, &|_, _| true)?;
-            Some((outcome.station, micros(outcome.started), micros(end)))
+            let sent = medium.on_deadline(end, &|_, _| true)?;
+            Some((sent.station, micros(sent.started), micros(end)))
         })
         .collect()
     }
@@ -143,8 +142,8 @@ mod tests {
         for _ in 0..10_000 {
             medium.offer(frame(1, 100), now);
             now = medium.next_deadline().unwrap();
-            let outcome = medium.on_deadline(now, &|_, _| true).unwrap();
-            lost += u32::from(outcome.fate == Some(Fate::Lost(Loss::OnAir)));
+            let sent = medium.on_deadline(now, &|_, _| true).unwrap();
+            lost += u32::from(sent.outcome == Some(TxOutcome::NotReceived));
         }
         // 2500 and four standard deviations.
         assert!((2_327..=2_673).contains(&lost), "{lost}");

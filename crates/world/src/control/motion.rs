@@ -41,10 +41,8 @@ impl Agents {
 
     /// The next motion of a host's plan.
     pub fn move_host(&mut self, host: NodeId, net: &mut Network, cx: &mut Context) {
-        let Some((motion, cell)) = net.cells().next_motion(host, cx) else { return };
-        let led = CurrentCause::Row(cx.add_cause(Cause::root(Kind::Motion).about(Some(net.address(host)))));
-        cx.with_cause(led, |cx| match motion {
-            _ if net.cells().roam() => self.change_coverage(host, (motion, cell), net, cx),
+        let Some((motion, cell, row)) = net.cells().next_motion(host, cx) else { return };
+        cx.with_cause(CurrentCause::Row(row), |cx| match motion {
             Motion::Leave { .. } => self.leave(host, cell, net, cx),
             Motion::Enter { .. } => self.enter(host, cell, net, cx),
         });

@@ -8,8 +8,8 @@ use crate::run::build::build;
 use crate::run::options::{Replication, RunOptions};
 use crate::run::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
-use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
-use roamlab_packet::{Addr, DropReason, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
+use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, MobilityAction, Via};
+use roamlab_packet::{Addr, DropReason, Dscp, FlowId, IpHeader, MarkingState, Packet, Tos, UdpHeader};
 use roamlab_record::ids::{Location, NodeId};
 use roamlab_scenario::Scenario;
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ fn address(world: &World, name: &str) -> Addr {
 }
 
 /// The first agent of a node wants this done.
-fn act(world: &mut World, node: NodeId, action: Action) {
+fn act(world: &mut World, node: NodeId, action: MobilityAction) {
     let Planes { cx, network, agents } = &mut world.planes;
     agents.act(node, AGENT, action, network, cx);
 }
@@ -231,6 +231,27 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
 }
 
 #[test]
+fn packets_with_the_mark_that_the_agent_names_pass_and_all_others_wait() {
+    let mut world = world();
+    let [fa1, bs1] = ["fa1", "bs1"].map(|name| node(&world, name));
+    let host = address(&world, "mh");
+    world.planes.network.node(bs1).agents[0].buffering = Some(Buffering::plain(Packets(9), Keeps::Nothing));
+    let own = Dscp(5);
+    act(&mut world, bs1, Action::AwaitForwarded { host, mark: own, wait: Duration::from_secs(1) });
+    act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
+    for mark in [own, Dscp::FORWARDED, Dscp::default()] {
+        let inner = IpHeader::new(address(&world, "fa1"), host, Tos::default());
+        let body = Body::Udp(UdpHeader::default());
+        let packet =
+            world.planes.cx.pool.create(Packet::make(FlowId(0), inner, Bytes(400), Time::ZERO, body));
+        world.planes.cx.pool[&packet].set_inner_dscp(mark);
+        world.planes.send(fa1, packet);
+    }
+    run_until(&mut world, 600).unwrap();
+    assert_eq!((held(&mut world, "bs1"), reached(&world).0), (2, 1));
+}
+
+#[test]
 fn a_delay_that_is_shorter_than_the_longest_wait_is_kept() {
     let mut world = world();
     let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
@@ -270,7 +291,7 @@ fn a_buffer_that_was_released_to_the_air_keeps_copies_of_what_is_sent_again() {
 }
 
 /// Error that ends the run after an agent of a node has asked for this.
-fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
+fn law(name: &str, action: impl Fn(Addr) -> MobilityAction) -> String {
     let mut world = world();
     let (at, host) = (node(&world, name), address(&world, "mh"));
     act(&mut world, at, action(host));
@@ -286,7 +307,11 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
     let nobody = Addr::new(4000, 0);
     let laws = [
         law("fa1", |host| Action::StartBuffering { host }),
-        law("fa1", |host| Action::AwaitForwarded { host, wait: Duration::from_millis(1) }),
+        law("fa1", |host| Action::AwaitForwarded {
+            host,
+            mark: Dscp::FORWARDED,
+            wait: Duration::from_millis(1),
+        }),
         law("bs1", |host| Action::Release { host, via: Via::Air, mark: None }),
         law("fa1", route(Via::Air)),
         law("fa1", route(Via::Neighbour(nobody))),
@@ -309,7 +334,7 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
 #[test]
 fn what_finds_nothing_to_do_is_no_violation() {
     for (name, action) in [
-        ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> Action),
+        ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> MobilityAction),
         ("bs1", |host| Action::ReleaseReorderQueue { host, via: Via::Air }),
         ("bs1", |host| Action::SkipReceived { host, received: [1].into() }),
         ("bs1", |host| Action::AdoptMarking { host, state: MarkingState::Average(1.0) }),

@@ -21,6 +21,8 @@ pub enum Mode {
     Collecting,
     /// The host has arrived: marked packets pass, unmarked ones wait until a time that the first of them sets.
     Ordering {
+        /// The mark.
+        mark: Dscp,
         /// How long they wait.
         wait: Duration,
         /// Until when; `None`: none has come.

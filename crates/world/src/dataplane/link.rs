@@ -14,6 +14,7 @@ use crate::dataplane::forced::{ForcedDrops, LinkChange};
 use crate::dataplane::tx_queue::TxQueue;
 use crate::event::Event;
 use crate::ids::CellId;
+use crate::wifi::association::Associations;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_packet::{PacketId, Waiting};
 use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
@@ -24,13 +25,9 @@ use std::ops::{Index, IndexMut};
 
 mod in_flight;
 mod medium;
-mod members;
 mod recorded;
 mod setup;
 mod slow_path;
-
-pub use medium::Settled;
-use members::Members;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -171,13 +168,13 @@ pub struct Link {
     pub changes: Vec<LinkChange>,
     /// The row of the causes of its last change.
     pub changed: CauseId,
+    /// (802.11) the hosts that its base station has associated.
+    pub associations: Option<Box<Associations>>,
     /// The packets that wait for it.
     queue: TxQueue,
     /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.
     rate: Rate,
     remainder: u64,
-    /// Packets with the mark of forwarded ones among those handed to its queue.
-    forwarded: u64,
     /// Signalling that overtakes data.
     overtaking: VecDeque<Waiting>,
     in_flight: VecDeque<InFlight>,
@@ -185,8 +182,6 @@ pub struct Link {
     last_arrival: Time,
     /// Its place on a medium; `None`: it sends alone, from point to point.
     station: Option<Station>,
-    /// The hosts that its base station has associated; `None`: it knows nothing of association.
-    members: Option<Box<Members>>,
     /// Schedule of its transmissions; `None`: its rate.
     recorded: Option<Box<RecordedTransmitter>>,
 }

@@ -12,9 +12,9 @@ use crate::dataplane::route::StaticRoutes;
 use crate::ids::{AgentIndex, CellId, DomainId};
 use crate::layer2::cells::Cells;
 use roamlab_engine::{Duration, Time};
-use roamlab_mobility::Input;
+use roamlab_mobility::MobilityInput;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId, Waiting};
-use roamlab_radio::UplinkChoice;
+use roamlab_radio::{TxOutcome, UplinkChoice};
 use roamlab_record::Column;
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
@@ -26,10 +26,7 @@ mod air;
 mod arrival;
 mod holding;
 mod ip;
-mod roaming;
 mod slow_path;
-
-pub use air::Decided;
 
 /// Treatment of a mark that comes from outside.
 #[derive(Clone, Debug)]
@@ -76,8 +73,11 @@ pub enum LocalDelivery {
     Message(NodeId, PacketId),
     /// Signalling for all who hear a cell.
     Broadcast(CellId, PacketId),
-    /// A packet over this uplink, from a host that the base station has not associated.
-    Unassociated(LinkId, PacketId),
+    /// A management frame of 802.11 for this node.
+    Frame(NodeId, PacketId),
+    /// Nothing: this host has sent a packet to the base station of this cell, which has not associated it. The packet is
+    /// lost.
+    Refused(NodeId, CellId),
 }
 
 impl LocalDelivery {
@@ -85,25 +85,26 @@ impl LocalDelivery {
     #[inline(always)]
     fn of(node: NodeId, packet: PacketId, cx: &Context) -> LocalDelivery {
         match cx.pool[&packet].is_signal() {
+            true if cx.pool[&packet].is_management() => LocalDelivery::Frame(node, packet),
             true => LocalDelivery::Message(node, packet),
             false => LocalDelivery::Data(node, packet),
         }
     }
 }
 
-/// Layer 2's report of a transmission.
+/// The end of an attempt of a station to send a frame.
 #[derive(Copy, Clone, Debug)]
-pub enum AirReport {
-    /// A cell has sent a beacon, which ends now and began at this time.
-    Beacon(CellId, Time),
-    /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
-    Attempt(NodeId, bool),
-    /// A management frame of a host has left; whether it was received.
-    HostSent(NodeId, bool),
-    /// A frame for a host was received, and acknowledged to the base station.
-    Acknowledged(CellId, Addr),
-    /// A base station takes a host as gone: it has given up too many frames for it.
-    GivenUp(CellId, Addr),
+pub struct TxReport {
+    /// The node where its link begins.
+    pub from: NodeId,
+    /// The destination of the packet; of a beacon all hosts.
+    pub dst: Addr,
+    /// It is a management frame.
+    pub management: bool,
+    /// When the transmission began.
+    pub started: Time,
+    /// Its outcome.
+    pub outcome: TxOutcome,
 }
 
 /// Agents that are notified of data packets before they continue. It is the only way from the network to the
@@ -115,7 +116,7 @@ pub trait Listener {
         &mut self,
         node: NodeId,
         slot: AgentIndex,
-        input: Input,
+        input: MobilityInput,
         network: &mut Network,
         cx: &mut Context,
     );
@@ -142,12 +143,12 @@ impl Network {
     }
 
     /// The table of the links: what they were offered, and how long they were busy.
-    pub fn link_totals(&self) -> totals::Links {
+    pub fn link_totals(&self, cx: &Context) -> totals::Links {
         let links = &self.links;
         totals::Links {
             link: Column::unique(links.iter().map(|link| link.name.clone())),
-            offered_pkts: Column::U64(links.offered().map(|(all, _)| all).collect()),
-            forwarded_pkts: Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect()),
+            offered_pkts: Column::U64(links.offered().collect()),
+            forwarded_pkts: Column::U64(cx.probes.forwarded.clone()),
             busy_ns: Column::U64(links.busy().map(Duration::as_nanos).collect()),
         }
     }

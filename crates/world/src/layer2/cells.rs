@@ -6,17 +6,16 @@ use crate::event::Event;
 use crate::ids::CellId;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, DropReason, PacketId, Waiting};
-use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice, Wifi};
+use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice};
 use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
 use std::collections::{BTreeSet, VecDeque};
 
+mod coverage;
 mod host;
 mod motion;
-mod roaming;
 
 pub use host::{Backlog, Measuring, Mobile};
-pub use roaming::Roaming;
 
 /// A cell: a base station, its air link and the hosts that hear it.
 #[derive(Clone, Debug)]
@@ -58,15 +57,15 @@ pub struct Cells {
     hosts: Vec<Option<Box<Mobile>>>,
     /// Packets in flight when a host leaves its cell still arrive.
     in_flight_survives: bool,
-    /// How hosts roam; `None`: layer 2 knows where they are.
-    wifi: Option<Wifi>,
+    /// Hosts roam with 802.11; else layer 2 knows where they are.
+    roam: bool,
 }
 
 impl Cells {
     /// Cells that are still empty, and the mobile hosts by their nodes.
     pub fn new(cells: Vec<Cell>, hosts: Vec<Option<Box<Mobile>>>, radio: &RadioSpec) -> Cells {
         let in_flight_survives = radio.in_flight_at_break() == InFlightAtBreak::Delivered;
-        Cells { cells, hosts, in_flight_survives, wifi: radio.roaming().cloned() }
+        Cells { cells, hosts, in_flight_survives, roam: radio.roaming().is_some() }
     }
 
     /// Schedules the first motion and measurement of every host.
@@ -105,7 +104,7 @@ impl Cells {
     pub fn hearer(&self, cell: CellId, index: usize) -> Option<(NodeId, CauseId)> {
         let host = *self.cells[cell.0 as usize].hosts.get(index)?;
         let mobile = self.host(host).filter(|mobile| mobile.is_in(cell))?;
-        let is_covered = mobile.roaming.as_ref().is_none_or(|roaming| roaming.is_covered(cell));
+        let is_covered = mobile.reception.as_ref().is_none_or(|reception| reception.is_covered(cell.0));
         is_covered.then_some((host, mobile.moved))
     }
 
@@ -115,7 +114,7 @@ impl Cells {
     pub fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = self.host(host) else { return false };
         let just_left = |(at, _): &(Time, CauseId)| self.in_flight_survives && started < *at;
-        mobile.is_in(cell) || mobile.roaming.is_some() || mobile.left.get(&cell).is_some_and(just_left)
+        mobile.is_in(cell) || mobile.reception.is_some() || mobile.left.get(&cell).is_some_and(just_left)
     }
 
     /// True if a packet on an uplink, whose transmission began at `started`, was cut off when its host left,
@@ -139,7 +138,7 @@ impl Cells {
         (host, cell): (NodeId, CellId),
         (started, for_all): (Time, bool),
     ) -> bool {
-        if mobile.roaming.is_some() {
+        if mobile.reception.is_some() {
             return for_all && !self.receives(host, cell, started, false);
         }
         let gone = !mobile.attachments.contains(&cell);
@@ -151,8 +150,8 @@ impl Cells {
     /// it is in.
     pub fn why_unheard(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> CauseId {
         let Some(mobile) = self.host_mut(host) else { return CauseId::START };
-        if let Some(roaming) = &mobile.roaming {
-            let left = mobile.left.get(&cell).filter(|_| !roaming.is_covered(cell));
+        if let Some(reception) = &mobile.reception {
+            let left = mobile.left.get(&cell).filter(|_| !reception.is_covered(cell.0));
             return left.map_or(mobile.moved, |&(_, row)| row).or(|| CauseId::START);
         }
         if !mobile.attachments.contains(&cell) {

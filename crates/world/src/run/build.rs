@@ -15,11 +15,13 @@ use crate::endpoints::path_notice::Informed;
 use crate::endpoints::units::Units;
 use crate::event::Event;
 use crate::ids::CellId;
-use crate::layer2::cells::{Cell, Cells, Measuring, Mobile, Roaming};
+use crate::layer2::cells::{Cell, Cells, Measuring, Mobile};
 use crate::run::install;
 use crate::run::ns2;
 use crate::run::options::{Replication, RunOptions, network_part};
 use crate::run::world::{Planes, World};
+use crate::wifi::Stations;
+use crate::wifi::association::Associations;
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
@@ -94,8 +96,7 @@ fn wanted(scenario: &Scenario, options: &RunOptions<'_>) -> Wanted {
         signalling: selection.wants("signalling"),
         handovers: selection.wants("handovers"),
         path_changes: selection.wants("path_changes"),
-        // The causes of timeouts are found among the packets that buffers have released.
-        releases: selection.wants("releases") || causes,
+        releases: selection.wants("releases"),
         policing: selection.wants("policing"),
         causes,
     }
@@ -215,7 +216,7 @@ impl<'a> Builder<'a> {
                 self.links.join(air, medium, Role::BaseStation, rng);
                 if let Some(wifi) = self.scenario.radio.roaming() {
                     self.links.report(medium);
-                    self.links.keep_members(air, wifi);
+                    self.links[air].associations = Some(Box::new(Associations::new(wifi)));
                 }
             }
             let router = self.node(&spec.router);
@@ -282,8 +283,8 @@ impl<'a> Builder<'a> {
         let plan = self.scenario.radio.plan(spec.stays()).unwrap_or_default();
         let (uplinks, measuring) = ((uplinks, self.scenario.radio.uplink()), self.measuring(spec, cells));
         let drops_duplicates = self.scenario.radio.duplicates() == Duplicates::Drop;
-        let roaming = self.scenario.radio.roaming().map(|wifi| Box::new(Roaming::new(wifi)));
-        Mobile::new((plan, visits), uplinks, (measuring, roaming), drops_duplicates)
+        let reception = self.scenario.radio.roaming().map(|_| Box::default());
+        Mobile::new((plan, visits), uplinks, (measuring, reception), drops_duplicates)
     }
 
     /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
@@ -437,9 +438,13 @@ impl<'a> Builder<'a> {
         let scenario = self.scenario;
         let (flows, informed) = (self.flows(), self.informed());
         let faults = self.faults();
+        let is_host = self.mobiles.iter().map(Option::is_some);
+        let stations = Stations::new(scenario.radio.roaming(), is_host);
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
-        let mut cx = Context { mark: Some(setting.mark), ..Context::default() };
+        let mut cx = Context::default();
+        cx.probes.mark = Some(setting.mark);
+        cx.probes.forwarded = vec![0; self.links.len()];
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
         if self.wanted.causes {
@@ -480,7 +485,7 @@ impl<'a> Builder<'a> {
         network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
         let size = network_part(&NetworkSize::of(scenario));
-        let world = World { flows, planes, names, events: 0, rare: None, packet_hops: 0, size };
+        let world = World { flows, planes, stations, names, events: 0, rare: None, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }
 }

@@ -1,14 +1,15 @@
 //! The world: the parts of a run, the event loop, and the conservation laws.
 //!
-//! The parts are flows, the network and agents. Each has private data; the signatures here name the values that pass
+//! The parts are flows, the network, agents and stations. Each has private data; the signatures here name the values that pass
 //! between them.
 
 use crate::context::{Announcement, Context, PendingNotice};
 use crate::control::Agents;
-use crate::dataplane::network::{Decided, LocalDelivery, Network};
+use crate::dataplane::network::{LocalDelivery, Network};
 use crate::endpoints::flows::{Carrier, Flows};
 use crate::event::Event;
 use crate::run::options::{MemoryLimit, Progress, RunOptions, check_memory};
+use crate::wifi::{Stations, Wlan};
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
 use roamlab_record::Names;
@@ -22,6 +23,7 @@ use std::fmt;
 pub struct World {
     pub(crate) flows: Flows,
     pub(crate) planes: Planes,
+    pub(crate) stations: Stations,
     /// Names of the record.
     pub(crate) names: Names,
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
@@ -210,9 +212,10 @@ impl World {
             Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
             Event::App { flow } => self.flows.app_wake(flow, &mut self.planes),
             Event::Agent { node } => agents.wake(node, network, cx),
+            Event::Motion { node } if network.cells().roam() => self.wlan().move_host(node),
             Event::Motion { node } => agents.move_host(node, network, cx),
             Event::Entry { node } => agents.commanded_entry(node, network, cx),
-            Event::Roaming { node } => agents.wake_roaming(node, network, cx),
+            Event::Roaming { node } => self.wlan().wake(node),
             Event::Measurement { node } => agents.measure(node, network, cx),
             Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
             Event::Prediction { number } => self.events -= u64::from(!agents.predict(number, network, cx)),
@@ -259,17 +262,24 @@ impl World {
     /// A medium's deadline may have come. An agent that waits until the air of a lost packet is clear is
     /// notified after it.
     fn medium_wake(&mut self, medium: u32) {
-        let Planes { cx, network, agents } = &mut self.planes;
+        let Planes { cx, network, .. } = &mut self.planes;
         network.wake_medium(medium, cx.now);
-        while let Some(Decided { lost, air }) = network.decide(medium, cx) {
-            if let Some((from, dst)) = lost {
-                agents.look_for_drained(from, dst, network, cx);
+        loop {
+            let Planes { cx, network, agents } = &mut self.planes;
+            let Some(sent) = network.decide(medium, cx) else { return network.rest(medium, cx) };
+            if sent.outcome.is_loss() {
+                agents.look_for_drained(sent.from, sent.dst, network, cx);
             }
-            if let Some(air) = air {
-                agents.on_air_report(air, network, cx);
+            if network.cells().roam() {
+                self.wlan().on_tx_report(sent);
             }
         }
-        network.rest(medium, cx);
+    }
+
+    /// The 802.11 layer 2 and what it uses.
+    fn wlan(&mut self) -> Wlan<'_> {
+        let World { stations, planes: Planes { cx, network: net, agents }, .. } = self;
+        Wlan { stations, agents, net, cx }
     }
 
     /// Passes what an arrival delivers to the part that it is for.
@@ -281,7 +291,8 @@ impl World {
             LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
             LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
             LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
-            LocalDelivery::Unassociated(uplink, packet) => agents.refuse(uplink, packet, network, cx),
+            LocalDelivery::Frame(node, packet) => self.wlan().receive(node, packet),
+            LocalDelivery::Refused(host, cell) => self.wlan().refuse(host, cell),
         }
         self.tell_flows();
     }

@@ -1,7 +1,7 @@
 //! The state machine of an agent, and those of the alternatives that share the beginning of its run.
 
 use roamlab_engine::Time;
-use roamlab_mobility::{Action, Input, Message, MobilityAgent};
+use roamlab_mobility::{Message, MobilityAction, MobilityAgent, MobilityInput};
 use roamlab_packet::Addr;
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ impl Machine {
     }
 
     /// Reacts to an input; whether all alternatives want the same.
-    pub fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) -> bool {
+    pub fn on(&mut self, input: MobilityInput, now: Time, out: &mut Vec<MobilityAction>) -> bool {
         if self.beside.is_empty() {
             self.own.on(input, now, out);
             return true;
@@ -45,7 +45,7 @@ impl Machine {
             other.on(input.clone(), now, &mut wanted);
             (wanted, deadlines(other))
         };
-        let others: Vec<(Vec<Action>, Vec<Time>)> = self.beside.iter_mut().map(react).collect();
+        let others: Vec<(Vec<MobilityAction>, Vec<Time>)> = self.beside.iter_mut().map(react).collect();
         let before = out.len();
         self.own.on(input, now, out);
         let (wanted, times) = (&out[before..], deadlines(&self.own));

@@ -6,26 +6,12 @@ use crate::event::Event;
 use roamlab_engine::{Rng, Time};
 use roamlab_packet::{Addr, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
-use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
+use roamlab_radio::{AnyMedium, Frame, Role, Transmission, TxOutcome};
+use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location};
 
 /// True if a frame on this link to this address, which began at this time, gets across to its receiver.
 pub type GetsAcross<'a> = &'a dyn Fn(&Link, &Packet, Time) -> bool;
-
-/// Result that an outcome has for a station's packet.
-#[derive(Debug)]
-pub enum Settled {
-    /// Nothing new.
-    Known,
-    /// It is received: who it is for, and whether it is a management frame.
-    Received(Addr, bool),
-    /// It was not acknowledged, and will be sent again; whether it is a management frame.
-    Unanswered(bool),
-    /// It is lost, and why.
-    Lost(PacketId, Loss),
-    /// A beacon was sent.
-    Beacon,
-}
 
 impl Links {
     /// Adds a medium; its place.
@@ -69,7 +55,7 @@ impl Links {
     }
 
     /// Decision of the medium, if there is one.
-    pub fn decide(&mut self, medium: u32, cx: &Context, gets_across: GetsAcross<'_>) -> Option<Outcome> {
+    pub fn decide(&mut self, medium: u32, cx: &Context, gets_across: GetsAcross<'_>) -> Option<Transmission> {
         let Links { media, cold, .. } = self;
         let reached = |station: u32, started: Time| {
             let link = &cold[station as usize];
@@ -115,45 +101,40 @@ impl Links {
         station.offered.take(Offered::Nothing)
     }
 
-    /// Carries out an outcome.
-    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Context) -> Settled {
-        let Outcome { station, started, fate, air, free } = outcome;
+    /// Carries out a transmission. If it has a new outcome: the destination of its packet, of a beacon all hosts; whether
+    /// that is a management frame; and the packet, if it is lost.
+    pub fn take_transmission(
+        &mut self,
+        Transmission { station, started, outcome, air, free }: Transmission,
+        cx: &mut Context,
+    ) -> Option<(Addr, bool, Option<PacketId>)> {
         let id = LinkId(station);
-        match fate {
-            Some(Fate::Beacon) => return Settled::Beacon,
-            Some(Fate::Unanswered) => {
-                let offered = self[id].station.as_ref().and_then(|station| station.offered.packet());
-                return Settled::Unanswered(offered.is_some_and(|packet| cx.pool[packet].is_management()));
-            }
-            _ => {}
+        if outcome == Some(TxOutcome::Beacon) {
+            return Some((Addr::BROADCAST, false, None));
+        }
+        let offered = self[id].station.as_ref().and_then(|station| station.offered.packet());
+        let frame = offered.map(|packet| &cx.pool[packet]);
+        let frame = frame.map(|packet| (packet.header.dst, packet.is_management()));
+        if outcome == Some(TxOutcome::Retried) {
+            return frame.map(|(dst, management)| (dst, management, None));
         }
         let link = &mut self.hot[id.0 as usize];
         link.busy += air;
         link.end = cx.now;
         let after = if free { Offered::Nothing } else { Offered::Sent };
         let packet = self[id].station.as_mut().and_then(|station| station.offered.take(after));
-        let mut settled = Settled::Known;
-        if let (Some(packet), Some(fate)) = (packet, fate) {
+        let mut lost = None;
+        if let (Some(packet), Some(outcome)) = (packet, outcome) {
             cx.trace_sent(&packet, started, Location::Link(id));
-            match fate {
-                Fate::Received => {
-                    let sent = &cx.pool[&packet];
-                    settled = Settled::Received(sent.header.dst, sent.is_management());
-                    let insertion = cx.scheduler.reserve();
-                    self.cold[id.0 as usize].track(
-                        &self.hot[id.0 as usize],
-                        id,
-                        packet,
-                        (started, insertion),
-                        cx,
-                    );
-                }
-                Fate::Lost(loss) => settled = Settled::Lost(packet, loss),
-                Fate::Beacon | Fate::Unanswered => unreachable!("no packet's end"),
+            if outcome.is_loss() {
+                lost = Some(packet);
+            } else {
+                let (hot, arrival) = (&self.hot[id.0 as usize], (started, cx.scheduler.reserve()));
+                self.cold[id.0 as usize].track(hot, id, packet, arrival, cx);
             }
         }
         self.offer(id, cx);
-        settled
+        frame.map(|(dst, management)| (dst, management, lost))
     }
 
     /// Sets a medium's wake-up, if it must come earlier than the pending one.
@@ -168,6 +149,12 @@ impl Links {
 }
 
 impl Link {
+    /// Reason why the base station that sends on it has not associated a host; `None`: it has, or knows nothing of
+    /// association.
+    pub fn why_unassociated(&self, host: Addr) -> Option<CauseId> {
+        self.associations.as_ref()?.why_absent(host)
+    }
+
     /// True if it has offered a packet to its medium, or has it on the air.
     pub(super) fn offers(&self) -> bool {
         self.station.as_ref().is_some_and(|station| station.offered.packet().is_some())

@@ -47,12 +47,11 @@ impl Links {
             queue,
             rate,
             remainder: 0,
-            forwarded: 0,
             overtaking: VecDeque::new(),
             in_flight: VecDeque::new(),
             last_arrival: Time::ZERO,
             station: None,
-            members: None,
+            associations: None,
             recorded: None,
         });
         id
@@ -130,10 +129,9 @@ impl Links {
         self.cold.iter()
     }
 
-    /// Packets handed to the link's queue so far, and how many of them had the mark of forwarded packets. Signalling that
-    /// overtakes is not among them.
-    pub fn offered(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.hot.iter().zip(&self.cold).map(|(hot, link)| (hot.offered, link.forwarded))
+    /// Packets handed to each link's queue so far. Signalling that overtakes is not among them.
+    pub fn offered(&self) -> impl Iterator<Item = u64> {
+        self.hot.iter().map(|link| link.offered)
     }
 
     /// How long each link has been sending, transmissions that began included.

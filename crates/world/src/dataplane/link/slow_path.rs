@@ -48,7 +48,7 @@ impl Links {
         if is_station
             && !is_management
             && !entering.is_for_all()
-            && let Some(cause) = self.stranger(id, entering.header.dst)
+            && let Some(cause) = self[id].why_unassociated(entering.header.dst)
         {
             return cx.lose_by(packet, DropReason::Detached, Location::Link(id), cause);
         }
@@ -57,7 +57,7 @@ impl Links {
         }
         cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
         if !is_plain {
-            self[id].forwarded += u64::from(cx.is_forwarded(&packet));
+            cx.probes.handed_over(id, &cx.pool[&packet]);
         }
         if is_station {
             self.hot[id.0 as usize].offered += 1;
@@ -98,7 +98,7 @@ impl Links {
 
     /// The same of signalling that has overtaken at another link, as a whole: its number does not matter.
     pub fn overtake_all(&mut self, id: LinkId, mut packets: VecDeque<Waiting>, cx: &mut Context) {
-        let each = self.hot(id).flags & (flag::FORCED | flag::TRACE) != 0 || self[id].members.is_some();
+        let each = self.hot(id).flags & (flag::FORCED | flag::TRACE) != 0 || self[id].associations.is_some();
         if each {
             return packets.into_iter().for_each(|packet| self.enqueue(id, packet.take(), cx));
         }

@@ -1,24 +1,18 @@
-//! Frames on a medium: their receivers, and the reasons of losses.
+//! Frames on a medium: their receivers, and the reasons of losses; and what the network does for base stations and hosts
+//! of 802.11.
 
-use super::{AirReport, Network};
+use super::{Network, TxReport};
 use crate::context::Context;
-use crate::dataplane::link::{End, Link, Settled};
+use crate::dataplane::link::{End, Link};
 use crate::dataplane::node::Nodes;
+use crate::ids::CellId;
 use crate::layer2::cells::Cells;
+use crate::wifi::association::Associations;
 use roamlab_engine::Time;
-use roamlab_packet::{Addr, DropReason, Packet, PacketId};
-use roamlab_radio::Loss;
+use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
+use roamlab_radio::TxOutcome;
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::{LinkId, Location, NodeId};
-
-/// Decisions of a medium.
-#[derive(Copy, Clone, Debug)]
-pub struct Decided {
-    /// Of a packet that is lost by it: where its link begins, and who it is for.
-    pub lost: Option<(NodeId, Addr)>,
-    /// Reports for the layer 2 of roaming hosts.
-    pub air: Option<AirReport>,
-}
 
 impl Network {
     /// A medium's deadline may have come: [`decide`](Self::decide) is to be asked until there is nothing, then
@@ -27,20 +21,24 @@ impl Network {
         self.links.wake(medium, now);
     }
 
-    /// Lets one thing happen that a medium has decided, if there is one.
-    pub fn decide(&mut self, medium: u32, cx: &mut Context) -> Option<Decided> {
-        let Network { links, nodes, cells, .. } = self;
-        let gets_across =
-            |link: &Link, packet: &Packet, started: Time| gets_across(nodes, cells, link, packet, started);
-        let outcome = links.decide(medium, cx, &gets_across)?;
-        let (link, started) = (LinkId(outcome.station), outcome.started);
-        let settled = self.links.take_outcome(outcome, cx);
-        let air = if self.cells.roam() { self.air_report(link, &settled, started, cx) } else { None };
-        let lost = match settled {
-            Settled::Lost(packet, loss) => Some(self.lose_on_air(link, packet, loss, cx)),
-            _ => None,
-        };
-        Some(Decided { lost, air })
+    /// Lets a medium carry out what it has decided, up to the next attempt that ends. A packet that is lost by it is gone.
+    pub fn decide(&mut self, medium: u32, cx: &mut Context) -> Option<TxReport> {
+        loop {
+            let Network { links, nodes, cells, .. } = self;
+            let gets_across = |link: &Link, packet: &Packet, started: Time| {
+                gets_across(nodes, cells, link, packet, started)
+            };
+            let transmission = links.decide(medium, cx, &gets_across)?;
+            let link = LinkId(transmission.station);
+            let (started, outcome) = (transmission.started, transmission.outcome);
+            let frame = self.links.take_transmission(transmission, cx);
+            let (Some((dst, management, lost)), Some(outcome)) = (frame, outcome) else { continue };
+            let from = self.links[link].from;
+            if let Some(packet) = lost {
+                self.lose_on_air(link, packet, outcome, cx);
+            }
+            return Some(TxReport { from, dst, management, started, outcome });
+        }
     }
 
     /// A medium has decided all that it can now.
@@ -50,14 +48,14 @@ impl Network {
 
     /// A medium has given a packet up. One that was sent again and again to a host that is gone, or from one, is lost
     /// because of that, though the host may be back by now.
-    fn lose_on_air(&mut self, id: LinkId, packet: PacketId, loss: Loss, cx: &mut Context) -> (NodeId, Addr) {
+    fn lose_on_air(&mut self, id: LinkId, packet: PacketId, outcome: TxOutcome, cx: &mut Context) {
         let (place, dst) = (Location::Link(id), cx.pool[&packet].header.dst);
         let link = &self.links[id];
         let &Link { from, to, changed, up, .. } = link;
         let crosses = || gets_across(&self.nodes, &self.cells, link, &cx.pool[&packet], cx.now);
-        if loss == Loss::OnAir {
+        if outcome == TxOutcome::NotReceived {
             cx.lose(packet, DropReason::FrameLoss, place);
-        } else if loss == Loss::RetryLimit && crosses() {
+        } else if outcome == TxOutcome::RetryLimit && crosses() {
             cx.lose(packet, DropReason::RetryLimit, place);
         } else if !up {
             cx.lose_by(packet, DropReason::LinkDown, place, changed);
@@ -69,7 +67,67 @@ impl Network {
             let why = host.zip(cell).map(|(host, cell)| self.cells.why_unheard(host, cell, cx));
             cx.lose_by(packet, DropReason::Detached, place, why.unwrap_or(CauseId::START));
         }
-        (from, dst)
+    }
+
+    /// Where hosts roam, beacons are sent from the start.
+    pub fn start_beacons(&mut self, cx: &mut Context) {
+        if self.cells.roam() {
+            self.links.start_beacons(cx);
+        }
+    }
+
+    /// The hosts that the base station of a cell has associated; `None`: it knows nothing of association.
+    pub fn associations(&mut self, cell: CellId) -> Option<&mut Associations> {
+        self.links[self.cells.air(cell)].associations.as_deref_mut()
+    }
+
+    /// A host listens on a channel from now on, and sends nothing on another: management frames that wait are
+    /// dropped.
+    pub fn tune(&mut self, host: NodeId, channel: u32, cx: &mut Context) {
+        self.forget_frames(host, cx);
+        self.cells.tune(host, channel, cx.now);
+    }
+
+    /// A host's management frames that wait are dropped.
+    pub fn forget_frames(&mut self, host: NodeId, cx: &mut Context) {
+        let is_frame = |packet: &Packet, _: &PacketPool| packet.is_management();
+        for uplink in self.cells.uplinks(host) {
+            for frame in self.links.take_matching(uplink, false, &is_frame, cx) {
+                let cause = cx.current_cause();
+                cx.lose_by(frame, DropReason::LinkDown, Location::Link(uplink), cause);
+            }
+        }
+    }
+
+    /// True if anything was on the air since then, on the channel of a host.
+    pub fn channel_was_busy(&self, host: NodeId, since: Time) -> bool {
+        let airs = self.cells.on_channel(host).into_iter().map(|cell| self.cells.air(cell));
+        airs.filter_map(|air| self.links.medium_of(air)).any(|medium| self.links.was_busy(medium, since))
+    }
+
+    /// Packets that still wait at the base station of a cell for a host that is gone are lost.
+    pub fn flush_air(&mut self, cell: CellId, host: Addr, cause: CauseId, cx: &mut Context) {
+        let air = self.cells.air(cell);
+        let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_management();
+        for packet in self.links.take_matching(air, false, &for_host, cx) {
+            cx.lose_by(packet, DropReason::Detached, Location::Link(air), cause);
+        }
+    }
+
+    /// Reason why a packet from a node ends at the base station of a cell: it is from a host that is not associated there,
+    /// and no management frame. `None`: the base station takes it.
+    pub(super) fn why_refused(
+        &self,
+        cell: CellId,
+        from: NodeId,
+        packet: &PacketId,
+        cx: &Context,
+    ) -> Option<CauseId> {
+        let from = &self.nodes[from];
+        if !from.is_host() || cx.pool[packet].is_management() {
+            return None;
+        }
+        self.links[self.cells.air(cell)].why_unassociated(from.addr)
     }
 }
 

@@ -59,8 +59,12 @@ impl Network {
                     cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
                     return LocalDelivery::Nothing;
                 }
-                if self.cells.roam() && self.is_stranger(cell, from, &packet, cx) {
-                    return LocalDelivery::Unassociated(link, packet);
+                if self.cells.roam()
+                    && let Some(cell) = cell
+                    && let Some(cause) = self.why_refused(cell, from, &packet, cx)
+                {
+                    cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
+                    return LocalDelivery::Refused(from, cell);
                 }
                 (node, packet)
             }

@@ -151,17 +151,17 @@ impl Network {
         Ok(())
     }
 
-    /// Forwarded packets go before direct ones for a while.
+    /// Packets with this mark go before others for a while.
     pub fn await_forwarded(
         &mut self,
         node: NodeId,
         key: HostAtAgent,
-        wait: Duration,
+        (mark, wait): (Dscp, Duration),
         cx: &mut Context,
     ) -> Done {
         let cause = note_buffer(Kind::Buffering, "await-forwarded", node, key, cx);
         match self.nodes[node].buffer_for(key) {
-            Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Ordering { wait, until: None }, cause),
+            Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Ordering { mark, wait, until: None }, cause),
             None => return Err("waits for forwarded packets, and has asked for no buffer".into()),
         }
         Ok(())
@@ -321,13 +321,13 @@ impl Network {
                 buffer.push(packet, place, cx);
                 self.watch_buffer(node, key, cx);
             }
-            Mode::Ordering { .. } if cx.is_forwarded(&packet) => {
+            Mode::Ordering { mark, .. } if cx.pool[&packet].inner_tos().dscp() == mark => {
                 self.pass(node, packet, key, (Via::Air, None, cause), cx);
             }
-            Mode::Ordering { wait, until } => {
+            Mode::Ordering { mark, wait, until } => {
                 if until.is_none() {
                     let until = cx.now + wait;
-                    buffer.mode = Mode::Ordering { wait, until: Some(until) };
+                    buffer.mode = Mode::Ordering { mark, wait, until: Some(until) };
                     cx.scheduler.push(until, Event::Ordered { node });
                 }
                 buffer.push(packet, place, cx);

@@ -9,7 +9,7 @@ use crate::control::agent::Agent;
 use crate::dataplane::link::End;
 use crate::dataplane::route::HostRoute;
 use crate::ids::{AgentIndex, HostAtAgent};
-use roamlab_mobility::{Direction, Input, Via};
+use roamlab_mobility::{Direction, Input, MobilityInput, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, PacketId};
 use roamlab_record::cause::{Cause, CauseId, CurrentCause, Kind, data_seq};
 use roamlab_record::ids::{Location, NodeId};
@@ -84,7 +84,12 @@ impl Network {
     }
 
     /// The input for an agent about a data packet from or to `host`; `lost`: it ends here.
-    fn input(&self, (host, peer, direction): (Addr, Addr, Direction), origin: Origin, lost: bool) -> Input {
+    fn input(
+        &self,
+        (host, peer, direction): (Addr, Addr, Direction),
+        origin: Origin,
+        lost: bool,
+    ) -> MobilityInput {
         let from = self.previous_hop(origin).map(|from| self.nodes[from].addr);
         Input::Data { host, peer, direction, from, tunnelled: origin.tunnel.is_some(), lost }
     }
@@ -95,7 +100,7 @@ impl Network {
         node: NodeId,
         about: (Addr, Addr, Direction),
         origin: Origin,
-    ) -> Vec<(AgentIndex, Input)> {
+    ) -> Vec<(AgentIndex, MobilityInput)> {
         let watches = |agent: &Agent| {
             agent.watches_uplink && self.domains[agent.domain.0 as usize].hosts.contains(&about.0)
         };

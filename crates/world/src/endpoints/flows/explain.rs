@@ -1,7 +1,6 @@
 //! The causes of a sender's window cuts and retransmissions: facts that the sender cannot know, found in the network.
 
 use super::{Carrier, Flows};
-use crate::context::Context;
 use roamlab_congestion::{SenderEvent, SenderEventKind};
 use roamlab_engine::Time;
 use roamlab_packet::{FlowId, Packet};
@@ -99,7 +98,7 @@ impl Flows {
         let timer = Time::from_nanos(net.cx().now.as_nanos().saturating_sub(fact.rto.as_nanos()));
         let since = late.map_or(timer, |(_, created)| created.min(timer));
         let held = late.and_then(|(serial, _)| net.holder(self.nodes_of(flow), serial));
-        let held = held.or_else(|| released_since(id, seq, since, net.cx()));
+        let held = held.or_else(|| net.cx().probes.causes.released_since(id, seq, since));
         let held = held.or_else(|| self.moved_since(flow, since, net));
         let held = held.or_else(|| net.cx().probes.causes.link_change(since));
         let held = held.or_else(|| net.cx().probes.causes.outage_of(id, since));
@@ -119,13 +118,4 @@ impl Flows {
     fn nodes_of(&self, flow: u32) -> [NodeId; 2] {
         [self.flows[flow as usize].src, self.flows[flow as usize].dst]
     }
-}
-
-/// Event that released a segment from a buffer, or an acknowledgement of its flow, if that was at or after
-/// `since`.
-fn released_since(flow: FlowId, seq: u32, since: Time, cx: &Context) -> Option<CauseId> {
-    let releases = &cx.probes.releases;
-    let first = releases.time_ns.partition_point(|&time| time < since);
-    let is_meant = |row: &usize| releases.flow[*row] == flow && [0, seq].contains(&releases.seq[*row]);
-    (first..releases.time_ns.len()).rev().find(is_meant).map(|row| releases.cause[row])
 }

@@ -1,10 +1,9 @@
 //! A mobile host.
 
-use super::Roaming;
 use crate::ids::CellId;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Waiting;
-use roamlab_radio::{Meter, Motion, Signal, UplinkChoice};
+use roamlab_radio::{Meter, Motion, Reception, Signal, UplinkChoice};
 use roamlab_record::cause::CauseId;
 use roamlab_record::ids::LinkId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -36,8 +35,8 @@ pub struct Mobile {
     pub(super) uplinks: BTreeMap<CellId, LinkId>,
     /// The uplink that its packets take now.
     pub(super) uplink: Option<LinkId>,
-    /// (802.11) what it hears and looks for.
-    pub(super) roaming: Option<Box<Roaming>>,
+    /// (802.11) the cells and the channel that it can receive.
+    pub(super) reception: Option<Box<Reception>>,
     /// Its measurements.
     pub(super) measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
@@ -61,7 +60,7 @@ impl Mobile {
     pub fn new(
         (plan, visits): (Vec<(Time, Motion)>, Vec<CellId>),
         (uplinks, uplink_choice): (BTreeMap<CellId, LinkId>, UplinkChoice),
-        (measuring, roaming): (Option<Measuring>, Option<Box<Roaming>>),
+        (measuring, reception): (Option<Measuring>, Option<Box<Reception>>),
         drops_duplicates: bool,
     ) -> Mobile {
         Mobile {
@@ -78,7 +77,7 @@ impl Mobile {
             uplinks,
             uplink: None,
             measuring,
-            roaming,
+            reception,
             waiting: Backlog::default(),
             drops_duplicates,
             received: BTreeSet::new(),

@@ -12,8 +12,8 @@ use roamlab_record::cause::{Cause, CauseId, Kind};
 use roamlab_record::ids::{LinkId, Location, NodeId};
 
 impl Cells {
-    /// The next motion of a host's plan, and the cell that it is about.
-    pub fn next_motion(&mut self, host: NodeId, cx: &mut Context) -> Option<(Motion, CellId)> {
+    /// The next motion of a host's plan, and the cell that it is about; with the row of the causes.
+    pub fn next_motion(&mut self, host: NodeId, cx: &mut Context) -> Option<(Motion, CellId, CauseId)> {
         let mobile = self.host_mut(host)?;
         let (_, motion) = mobile.plan[mobile.next_motion];
         mobile.next_motion += 1;
@@ -24,7 +24,9 @@ impl Cells {
         if matches!(motion, Motion::Enter { .. }) {
             mobile.visit = visit as u32;
         }
-        Some((motion, mobile.visits[visit]))
+        let cell = mobile.visits[visit];
+        let row = cx.add_cause(Cause::root(Kind::Motion).about(Some(Addr::mobile(host.0))));
+        Some((motion, cell, row))
     }
 
     /// A host is to enter a cell at this time. One that it has no uplink to cannot be entered.
@@ -92,7 +94,7 @@ impl Cells {
         if let Some(mobile) = self.host_mut(host) {
             (mobile.moved, mobile.unheard) = (row, CauseId::NONE);
             // Of 802.11 it is the end of coverage that frames are lost by.
-            let left = left.filter(|_| mobile.roaming.is_none());
+            let left = left.filter(|_| mobile.reception.is_none());
             mobile.left.extend(left.map(|cell| (cell, (cx.now, row))));
         }
         row

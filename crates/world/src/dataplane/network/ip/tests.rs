@@ -144,7 +144,7 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
     let mut world = build(&scenario, Replication::default(), &RunOptions::default());
     run_until(&mut world, 600_000);
     let air = world.planes.network.links.iter().position(|link| link.name == "bs1/air").unwrap();
-    world.planes.network.links.offered().nth(air).unwrap()
+    (world.planes.network.links.offered().nth(air).unwrap(), world.planes.cx.probes.forwarded[air])
 }
 
 #[test]

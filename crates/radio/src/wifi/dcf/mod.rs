@@ -22,7 +22,7 @@ mod params;
 mod station;
 mod timing;
 
-use super::{Fate, Frame, Loss, Medium, Outcome, Reached, Role};
+use crate::medium::{Frame, Medium, Reached, Role, Transmission, TxOutcome};
 pub use params::Params;
 use params::{AfterCollision, Departed};
 use roamlab_engine::{Duration, Rate, Rng, Time};
@@ -64,22 +64,38 @@ pub struct Dcf {
     state: State,
     /// When the next station sends, if nothing comes before.
     next_start: Option<Time>,
-    decided: VecDeque<Outcome>,
-    /// Beacons and unanswered attempts are outcomes.
+    decided: VecDeque<Transmission>,
+    /// Beacons and unanswered attempts are reported.
     reports: bool,
     /// When it was busy last, except now.
     fell_idle: Time,
 }
 
-/// How a sender's attempt went.
-enum Attempt {
-    /// As it should.
-    Done,
-    /// Not answered, or lost in a collision.
-    Failed { long: bool },
-}
-
 impl Dcf {
+    /// A silent medium. `rng` is its own stream.
+    pub fn new(params: &Params, mut rng: Rng) -> Dcf {
+        let timing =
+            Timing::new(params.phy, params.preamble.unwrap_or(timing::Preamble::Long), params.basic_rate);
+        let phase = (params.beacon_interval > Duration::ZERO)
+            .then(|| Time::ZERO + rng.uniform_duration(params.beacon_interval));
+        Dcf {
+            params: params.clone(),
+            timing,
+            rng,
+            stations: Vec::new(),
+            places: BTreeMap::new(),
+            counting: Vec::new(),
+            ready: Time::ZERO,
+            reserved: Time::ZERO,
+            next_beacon: phase,
+            state: State::Idle,
+            next_start: None,
+            decided: VecDeque::new(),
+            reports: false,
+            fell_idle: Time::ZERO,
+        }
+    }
+
     /// The medium becomes busy: who sends, sends.
     fn begin(&mut self, now: Time, reached: Reached<'_>) {
         let slot = self.timing.slot;
@@ -116,7 +132,7 @@ impl Dcf {
         if !is_for_one || reached(station.number, now) {
             return true;
         }
-        self.lose(place, now, Loss::GivenUp);
+        self.lose(place, now, TxOutcome::Cancelled);
         false
     }
 
@@ -163,72 +179,82 @@ impl Dcf {
 
     /// Transmissions on the air end.
     fn end(&mut self, now: Time, reached: Reached<'_>) {
-        let Timing { sifs, difs, eifs, .. } = self.timing;
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => {}
-            State::Rts { sender, started: began, .. } => {
-                let rate = self.rate(sender);
-                if reached(self.stations[sender].number, began) {
-                    let started = now + sifs + self.timing.cts(rate) + sifs;
-                    let end = started + self.data(sender);
-                    self.state = State::Data { sender, began, started, end };
-                } else {
-                    self.stations[sender].air += now - began;
-                    self.reserved = now + self.timing.reservation_lapse(rate);
-                    self.release(now, difs);
-                    self.settle(sender, (now, now), Attempt::Failed { long: false });
-                }
-            }
-            State::Data { sender, began, started, .. } if !self.has_unicast(sender) => {
-                self.stations[sender].air += now - began;
-                let fate = if self.is_noisy() { Fate::Lost(Loss::OnAir) } else { Fate::Received };
-                self.broadcast_ends(sender, started, now, fate);
-                self.release(now, difs);
-                self.settle(sender, (now, now), Attempt::Done);
+            State::Rts { sender, started, .. } => self.end_rts(sender, started, now, reached),
+            State::Data { sender, began, started, .. } if self.has_unicast(sender) => {
+                self.end_data(sender, (began, started), now, reached);
             }
             State::Data { sender, began, started, .. } => {
-                let answered = now + sifs + self.timing.ack(self.rate(sender));
-                let number = self.stations[sender].number;
-                if reached(number, started) && !self.is_noisy() {
-                    let (fate, air) = (Some(Fate::Received), Duration::ZERO);
-                    self.decided.push_back(Outcome { station: number, started, fate, air, free: false });
-                    self.state = State::Ack { sender, began, started, end: answered };
-                } else {
-                    // The others have read the acknowledgement in the frame's header.
-                    self.stations[sender].air += now - began;
-                    self.reserved = answered;
-                    self.release(now, difs);
-                    let long = self.announces(sender);
-                    self.settle(sender, (now, now), Attempt::Failed { long });
-                }
+                self.stations[sender].air += now - began;
+                let outcome = if self.is_noisy() { TxOutcome::NotReceived } else { TxOutcome::Received };
+                self.broadcast_ends(sender, started, now, outcome);
+                self.release(now, self.timing.difs);
+                self.complete(sender, now);
             }
             State::Ack { sender, began, started, .. } => {
                 let station = &mut self.stations[sender];
                 station.air += now - began;
                 let (station, air) = (station.number, station.forget_frame());
-                self.decided.push_back(Outcome { station, started, fate: None, air, free: true });
-                self.release(now, difs);
-                self.settle(sender, (now, now), Attempt::Done);
+                self.decided.push_back(Transmission { station, started, outcome: None, air, free: true });
+                self.release(now, self.timing.difs);
+                self.complete(sender, now);
             }
-            State::Collision { senders, .. } => {
-                let pause = match self.params.after_collision {
-                    AfterCollision::Eifs => eifs,
-                    AfterCollision::Difs => difs,
-                };
-                self.release(now, pause);
-                for (sender, started, ended) in senders {
-                    self.stations[sender].air += ended - started;
-                    if self.has_unicast(sender) {
-                        self.settle(sender, (now, ended), Attempt::Failed { long: false });
-                    } else {
-                        self.broadcast_ends(sender, started, now, Fate::Lost(Loss::OnAir));
-                        self.settle(sender, (now, ended), Attempt::Done);
-                    }
-                }
-            }
+            State::Collision { senders, .. } => self.end_collision(senders, now),
         }
         self.note_beacon(now, true);
         self.look_ahead();
+    }
+
+    /// An RTS ends: its receiver answers with a CTS, or it is not there.
+    fn end_rts(&mut self, sender: usize, began: Time, now: Time, reached: Reached<'_>) {
+        let Timing { sifs, difs, .. } = self.timing;
+        let rate = self.rate(sender);
+        if reached(self.stations[sender].number, began) {
+            let started = now + sifs + self.timing.cts(rate) + sifs;
+            let end = started + self.data(sender);
+            self.state = State::Data { sender, began, started, end };
+            return;
+        }
+        self.stations[sender].air += now - began;
+        self.reserved = now + self.timing.reservation_lapse(rate);
+        self.release(now, difs);
+        self.fail(sender, (now, now), false);
+    }
+
+    /// A frame for one receiver ends, whose exchange began at `began`.
+    fn end_data(&mut self, sender: usize, (began, started): (Time, Time), now: Time, reached: Reached<'_>) {
+        let answered = now + self.timing.sifs + self.timing.ack(self.rate(sender));
+        let station = self.stations[sender].number;
+        if reached(station, started) && !self.is_noisy() {
+            let (outcome, air) = (Some(TxOutcome::Received), Duration::ZERO);
+            self.decided.push_back(Transmission { station, started, outcome, air, free: false });
+            self.state = State::Ack { sender, began, started, end: answered };
+            return;
+        }
+        // The others have read the acknowledgement in the frame's header.
+        self.stations[sender].air += now - began;
+        self.reserved = answered;
+        self.release(now, self.timing.difs);
+        self.fail(sender, (now, now), self.announces(sender));
+    }
+
+    /// The last of the frames that have collided ends. Each of `senders`: the station, when it began and when it ended.
+    fn end_collision(&mut self, senders: Vec<(usize, Time, Time)>, now: Time) {
+        let pause = match self.params.after_collision {
+            AfterCollision::Eifs => self.timing.eifs,
+            AfterCollision::Difs => self.timing.difs,
+        };
+        self.release(now, pause);
+        for (sender, started, ended) in senders {
+            self.stations[sender].air += ended - started;
+            if self.has_unicast(sender) {
+                self.fail(sender, (now, ended), false);
+            } else {
+                self.broadcast_ends(sender, started, now, TxOutcome::NotReceived);
+                self.complete(sender, now);
+            }
+        }
     }
 
     /// The rate of a station's frame.
@@ -242,19 +268,25 @@ impl Dcf {
     }
 
     /// A beacon or a broadcast has been sent, without an answer.
-    fn broadcast_ends(&mut self, sender: usize, started: Time, now: Time, fate: Fate) {
+    fn broadcast_ends(&mut self, sender: usize, started: Time, now: Time, outcome: TxOutcome) {
         let station = &mut self.stations[sender];
         if std::mem::take(&mut station.beacon) {
             station.since = now;
-            if self.reports && fate == Fate::Received {
-                let (station, fate) = (station.number, Some(Fate::Beacon));
-                let (air, free) = (Duration::ZERO, false);
-                self.decided.push_back(Outcome { station, started, fate, air, free });
+            if outcome == TxOutcome::Received {
+                self.report_attempt(sender, started, TxOutcome::Beacon);
             }
             return;
         }
         let (station, air) = (station.number, station.forget_frame());
-        self.decided.push_back(Outcome { station, started, fate: Some(fate), air, free: true });
+        self.decided.push_back(Transmission { station, started, outcome: Some(outcome), air, free: true });
+    }
+
+    /// Reports a beacon, or an attempt that is not the last one, if that is wanted.
+    fn report_attempt(&mut self, sender: usize, started: Time, outcome: TxOutcome) {
+        if self.reports {
+            let (station, outcome, air) = (self.stations[sender].number, Some(outcome), Duration::ZERO);
+            self.decided.push_back(Transmission { station, started, outcome, air, free: false });
+        }
     }
 
     /// The medium falls idle: all count again behind a pause, and a DIFS behind what is still reserved, senders apart. A
@@ -269,46 +301,44 @@ impl Dcf {
         }
     }
 
-    /// A sender whose transmission ended at `ended`, on a medium that fell idle at `now`, draws a backoff: for the next
-    /// attempt, or behind its last one (§9.2.5.2). A station that waits without result for a response counts
-    /// from when it gives up waiting.
-    fn settle(&mut self, sender: usize, (now, ended): (Time, Time), attempt: Attempt) {
+    /// A sender is done with its frame or beacon, on a medium that fell idle at `now`: it draws a backoff behind it
+    /// (§9.2.5.2).
+    fn complete(&mut self, sender: usize, now: Time) {
+        let station = &mut self.stations[sender];
+        station.ready = now + self.timing.difs;
+        station.reset_window(self.params.cw_min());
+        station.draw();
+    }
+
+    /// A sender's transmission, which ended at `ended`, was not answered or has collided, and the medium fell idle at
+    /// `now`. It draws a backoff: for the next attempt, or behind its last one. A station that waits without result for a
+    /// response counts from when it gives up waiting.
+    fn fail(&mut self, sender: usize, (now, ended): (Time, Time), is_long: bool) {
         let Params { short_retry_limit, long_retry_limit, cw_max, .. } = self.params;
         let Timing { difs, response_timeout, .. } = self.timing;
         let station = &mut self.stations[sender];
-        match attempt {
-            Attempt::Done => {
-                station.ready = now + difs;
-                station.reset_window(self.params.cw_min());
-            }
-            Attempt::Failed { long } => {
-                station.ready = (now + difs).max(ended + response_timeout);
-                let retries = if long { &mut station.long_retries } else { &mut station.short_retries };
-                *retries += 1;
-                let limit = if long { long_retry_limit } else { short_retry_limit };
-                if *retries >= limit || station.given_up {
-                    let loss = if station.given_up { Loss::GivenUp } else { Loss::RetryLimit };
-                    station.reset_window(self.params.cw_min());
-                    self.lose(sender, now, loss);
-                } else {
-                    station.double_window(cw_max);
-                    if self.reports {
-                        let (station, fate) = (station.number, Some(Fate::Unanswered));
-                        let (air, free) = (Duration::ZERO, false);
-                        self.decided.push_back(Outcome { station, started: ended, fate, air, free });
-                    }
-                }
-            }
+        station.ready = (now + difs).max(ended + response_timeout);
+        let (retries, limit) = match is_long {
+            true => (&mut station.long_retries, long_retry_limit),
+            false => (&mut station.short_retries, short_retry_limit),
+        };
+        *retries += 1;
+        if *retries >= limit || station.given_up {
+            let loss = if station.given_up { TxOutcome::Cancelled } else { TxOutcome::RetryLimit };
+            station.reset_window(self.params.cw_min());
+            self.lose(sender, now, loss);
+        } else {
+            station.double_window(cw_max);
+            self.report_attempt(sender, ended, TxOutcome::Retried);
         }
         self.stations[sender].draw();
     }
 
     /// A station's frame is lost.
-    fn lose(&mut self, place: usize, now: Time, loss: Loss) {
+    fn lose(&mut self, place: usize, now: Time, loss: TxOutcome) {
         let station = &mut self.stations[place];
         let (station, air) = (station.number, station.forget_frame());
-        let fate = Some(Fate::Lost(loss));
-        self.decided.push_back(Outcome { station, started: now, fate, air, free: true });
+        self.decided.push_back(Transmission { station, started: now, outcome: Some(loss), air, free: true });
     }
 
     /// A station has something new to send. With a backoff behind its last frame still to count, or a busy medium, it waits;
@@ -361,31 +391,6 @@ impl Dcf {
 }
 
 impl Medium for Dcf {
-    type Params = Params;
-
-    fn new(params: &Params, mut rng: Rng) -> Dcf {
-        let timing =
-            Timing::new(params.phy, params.preamble.unwrap_or(timing::Preamble::Long), params.basic_rate);
-        let phase = (params.beacon_interval > Duration::ZERO)
-            .then(|| Time::ZERO + rng.uniform_duration(params.beacon_interval));
-        Dcf {
-            params: params.clone(),
-            timing,
-            rng,
-            stations: Vec::new(),
-            places: BTreeMap::new(),
-            counting: Vec::new(),
-            ready: Time::ZERO,
-            reserved: Time::ZERO,
-            next_beacon: phase,
-            state: State::Idle,
-            next_start: None,
-            decided: VecDeque::new(),
-            reports: false,
-            fell_idle: Time::ZERO,
-        }
-    }
-
     fn join(&mut self, station: u32, role: Role, rng: Rng) {
         self.places.insert(station, self.stations.len());
         self.stations.push(Station::new(station, role, self.params.cw_min(), rng));
@@ -439,7 +444,7 @@ impl Medium for Dcf {
         }
     }
 
-    fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Outcome> {
+    fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Transmission> {
         while self.decided.is_empty() && self.next_deadline().is_some_and(|deadline| deadline <= now) {
             if !matches!(self.state, State::Idle) {
                 self.end(now, reached);

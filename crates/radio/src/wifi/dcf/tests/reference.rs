@@ -46,7 +46,7 @@ struct Reference {
     stations: Vec<Listener>,
     burst: Option<Burst>,
     now: Time,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<Transmission>,
 }
 
 fn us(count: u64) -> Duration {
@@ -231,7 +231,7 @@ impl Reference {
             for (place, started, ended) in senders {
                 self.stations[place].air += ended - started;
                 match self.stations[place].frame.unwrap().broadcast {
-                    true => self.done(place, started, Some(Fate::Lost(Loss::OnAir))),
+                    true => self.done(place, started, Some(TxOutcome::NotReceived)),
                     false => self.fail(place, ended, 0),
                 }
             }
@@ -260,14 +260,14 @@ impl Reference {
         }
         if phase == Phase::Ack || broadcast {
             let noisy = broadcast && self.is_noisy();
-            let fate = if noisy { Fate::Lost(Loss::OnAir) } else { Fate::Received };
+            let outcome = if noisy { TxOutcome::NotReceived } else { TxOutcome::Received };
             self.stations[place].air += now - began;
             self.idle(self.difs(), now);
-            return self.done(place, started, Some(fate).filter(|_| broadcast));
+            return self.done(place, started, Some(outcome).filter(|_| broadcast));
         }
         if reached(number, started) && !self.is_noisy() {
-            let (station, air, fate) = (number, Duration::ZERO, Some(Fate::Received));
-            self.outcomes.push(Outcome { station, started, fate, air, free: false });
+            let (station, air, outcome) = (number, Duration::ZERO, Some(TxOutcome::Received));
+            self.outcomes.push(Transmission { station, started, outcome, air, free: false });
             self.burst = goes_on(Phase::Ack, started, ack);
             return;
         }
@@ -290,13 +290,13 @@ impl Reference {
     }
 
     /// It is done with its frame, and counts a backoff of the smallest window behind it (§9.2.5.2).
-    fn done(&mut self, place: usize, started: Time, fate: Option<Fate>) {
+    fn done(&mut self, place: usize, started: Time, outcome: Option<TxOutcome>) {
         let ready = self.now + self.difs();
         let station = &mut self.stations[place];
         (station.ready, station.window, station.sends) = (ready, self.params.cw_min(), false);
         (station.frame, station.retries, station.given_up) = (None, [0; 2], false);
         let air = std::mem::take(&mut station.air);
-        self.outcomes.push(Outcome { station: place as u32, started, fate, air, free: true });
+        self.outcomes.push(Transmission { station: place as u32, started, outcome, air, free: true });
         self.draw(place);
     }
 
@@ -308,12 +308,18 @@ impl Reference {
         let station = &mut self.stations[place];
         station.retries[long] += 1;
         if station.given_up || station.retries[long] >= limits[long] {
-            let loss = if station.given_up { Loss::GivenUp } else { Loss::RetryLimit };
-            self.done(place, self.now, Some(Fate::Lost(loss)));
+            let loss = if station.given_up { TxOutcome::Cancelled } else { TxOutcome::RetryLimit };
+            self.done(place, self.now, Some(loss));
         } else {
             (station.window, station.sends) = ((2 * station.window + 1).min(self.params.cw_max), false);
-            let (fate, air) = (Some(Fate::Unanswered), Duration::ZERO);
-            self.outcomes.push(Outcome { station: place as u32, started: ended, fate, air, free: false });
+            let (outcome, air) = (Some(TxOutcome::Retried), Duration::ZERO);
+            self.outcomes.push(Transmission {
+                station: place as u32,
+                started: ended,
+                outcome,
+                air,
+                free: false,
+            });
             self.draw(place);
         }
         self.stations[place].ready = ready;
@@ -411,15 +417,15 @@ impl Walk {
             absent == 0 || !(started.as_nanos() / 1_000 + u64::from(station)).is_multiple_of(absent)
         };
         while let Some(now) = self.medium.next_deadline().filter(|deadline| *deadline <= end) {
-            let mut outcomes: Vec<Outcome> =
+            let mut outcomes: Vec<Transmission> =
                 std::iter::from_fn(|| self.medium.on_deadline(now, &reached)).collect();
             self.model.play(now, &reached);
             let mut wanted = std::mem::take(&mut self.model.outcomes);
-            outcomes.sort_by_key(|outcome| outcome.station);
-            wanted.sort_by_key(|outcome| outcome.station);
+            outcomes.sort_by_key(|sent| sent.station);
+            wanted.sort_by_key(|sent| sent.station);
             assert_eq!(outcomes, wanted, "sequence {seed}, at {now}: {:?}", self.model.params);
             self.transmissions += outcomes.len();
-            for station in outcomes.iter().filter(|outcome| outcome.free).map(|outcome| outcome.station) {
+            for station in outcomes.iter().filter(|sent| sent.free).map(|sent| sent.station) {
                 if self.below(4) < self.saturated {
                     self.offer(station, now);
                 }

@@ -92,7 +92,7 @@ const BEACON_SIZES: (Bytes, Bytes) = (Bytes(40), Bytes(2346));
 
 impl Params {
     /// Checks that a medium can have these parameters.
-    pub(in crate::medium) fn check(&self) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         if let Some(message) = self.basic_rate.and_then(|rate| self.phy.refuses_basic(rate)) {
             return Err(("basic_rate", message));
         }
@@ -141,7 +141,7 @@ impl Params {
     }
 
     /// Why hosts cannot roam by what they hear, and at which field.
-    pub(in crate::medium) fn refuses_roaming(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn refuses_roaming(&self) -> Option<(&'static str, &'static str)> {
         match self {
             Params { beacon_interval: Duration::ZERO, .. } => Some((
                 "beacon_interval",
@@ -156,7 +156,7 @@ impl Params {
     }
 
     /// The fault of a rate for data; `None`: none.
-    pub(in crate::medium) fn refuses_rate(&self, rate: Rate) -> Option<String> {
+    pub(crate) fn refuses_rate(&self, rate: Rate) -> Option<String> {
         self.phy.refuses_data_at(rate)
     }
 

@@ -1,23 +1,23 @@
 //! The source base station's part: prepare, command, forward; or take the host back.
 
 use super::bearer::Outlet;
-use super::enodeb::{Context, Environment, State};
-use super::message::Plan;
-use super::{Action, Cancelled, Forwarding, Kind, PathSwitch, Phase};
+use super::context::{Context, Environment, State};
+use super::message::{Message, Plan};
+use super::{Action, Cancelled, Forwarding, PathSwitch, Phase};
 use roamlab_packet::{Addr, MarkingState};
 
 impl Context {
     /// The host has reported a better neighbour.
     pub fn reported(&mut self, target: Addr, env: &mut Environment<'_>) {
-        if let Some(conditional) = &env.params.conditional {
+        if let Some(conditional) = &env.rules.conditional {
             return self.candidate_reported(target, conditional, env);
         }
         match &mut self.state {
-            State::Serving => self.prepare(target, env.params.path_switch == PathSwitch::Fast, true, env),
+            State::Serving => self.prepare(target, env.rules.path_switch == PathSwitch::Fast, true, env),
             State::Preparing { target: expected, wanted, .. } if *expected == target => *wanted = true,
             State::Preparing { target: other, wanted: false, .. } => {
                 let other = *other;
-                env.send(other, self.id, Kind::HandoverCancel);
+                env.send(other, self.id, Message::HandoverCancel);
                 self.prepare(target, false, true, env);
             }
             State::Ready { target: expected, .. } if *expected == target => self.command(target, true, env),
@@ -36,7 +36,7 @@ impl Context {
 
     /// The host is expected to report this target soon.
     pub fn predicted(&mut self, target: Addr, env: &mut Environment<'_>) {
-        let predictive = env.params.path_switch == PathSwitch::Predictive;
+        let predictive = env.rules.path_switch == PathSwitch::Predictive;
         if predictive && env.present && target != env.address && matches!(self.state, State::Serving) {
             env.note(Phase::HandoverPredicted);
             self.prepare(target, true, false, env);
@@ -54,10 +54,10 @@ impl Context {
 
     fn prepare(&mut self, target: Addr, early: bool, wanted: bool, env: &mut Environment<'_>) {
         self.begin_handover(env);
-        let until = env.now + env.params.timers.reloc_prep;
+        let until = env.now + env.rules.timers.reloc_prep;
         self.state = State::Preparing { target, until, early, wanted };
         let plan = if early { Plan::SwitchEarly } else { Plan::Command };
-        env.send(target, self.id, Kind::HandoverRequest { plan });
+        env.send(target, self.id, Message::HandoverRequest { plan });
     }
 
     /// Each handover from here has another identification.
@@ -79,7 +79,7 @@ impl Context {
         if wanted {
             self.command(target, early, env);
         } else {
-            self.state = State::Ready { target, until: env.now + env.params.prediction_timeout };
+            self.state = State::Ready { target, until: env.now + env.rules.prediction_timeout };
         }
         if early {
             self.switch_path(target, None, env);
@@ -98,30 +98,30 @@ impl Context {
 
     fn command(&mut self, target: Addr, early: bool, env: &mut Environment<'_>) {
         env.note(Phase::HandoverCommanded);
-        env.send(env.host, self.id, Kind::HandoverCommand { target });
-        match env.params.forwarding {
+        env.send(env.host, self.id, Message::HandoverCommand { target });
+        match env.rules.forwarding {
             // The answer sends it.
-            Forwarding::Lossless if env.params.carry_marking_state => {
+            Forwarding::Lossless if env.rules.carry_marking_state => {
                 env.out.push(Action::ReportMarking { host: env.host });
             }
-            Forwarding::Lossless => env.send(target, self.id, Kind::SnStatusTransfer { marking: None }),
+            Forwarding::Lossless => env.send(target, self.id, Message::SnStatusTransfer { marking: None }),
             Forwarding::Seamless | Forwarding::None => {}
         }
-        self.state = State::Executing { target, until: env.now + env.params.timers.reloc_overall, early };
+        self.state = State::Executing { target, until: env.now + env.rules.timers.reloc_overall, early };
         self.forward_to(target, env);
     }
 
     /// The estimate by which the host's queue drops or marks, just before it is emptied.
     pub fn marking_reported(&self, marking: Option<MarkingState>, env: &mut Environment<'_>) {
         if let State::Executing { target, .. } = self.state {
-            env.send(target, self.id, Kind::SnStatusTransfer { marking });
+            env.send(target, self.id, Message::SnStatusTransfer { marking });
         }
     }
 
     pub fn forward_to(&mut self, target: Addr, env: &mut Environment<'_>) {
-        if env.params.forwarding != Forwarding::None && self.bearer.outlet() != Outlet::Tunnel(target) {
+        if env.rules.forwarding != Forwarding::None && self.bearer.outlet() != Outlet::Tunnel(target) {
             env.note(Phase::ForwardingStarted);
-            self.bearer.forward(target, env.now, env.params, env.out);
+            self.bearer.forward(target, env.now, env.rules, env.out);
             if self.bearer.relay_end(env.out) {
                 env.note(Phase::ForwardingEnded);
             }
@@ -132,7 +132,7 @@ impl Context {
         match self.state {
             State::Preparing { target, .. } => {
                 env.note(Phase::HandoverCancelled);
-                env.send(target, self.id, Kind::HandoverCancel);
+                env.send(target, self.id, Message::HandoverCancel);
                 self.state = State::Serving;
             }
             State::Ready { .. } if env.present => {
@@ -141,14 +141,14 @@ impl Context {
             }
             State::Ready { target, .. } => {
                 self.forward_to(target, env);
-                self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold };
+                self.state = State::Leaving { until: env.now + env.rules.timers.forwarding_hold };
             }
             State::Executing { .. } if env.present => {
                 env.note(Phase::HandoverCancelled);
                 self.take_back(env);
             }
             State::Executing { .. } => {
-                self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold }
+                self.state = State::Leaving { until: env.now + env.rules.timers.forwarding_hold }
             }
             State::Conditional { .. } => self.candidates_time_out(env),
             State::Serving | State::Prepared { .. } | State::Leaving { .. } => {}
@@ -162,7 +162,7 @@ impl Context {
             State::Executing { target, early, .. } => (target, early, true),
             _ => return,
         };
-        env.send(target, self.id, Kind::HandoverCancel);
+        env.send(target, self.id, Message::HandoverCancel);
         if commanded || self.bearer.path_has_left() {
             self.bearer.stop_forwarding(target, self.id, env.out);
         }
@@ -172,10 +172,10 @@ impl Context {
             self.switch_path(env.address, None, env);
         }
         self.bearer.since(self.id);
-        self.bearer.attach(env.now, env.params, env.out);
-        let returns = env.params.cancelled == Cancelled::Return && env.params.forwarding != Forwarding::None;
+        self.bearer.attach(env.now, env.rules, env.out);
+        let returns = env.rules.cancelled == Cancelled::Return && env.rules.forwarding != Forwarding::None;
         if returns && (commanded || early) {
-            self.bearer.expect_from(target, env.now, env.params, env.out);
+            self.bearer.expect_from(target, env.now, env.rules, env.out);
         }
     }
 
@@ -186,12 +186,12 @@ impl Context {
         }
         env.note(Phase::SourceReleased);
         self.cancel_candidates(Some(from), env);
-        if env.params.forwarding == Forwarding::None {
+        if env.rules.forwarding == Forwarding::None {
             self.bearer.end(env.out);
             return false;
         }
         self.forward_to(from, env);
-        self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold };
+        self.state = State::Leaving { until: env.now + env.rules.timers.forwarding_hold };
         true
     }
 
@@ -199,16 +199,16 @@ impl Context {
     pub fn host_gone(&mut self, env: &mut Environment<'_>) {
         self.resuming = None;
         if let State::Prepared { until, granted, .. } = &mut self.state {
-            (*until, *granted) = (env.now + env.params.timers.joining, None);
+            (*until, *granted) = (env.now + env.rules.timers.joining, None);
         }
-        let forget_at = env.now + env.params.timers.reloc_overall;
+        let forget_at = env.now + env.rules.timers.reloc_overall;
         match &mut self.state {
             State::Serving | State::Preparing { .. } | State::Ready { .. } => {}
             State::Conditional { until, .. } => *until = forget_at.min(*until),
             State::Executing { .. } | State::Prepared { .. } | State::Leaving { .. } => return,
         }
         self.forget_at = Some(forget_at);
-        if env.params.forwarding != Forwarding::None {
+        if env.rules.forwarding != Forwarding::None {
             self.bearer.hold(env.out);
         }
     }

@@ -25,79 +25,9 @@
 //!
 //! ASSUMPTION: open system authentication alone; no keys or 802.1X follow it.
 
-use crate::handover::{ManagementSizes, Scan, Wifi};
-use roamlab_engine::{Bytes, Duration, Time};
-
-/// A management frame.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Management {
-    /// Who is there?
-    ProbeRequest,
-    /// A base station is.
-    ProbeResponse,
-    /// First frame of open system authentication.
-    AuthenticationRequest,
-    /// Second frame of it.
-    AuthenticationResponse,
-    /// A station that had no base station wants to have this one.
-    AssociationRequest,
-    /// It has.
-    AssociationResponse,
-    /// A station that had a base station wants to have this one.
-    ReassociationRequest,
-    /// It has.
-    ReassociationResponse,
-    /// A base station does not know the station.
-    Deauthentication,
-    /// A station is there still: a data frame without data.
-    NullData,
-}
-
-impl Management {
-    /// All names, as written in records and faults.
-    pub const NAMES: &'static [&'static str] = &[
-        "probe-request",
-        "probe-response",
-        "authentication-request",
-        "authentication-response",
-        "association-request",
-        "association-response",
-        "reassociation-request",
-        "reassociation-response",
-        "deauthentication",
-        "null-data",
-    ];
-
-    /// The name as written in records and faults.
-    pub const fn name(self) -> &'static str {
-        Management::NAMES[self as usize]
-    }
-
-    /// From the MAC header to the check sequence.
-    pub const fn size(self, sizes: &ManagementSizes) -> Bytes {
-        match self {
-            Management::ProbeRequest => sizes.probe_request,
-            Management::ProbeResponse => sizes.probe_response,
-            Management::AuthenticationRequest | Management::AuthenticationResponse => sizes.authentication,
-            Management::AssociationRequest => sizes.association_request,
-            Management::ReassociationRequest => sizes.reassociation_request,
-            Management::AssociationResponse | Management::ReassociationResponse => sizes.association_response,
-            Management::Deauthentication => sizes.deauthentication,
-            Management::NullData => sizes.null_data,
-        }
-    }
-
-    /// Answer of a base station; `None`: none.
-    pub const fn answer(self) -> Option<Management> {
-        match self {
-            Management::ProbeRequest => Some(Management::ProbeResponse),
-            Management::AuthenticationRequest => Some(Management::AuthenticationResponse),
-            Management::AssociationRequest => Some(Management::AssociationResponse),
-            Management::ReassociationRequest => Some(Management::ReassociationResponse),
-            _ => None,
-        }
-    }
-}
+use super::params::{Scan, Wifi};
+use crate::medium::TxOutcome;
+use roamlab_engine::{Duration, Time};
 
 /// A cell that a station has heard.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -126,11 +56,12 @@ pub enum StationEvent {
         /// It is a beacon.
         beacon: bool,
     },
-    /// Its management frame has been on the air, or there is no station that could hear one; whether it was
-    /// acknowledged.
-    FrameSent {
-        /// It was, or none had to be.
-        acknowledged: bool,
+    /// An attempt to send a frame has ended, or there is no station that could receive one.
+    Sent {
+        /// It is a management frame; else data.
+        management: bool,
+        /// The outcome.
+        outcome: TxOutcome,
     },
     /// This cell has answered its authentication request.
     Authenticated(u32),
@@ -138,11 +69,7 @@ pub enum StationEvent {
     Associated(u32),
     /// This cell does not know it.
     Deauthenticated(u32),
-    /// A frame with data was acknowledged.
-    Answered,
-    /// An attempt to send one was not.
-    Unanswered,
-    /// The time that [`Roamer::next_deadline`] gave has come; whether the channel was busy since the probe request was sent.
+    /// The time that [`Station::next_deadline`] gave has come; whether the channel was busy since the probe request was sent.
     Deadline {
         /// It was.
         busy: bool,
@@ -209,9 +136,9 @@ enum State {
 /// How long it waits until a frame that asks for its base station has been sent (mac80211's `probe_wait_ms`).
 const NULL_DATA_WAIT: Duration = Duration::from_millis(500);
 
-/// A roaming station.
+/// A station that roams.
 #[derive(Clone, Debug)]
-pub struct Roamer {
+pub struct Station {
     wifi: Wifi,
     state: State,
     deadline: Option<Time>,
@@ -224,10 +151,10 @@ pub struct Roamer {
     had_cell: bool,
 }
 
-impl Roamer {
+impl Station {
     /// One that is switched off.
-    pub fn new(wifi: Wifi) -> Roamer {
-        Roamer {
+    pub fn new(wifi: Wifi) -> Station {
+        Station {
             wifi,
             state: State::Off,
             deadline: None,
@@ -251,10 +178,13 @@ impl Roamer {
         }
     }
 
-    /// Reacts to what it hears; what it does is appended to `out`.
+    /// Takes an input; its actions are appended to `out`.
     pub fn on(&mut self, heard: StationEvent, now: Time, out: &mut Vec<StationAction>) {
         match (heard, self.state.clone()) {
             (StationEvent::SwitchedOn, State::Off) => self.scan(now, out),
+            (StationEvent::Sent { management, outcome }, state) => {
+                self.on_sent((management, outcome), state, now, out);
+            }
             (StationEvent::Cell { offer, .. }, State::Scanning { step, .. }) if step != Step::Rest => {
                 self.find(offer)
             }
@@ -263,19 +193,6 @@ impl Roamer {
                 State::Associated { offer, unanswered, .. },
             ) if heard.cell == offer.cell => {
                 self.is_alive(offer, unanswered, now);
-            }
-            (StationEvent::FrameSent { acknowledged: true }, State::Associated { offer, unanswered, .. }) => {
-                self.is_alive(offer, unanswered, now);
-            }
-            (StationEvent::FrameSent { .. }, State::Associated { offer, asked, .. }) if asked > 0 => {
-                self.ask(offer, now, out);
-            }
-            (
-                StationEvent::FrameSent { .. },
-                State::Scanning { channel, step: Step::Sending | Step::Min { .. } },
-            ) => {
-                let Wifi { min_channel_time, max_channel_time, .. } = self.wifi;
-                self.step(channel, Step::Min { max: now + max_channel_time }, now + min_channel_time);
             }
             (StationEvent::Authenticated(cell), State::Authenticating { offer, .. })
                 if cell == offer.cell =>
@@ -293,21 +210,45 @@ impl Roamer {
             (StationEvent::Deauthenticated(cell), State::Associated { offer, .. }) if cell == offer.cell => {
                 self.lose(cell, "deauthenticated", now, out);
             }
-            (StationEvent::Answered, State::Associated { offer, .. }) => {
-                self.keep_alive_at = now + self.wifi.keep_alive;
-                self.is_alive(offer, 0, now);
-            }
-            (StationEvent::Unanswered, State::Associated { offer, unanswered, asked }) => {
-                self.state = State::Associated { offer, unanswered: unanswered + 1, asked };
-                if unanswered + 1 == self.wifi.failed_attempts {
-                    self.lose(offer.cell, "retry-loss", now, out);
-                }
-            }
             (StationEvent::Deadline { busy }, state)
                 if self.deadline.is_some_and(|deadline| deadline <= now) =>
             {
                 self.deadline = None;
                 self.on_deadline(state, busy, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// An attempt to send a frame, with management or data, has ended.
+    fn on_sent(
+        &mut self,
+        (management, outcome): (bool, TxOutcome),
+        state: State,
+        now: Time,
+        out: &mut Vec<StationAction>,
+    ) {
+        let received = outcome == TxOutcome::Received;
+        match state {
+            // A management frame that is sent again is still on its way.
+            _ if management && outcome == TxOutcome::Retried => {}
+            State::Associated { offer, unanswered, .. } if management && received => {
+                self.is_alive(offer, unanswered, now);
+            }
+            State::Associated { offer, asked, .. } if management && asked > 0 => self.ask(offer, now, out),
+            State::Associated { offer, .. } if !management && received => {
+                self.keep_alive_at = now + self.wifi.keep_alive;
+                self.is_alive(offer, 0, now);
+            }
+            State::Associated { offer, unanswered, asked } if !management => {
+                self.state = State::Associated { offer, unanswered: unanswered + 1, asked };
+                if unanswered + 1 == self.wifi.failed_attempts {
+                    self.lose(offer.cell, "retry-loss", now, out);
+                }
+            }
+            State::Scanning { channel, step: Step::Sending | Step::Min { .. } } if management => {
+                let Wifi { min_channel_time, max_channel_time, .. } = self.wifi;
+                self.step(channel, Step::Min { max: now + max_channel_time }, now + min_channel_time);
             }
             _ => {}
         }

@@ -27,13 +27,13 @@ struct Tally {
     air: Duration,
 }
 
-/// A medium, its stations from 0 on, and the fate of their frames. The first is the base station.
+/// A medium, its stations from 0 on, and the outcomes of their frames. The first is the base station.
 struct Cell {
     medium: Dcf,
     now: Time,
     tallies: Vec<Tally>,
-    /// Station, time and fate of every frame.
-    fates: Vec<(u32, Time, Fate)>,
+    /// Station, time and outcome of every frame.
+    outcomes: Vec<(u32, Time, TxOutcome)>,
     frame: Frame,
     saturated: bool,
     absent: bool,
@@ -51,7 +51,7 @@ impl Cell {
             medium,
             now: Time::ZERO,
             tallies: vec![Tally::default(); stations as usize],
-            fates: Vec::new(),
+            outcomes: Vec::new(),
             frame: Frame { station: 0, size: Bytes(1500), rate, broadcast: false, management: false },
             saturated: false,
             absent: false,
@@ -67,17 +67,14 @@ impl Cell {
         while let Some(deadline) = self.medium.next_deadline().filter(|deadline| *deadline < end) {
             self.now = deadline;
             let is_there = !self.absent;
-            while let Some(outcome) = self.medium.on_deadline(self.now, &|_, _| is_there) {
-                let tally = &mut self.tallies[outcome.station as usize];
-                tally.air += outcome.air;
-                match outcome.fate {
-                    Some(Fate::Received) => tally.received += 1,
-                    Some(Fate::Lost(_)) => tally.lost += 1,
-                    None | Some(Fate::Beacon | Fate::Unanswered) => {}
-                }
-                self.fates.extend(outcome.fate.map(|fate| (outcome.station, self.now, fate)));
-                if outcome.free && self.saturated {
-                    self.offer(outcome.station);
+            while let Some(sent) = self.medium.on_deadline(self.now, &|_, _| is_there) {
+                let tally = &mut self.tallies[sent.station as usize];
+                tally.air += sent.air;
+                tally.received += u64::from(sent.outcome == Some(TxOutcome::Received));
+                tally.lost += u64::from(sent.outcome.is_some_and(TxOutcome::is_loss));
+                self.outcomes.extend(sent.outcome.map(|outcome| (sent.station, self.now, outcome)));
+                if sent.free && self.saturated {
+                    self.offer(sent.station);
                 }
             }
         }
@@ -226,14 +223,14 @@ fn a_first_frame_goes_at_once_and_later_ones_wait_for_their_backoff() {
     cell.offer(1);
     let backoff = cell.medium.stations[1].backoff;
     cell.play(Time::from_nanos(9_000_000));
-    let nanos: Vec<u64> = cell.fates.iter().map(|(_, at, _)| at.as_nanos()).collect();
+    let nanos: Vec<u64> = cell.outcomes.iter().map(|(_, at, _)| at.as_nanos()).collect();
     let data = 192_000 + 1_117_091;
     let gap = 10_000 + 248_000 + 50_000 + 20_000 * u64::from(backoff);
     assert_eq!(nanos, [1_000_000 + data, 1_000_000 + data + gap + data]);
     // The backoff behind a frame is over by now: the next one need not wait either.
     cell.offer(0);
     cell.play(Time::from_nanos(20_000_000));
-    assert_eq!(cell.fates[2].1.as_nanos(), 9_000_000 + data);
+    assert_eq!(cell.outcomes[2].1.as_nanos(), 9_000_000 + data);
 }
 
 #[test]
@@ -264,8 +261,8 @@ fn frames_for_a_host_that_is_gone_are_retried_and_hold_up_the_next() {
         cell.offer(0);
         let limit = begun + Duration::from_secs(1);
         cell.play(limit);
-        let (_, at, fate) = cell.fates.pop().unwrap();
-        assert_eq!(fate, Fate::Lost(Loss::RetryLimit));
+        let (_, at, outcome) = cell.outcomes.pop().unwrap();
+        assert_eq!(outcome, TxOutcome::RetryLimit);
         held_up += micros(at.since(begun)) / 200.0;
     }
     let attempts = micros(cell.tallies[0].air) / 200.0 / (192.0 + 1_117.091);
@@ -278,8 +275,8 @@ fn frames_for_a_host_that_is_gone_are_retried_and_hold_up_the_next() {
     let begun = cell.now;
     cell.offer(0);
     cell.play(begun + Duration::from_secs(1));
-    let (_, at, fate) = cell.fates[0];
-    assert_eq!((at, fate), (begun, Fate::Lost(Loss::GivenUp)), "immediately, and nothing is sent");
+    let (_, at, outcome) = cell.outcomes[0];
+    assert_eq!((at, outcome), (begun, TxOutcome::Cancelled), "immediately, and nothing is sent");
 }
 
 #[test]
@@ -315,7 +312,7 @@ fn broadcasts_go_at_the_basic_rate_and_nobody_answers() {
     assert_eq!(micros(tally.air), 400.0 * (192.0 + 8.0 * 1536.0 / 2.0));
     assert_eq!(tally.received + tally.lost, 400);
     assert!((160..=240).contains(&tally.lost), "{}", tally.lost);
-    assert!(cell.fates.iter().all(|(.., fate)| *fate != Fate::Lost(Loss::RetryLimit)));
+    assert!(cell.outcomes.iter().all(|(.., outcome)| *outcome != TxOutcome::RetryLimit));
 }
 
 #[test]
@@ -335,7 +332,7 @@ fn a_frame_can_be_taken_back_unless_it_is_on_the_air() {
     cell.play(Time::from_nanos(100_500_000));
     assert!(!cell.medium.withdraw(1, cell.now));
     cell.play(Time::from_nanos(200_000_000));
-    assert_eq!(cell.fates[1].2, Fate::Lost(Loss::GivenUp));
+    assert_eq!(cell.outcomes[1].2, TxOutcome::Cancelled);
     assert_eq!(micros(cell.tallies[1].air), 192.0 + 1_117.091);
 }
 
@@ -360,8 +357,8 @@ fn a_frame_that_collides_is_on_the_air_and_is_given_up_when_it_has_ended() {
     assert!(!cell.medium.withdraw(1, cell.now));
     cell.play(Time::from_nanos(50_000_000));
     assert_eq!((cell.tallies[0].received, cell.tallies[1].received), (1, 0));
-    let (station, at, fate) = cell.fates[0];
-    assert_eq!((station, fate), (1, Fate::Lost(Loss::GivenUp)));
+    let (station, at, outcome) = cell.outcomes[0];
+    assert_eq!((station, outcome), (1, TxOutcome::Cancelled));
     assert!(at > Time::from_nanos(2_000_000), "a frame of 1.309 ms");
 }
 

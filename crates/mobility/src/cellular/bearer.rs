@@ -13,14 +13,17 @@
 //! An end marker from the source closes the forwarded stream: the reorder queue follows. An end marker for a handover
 //! from here goes to the target when no packet is left that must precede it.
 
-use super::{Action, Forwarding, Kind, Message, Params};
-use crate::{Identification, Via};
+use super::message::{Message, Out};
+use super::{Action, Forwarding, Rules};
+use crate::agent::Via;
+use crate::identification::Identification;
+use crate::signal::Signal;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
 /// The user plane of one host at one base station.
 #[derive(Clone, Debug)]
-pub(super) struct EnodebBearer {
+pub(crate) struct Bearer {
     host: Addr,
     outlet: Outlet,
     /// A base station that may still forward packets, which go first.
@@ -32,7 +35,7 @@ pub(super) struct EnodebBearer {
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Outlet {
+pub(crate) enum Outlet {
     Hold,
     Air,
     Tunnel(Addr),
@@ -45,10 +48,10 @@ struct Inflow {
     until: Option<Time>,
 }
 
-impl EnodebBearer {
+impl Bearer {
     /// The bearer of a host that is attached: nothing waits, nothing is forwarded.
-    pub fn attached(host: Addr, since: Identification, out: &mut Vec<Action>) -> EnodebBearer {
-        let bearer = EnodebBearer { host, outlet: Outlet::Air, inflow: None, since, ended: None };
+    pub fn attached(host: Addr, since: Identification, out: &mut dyn Out) -> Bearer {
+        let bearer = Bearer { host, outlet: Outlet::Air, inflow: None, since, ended: None };
         bearer.set_routes(out);
         bearer
     }
@@ -58,12 +61,12 @@ impl EnodebBearer {
         host: Addr,
         since: Identification,
         source: Addr,
-        params: &Params,
-        out: &mut Vec<Action>,
-    ) -> EnodebBearer {
-        let ordered = params.forwarding != Forwarding::None && params.reordering;
+        rules: &Rules,
+        out: &mut dyn Out,
+    ) -> Bearer {
+        let ordered = rules.forwarding != Forwarding::None && rules.reordering;
         let inflow = ordered.then_some(Inflow { from: source, until: None });
-        let bearer = EnodebBearer { host, outlet: Outlet::Hold, inflow, since, ended: None };
+        let bearer = Bearer { host, outlet: Outlet::Hold, inflow, since, ended: None };
         out.push(Action::StartBuffering { host });
         bearer.set_routes(out);
         bearer
@@ -94,7 +97,7 @@ impl EnodebBearer {
         }
     }
 
-    fn set_routes(&self, out: &mut Vec<Action>) {
+    fn set_routes(&self, out: &mut dyn Out) {
         let (host, via) = (self.host, self.via());
         if let Some(inflow) = self.inflow {
             out.push(Action::SetRoute { host, from: Some(inflow.from), via, watch: true });
@@ -105,18 +108,18 @@ impl EnodebBearer {
     }
 
     /// The host is here: what waits goes over the air.
-    pub fn attach(&mut self, now: Time, params: &Params, out: &mut Vec<Action>) {
+    pub fn attach(&mut self, now: Time, rules: &Rules, out: &mut dyn Out) {
         if self.outlet == Outlet::Air {
             return;
         }
         self.outlet = Outlet::Air;
         out.push(Action::Release { host: self.host, via: Via::Air, mark: None });
-        self.restart_wait(now, params);
+        self.restart_wait(now, rules);
         self.set_routes(out);
     }
 
     /// The host has left without a command: what it has not got is kept.
-    pub fn hold(&mut self, out: &mut Vec<Action>) {
+    pub fn hold(&mut self, out: &mut dyn Out) {
         if self.outlet == Outlet::Air {
             self.outlet = Outlet::Hold;
             out.push(Action::StartBuffering { host: self.host });
@@ -125,40 +128,40 @@ impl EnodebBearer {
     }
 
     /// Packets that wait here and later ones go to `target`.
-    pub fn forward(&mut self, target: Addr, now: Time, params: &Params, out: &mut Vec<Action>) {
+    pub fn forward(&mut self, target: Addr, now: Time, rules: &Rules, out: &mut dyn Out) {
         if self.outlet == Outlet::Air {
             out.push(Action::StartBuffering { host: self.host });
         }
         self.outlet = Outlet::Tunnel(target);
-        out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: params.mark });
-        self.restart_wait(now, params);
+        out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: rules.mark });
+        self.restart_wait(now, rules);
         self.set_routes(out);
     }
 
     /// No more packets go to a target to which packets were forwarded: an end marker behind them reports
     /// this.
-    pub fn stop_forwarding(&self, target: Addr, id: Identification, out: &mut Vec<Action>) {
+    pub fn stop_forwarding(&self, target: Addr, id: Identification, out: &mut dyn Out) {
         out.push(end_marker(self.host, id).to(target));
     }
 
     /// Nothing comes but what the source forwards: the end marker follows it.
-    pub fn ends_with_inflow(&mut self, id: Identification, out: &mut Vec<Action>) {
+    pub fn ends_with_inflow(&mut self, id: Identification, out: &mut dyn Out) {
         self.ended = Some(id);
         self.relay_end(out);
     }
 
     /// Packets that `from` forwards go first, until its end marker.
-    pub fn expect_from(&mut self, from: Addr, now: Time, params: &Params, out: &mut Vec<Action>) {
-        if params.reordering {
+    pub fn expect_from(&mut self, from: Addr, now: Time, rules: &Rules, out: &mut dyn Out) {
+        if rules.reordering {
             self.close(out);
             self.inflow = Some(Inflow { from, until: None });
-            self.restart_wait(now, params);
+            self.restart_wait(now, rules);
             self.set_routes(out);
         }
     }
 
     /// Another bearer of the same host follows: forwarded packets of this one have no route of their own any more.
-    pub fn expect_no_more(&self, out: &mut Vec<Action>) {
+    pub fn expect_no_more(&self, out: &mut dyn Out) {
         if let Some(inflow) = self.inflow {
             out.push(Action::ClearRoute { host: self.host, from: Some(inflow.from) });
         }
@@ -171,20 +174,20 @@ impl EnodebBearer {
     }
 
     /// A forwarded packet passed.
-    pub fn forwarded(&mut self, now: Time, params: &Params) {
-        self.restart_wait(now, params);
+    pub fn forwarded(&mut self, now: Time, rules: &Rules) {
+        self.restart_wait(now, rules);
     }
 
-    fn restart_wait(&mut self, now: Time, params: &Params) {
+    fn restart_wait(&mut self, now: Time, rules: &Rules) {
         if let Some(inflow) = &mut self.inflow
             && self.outlet != Outlet::Hold
         {
-            inflow.until = Some(now + params.reordering_wait);
+            inflow.until = Some(now + rules.reordering_wait);
         }
     }
 
     /// Takes an end marker. True if it has passed to the target, and no more packets will come.
-    pub fn end_marker(&mut self, from: Addr, id: Identification, out: &mut Vec<Action>) -> bool {
+    pub fn end_marker(&mut self, from: Addr, id: Identification, out: &mut dyn Out) -> bool {
         if self.inflow.is_some_and(|inflow| inflow.from == from) {
             self.close(out);
         }
@@ -196,7 +199,7 @@ impl EnodebBearer {
 
     /// True if the wait for forwarded packets is over at `now`; then the packets that wait behind them
     /// follow.
-    pub fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+    pub fn on_timer(&mut self, now: Time, out: &mut dyn Out) -> bool {
         let over = self.next_deadline().is_some_and(|until| until <= now);
         if over {
             self.close(out);
@@ -205,7 +208,7 @@ impl EnodebBearer {
     }
 
     /// Sends the end marker on, if all that must precede it has gone to the target.
-    pub fn relay_end(&mut self, out: &mut Vec<Action>) -> bool {
+    pub fn relay_end(&mut self, out: &mut dyn Out) -> bool {
         let Outlet::Tunnel(target) = self.outlet else { return false };
         if self.inflow.is_some() {
             return false;
@@ -216,7 +219,7 @@ impl EnodebBearer {
     }
 
     /// The forwarded stream is over.
-    fn close(&mut self, out: &mut Vec<Action>) {
+    fn close(&mut self, out: &mut dyn Out) {
         let Some(inflow) = self.inflow.take() else { return };
         out.push(Action::ClearRoute { host: self.host, from: Some(inflow.from) });
         out.push(Action::ReleaseReorderQueue { host: self.host, via: self.via() });
@@ -224,7 +227,7 @@ impl EnodebBearer {
     }
 
     /// The bearer ends: what waits here is lost.
-    pub fn end(&self, out: &mut Vec<Action>) {
+    pub fn end(&self, out: &mut dyn Out) {
         let host = self.host;
         self.expect_no_more(out);
         out.push(Action::ClearRoute { host, from: None });
@@ -233,28 +236,34 @@ impl EnodebBearer {
 }
 
 /// The end marker of the handover `id`.
-pub(super) fn end_marker(host: Addr, id: Identification) -> Message {
-    Message::about(host, id, Kind::EndMarker)
+pub(crate) fn end_marker(host: Addr, id: Identification) -> Signal<Message> {
+    Signal::about(host, id, Message::EndMarker)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lte_x2::Params as LteParams;
+
+    /// A list of actions that the test does not read.
+    fn unread() -> Vec<Action> {
+        Vec::new()
+    }
 
     #[test]
     fn the_reordering_wait_begins_when_the_host_is_there() {
         // Packets forwarded while the packets are held cannot overtake anything: the wait runs from the
         // attachment on.
         let (host, source) = (Addr::new(9, 1), Addr::new(9, 2));
-        let (params, id) = (Params { reordering: true, ..Params::default() }, Identification::default());
+        let (rules, id) = (LteParams::default().rules(), Identification::default());
         let at = |millis| Time::ZERO + roamlab_engine::Duration::from_millis(millis);
-        let mut bearer = EnodebBearer::expecting(host, id, source, &params, &mut Vec::new());
-        bearer.forwarded(at(10), &params);
+        let mut bearer = Bearer::expecting(host, id, source, &rules, &mut unread());
+        bearer.forwarded(at(10), &rules);
         assert_eq!(bearer.next_deadline(), None);
-        bearer.attach(at(50), &params, &mut Vec::new());
-        assert_eq!(bearer.next_deadline(), Some(at(50) + params.reordering_wait));
-        bearer.forwarded(at(60), &params);
-        assert_eq!(bearer.next_deadline(), Some(at(60) + params.reordering_wait));
+        bearer.attach(at(50), &rules, &mut unread());
+        assert_eq!(bearer.next_deadline(), Some(at(50) + rules.reordering_wait));
+        bearer.forwarded(at(60), &rules);
+        assert_eq!(bearer.next_deadline(), Some(at(60) + rules.reordering_wait));
     }
 
     #[test]
@@ -262,12 +271,12 @@ mod tests {
         // TS 36.300 §10.1.2.2.1: each path switch has its own end marker.
         let (host, source) = (Addr::new(9, 1), Addr::new(9, 2));
         let mut bearer =
-            EnodebBearer::expecting(host, Identification(1), source, &Params::default(), &mut Vec::new());
-        bearer.end_marker(source, Identification(2), &mut Vec::new());
+            Bearer::expecting(host, Identification(1), source, &LteParams::default().rules(), &mut unread());
+        bearer.end_marker(source, Identification(2), &mut unread());
         assert!(bearer.path_has_left());
         bearer.since(Identification(3));
         assert!(!bearer.path_has_left());
-        bearer.end_marker(source, Identification(3), &mut Vec::new());
+        bearer.end_marker(source, Identification(3), &mut unread());
         assert!(!bearer.path_has_left(), "that of the handover that brought the host here");
     }
 }

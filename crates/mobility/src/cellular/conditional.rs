@@ -1,10 +1,10 @@
 //! The source base station's part in a conditional handover: prepare candidates, name them to the host, and hand over when
 //! one of them has it.
 
-use super::enodeb::{Candidate, Context, Environment, Progress, State};
-use super::message::Plan;
+use super::context::{Candidate, Context, Environment, Progress, State};
+use super::message::{Message, Plan};
 use super::params::Conditional;
-use super::{Forwarding, Kind, Phase};
+use super::{Forwarding, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
@@ -20,7 +20,7 @@ impl Context {
             Some(Candidate { progress: Progress::Prepared, .. }) => self.name_candidates(env),
             None if candidates.len() < conditional.candidates as usize => {
                 candidates.push(Candidate { target, progress: Progress::Asked });
-                env.send(target, self.id, Kind::HandoverRequest { plan: Plan::Condition });
+                env.send(target, self.id, Message::HandoverRequest { plan: Plan::Condition });
             }
             Some(_) | None => {}
         }
@@ -54,7 +54,7 @@ impl Context {
         let prepared = candidates.iter().filter(|candidate| candidate.progress == Progress::Prepared);
         let candidates = prepared.map(|candidate| candidate.target).collect();
         if env.present {
-            env.send(env.host, self.id, Kind::ConditionalReconfiguration { candidates });
+            env.send(env.host, self.id, Message::ConditionalReconfiguration { candidates });
         }
     }
 
@@ -64,10 +64,10 @@ impl Context {
             return;
         }
         self.cancel_candidates(Some(from), env);
-        if env.params.forwarding == Forwarding::Lossless {
-            env.send(from, self.id, Kind::SnStatusTransfer { marking: None });
+        if env.rules.forwarding == Forwarding::Lossless {
+            env.send(from, self.id, Message::SnStatusTransfer { marking: None });
         }
-        let until = env.now + env.params.timers.reloc_overall;
+        let until = env.now + env.rules.timers.reloc_overall;
         self.state = State::Executing { target: from, until, early: false };
         self.forward_to(from, env);
     }
@@ -77,7 +77,7 @@ impl Context {
         let State::Conditional { candidates, .. } = &mut self.state else { return };
         for candidate in std::mem::take(candidates) {
             if Some(candidate.target) != but {
-                env.send(candidate.target, self.id, Kind::HandoverCancel);
+                env.send(candidate.target, self.id, Message::HandoverCancel);
             }
         }
         self.state = State::Serving;
@@ -88,7 +88,7 @@ impl Context {
         env.note(Phase::HandoverCancelled);
         self.cancel_candidates(None, env);
         if env.present {
-            env.send(env.host, self.id, Kind::ConditionalReconfiguration { candidates: Vec::new() });
+            env.send(env.host, self.id, Message::ConditionalReconfiguration { candidates: Vec::new() });
         }
     }
 }

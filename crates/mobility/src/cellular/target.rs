@@ -1,16 +1,16 @@
 //! The target base station's part: expect the host, admit it, request the path switch; or return its packets.
 
-use super::enodeb::{Context, Environment, State};
-use super::message::Plan;
-use super::{Action, Cancelled, Forwarding, Kind, Phase};
+use super::context::{Context, Environment, State};
+use super::message::{Message, Plan};
+use super::{Action, Cancelled, Forwarding, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
     /// The host accesses the cell.
     pub fn accessed(&mut self, env: &mut Environment<'_>) {
         if let State::Prepared { granted, .. } = &mut self.state {
-            *granted = Some(env.now + env.params.timers.random_access);
-            env.send(env.host, self.id, Kind::RandomAccessResponse);
+            *granted = Some(env.now + env.rules.timers.random_access);
+            env.send(env.host, self.id, Message::RandomAccessResponse);
         }
     }
 
@@ -22,10 +22,10 @@ impl Context {
         if let Some(state) = self.marking.take() {
             env.out.push(Action::AdoptMarking { host: env.host, state });
         }
-        self.bearer.attach(env.now, env.params, env.out);
+        self.bearer.attach(env.now, env.rules, env.out);
         self.switch_path(env.address, Some(source), env);
         if plan == Plan::Condition {
-            env.send(source, self.id, Kind::HandoverSuccess);
+            env.send(source, self.id, Message::HandoverSuccess);
         }
     }
 
@@ -37,14 +37,14 @@ impl Context {
         if source != from || self.resuming.is_some() {
             return true;
         }
-        let drops = env.params.cancelled == Cancelled::Drop || env.params.forwarding == Forwarding::None;
+        let drops = env.rules.cancelled == Cancelled::Drop || env.rules.forwarding == Forwarding::None;
         // A candidate has no packets: the source forwards only to the one that the host has arrived at.
         if drops || plan == Plan::Condition {
             self.bearer.end(env.out);
             return false;
         }
-        self.state = State::Leaving { until: env.now + env.params.timers.forwarding_hold };
-        self.bearer.forward(source, env.now, env.params, env.out);
+        self.state = State::Leaving { until: env.now + env.rules.timers.forwarding_hold };
+        self.bearer.forward(source, env.now, env.rules, env.out);
         if plan != Plan::SwitchEarly {
             // Nothing comes but what the source has forwarded.
             self.bearer.ends_with_inflow(self.id, env.out);
@@ -56,11 +56,11 @@ impl Context {
     pub fn continue_here(&mut self, env: &mut Environment<'_>) {
         match self.state {
             State::Prepared { .. } => self.confirmed(env),
-            State::Serving | State::Preparing { .. } => self.bearer.attach(env.now, env.params, env.out),
+            State::Serving | State::Preparing { .. } => self.bearer.attach(env.now, env.rules, env.out),
             State::Ready { .. } | State::Executing { .. } => self.take_back(env),
             State::Conditional { .. } => {
                 self.cancel_candidates(None, env);
-                self.bearer.attach(env.now, env.params, env.out);
+                self.bearer.attach(env.now, env.rules, env.out);
             }
             State::Leaving { .. } => {}
         }

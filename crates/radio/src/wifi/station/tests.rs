@@ -8,26 +8,31 @@ fn offer(cell: u32, strength: u64) -> Offer {
     Offer { cell, channel: cell + 1, interval: Duration::from_micros(102_400), strength: at(strength) }
 }
 
+fn sent(management: bool, outcome: TxOutcome) -> StationEvent {
+    StationEvent::Sent { management, outcome }
+}
+
 /// A station on two channels, and all that it does.
-struct Station {
-    roamer: Roamer,
+struct Driven {
+    station: Station,
     actions: Vec<StationAction>,
 }
 
-impl Station {
-    fn new(wifi: Wifi) -> Station {
-        let mut station = Station { roamer: Roamer::new(Wifi { channels: 2, ..wifi }), actions: Vec::new() };
-        station.hear(StationEvent::SwitchedOn, at(0));
-        station
+impl Driven {
+    fn new(wifi: Wifi) -> Driven {
+        let station = Station::new(Wifi { channels: 2, ..wifi });
+        let mut driven = Driven { station, actions: Vec::new() };
+        driven.hear(StationEvent::SwitchedOn, at(0));
+        driven
     }
 
     fn hear(&mut self, heard: StationEvent, now: Time) {
-        self.roamer.on(heard, now, &mut self.actions);
+        self.station.on(heard, now, &mut self.actions);
     }
 
     /// Its next deadline comes on a channel that is busy or not; when.
     fn wait(&mut self, busy: bool) -> u64 {
-        let now = self.roamer.next_deadline().expect("it waits");
+        let now = self.station.next_deadline().expect("it waits");
         self.hear(StationEvent::Deadline { busy }, now);
         now.as_nanos() / 1000
     }
@@ -39,13 +44,13 @@ impl Station {
     /// Scans; cell 0 answers on channel 1.
     fn find_first(&mut self) -> u64 {
         self.wait(false);
-        let now = self.roamer.next_deadline().unwrap();
-        self.hear(StationEvent::FrameSent { acknowledged: true }, now);
+        let now = self.station.next_deadline().unwrap();
+        self.hear(sent(true, TxOutcome::Received), now);
         self.hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, now);
         self.wait(true);
         self.wait(true);
         self.wait(false);
-        self.hear(StationEvent::FrameSent { acknowledged: true }, self.roamer.next_deadline().unwrap());
+        self.hear(sent(true, TxOutcome::Received), self.station.next_deadline().unwrap());
         self.wait(false)
     }
 
@@ -60,16 +65,16 @@ impl Station {
 
 #[test]
 fn a_scan_waits_longer_where_the_channel_is_busy() {
-    let mut station = Station::new(Wifi::default());
+    let mut station = Driven::new(Wifi::default());
     assert_eq!(station.done(), [StationAction::Tune(1)]);
     assert_eq!(station.wait(false), 100);
     assert_eq!(station.done(), [StationAction::Probe]);
-    station.hear(StationEvent::FrameSent { acknowledged: true }, at(1_000));
+    station.hear(sent(true, TxOutcome::Received), at(1_000));
     station.hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, at(2_000));
     assert_eq!((station.wait(true), station.wait(true)), (6_000, 12_000));
     assert_eq!(station.done(), [StationAction::Tune(2)]);
     assert_eq!(station.wait(false), 12_100);
-    station.hear(StationEvent::FrameSent { acknowledged: true }, at(12_100));
+    station.hear(sent(true, TxOutcome::Received), at(12_100));
     assert_eq!(station.wait(false), 17_100);
     assert_eq!(
         station.done(),
@@ -86,12 +91,12 @@ fn a_scan_waits_longer_where_the_channel_is_busy() {
         [StationAction::Note("authenticated"), StationAction::Associate { cell: 0, again: false }]
     );
     station.hear(StationEvent::Associated(0), at(19_000));
-    assert_eq!((station.done(), station.roamer.cell()), (vec![StationAction::Enter(0)], Some(0)));
+    assert_eq!((station.done(), station.station.cell()), (vec![StationAction::Enter(0)], Some(0)));
 }
 
 #[test]
 fn a_probe_request_that_the_air_never_takes_does_not_stop_the_scan() {
-    let mut station = Station::new(Wifi::default());
+    let mut station = Driven::new(Wifi::default());
     station.wait(false);
     assert_eq!(station.wait(true), 11_100);
     assert_eq!(station.done(), [StationAction::Tune(1), StationAction::Probe, StationAction::Tune(2)]);
@@ -99,7 +104,7 @@ fn a_probe_request_that_the_air_never_takes_does_not_stop_the_scan() {
 
 #[test]
 fn unanswered_requests_are_repeated_and_then_the_next_cell_is_tried() {
-    let mut station = Station::new(Wifi::default());
+    let mut station = Driven::new(Wifi::default());
     station.hear(StationEvent::Cell { offer: offer(1, 5), beacon: true }, at(50));
     let scanned = station.find_first();
     station.done();
@@ -129,11 +134,13 @@ fn unanswered_requests_are_repeated_and_then_the_next_cell_is_tried() {
     );
 }
 
+fn lost(sign: &'static str) -> Vec<StationAction> {
+    vec![StationAction::Note(sign), StationAction::Leave(0), StationAction::Tune(1)]
+}
+
 #[test]
-fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
-    let lost =
-        |sign: &'static str| vec![StationAction::Note(sign), StationAction::Leave(0), StationAction::Tune(1)];
-    let mut station = Station::new(Wifi::default());
+fn a_cell_is_lost_by_beacons() {
+    let mut station = Driven::new(Wifi::default());
     let since = station.associate();
     let beacon = since + Duration::from_millis(100);
     station.hear(StationEvent::Cell { offer: offer(0, 7), beacon: true }, beacon);
@@ -142,9 +149,9 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
     station
         .hear(StationEvent::Cell { offer: offer(0, 7), beacon: false }, beacon + Duration::from_millis(50));
     let span = Duration::from_micros(3 * 102_400 + 51_200);
-    assert_eq!(station.roamer.next_deadline(), Some(beacon + span));
+    assert_eq!(station.station.next_deadline(), Some(beacon + span));
     // It asks twice whether the cell is there. The first frame is sent without result, the second not at all.
-    let sent_in_vain = StationEvent::FrameSent { acknowledged: false };
+    let sent_in_vain = sent(true, TxOutcome::RetryLimit);
     let asked = at(station.wait(false));
     assert_eq!(station.done(), [StationAction::KeepAlive(0)]);
     station.hear(sent_in_vain, asked + Duration::from_millis(40));
@@ -155,11 +162,11 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
     // An answer, a beacon or acknowledged data is a sign of life; a failed transmission before does not count
     // then.
     for sign in [
-        StationEvent::FrameSent { acknowledged: true },
+        sent(true, TxOutcome::Received),
         StationEvent::Cell { offer: offer(0, 7), beacon: true },
-        StationEvent::Answered,
+        sent(false, TxOutcome::Received),
     ] {
-        let mut station = Station::new(Wifi::default());
+        let mut station = Driven::new(Wifi::default());
         station.associate();
         let asked = at(station.wait(false));
         station.hear(sent_in_vain, asked);
@@ -167,37 +174,40 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
         station.hear(sent_in_vain, asked + Duration::from_millis(2));
         assert_eq!(station.done(), [StationAction::KeepAlive(0); 2], "{sign:?}");
         assert_eq!(at(station.wait(false)), asked + Duration::from_millis(1) + span);
-        assert_eq!((station.done(), station.roamer.cell()), (vec![StationAction::KeepAlive(0)], Some(0)));
+        assert_eq!((station.done(), station.station.cell()), (vec![StationAction::KeepAlive(0)], Some(0)));
     }
 
     // Without asking.
-    let mut station = Station::new(Wifi { null_data_tries: 0, ..Wifi::default() });
+    let mut station = Driven::new(Wifi { null_data_tries: 0, ..Wifi::default() });
     let since = station.associate();
     assert_eq!(at(station.wait(false)), since + span);
     assert_eq!(station.done(), lost("beacon-loss"));
+}
 
+#[test]
+fn a_cell_is_lost_by_attempts_or_by_what_it_says() {
     // Data that is not acknowledged does not end an association, unless that is asked for.
-    let mut station = Station::new(Wifi::default());
+    let mut station = Driven::new(Wifi::default());
     let since = station.associate();
-    (0..1_000).for_each(|_| station.hear(StationEvent::Unanswered, since));
+    (0..1_000).for_each(|_| station.hear(sent(false, TxOutcome::Retried), since));
     assert_eq!(station.done(), []);
 
-    let mut station = Station::new(Wifi { failed_attempts: 3, ..Wifi::default() });
+    let mut station = Driven::new(Wifi { failed_attempts: 3, ..Wifi::default() });
     let since = station.associate();
     for heard in [
-        StationEvent::Unanswered,
-        StationEvent::Unanswered,
-        StationEvent::Answered,
-        StationEvent::Unanswered,
-        StationEvent::Unanswered,
+        sent(false, TxOutcome::Retried),
+        sent(false, TxOutcome::Retried),
+        sent(false, TxOutcome::Received),
+        sent(false, TxOutcome::Retried),
+        sent(false, TxOutcome::Retried),
     ] {
         station.hear(heard, since);
     }
     assert_eq!(station.done(), []);
-    station.hear(StationEvent::Unanswered, since);
+    station.hear(sent(false, TxOutcome::Retried), since);
     assert_eq!(station.done(), lost("retry-loss"));
 
-    let mut station = Station::new(Wifi { missed_beacons: 0, failed_attempts: 1, ..Wifi::default() });
+    let mut station = Driven::new(Wifi { missed_beacons: 0, failed_attempts: 1, ..Wifi::default() });
     let since = station.associate();
     station.hear(StationEvent::Deauthenticated(1), since);
     assert_eq!(station.done(), []);
@@ -208,23 +218,23 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
 #[test]
 fn a_station_that_sends_nothing_says_now_and_then_that_it_is_there() {
     let (apart, deaf) = (Duration::from_secs(30), Wifi { missed_beacons: 0, ..Wifi::default() });
-    let mut station = Station::new(deaf);
+    let mut station = Driven::new(deaf);
     let since = station.associate();
-    assert_eq!(station.roamer.next_deadline(), Some(since + apart));
+    assert_eq!(station.station.next_deadline(), Some(since + apart));
     // Acknowledged data show it as well.
-    station.hear(StationEvent::Answered, since + Duration::from_secs(10));
+    station.hear(sent(false, TxOutcome::Received), since + Duration::from_secs(10));
     station.hear(StationEvent::Deadline { busy: false }, since + apart);
     assert_eq!(station.done(), []);
     assert_eq!(station.wait(false), (since + Duration::from_secs(40)).as_nanos() / 1000);
     assert_eq!(station.done(), [StationAction::KeepAlive(0)]);
-    assert_eq!(station.roamer.next_deadline(), Some(since + Duration::from_secs(70)));
+    assert_eq!(station.station.next_deadline(), Some(since + Duration::from_secs(70)));
 }
 
 #[test]
 fn a_station_that_had_a_cell_asks_for_a_reassociation() {
     // 802.11-2012 §4.5.3.4: by a reassociation a station continues in the network that an association has
     // brought it into.
-    let mut station = Station::new(Wifi::default());
+    let mut station = Driven::new(Wifi::default());
     for again in [false, true] {
         let now = at(station.find_first());
         station.hear(StationEvent::Authenticated(0), now);
@@ -238,7 +248,7 @@ fn a_station_that_had_a_cell_asks_for_a_reassociation() {
 fn a_scan_that_finds_nothing_is_repeated_after_a_rest() {
     let rest = Duration::from_millis(50);
     let passive = Wifi { scan: Scan::Passive, rescan_after: rest, ..Wifi::default() };
-    let mut station = Station::new(passive);
+    let mut station = Driven::new(passive);
     assert_eq!((station.wait(false), station.wait(false)), (120_000, 240_000));
     assert_eq!(
         station.done(),

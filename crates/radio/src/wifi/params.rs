@@ -1,7 +1,7 @@
-//! 802.11: the plan gives the coverage of a host; the host detects changes and roams.
+//! The parameters of roaming with 802.11. The plan gives the coverage of a host; the host detects changes and roams.
 
-use super::soft::overlapping;
-use super::{BadVisit, InFlightAtBreak, Motion, Radio, Visit};
+use crate::handover::{BadVisit, InFlightAtBreak, Motion, Radio, overlapping};
+use crate::visit::Visit;
 use roamlab_engine::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,6 +141,38 @@ const SIZES: (Bytes, Bytes) = (Bytes(28), Bytes(2346));
 /// Channels at most: those of 2.4 and 5 GHz together are fewer.
 const MOST_CHANNELS: u32 = 200;
 
+impl ManagementSizes {
+    fn check(&self) -> Result<(), (String, String)> {
+        let ManagementSizes {
+            probe_request,
+            probe_response,
+            authentication,
+            association_request,
+            reassociation_request,
+            association_response,
+            deauthentication,
+            null_data,
+        } = *self;
+        let sizes = [
+            ("probe_request", probe_request),
+            ("probe_response", probe_response),
+            ("authentication", authentication),
+            ("association_request", association_request),
+            ("reassociation_request", reassociation_request),
+            ("association_response", association_response),
+            ("deauthentication", deauthentication),
+            ("null_data", null_data),
+        ];
+        match sizes.into_iter().find(|(_, size)| !(SIZES.0..=SIZES.1).contains(size)) {
+            None => Ok(()),
+            Some((field, _)) => Err((
+                format!("sizes.{field}"),
+                format!("a management frame has {} to {}: write for example \"48 B\"", SIZES.0, SIZES.1),
+            )),
+        }
+    }
+}
+
 impl Wifi {
     /// Checks that hosts can roam with these parameters.
     ///
@@ -182,33 +214,7 @@ impl Wifi {
         if !(1..=255).contains(&self.tries) {
             return bad("tries", format!("a request cannot be sent {} times: write 1 to 255", self.tries));
         }
-        let ManagementSizes {
-            probe_request,
-            probe_response,
-            authentication,
-            association_request,
-            reassociation_request,
-            association_response,
-            deauthentication,
-            null_data,
-        } = self.sizes;
-        let sizes = [
-            ("probe_request", probe_request),
-            ("probe_response", probe_response),
-            ("authentication", authentication),
-            ("association_request", association_request),
-            ("reassociation_request", reassociation_request),
-            ("association_response", association_response),
-            ("deauthentication", deauthentication),
-            ("null_data", null_data),
-        ];
-        match sizes.into_iter().find(|(_, size)| !(SIZES.0..=SIZES.1).contains(size)) {
-            None => Ok(()),
-            Some((field, _)) => bad(
-                &format!("sizes.{field}"),
-                format!("a management frame has {} to {}: write for example \"48 B\"", SIZES.0, SIZES.1),
-            ),
-        }
+        self.sizes.check()
     }
 
     /// The channel of the cell with this number that names none: 1, 6, 11 and on in steps of five.
@@ -227,10 +233,6 @@ impl Radio for Wifi {
     /// A medium itself decides the reception of a frame from a host that has left.
     fn in_flight_at_break(&self) -> InFlightAtBreak {
         InFlightAtBreak::Lost
-    }
-
-    fn roaming(&self) -> Option<&Wifi> {
-        Some(self)
     }
 
     fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {

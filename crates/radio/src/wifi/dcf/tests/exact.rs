@@ -9,9 +9,10 @@ const OFTEN: u64 = 400;
 /// Plays until a station's next frame is received; when it began.
 fn next_start_of(cell: &mut Cell, station: u32) -> Time {
     loop {
-        let received = |outcome: &Outcome| outcome.station == station && outcome.fate == Some(Fate::Received);
-        if let Some(outcome) = step(cell).into_iter().find(received) {
-            return outcome.started;
+        let received =
+            |sent: &Transmission| sent.station == station && sent.outcome == Some(TxOutcome::Received);
+        if let Some(sent) = step(cell).into_iter().find(received) {
+            return sent.started;
         }
     }
 }
@@ -20,10 +21,10 @@ fn next_start_of(cell: &mut Cell, station: u32) -> Time {
 fn attempts_of(cell: &mut Cell, station: u32) -> Vec<Time> {
     let mut ends = Vec::new();
     loop {
-        for outcome in step(cell).into_iter().filter(|outcome| outcome.station == station) {
-            match outcome.fate {
-                Some(Fate::Unanswered) => ends.push(outcome.started),
-                Some(Fate::Lost(_)) => {
+        for sent in step(cell).into_iter().filter(|sent| sent.station == station) {
+            match sent.outcome {
+                Some(TxOutcome::Retried) => ends.push(sent.started),
+                Some(outcome) if outcome.is_loss() => {
                     ends.push(cell.now);
                     return ends;
                 }
@@ -34,7 +35,7 @@ fn attempts_of(cell: &mut Cell, station: u32) -> Vec<Time> {
 }
 
 /// Decision at the medium's next deadline.
-fn step(cell: &mut Cell) -> Vec<Outcome> {
+fn step(cell: &mut Cell) -> Vec<Transmission> {
     cell.now = cell.now.max(cell.medium.next_deadline().expect("a station sends"));
     let is_there = !cell.absent;
     std::iter::from_fn(|| cell.medium.on_deadline(cell.now, &|_, _| is_there)).collect()

@@ -1,0 +1,25 @@
+//! Blocks of cellular handover that generations share: the user plane of a host at a base station, the parts of source and
+//! target, conditional handover, and the path at the gateway.
+//!
+//! A block names the messages that it sends ([`Message`]). A generation (LTE) turns each into its
+//! own message, and calls a block for each message that it gets. It has its own roles, transition tables and sizes,
+//! and the parts of the host and the core network.
+
+mod bearer;
+mod conditional;
+mod context;
+mod message;
+mod params;
+mod path;
+mod phase;
+mod source;
+mod target;
+
+pub(crate) use bearer::{Bearer, Outlet};
+pub(crate) use context::{Context, Environment, Resuming, State};
+pub use message::Plan;
+pub(crate) use message::{Action, Message};
+pub use params::{Cancelled, Conditional, Forwarding, PathSwitch, Timers};
+pub(crate) use params::{MOST_CANDIDATES, Rules};
+pub(crate) use path::Paths;
+pub use phase::Phase;

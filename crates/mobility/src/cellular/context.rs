@@ -1,0 +1,255 @@
+//! The context of a host at a base station: the state of its handover, its path switch and its timers.
+
+use super::bearer::Bearer;
+use super::message::{Message, Out, Plan};
+use super::{Action, Phase, Rules};
+use crate::backoff::Backoff;
+use crate::identification::Identification;
+use crate::signal::Signal;
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, MarkingState};
+
+/// State of a host in a base station.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    /// Of the newest handover, service request or path switch.
+    pub id: Identification,
+    pub state: State,
+    pub bearer: Bearer,
+    /// The path switch request that is not answered.
+    pub path: Option<Path>,
+    /// Measurement control that is not confirmed.
+    pub measuring: Option<Backoff>,
+    /// When a serving base station forgets a host that has gone.
+    pub forget_at: Option<Time>,
+    /// Re-establishment that the host has not completed.
+    pub resuming: Option<Resuming>,
+    /// The estimate that the source's queue for the host had, until the host is here.
+    pub marking: Option<MarkingState>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    Serving,
+    /// Source: has asked the target. `wanted`: the host has reported it.
+    Preparing {
+        target: Addr,
+        until: Time,
+        early: bool,
+        wanted: bool,
+    },
+    /// Source: the target is prepared and the path switched for a predicted handover.
+    Ready {
+        target: Addr,
+        until: Time,
+    },
+    /// Source: has commanded.
+    Executing {
+        target: Addr,
+        until: Time,
+        early: bool,
+    },
+    /// Source: the host goes to one of these without a further command.
+    Conditional {
+        candidates: Vec<Candidate>,
+        until: Time,
+    },
+    /// Target: expects the host. `granted`: it has begun random access, and is answered again then, for as long as it is
+    /// here.
+    Prepared {
+        source: Addr,
+        until: Time,
+        granted: Option<Time>,
+        plan: Plan,
+    },
+    /// The host is elsewhere: passes on what still comes.
+    Leaving {
+        until: Time,
+    },
+}
+
+/// A target of a conditional handover.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Candidate {
+    pub target: Addr,
+    pub progress: Progress,
+}
+
+/// State of a candidate at the source.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    Asked,
+    Prepared,
+}
+
+/// Re-establishment that was granted and not completed.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Resuming {
+    /// Of the host's request.
+    pub id: Identification,
+    pub retry: Backoff,
+}
+
+/// A path switch request that is not answered.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Path {
+    pub id: Identification,
+    pub base_station: Addr,
+    /// Recipient of the notice when it is done.
+    pub release: Option<Addr>,
+    pub retry: Backoff,
+}
+
+/// Data for the reaction of a context.
+pub(crate) struct Environment<'a> {
+    /// Of the base station, and of the node that has the path switched.
+    pub address: Addr,
+    pub core: Addr,
+    pub rules: &'a Rules,
+    pub host: Addr,
+    /// Layer 2 has the host here.
+    pub present: bool,
+    pub now: Time,
+    pub out: &'a mut dyn Out,
+}
+
+impl Environment<'_> {
+    pub fn send(&mut self, to: Addr, id: Identification, message: Message) {
+        self.out.push(Signal::about(self.host, id, message).to(to));
+    }
+
+    pub fn note(&mut self, phase: Phase) {
+        self.out.push(Action::Note { host: self.host, phase });
+    }
+}
+
+impl Context {
+    /// The context of a host that `bearer` serves from now on.
+    pub fn new(id: Identification, state: State, bearer: Bearer) -> Context {
+        Context {
+            id,
+            state,
+            bearer,
+            path: None,
+            measuring: None,
+            forget_at: None,
+            resuming: None,
+            marking: None,
+        }
+    }
+
+    /// Asks that the path of the host go to a base station; `release` is notified when it does.
+    pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, env: &mut Environment<'_>) {
+        let retry = env.rules.timers.s1_retry(env.now);
+        let path = Path { id: self.id, base_station, release, retry };
+        env.send(env.core, path.id, Message::PathSwitchRequest { base_station });
+        self.path = Some(path);
+    }
+
+    /// The path switch request is acknowledged.
+    pub fn path_switched(&mut self, env: &mut Environment<'_>) {
+        let Some(path) = self.path.take() else { return };
+        env.note(Phase::PathSwitchAcknowledged);
+        if let Some(source) = path.release {
+            env.send(source, path.id, Message::ContextRelease);
+        }
+    }
+
+    /// The MME knows a newer handover: the base station that has the host wins.
+    pub fn path_refused(&mut self, env: &mut Environment<'_>) {
+        let Some(path) = self.path.take() else { return };
+        if path.base_station == env.address && env.present && matches!(self.state, State::Serving) {
+            self.id = self.id.newer(env.now);
+            self.bearer.since(self.id);
+            self.switch_path(path.base_station, path.release, env);
+        }
+    }
+
+    /// An end marker has come.
+    pub fn end_marker(&mut self, from: Addr, id: Identification, env: &mut Environment<'_>) {
+        let waited = self.bearer.waits();
+        let relayed = self.bearer.end_marker(from, id, env.out);
+        if waited && !self.bearer.waits() {
+            env.note(Phase::OrderRestored);
+        }
+        if relayed {
+            env.note(Phase::ForwardingEnded);
+        }
+        if matches!(self.state, State::Ready { .. }) && self.bearer.path_has_left() && !self.bearer.waits() {
+            env.out.push(Action::AwaitDrained { host: env.host });
+        }
+    }
+
+    fn wait_is_over(&mut self, env: &mut Environment<'_>) {
+        if self.bearer.on_timer(env.now, env.out) {
+            env.note(Phase::ReorderingTimedOut);
+            if self.bearer.relay_end(env.out) {
+                env.note(Phase::ForwardingEnded);
+            }
+        }
+    }
+
+    /// Some of its deadlines may have come; whether the context stays.
+    pub fn on_timer(&mut self, env: &mut Environment<'_>) -> bool {
+        self.wait_is_over(env);
+        if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= env.now) {
+            path.retry = path.retry.again(env.now);
+            let Path { id, base_station, .. } = *path;
+            env.send(env.core, id, Message::PathSwitchRequest { base_station });
+        }
+        if let Some(timer) = self.measuring.filter(|timer| timer.at <= env.now) {
+            self.measuring = env.present.then(|| timer.again(env.now));
+            if env.present {
+                env.send(env.host, self.id, Message::MeasurementControl);
+            }
+        }
+        if let Some(resuming) = self.resuming.as_mut().filter(|resuming| resuming.retry.at <= env.now) {
+            resuming.retry = resuming.retry.again(env.now);
+            let id = resuming.id;
+            env.send(env.host, id, Message::Reestablishment);
+        }
+        let stays = match self.state {
+            State::Serving => {
+                self.forget_at = self.forget_at.filter(|_| !env.present);
+                self.forget_at.is_none_or(|at| env.now < at)
+            }
+            State::Preparing { until, .. }
+            | State::Ready { until, .. }
+            | State::Executing { until, .. }
+            | State::Conditional { until, .. } => {
+                if until <= env.now {
+                    self.source_times_out(env);
+                }
+                true
+            }
+            State::Prepared { until, granted, .. } => {
+                if granted.is_some_and(|at| at <= env.now) {
+                    self.accessed(env);
+                }
+                granted.is_some() || self.resuming.is_some() || env.now < until
+            }
+            State::Leaving { until } => env.now < until,
+        };
+        if !stays {
+            self.bearer.end(env.out);
+        }
+        stays
+    }
+
+    /// Gives `each` all times at which it wants [`on_timer`](Self::on_timer).
+    pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let due = match self.state {
+            State::Serving => self.forget_at,
+            State::Prepared { until, granted, .. } => granted.or(self.resuming.is_none().then_some(until)),
+            State::Preparing { until, .. }
+            | State::Ready { until, .. }
+            | State::Executing { until, .. }
+            | State::Conditional { until, .. }
+            | State::Leaving { until } => Some(until),
+        };
+        let path = self.path.map(|path| path.retry.at);
+        let measuring = self.measuring.map(|timer| timer.at);
+        let resuming = self.resuming.map(|resuming| resuming.retry.at);
+        [due, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().for_each(each);
+    }
+}

@@ -1,0 +1,61 @@
+//! The messages that the blocks send, by name, and their way out.
+
+use super::phase::Phase;
+use crate::agent;
+use crate::signal::Signal;
+use roamlab_packet::{Addr, MarkingState};
+
+/// Why a source asks a target to prepare.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Plan {
+    /// It commands the UE when the target is prepared.
+    Command,
+    /// It has the path switched, before the UE comes: what the gateway sends directly comes first.
+    SwitchEarly,
+    /// The UE comes when it meets the execution condition, or does not come.
+    Condition,
+}
+
+/// A message that a block sends. A generation has its own message for each, with its name and size.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Message {
+    /// Base station → UE: measure, and report.
+    MeasurementControl,
+    /// Source → target: take this UE.
+    HandoverRequest { plan: Plan },
+    /// Source → UE: go there.
+    HandoverCommand { target: Addr },
+    /// Source → UE: go to the first of these that meets the execution condition.
+    ConditionalReconfiguration { candidates: Vec<Addr> },
+    /// Target → source: the UE has met the execution condition and is here.
+    HandoverSuccess,
+    /// Source → target: the state of bearers without loss.
+    SnStatusTransfer { marking: Option<MarkingState> },
+    /// Source → target: forget the preparation.
+    HandoverCancel,
+    /// Target → UE: the answer to its preamble.
+    RandomAccessResponse,
+    /// Base station → core network: the path of the UE goes to this base station.
+    PathSwitchRequest { base_station: Addr },
+    /// Target → source: the UE is here, and the path.
+    ContextRelease,
+    /// Gateway → source → target: nothing follows on the old path.
+    EndMarker,
+    /// Base station → UE: the connection continues.
+    Reestablishment,
+}
+
+/// An action of a block.
+pub(crate) type Action = agent::Action<Signal<Message>, Phase>;
+
+/// Where actions of blocks go: the list of a generation's own actions.
+pub(crate) trait Out {
+    /// Appends an action.
+    fn push(&mut self, action: Action);
+}
+
+impl<K: From<Message>> Out for Vec<agent::Action<Signal<K>, Phase>> {
+    fn push(&mut self, action: Action) {
+        self.push(action.map(|message| message.map(K::from), |phase| phase));
+    }
+}

@@ -1,0 +1,122 @@
+//! The hosts associated with an 802.11 base station, and the signs of their presence. It sends no frames for others.
+
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use roamlab_radio::Wifi;
+use roamlab_record::cause::CauseId;
+use std::collections::BTreeMap;
+
+/// The hosts of a base station.
+#[derive(Clone, Debug)]
+pub struct Associations {
+    failed_frames: u32,
+    inactivity: Duration,
+    hosts: BTreeMap<Addr, Association>,
+    /// Rows that give the reason why hosts are associated no more.
+    dismissed: BTreeMap<Addr, CauseId>,
+    /// When the pending look for silent hosts is due.
+    armed: Option<Time>,
+}
+
+#[derive(Clone, Debug)]
+struct Association {
+    /// Frames for the host that were given up since its last sign of life.
+    failed: u32,
+    /// When that was.
+    seen: Time,
+}
+
+impl Associations {
+    /// None yet.
+    pub fn new(wifi: &Wifi) -> Associations {
+        Associations {
+            failed_frames: wifi.ap_failed_frames,
+            inactivity: wifi.ap_inactivity,
+            hosts: BTreeMap::new(),
+            dismissed: BTreeMap::new(),
+            armed: None,
+        }
+    }
+
+    /// The base station has associated a host.
+    pub fn add(&mut self, host: Addr, now: Time) {
+        self.hosts.insert(host, Association { failed: 0, seen: now });
+    }
+
+    /// The base station takes a host as gone, for the reason in `cause`.
+    pub fn remove(&mut self, host: Addr, cause: CauseId) {
+        self.hosts.remove(&host);
+        self.dismissed.insert(host, cause);
+    }
+
+    /// Reason why the base station has not associated a host; `None`: it has.
+    pub fn why_absent(&self, host: Addr) -> Option<CauseId> {
+        let why = || self.dismissed.get(&host).copied().unwrap_or(CauseId::START);
+        (!self.hosts.contains_key(&host)).then(why)
+    }
+
+    /// A host has given a sign of life.
+    pub fn seen(&mut self, host: Addr, now: Time) {
+        if let Some(association) = self.hosts.get_mut(&host) {
+            *association = Association { failed: 0, seen: now };
+        }
+    }
+
+    /// A frame for a host was given up; whether the base station takes it as gone by that.
+    pub fn failed(&mut self, host: Addr) -> bool {
+        let Some(association) = self.hosts.get_mut(&host) else { return false };
+        association.failed += 1;
+        association.failed == self.failed_frames
+    }
+
+    /// Hosts that have been silent for too long, and the time of the next look for such, if it is not set yet.
+    pub fn silent(&mut self, now: Time) -> (Vec<Addr>, Option<Time>) {
+        let until = |association: &Association| association.seen + self.inactivity;
+        let silent = self.hosts.iter().filter(|(_, host)| until(host) <= now).map(|(host, _)| *host);
+        let silent: Vec<Addr> = silent.collect();
+        let next = self.hosts.values().map(until).filter(|until| *until > now).min();
+        self.armed = self.armed.filter(|armed| *armed > now);
+        let next = next.filter(|next| self.armed.is_none_or(|armed| *next < armed));
+        self.armed = next.or(self.armed);
+        (silent, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: Addr = Addr::new(1, 1);
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A base station with one host since the start of the run.
+    fn with_one(failed_frames: u32) -> Associations {
+        let ap_inactivity = Duration::from_millis(100);
+        let wifi = Wifi { ap_failed_frames: failed_frames, ap_inactivity, ..Wifi::default() };
+        let mut hosts = Associations::new(&wifi);
+        hosts.add(HOST, ms(0));
+        hosts
+    }
+
+    #[test]
+    fn a_host_is_given_up_with_the_frame_that_fills_the_row_and_once() {
+        let mut hosts = with_one(3);
+        assert_eq!([(); 2].map(|()| hosts.failed(HOST)), [false, false]);
+        hosts.seen(HOST, ms(1));
+        let row = [(); 4].map(|()| hosts.failed(HOST));
+        assert_eq!(row, [false, false, true, false], "a sign of it begins the row again");
+    }
+
+    #[test]
+    fn a_host_is_silent_since_the_last_sign_of_it() {
+        let mut hosts = with_one(0);
+        assert_eq!(hosts.silent(ms(0)), (vec![], Some(ms(100))));
+        hosts.seen(HOST, ms(60));
+        assert_eq!(hosts.silent(ms(100)), (vec![], Some(ms(160))));
+        assert_eq!(hosts.silent(ms(159)), (vec![], None), "a check at 160 ms is already scheduled");
+        assert_eq!(hosts.silent(ms(160)), (vec![HOST], None));
+    }
+}
