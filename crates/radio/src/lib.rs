@@ -31,6 +31,6 @@ pub use plan::{Cells, Itinerary, PLANS, PlanSpec};
 pub use recorded::{Opportunities, RecordedTransmitter};
 pub use roaming::{Management, Offer, Roamer, StationAction, StationEvent};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
-pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
+pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter, distance};
 pub use spec::{MeasurementSpec, SignalSpec};
 pub use visit::Visit;
