@@ -68,9 +68,7 @@ fn late_event(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Pr
         "a neighbour has to be {needed} dB better{held}: it is {} after the old cell begins to fade, which is inaudible after {fades}: its link fails before a handover is prepared",
         waits + trigger
     );
-    let least = measured.peak_dbm
-        - measured.audible_dbm
-        - measured.slope_db_per_s * trigger.as_secs_f64();
+    let least = measured.peak_dbm - measured.audible_dbm - measured.slope_db_per_s * trigger.as_secs_f64();
     let help = format!(
         "write offsets and a hysteresis of less than {least:.1} dB together, or a smaller `radio.measurement.slope_db_per_s`"
     );
@@ -151,9 +149,8 @@ fn long_scans(scenario: &Scenario) -> Vec<Vec<Problem>> {
     if let Some(takes) = intervals.min().map(|interval| interval.saturating_mul(missed))
         && takes >= end
     {
-        let message = format!(
-            "{missed} beacons take {takes}, and the run ends at {end}: no host misses so many"
-        );
+        let message =
+            format!("{missed} beacons take {takes}, and the run ends at {end}: no host misses so many");
         let problem = Problem::at("radio.missed_beacons", message);
         found.push(vec![problem.help("write a smaller number, for example 3")]);
     }
@@ -196,21 +193,26 @@ fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
         let at = |part: &str| format!("hosts[{index}].trajectory.{part}");
         let (length, speed) = (trajectory.length_m(), trajectory.speed_m_per_s);
         if length > 0.0 && speed == 0.0 {
-            let message = format!("the host stays at the first point of its {length:.0} m: its speed is 0 m/s");
+            let message =
+                format!("the host stays at the first point of its {length:.0} m: its speed is 0 m/s");
             return Some(
                 Problem::at(at("speed_m_per_s"), message)
                     .help("write a speed, for example 10.0, or only the point where the host is"),
             );
         }
         if length == 0.0 && speed > 0.0 {
-            let message = format!("there is one place on this way: the host never moves, for all its {speed} m/s");
-            return Some(Problem::at(at("waypoints_m"), message).help(
-                "add a point, for example [1000.0, 0.0], or leave `speed_m_per_s` out",
-            ));
+            let message =
+                format!("there is one place on this way: the host never moves, for all its {speed} m/s");
+            return Some(
+                Problem::at(at("waypoints_m"), message)
+                    .help("add a point, for example [1000.0, 0.0], or leave `speed_m_per_s` out"),
+            );
         }
         if trajectory.start >= end {
-            let message =
-                format!("the host sets out at {}, and the run ends at {end}: it never moves", trajectory.start);
+            let message = format!(
+                "the host sets out at {}, and the run ends at {end}: it never moves",
+                trajectory.start
+            );
             let help = "write an earlier time, or lengthen `run.duration`";
             return Some(Problem::at(at("start"), message).help(help));
         }
@@ -254,7 +256,9 @@ fn near_transmitters(scenario: &Scenario) -> Option<Problem> {
                 distance(transmitter.position_m, at.position_m)
             );
             let field = format!("cells.{}.transmitter.position_m", quoted_key(other));
-            return Some(Problem::at(field, message).help("positions are in metres: write for example [600.0, 0.0]"));
+            return Some(
+                Problem::at(field, message).help("positions are in metres: write for example [600.0, 0.0]"),
+            );
         }
     }
     None
@@ -265,7 +269,8 @@ const SHADOWED: f64 = 4.0;
 
 /// Hosts that do not hear the cell that they begin in.
 fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
-    let Some(measured) = scenario.radio.measurement().filter(|spec| spec.signal == SignalSpec::Positions) else {
+    let Some(measured) = scenario.radio.measurement().filter(|spec| spec.signal == SignalSpec::Positions)
+    else {
         return Vec::new();
     };
     let loss = &measured.path_loss;
@@ -280,8 +285,9 @@ fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
             measured.audible_dbm
         );
         let problem = Problem::at(format!("hosts[{index}].trajectory.waypoints_m"), message);
-        (level + SHADOWED * loss.shadowing_db < measured.audible_dbm)
-            .then(|| problem.help("positions are in metres: write a nearer point first, or another first cell"))
+        (level + SHADOWED * loss.shadowing_db < measured.audible_dbm).then(|| {
+            problem.help("positions are in metres: write a nearer point first, or another first cell")
+        })
     };
     scenario.hosts.iter().enumerate().filter_map(warn).collect()
 }

@@ -388,11 +388,13 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
 fn unreached_wait(scenario: &Scenario, path: &str, fields: &Value) -> Option<Problem> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str);
     let waits = ["target", "ce_threshold", "mark_above", "step"];
-    let (field, wait) = waits.iter().find_map(|field| Some((*field, text(field)?.parse::<Duration>().ok()?)))?;
+    let (field, wait) =
+        waits.iter().find_map(|field| Some((*field, text(field)?.parse::<Duration>().ok()?)))?;
     let packets = || text("limit").and_then(|limit| limit.parse::<Packets>().ok());
     let bytes = || text("limit_bytes").and_then(|limit| limit.parse::<Bytes>().ok());
     let largest = scenario.flows.iter().map(|flow| super::senseless::packet(scenario, flow)).max()?;
-    let held = [packets().map(|limit| u64::from(limit.0).saturating_mul(largest)), bytes().map(|limit| limit.0)];
+    let held =
+        [packets().map(|limit| u64::from(limit.0).saturating_mul(largest)), bytes().map(|limit| limit.0)];
     let full = held.into_iter().flatten().min().filter(|bytes| *bytes < u64::MAX / 16);
     let drains = full.and_then(|bytes| super::senseless::packet_time(scenario, path, bytes));
     let message = match drains.filter(|drains| wait >= *drains) {
@@ -400,7 +402,10 @@ fn unreached_wait(scenario: &Scenario, path: &str, fields: &Value) -> Option<Pro
             "a full queue is empty after {drains} on this link: no packet waits for {wait}, and packets are lost only where the queue is full"
         ),
         None if wait >= super::slow::FIRST_TIMEOUT => {
-            format!("a sender waits {} for its first ACK: it times out before a packet waits for {wait}", super::slow::FIRST_TIMEOUT)
+            format!(
+                "a sender waits {} for its first ACK: it times out before a packet waits for {wait}",
+                super::slow::FIRST_TIMEOUT
+            )
         }
         None => return None,
     };

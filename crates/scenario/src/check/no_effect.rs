@@ -64,8 +64,7 @@ fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
         [] => (0..scenario.hosts.len()).collect(),
         tables => tables.iter().map(|(first, _)| *first).collect(),
     };
-    let by_position =
-        scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
+    let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
     let goes = |host: &HostSpec| {
         let entered = |pair: &[Visit]| pair[1].at < scenario.run.duration && pair[0].cell != pair[1].cell;
         let on_its_way = |way: &Trajectory| way.speed_m_per_s > 0.0 && way.length_m() > 0.0;
@@ -83,7 +82,9 @@ fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
         let name = &host.name;
         let (message, help) = match group {
             [_] => (
-                format!("host \"{name}\" changes cells, and is the end of no flow: no data sees its handovers"),
+                format!(
+                    "host \"{name}\" changes cells, and is the end of no flow: no data sees its handovers"
+                ),
                 format!("write \"{name}\" in the `path` of a flow"),
             ),
             group => (
@@ -114,11 +115,8 @@ fn dead_ends(scenario: &Scenario) -> Vec<Problem> {
     }
     let cells = scenario.cells.values().map(|cell| &cell.router);
     let flows = scenario.flows.iter().flat_map(|flow| &flow.path);
-    let used: BTreeSet<&str> = cells
-        .chain(flows)
-        .chain(scenario.hosts.iter().map(|host| &host.home))
-        .map(String::as_str)
-        .collect();
+    let used: BTreeSet<&str> =
+        cells.chain(flows).chain(scenario.hosts.iter().map(|host| &host.home)).map(String::as_str).collect();
     let generated = scenario.topology.len().min(1) * scenario.origins.links;
     let written = if generated > 0 { generated } else { scenario.links.len() };
     let mut next: Vec<&str> = links

@@ -54,7 +54,11 @@ pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
         for field in ["tunnel_overhead", "forwarding_overhead"] {
             let size = at(&fields, field).and_then(|size| size.as_str()?.parse::<Bytes>().ok());
             if let Some(size) = size.filter(|size| *size > LARGEST_HEADER) {
-                found.push(warn(place(field), large_header(size), "write \"36 B\" for GTP-U over UDP and IPv4"));
+                found.push(warn(
+                    place(field),
+                    large_header(size),
+                    "write \"36 B\" for GTP-U over UDP and IPv4",
+                ));
             }
         }
         if let Some(interval) =
@@ -143,9 +147,8 @@ fn full_cell(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Pro
         host.name
     );
     let problem = Problem::at(format!("{table}.admission_limit"), message);
-    (residents >= limit).then(|| {
-        vec![problem.help(format!("write {} or more, or leave this out", residents + 1))]
-    })
+    (residents >= limit)
+        .then(|| vec![problem.help(format!("write {} or more, or leave this out", residents + 1))])
 }
 
 /// The protocols whose routes to a host begin at the gateway.
@@ -158,7 +161,8 @@ fn beside_the_way(
     fields: &Value,
     gateway: Option<&str>,
 ) -> Option<Vec<Problem>> {
-    if !ROUTES_BEGIN_AT_GATEWAY.iter().any(|kind| is(fields, "kind", kind)) || scenario.protocols().count() > 1
+    if !ROUTES_BEGIN_AT_GATEWAY.iter().any(|kind| is(fields, "kind", kind))
+        || scenario.protocols().count() > 1
     {
         return None;
     }

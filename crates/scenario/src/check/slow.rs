@@ -49,14 +49,17 @@ fn slow_links(scenario: &Scenario) -> Vec<Problem> {
         let takes = rate.transmission_time(size, &mut 0);
         let two = takes + takes;
         let message = if takes >= until || (!answered && takes >= end) {
-            format!("one packet of {size} takes {takes} at this rate, and the run ends at {end}: no data passes")
+            format!(
+                "one packet of {size} takes {takes} at this rate, and the run ends at {end}: no data passes"
+            )
         } else if answered && takes >= FIRST_TIMEOUT {
             format!(
                 "one packet of {size} takes {takes} at this rate, and a sender waits {FIRST_TIMEOUT} for the first ACK: it times out"
             )
         } else if answered && purpose == Use::Data && two >= FIRST_TIMEOUT {
             format!(
-                "two packets of {size} take {two} at this rate, and a sender waits {FIRST_TIMEOUT} for the ACK of both: it times out"
+                "two packets of {size} take {:.2} s at this rate, and a sender waits {FIRST_TIMEOUT} for the ACK of both: it times out",
+                two.as_secs_f64()
             )
         } else {
             return;
@@ -102,7 +105,8 @@ fn slow_recordings(scenario: &Scenario, answered: bool) -> Vec<Problem> {
             let apart = mean.transmission_time(Bytes(1500), &mut 0); // an opportunity is one such packet
             if apart >= limit {
                 let message = format!(
-                    "this recording sends a packet each {apart} on average, {mean}: senders time out before an answer comes"
+                    "this recording sends a packet each {:.1} s on average, {mean}: senders time out before an answer comes",
+                    apart.as_secs_f64()
                 );
                 let help = "times in the file are in milliseconds, a line for each packet of 1500 B: correct the file";
                 found.push(Problem::at(format!("{table}.rate.{name}"), message).help(help));
@@ -134,9 +138,9 @@ fn slow_frames(scenario: &Scenario) -> Vec<Problem> {
 
 /// The time that the sender of a flow waits for its first ACK; `None`: it has no connection.
 fn first_timeout(scenario: &Scenario, flow: &FlowSpec) -> Option<Duration> {
-    flow.transport.has_connection().then(|| {
-        scenario.tcp_of(flow).map_or(FIRST_TIMEOUT, |params| params.initial_rto.max(FIRST_TIMEOUT))
-    })
+    flow.transport
+        .has_connection()
+        .then(|| scenario.tcp_of(flow).map_or(FIRST_TIMEOUT, |params| params.initial_rto.max(FIRST_TIMEOUT)))
 }
 
 /// Delays that a packet and its ACK have over one link, longer than any sender waits.

@@ -51,7 +51,8 @@ fn other_long_times(scenario: &Scenario) -> Vec<Problem> {
     }
     for (index, link) in scenario.links.iter().enumerate() {
         for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
-            for (number, delay) in drops.iter().enumerate().filter_map(|(number, drop)| Some((number, drop.delay?)))
+            for (number, delay) in
+                drops.iter().enumerate().filter_map(|(number, drop)| Some((number, drop.delay?)))
             {
                 let message = format!(
                     "these packets would enter the link {delay} later, and the run ends at {end}: they are lost instead"

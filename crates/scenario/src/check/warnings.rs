@@ -106,7 +106,8 @@ fn never_happens(scenario: &Scenario, stays: bool) -> Vec<Problem> {
         }
         due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
     }
-    let entries = |index: usize| scenario.hosts[index].stays().first().map_or(Duration::ZERO, |visit| visit.at);
+    let entries =
+        |index: usize| scenario.hosts[index].stays().first().map_or(Duration::ZERO, |visit| visit.at);
     warnings.extend(hosts.late("hosts", scenario.hosts.len(), end, &entries).filter(|_| !stays));
     warnings.extend(flows.late("flows", scenario.flows.len(), end, &starts));
     warnings.extend(late_starts(scenario));

@@ -93,11 +93,7 @@ pub fn between_routers<'a>(scenario: &'a Scenario, from: &'a str) -> FxHashMap<&
     round_trips(scenario, from, &|_, _| Duration::ZERO)
 }
 
-fn round_trips<'a>(
-    scenario: &'a Scenario,
-    from: &'a str,
-    added: Added<'_>,
-) -> FxHashMap<&'a str, Duration> {
+fn round_trips<'a>(scenario: &'a Scenario, from: &'a str, added: Added<'_>) -> FxHashMap<&'a str, Duration> {
     let mut adjacent: FxHashMap<&str, Vec<(&str, Duration)>> = FxHashMap::default();
     for link in &scenario.links {
         let [left, right] = &link.between;
