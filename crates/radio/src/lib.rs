@@ -30,7 +30,7 @@ pub use medium::{
 pub use plan::{Cells, Itinerary, PLANS, PlanSpec};
 pub use recorded::{Opportunities, RecordedTransmitter};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
-pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
+pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter, distance};
 pub use spec::{MeasurementSpec, SignalSpec};
 pub use visit::Visit;
 pub use wifi::{

@@ -51,7 +51,8 @@ impl PathLoss {
         Ok(())
     }
 
-    fn at(&self, distance_m: f64) -> f64 {
+    /// The loss at a distance without shadowing, in dB.
+    pub fn at(&self, distance_m: f64) -> f64 {
         self.loss_at_1_m_db + 10.0 * self.exponent * libm::log10(distance_m.max(1.0))
     }
 }
@@ -127,7 +128,8 @@ impl Trajectory {
     }
 }
 
-fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
+/// The distance of two places.
+pub fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
     libm::hypot(a[0] - b[0], a[1] - b[1])
 }
 

@@ -1,7 +1,7 @@
 //! A rough estimate of a run before it begins: events and memory, from the rates of links and sources.
 
 use crate::problem::Problem;
-use crate::schema::{FlowSpec, Scenario, Way};
+use crate::schema::{FlowSpec, Scenario, TopologySpec, Way};
 use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_traffic::AppSpec;
 use rustc_hash::FxHashMap;
@@ -110,6 +110,24 @@ pub fn check_size(scenario: &Scenario, memory: Bytes) -> Result<(), Problem> {
         megabytes(total),
         megabytes(memory.0)
     );
+    // Cells and links of a topology are written as its levels.
+    let nodes = |(_, topology): &(usize, &TopologySpec)| topology.size().unwrap_or_default();
+    if let Some((index, _)) = scenario.topology.iter().enumerate().max_by_key(nodes)
+        && (field == "cells" || field == "links")
+        && scenario.written.is_none()
+    {
+        let has = |name: &str| {
+            let fields = serde_json::to_value(&scenario.topology[index]);
+            fields.is_ok_and(|fields| fields.get(name).is_some())
+        };
+        let sizes: Vec<&str> =
+            ["depth", "fan_out", "nodes", "rows", "columns"].into_iter().filter(|name| has(name)).collect();
+        if let Some(first) = sizes.first() {
+            let listed: Vec<String> = sizes.iter().map(|name| format!("`{name}`")).collect();
+            let help = format!("write a smaller {}, or let the run take more memory", listed.join(" or "));
+            return Err(Problem::at(format!("topology[{index}].{first}"), message).help(help));
+        }
+    }
     Err(Problem::at(field, message).help(format!("write fewer {field}, or let the run take more memory")))
 }
 

@@ -3,7 +3,7 @@
 use crate::schema::{FlowSpec, Scenario};
 use roamlab_engine::Duration;
 use roamlab_mobility::is_pattern;
-use roamlab_radio::PlanSpec;
+use roamlab_radio::{PlanSpec, SignalSpec, Trajectory};
 
 /// Properties of a scenario of any size, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Outline {
     pub duration: Duration,
     /// Flows, those of groups and those back included.
     pub flows: u64,
-    /// A host visits more than one cell.
+    /// A host visits more than one cell, or goes a way among several.
     pub moves: bool,
     /// It has topologies, groups or plans, which generate links, cells, hosts and flows.
     pub generates: bool,
@@ -41,13 +41,16 @@ pub fn outline(json: &str) -> Result<Outline, String> {
         let stays = matches!(plan, PlanSpec::Stay(_)) || itinerary.moves == Some(0);
         matches!(plan, PlanSpec::Scheduled(_)) || !(stays || alone)
     };
+    let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
+    let goes = |way: &Trajectory| by_position && way.speed_m_per_s > 0.0 && way.length_m() > 0.0;
     Ok(Outline {
         duration: scenario.run.duration,
         flows: scenario.flows.iter().map(FlowSpec::number).sum(),
-        moves: scenario
-            .hosts
-            .iter()
-            .any(|host| host.stays().len() > 1 || host.plan.as_ref().is_some_and(moves)),
+        moves: scenario.hosts.iter().any(|host| {
+            host.stays().len() > 1
+                || host.plan.as_ref().is_some_and(moves)
+                || (written.len() > 1 && host.trajectory.as_ref().is_some_and(goes))
+        }),
         generates: scenario.generates(),
         forces: !scenario.faults.is_empty()
             || scenario.links.iter().any(|link| !(link.drops.is_empty() && link.reverse_drops.is_empty())),

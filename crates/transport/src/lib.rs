@@ -24,4 +24,4 @@ pub use roamlab_tcp::StampedAck;
 pub use udp::{UdpReceiver, UdpSender, UdpSpec};
 
 /// The largest packet that a link carries without fragments: a jumbo frame's.
-const LARGEST_PACKET: roamlab_engine::Bytes = roamlab_engine::Bytes(9000);
+pub const LARGEST_PACKET: roamlab_engine::Bytes = roamlab_engine::Bytes(9000);

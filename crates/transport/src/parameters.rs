@@ -100,6 +100,11 @@ pub trait Parameters {
         Bytes(1500)
     }
 
+    /// How long the sender waits for its first ACK: a second, or longer (RFC 6298 §2.1).
+    fn first_timeout(&self, _profile: Profile) -> Duration {
+        Duration::from_secs(1)
+    }
+
     /// True if the sender reacts to marks of congestion.
     fn uses_ecn(&self, _profile: Profile) -> bool {
         false

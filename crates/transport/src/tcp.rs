@@ -349,6 +349,11 @@ impl Parameters for TcpSpec {
         self.resolve(profile).map_or(Bytes(1500), sum)
     }
 
+    fn first_timeout(&self, profile: Profile) -> Duration {
+        let least = Duration::from_secs(1);
+        self.resolve(profile).map_or(least, |params| params.initial_rto.max(least))
+    }
+
     fn uses_ecn(&self, profile: Profile) -> bool {
         self.resolve(profile).is_ok_and(|params| params.ecn)
     }

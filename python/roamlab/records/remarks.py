@@ -32,12 +32,17 @@ _WAITING, _BUSY, _MOST = 0.25, 0.9, 0.5
 
 
 def window_limited(
-    deliveries: Columns, tcp: Columns, windows: Mapping[str, float], ends: Mapping[str, tuple[str, str]]
+    deliveries: Columns,
+    tcp: Columns,
+    windows: Mapping[str, float],
+    ends: Mapping[str, tuple[str, str]],
+    capped: Set[str] = frozenset(),
 ) -> list[str]:
     """One line on the flows whose data was sent at the pace of the window and not of the network; none without such.
 
     `windows` are the largest windows, in segments, of the flows that always have data to send, `ends` where each flow
-    comes from and goes. A packet is limited by the window if cwnd was at least that large when it was sent,
+    comes from and goes, `capped` those whose window is their `max_cwnd`. A packet is limited by the window if cwnd was
+    at least that large when it was sent,
     and the packet waited less than a quarter of the smallest round trip. That is twice the smallest one-way
     delay of all flows with the same ends. A flow is limited if more than half of its data is, and the
     narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time.
@@ -59,9 +64,10 @@ def window_limited(
         return []
     listed = [f"{flow} ({windows[flow]:g} pkt, {share:.0%} of its data)" for flow, share in found.items()]
     more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    field = "max_cwnd" if set(found) <= capped else "window"
     return [
         f"limited by the TCP window and not by the network: {', '.join(listed[:_NAMED])}{more}; a larger "
-        "`transport.window` carries more"
+        f"`transport.{field}` carries more"
     ]
 
 
@@ -86,6 +92,9 @@ def _limited(
     limited = (cwnd >= window) & (delays - least_ns <= _WAITING * 2 * least_ns)
     gaps = np.diff(arrived)
     among = gaps[limited[1:] & limited[:-1]]
+    # Of one packet at a time the spacing of arrivals shows the round trip, and not the narrowest link.
+    if window <= 1:
+        return float(limited.mean())
     apart = gaps[gaps > 0]
     if among.sum() == 0 or np.percentile(apart, 5) * among.size > _BUSY * among.sum():
         return 0.0
@@ -101,6 +110,15 @@ def _by_flow(table: Columns) -> Iterator[tuple[str, NDArray[np.integer]]]:
         yield table.words("flow", rows[:1])[0], rows
 
 
+def capped(parameters: Mapping[str, Any], windows: Mapping[str, float]) -> set[str]:
+    """Those of these flows whose largest window is their `max_cwnd`."""
+    written = {
+        spec["name"]: spec.get("transport", {}).get("max_cwnd") for spec in parameters.get("flows", [])
+    }
+    most = {flow: written.get(flow, written.get(flow.rpartition("-")[0])) for flow in windows}
+    return {flow for flow, cap in most.items() if cap and float(str(cap).split()[0]) == windows[flow]}
+
+
 def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[str, float]:
     """The largest windows, in segments, of the flows that send a file over TCP.
 
@@ -112,7 +130,8 @@ def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[
         transport = spec.get("transport", {})
         if spec.get("app", {}).get("kind") == "ftp" and transport.get("kind") == "tcp":
             window = transport.get("window") or _default_window(profile, transport.get("variant") or "reno")
-            written[spec["name"]] = float(str(window).split()[0])
+            most = float(str(transport.get("max_cwnd") or 0).split()[0])
+            written[spec["name"]] = min(float(str(window).split()[0]), most or np.inf)
     members = {flow: flow if flow in written else flow.rpartition("-")[0] for flow in flows}
     return {flow: written[name] for flow, name in members.items() if name in written}
 
@@ -136,7 +155,9 @@ def unreached(
     found = []
     for row in dead[:_NAMED]:
         if row["start_ns"] < 0:
-            found.append(f"flow {row['flow']} never started: its random start came after the end of the run")
+            name = next(each for each in own if is_declared_by(row["flow"], each))
+            ended = "its `stop`" if own[name].get("stop") else "the end of the run"
+            found.append(f"flow {row['flow']} never started: its random start came after {ended}")
             continue
         count, most = lost(row["flow"])
         lost_words = f"{counted(count, 'packet of it was', 'packets of it were')} lost, {most}"
@@ -162,6 +183,19 @@ def complete_before_moves(flows: Sequence[tuple[str, str, str, int]], first: Map
                 f"{left / 1e9:.3f} s: no data went through a handover; write a larger `size`, or an earlier visit"
             )
     return found[:_NAMED]
+
+
+def no_handover(parameters: Mapping[str, Any]) -> str:
+    """A line for a run in which hosts were to change cells, and none did."""
+    way = next(
+        (number for number, host in enumerate(parameters.get("hosts", [])) if host.get("trajectory")), None
+    )
+    if way is None:
+        return "no host left a cell: the run has no handover, though hosts visit several cells"
+    return (
+        "no host left a cell: the run has no handover, though hosts move; write points nearer to another cell in "
+        f"`hosts[{way}].trajectory.waypoints_m`, a longer `run.duration`, or a smaller hysteresis"
+    )
 
 
 @cache
@@ -202,9 +236,14 @@ def unmet(
         for field, place in (("drops", f"{one}->{other}"), ("reverse_drops", f"{other}->{one}")):
             for position, drop in enumerate(link.get(field, [])):
                 flow, where = drop.get("flow"), f"links[{number}].{field}[{position}]"
-                if flow is None or drop.get("delay") or flow not in sent:
+                if drop.get("delay") or (flow is not None and flow not in sent):
                     continue
-                if not any(at == place and whose == flow for at, whose in lost):
+                if flow is None and not any(at == place for at, _ in lost):
+                    found.append(
+                        f"{where}: no packet was lost: none with these numbers entered {place}; write smaller "
+                        "numbers, or another link"
+                    )
+                if flow is not None and not any(at == place and whose == flow for at, whose in lost):
                     found.append(
                         f"{where}: no packet was lost: flow `{flow}` sent {counted(sent[flow], 'packet')}, and none "
                         f"with these numbers entered {place}; write smaller numbers, or another link of its path"

@@ -118,10 +118,10 @@ class Results(Frames):
         And flows that their windows limited, or whose timeouts after handovers have other causes.
         """
         found = [*self.manifest.warnings, *live.warnings(self.manifest.live)]
-        never = any("the run ends at" in warning for warning in found)
+        never = any("the run ends at" in warning or ".trajectory." in warning for warning in found)
         moves = self.manifest.outline.moves
         if moves and not never and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
-            found.append("no host left a cell: the run has no handover, though hosts visit several cells")
+            found.append(remarks.no_handover(self.manifest.parameters))
         return [
             *found,
             *self._unmet(),
@@ -191,7 +191,8 @@ class Results(Frames):
         if not windows:
             return []
         ends = dict(zip(names, zip(sources, destinations, strict=True), strict=True))
-        return remarks.window_limited(self.columns("deliveries"), self.columns("tcp"), windows, ends)
+        capped = remarks.capped(self.manifest.parameters, windows)
+        return remarks.window_limited(self.columns("deliveries"), self.columns("tcp"), windows, ends, capped)
 
     @property
     def packets(self) -> pl.DataFrame:

@@ -9,7 +9,7 @@ use crate::problem::{Problem, quoted_key};
 use crate::schema::{ForeignMarks, Scenario};
 use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_mobility::{MobilitySpec, Tunnels, matches};
-use roamlab_qdisc::QueueSpec;
+use roamlab_qdisc::{Parameters, QueueSpec};
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
 use roamlab_tcp::Profile;
 use roamlab_traffic::AppSpec;
@@ -321,6 +321,9 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
             );
             found.push(vec![problem("target", &message, &format!("write more than \"{takes}\""))]);
         }
+        if queue.is_some_and(|queue| queue.warning().is_none()) {
+            found.extend(unreached_wait(scenario, &path, &fields).map(|warning| vec![warning]));
+        }
         if target == Some(Duration::ZERO) {
             let message =
                 "no packet waits for less: the queue has one packet at most without a drop or a mark";
@@ -370,6 +373,34 @@ fn of_queues(scenario: &Scenario) -> Vec<Vec<Problem>> {
         }
     }
     found
+}
+
+/// A wait at which a discipline acts, and which no packet of its queue has: the queue is full before, or senders time out.
+fn unreached_wait(scenario: &Scenario, path: &str, fields: &Value) -> Option<Problem> {
+    let text = |field: &str| fields.get(field).and_then(Value::as_str);
+    let waits = ["target", "ce_threshold", "mark_above", "step"];
+    let (field, wait) =
+        waits.iter().find_map(|field| Some((*field, text(field)?.parse::<Duration>().ok()?)))?;
+    let packets = || text("limit").and_then(|limit| limit.parse::<Packets>().ok());
+    let bytes = || text("limit_bytes").and_then(|limit| limit.parse::<Bytes>().ok());
+    let largest = scenario.flows.iter().map(|flow| super::senseless::packet(scenario, flow)).max()?;
+    let held =
+        [packets().map(|limit| u64::from(limit.0).saturating_mul(largest)), bytes().map(|limit| limit.0)];
+    let full = held.into_iter().flatten().min().filter(|bytes| *bytes < u64::MAX / 16);
+    let drains = full.and_then(|bytes| super::senseless::packet_time(scenario, path, bytes));
+    let message = match drains.filter(|drains| wait >= *drains) {
+        Some(drains) => format!(
+            "a full queue is empty after {drains} on this link: no packet waits for {wait}, and packets are lost only where the queue is full"
+        ),
+        None if wait >= super::slow::FIRST_TIMEOUT => {
+            format!(
+                "a sender waits {} for its first ACK: it times out before a packet waits for {wait}",
+                super::slow::FIRST_TIMEOUT
+            )
+        }
+        None => return None,
+    };
+    Some(Problem::at(format!("{path}.{field}"), message).help("write a shorter time, for example \"15 ms\""))
 }
 
 /// The longest frame with a packet of Ethernet's size: `dot11RTSThreshold` has 2347 B for "never".

@@ -13,15 +13,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 mod loss;
+mod measured;
 mod mismatched;
 mod mobility;
 mod no_effect;
 mod ordered;
 mod outlast;
 mod path_change;
+mod prepared;
 mod queues;
 mod radio;
 mod senseless;
+mod slow;
 mod times;
 mod unread;
 mod warnings;

@@ -8,16 +8,17 @@ use crate::schema::{ChangeSpec, HostSpec, LinkSpec, Scenario};
 use crate::suggest::known_value;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{MobilitySpec, matches};
-use roamlab_radio::{Management, Motion, SignalSpec};
+use roamlab_radio::{Management, Motion, SignalSpec, Trajectory, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::Unread;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// All such warnings.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let mut found = unused_parts(scenario);
+    found.extend(unwatched_hosts(scenario));
     found.extend(dead_ends(scenario));
     found.extend(unknown_hosts(scenario));
     found.extend(idle_moves(scenario));
@@ -52,43 +53,123 @@ fn unused_parts(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// Nodes with one link that nothing else in the scenario names: no data can begin, end or pass there.
+/// Hosts that change cells and are the end of no flow, though others are: the first three, a group as one.
+fn unwatched_hosts(scenario: &Scenario) -> Vec<Problem> {
+    const NAMED: usize = 3;
+    let ends: FxHashSet<&str> =
+        scenario.flows.iter().flat_map(|flow| flow.path.iter().map(String::as_str)).collect();
+    if !scenario.hosts.iter().any(|host| ends.contains(host.name.as_str())) {
+        return Vec::new(); // `unused_parts` says so
+    }
+    let firsts: Vec<usize> = match scenario.origins.hosts.as_slice() {
+        [] => (0..scenario.hosts.len()).collect(),
+        tables => tables.iter().map(|(first, _)| *first).collect(),
+    };
+    let by_position = scenario.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions);
+    let goes = |host: &HostSpec| {
+        let entered = |pair: &[Visit]| pair[1].at < scenario.run.duration && pair[0].cell != pair[1].cell;
+        let on_its_way = |way: &Trajectory| way.speed_m_per_s > 0.0 && way.length_m() > 0.0;
+        (host.plan.is_some() && host.stays().is_empty() && scenario.cells_of(host).len() > 1)
+            || host.stays().windows(2).any(entered)
+            || (by_position && host.trajectory.as_ref().is_some_and(on_its_way))
+    };
+    let mut found = Vec::new();
+    for (place, &first) in firsts.iter().enumerate() {
+        let until = firsts.get(place + 1).copied().unwrap_or(scenario.hosts.len());
+        let group = &scenario.hosts[first..until];
+        let unwatched: Vec<&HostSpec> =
+            group.iter().filter(|host| !ends.contains(host.name.as_str()) && goes(host)).collect();
+        let Some(host) = unwatched.first() else { continue };
+        let name = &host.name;
+        let (message, help) = match group {
+            [_] => (
+                format!(
+                    "host \"{name}\" changes cells, and is the end of no flow: no data sees its handovers"
+                ),
+                format!("write \"{name}\" in the `path` of a flow"),
+            ),
+            group => (
+                format!(
+                    "{} of the {} hosts of this group are the end of no flow: no data sees their handovers",
+                    unwatched.len(),
+                    group.len()
+                ),
+                format!(
+                    "write `count = {}` in a flow, and \"{}*\" in its `path`",
+                    group.len(),
+                    name.trim_end_matches(|c: char| c.is_ascii_digit())
+                ),
+            ),
+        };
+        found.push(Problem::at(format!("hosts[{first}].name"), message).help(help));
+    }
+    found.truncate(NAMED);
+    found
+}
+
+/// Nodes with one link that nothing else in the scenario names, and the nodes that lead to those alone: no data can begin,
+/// end or pass there. Of a chain of them the link to the rest of the network is named.
 fn dead_ends(scenario: &Scenario) -> Vec<Problem> {
-    let mut links: FxHashMap<&str, (usize, usize, usize)> = FxHashMap::default();
+    let mut links: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
     for (index, link) in scenario.links.iter().enumerate() {
-        for (end, name) in link.between.iter().enumerate() {
-            links.entry(name).and_modify(|known| known.0 += 1).or_insert((1, index, end));
-        }
+        link.between.iter().for_each(|name| links.entry(name).or_default().push(index));
     }
     let cells = scenario.cells.values().map(|cell| &cell.router);
     let flows = scenario.flows.iter().flat_map(|flow| &flow.path);
-    for name in cells.chain(flows).chain(scenario.hosts.iter().map(|host| &host.home)) {
-        links.remove(name.as_str());
-    }
+    let used: BTreeSet<&str> =
+        cells.chain(flows).chain(scenario.hosts.iter().map(|host| &host.home)).map(String::as_str).collect();
     let generated = scenario.topology.len().min(1) * scenario.origins.links;
     let written = if generated > 0 { generated } else { scenario.links.len() };
-    links.retain(|_, (count, index, _)| *count == 1 && *index < written);
-    if links.is_empty() {
+    let mut next: Vec<&str> = links
+        .iter()
+        .filter(|(node, own)| matches!(own.as_slice(), [only] if *only < written) && !used.contains(*node))
+        .map(|(node, _)| *node)
+        .collect();
+    if next.is_empty() {
         return Vec::new();
     }
     let Ok(Value::Object(mut tables)) = serde_json::from_str(&scenario.to_json()) else { return Vec::new() };
     tables.remove("links");
     let mut named = BTreeSet::new();
     texts(&Value::Object(tables), &mut named);
-    let is_named = |node: &str| named.iter().any(|name| name == node || matches(name, node));
-    let mut found: Vec<_> = links.into_iter().filter(|(node, _)| !is_named(node)).collect();
-    found.sort_by_key(|(_, (_, index, end))| (*index, *end));
-    let dead: BTreeSet<&str> = found.iter().map(|(node, _)| *node).collect();
+    let is_named =
+        |node: &str| used.contains(node) || named.iter().any(|name| name == node || matches(name, node));
+    let mut dead: BTreeSet<&str> = BTreeSet::new();
+    while let Some(node) = next.pop() {
+        if is_named(node) || !dead.insert(node) {
+            continue;
+        }
+        for name in links[node].iter().flat_map(|&index| &scenario.links[index].between) {
+            let is_dead = |index: &&usize| {
+                let between = &scenario.links[**index].between;
+                **index < written && between.iter().any(|end| dead.contains(end.as_str()))
+            };
+            let left = links[name.as_str()].len() - links[name.as_str()].iter().filter(is_dead).count();
+            if !dead.contains(name.as_str()) && left <= 1 {
+                next.push(name);
+            }
+        }
+    }
     let nodes: BTreeSet<&str> =
         scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str)).collect();
-    let warn = |(node, (_, index, end)): (&str, (usize, usize, usize))| {
-        let message =
-            format!("\"{node}\" has no other link, and nothing else names it: no data goes this way");
+    let warn = |(index, link): (usize, &LinkSpec)| {
+        let is_dead = link.between.each_ref().map(|name| dead.contains(name.as_str()));
+        let end = is_dead.iter().position(|dead| *dead)?;
+        if is_dead == [true, true] && link.between.iter().any(|name| links[name.as_str()].len() > 1) {
+            return None;
+        }
+        let node = link.between[end].as_str();
+        let message = match links[node].len() {
+            1 => format!("\"{node}\" has no other link, and nothing else names it: no data goes this way"),
+            _ => format!(
+                "nothing else names \"{node}\" or a node that is behind it alone: no data goes this way"
+            ),
+        };
         let help = known_value(node, nodes.difference(&dead).copied());
-        Problem::at(format!("links[{index}].between[{end}]"), message)
-            .help(format!("{help}; or remove the link"))
+        let problem = Problem::at(format!("links[{index}].between[{end}]"), message);
+        Some(problem.help(format!("{help}; or remove the link")))
     };
-    found.into_iter().map(warn).collect()
+    scenario.links.iter().enumerate().filter_map(warn).collect()
 }
 
 /// All texts in a value.

@@ -210,13 +210,14 @@ fn passes(
     (passes.0 > Duration::ZERO).then_some(passes)
 }
 
-/// The longest time that a host is in one cell, until the run ends; `None`: where hosts are is not known, or none moves.
+/// The longest time that a host which moves is in one cell, until the run ends; `None`: where hosts are is not known, or
+/// none moves.
 fn longest_stay(scenario: &Scenario) -> Option<Duration> {
     first_handover(scenario)?;
     if scenario.hosts.iter().any(|host| host.plan.is_some()) {
         return None;
     }
-    stays(scenario).map(|(_, stay)| stay).max()
+    stays(scenario, &super::senseless::moves).map(|(_, stay)| stay).max()
 }
 
 fn longer_than_stays(table: &str, fields: &Value, stay: Duration) -> Vec<Vec<Problem>> {

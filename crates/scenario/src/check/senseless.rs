@@ -7,6 +7,7 @@ use roamlab_engine::{Bytes, Duration, Rate};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::MediumSpec;
 use roamlab_traffic::AppSpec;
+use roamlab_transport::LARGEST_PACKET;
 use rustc_hash::FxHashMap;
 
 /// All such warnings.
@@ -17,8 +18,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(flows.flat_map(|(index, flow)| of_flow(scenario, &fastest, index, flow)));
     found.extend(unused_rts(scenario));
     found.extend(overlapping_channels(scenario));
-    found.extend(slow_links(scenario));
-    found.extend(slow_frames(scenario));
+    found.extend(super::slow::warnings(scenario));
     found.extend(signless_levels(scenario));
     found.extend(small_limits(scenario));
     found.extend(unused_queues(scenario));
@@ -38,6 +38,40 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
     }
     for warning in flow.transport.warnings(scenario.run.profile, end) {
         warn(&format!("transport.{}", warning.field), warning.message, warning.help);
+    }
+    if let Some((part, size)) = datagram(&flow.app)
+        && size > LARGEST_PACKET
+    {
+        let message = format!(
+            "a datagram has {size} with its headers: Ethernet's packets have at most 1500 B, or {LARGEST_PACKET} in jumbo frames"
+        );
+        warn(part, message, "write a smaller size, for example \"1460 B\"");
+    }
+    if let AppSpec::Voip(call) = &flow.app {
+        let (interval, size) = call.packet();
+        if size > Bytes(1500) {
+            let message = format!(
+                "a packet has {size} and {interval} of speech: Ethernet's packets have at most 1500 B"
+            );
+            warn("app.frames", message, "write a smaller number, for example 2");
+        }
+        if let Some(each) = call.talkspurts.filter(|each| each.on < interval) {
+            let message = format!(
+                "a talkspurt lasts {} on average, and a packet has {interval} of speech: most talkspurts are one packet",
+                each.on
+            );
+            warn("app.talkspurts.on", message, "write a longer time, for example \"1 s\"");
+        }
+    }
+    if let AppSpec::Conference(call) = &flow.app
+        && let Some(widest) = widest(fastest, flow)
+        && call.rate > widest
+    {
+        let message = format!(
+            "it sends {} or more, and the network gives an end of this flow at most {widest}: most frames are lost",
+            call.rate
+        );
+        warn("app.rate", message, "write a lower rate");
     }
     if let AppSpec::Conference(call) = &flow.app
         && call.frame_rate > 0.0
@@ -86,10 +120,23 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
     found
 }
 
+/// The field of the largest datagram of an application, and its size with headers.
+fn datagram(app: &AppSpec) -> Option<(&'static str, Bytes)> {
+    const HEADERS: u64 = 40; // RTP, UDP and IP
+    let largest = |payload: Bytes| Some(("app.packets.payload", Bytes(payload.0 + HEADERS)));
+    match app {
+        AppSpec::Cbr(stream) => Some(("app.packet", stream.packet)),
+        AppSpec::Video(film) => largest(film.packets.payload),
+        AppSpec::Recorded(film) => largest(film.packets.payload),
+        AppSpec::Conference(call) => largest(call.packets.payload),
+        _ => None,
+    }
+}
+
 /// A load of more than this many times the rate of its path is taken for a mistake.
 pub const TOO_MUCH: u64 = 20;
 
-fn steady(rate: &LinkRate) -> Option<Rate> {
+pub fn steady(rate: &LinkRate) -> Option<Rate> {
     match rate {
         LinkRate::Constant(rate) => Some(*rate),
         LinkRate::Recorded(_) => None,
@@ -128,10 +175,10 @@ fn widest(fastest: &Fastest<'_>, flow: &FlowSpec) -> Option<Rate> {
 }
 
 /// The largest packet of a flow, in bytes.
-fn packet(scenario: &Scenario, flow: &FlowSpec) -> u64 {
+pub fn packet(scenario: &Scenario, flow: &FlowSpec) -> u64 {
     match &flow.app {
         AppSpec::Cbr(params) => params.packet.0,
-        AppSpec::Voip(_) => 200, // G.711's 20 ms and 40 B of headers
+        AppSpec::Voip(params) => params.packet().1.0,
         _ => flow.transport.largest_packet(scenario.run.profile).0,
     }
 }
@@ -139,58 +186,6 @@ fn packet(scenario: &Scenario, flow: &FlowSpec) -> u64 {
 /// The smallest of the flows' largest packets: what a link or a queue cannot carry, it carries for no flow.
 pub fn smallest_packet(scenario: &Scenario) -> Option<u64> {
     scenario.flows.iter().map(|flow| packet(scenario, flow)).min()
-}
-
-/// A retransmission timer before the first round-trip time is known (RFC 6298 §2.1).
-const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Links on which one packet takes as long as the run, or as a sender waits for its ACK.
-fn slow_links(scenario: &Scenario) -> Vec<Problem> {
-    let end = scenario.run.duration;
-    let Some(size) = smallest_packet(scenario) else { return Vec::new() };
-    let answered = scenario.flows.iter().any(|flow| flow.transport.has_connection());
-    let mut rates: Vec<(String, Option<Rate>)> = Vec::new();
-    for (index, link) in scenario.links.iter().enumerate() {
-        rates.push((format!("links[{index}].rate"), steady(&link.rate)));
-        rates.push((format!("links[{index}].reverse_rate"), link.reverse_rate));
-    }
-    for (name, cell) in &scenario.cells {
-        rates.push((format!("cells.{}.rate", quoted_key(name)), steady(&cell.rate)));
-        rates.push((format!("cells.{}.backhaul.rate", quoted_key(name)), Some(cell.backhaul.rate)));
-    }
-    let warn = |(field, rate): (String, Option<Rate>)| {
-        let takes = rate?.transmission_time(Bytes(size), &mut 0);
-        let (limit, effect) = match takes >= end || !answered {
-            true => (end, format!("the run ends at {end}: no data passes")),
-            false => {
-                (FIRST_TIMEOUT, format!("a sender waits {FIRST_TIMEOUT} for the first ACK: it times out"))
-            }
-        };
-        let message = format!("one packet of {} takes {takes} at this rate, and {effect}", Bytes(size));
-        let help = "write a higher rate, for example \"2 Mbit/s\"";
-        (takes >= limit).then(|| Problem::at(field, message).help(help))
-    };
-    rates.into_iter().filter_map(warn).collect()
-}
-
-/// Frames that take so long, whatever their bytes, that no answer comes in time.
-fn slow_frames(scenario: &Scenario) -> Vec<Problem> {
-    let end = scenario.run.duration;
-    let answered = scenario.flows.iter().any(|flow| flow.transport.has_connection());
-    let warn = |(name, cell): (&String, &crate::schema::CellSpec)| {
-        let MediumSpec::Shared(medium) = &cell.medium else { return None };
-        let (takes, both) = (medium.per_frame, medium.per_frame + medium.per_frame);
-        let message = match takes >= end || !answered {
-            true => format!("a frame takes {takes}, and the run ends at {end}: no data passes"),
-            false => format!(
-                "a packet and its ACK take {both} in their frames, and a sender waits {FIRST_TIMEOUT} for the first ACK: it times out"
-            ),
-        };
-        let problem = Problem::at(format!("cells.{}.medium.per_frame", quoted_key(name)), message);
-        (takes >= end || (answered && both >= FIRST_TIMEOUT))
-            .then(|| problem.help("write a shorter time, for example \"100 us\""))
-    };
-    scenario.cells.iter().filter_map(warn).collect()
 }
 
 /// The time that a packet of this size, in bytes, takes on the link of a queue, if its rate is constant.
@@ -201,13 +196,17 @@ pub fn packet_time(scenario: &Scenario, queue: &str, size: u64) -> Option<Durati
         let of = |name: &&String| path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'));
         scenario.cells.get(scenario.cells.keys().find(of)?)
     };
+    let behind = |path: &'static str| {
+        let of = |name: &&String| queue == format!("cells.{}.backhaul.{path}", quoted_key(name));
+        scenario.cells.keys().find(of).map(|name| scenario.cells[name].backhaul.rate)
+    };
     let rate = match number(queue) {
         Some(index) => {
             let link = scenario.links.get(index)?;
             let back = if queue.ends_with("reverse_queue") { link.reverse_rate } else { None };
             back.or(steady(&link.rate))
         }
-        None => steady(&cell()?.rate),
+        None => behind("queue").or_else(|| behind("reverse_queue")).or_else(|| steady(&cell()?.rate)),
     };
     Some(rate?.transmission_time(Bytes(size), &mut 0))
 }

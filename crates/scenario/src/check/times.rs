@@ -1,10 +1,8 @@
 //! Warnings of times that another time makes useless: longer than the run, or ended by something that comes before.
 
-use super::mobility::{fields_of, time};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::Scenario;
 use roamlab_engine::Duration;
-use roamlab_radio::{MeasurementSpec, SignalSpec};
 use rustc_hash::FxHashMap;
 
 /// Delays, an overlap, faults and trajectories that the run does not outlast. Links are looked at as the warnings are taken:
@@ -19,7 +17,10 @@ pub fn longer_than_the_run(scenario: &Scenario) -> impl Iterator<Item = Problem>
         .cells
         .iter()
         .map(|(name, cell)| (format!("cells.{}.delay", quoted_key(name)), Some(cell.delay)));
-    let delayed = links.chain(cells).filter_map(move |(field, delay)| {
+    let backhauls = scenario.cells.iter().map(|(name, cell)| {
+        (format!("cells.{}.backhaul.delay", quoted_key(name)), Some(cell.backhaul.delay))
+    });
+    let delayed = links.chain(cells).chain(backhauls).filter_map(move |(field, delay)| {
         let delay = delay.filter(|&delay| delay >= end)?;
         let message =
             format!("what is sent here arrives {delay} later, and the run ends at {end}: nothing arrives");
@@ -48,27 +49,23 @@ fn other_long_times(scenario: &Scenario) -> Vec<Problem> {
             found.push(Problem::at(format!("faults[{index}].delay"), message).help(help));
         }
     }
-    found.extend(unfinished_trajectories(scenario));
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
+            for (number, delay) in
+                drops.iter().enumerate().filter_map(|(number, drop)| Some((number, drop.delay?)))
+            {
+                let message = format!(
+                    "these packets would enter the link {delay} later, and the run ends at {end}: they are lost instead"
+                );
+                let help = "write a shorter time, or leave it out: without `delay` the packets are lost";
+                let problem = Problem::at(format!("links[{index}].{list}[{number}].delay"), message);
+                found.extend((delay >= end).then(|| problem.help(help)));
+            }
+        }
+    }
+    found.extend(super::measured::warnings(scenario));
     found.extend(slow_cells(scenario));
     found
-}
-
-/// Trajectories of which the run sees less than half.
-fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
-    let end = scenario.run.duration;
-    let warn = |(index, host): (usize, &crate::schema::HostSpec)| {
-        let trajectory = host.trajectory.as_ref()?;
-        let length = trajectory.length_m();
-        let gone = trajectory.speed_m_per_s * end.saturating_sub(trajectory.start).as_secs_f64();
-        let message = format!(
-            "the host goes {gone:.0} m of its {length:.0} m until the run ends at {end}: most of its way is never seen"
-        );
-        let help =
-            "write a higher speed, lengthen `run.duration`, or leave out the points that it does not reach";
-        (trajectory.speed_m_per_s > 0.0 && 2.0 * gone < length)
-            .then(|| Problem::at(format!("hosts[{index}].trajectory.speed_m_per_s"), message).help(help))
-    };
-    scenario.hosts.iter().enumerate().filter_map(warn).collect()
 }
 
 /// Cells in which no host is long enough for a packet to arrive.
@@ -78,7 +75,7 @@ fn slow_cells(scenario: &Scenario) -> Vec<Problem> {
         return Vec::new();
     }
     let mut longest: FxHashMap<&str, Duration> = FxHashMap::default();
-    for (cell, stay) in super::ways::stays(scenario) {
+    for (cell, stay) in super::ways::stays(scenario, &|_| true) {
         let known = longest.entry(cell).or_default();
         *known = (*known).max(stay);
     }
@@ -97,61 +94,9 @@ fn slow_cells(scenario: &Scenario) -> Vec<Problem> {
 
 /// Times of measurements and paths that are written, and that another one ends first.
 pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
-    let mut found: Vec<_> = fast_fading(scenario).into_iter().collect();
-    found.extend(frequent_alarms(scenario));
-    for (table, spec) in scenario.protocols() {
-        let Some(fields) = fields_of(spec) else { continue };
-        let Some(trigger) = time(&fields, "measurement.time_to_trigger") else { continue };
-        let Some(measured) = scenario.radio.measurement() else { continue };
-        let field = format!("{table}.measurement.time_to_trigger");
-        if measured.signal == SignalSpec::Schedule && measured.slope_db_per_s > 0.0 {
-            let fails = fades(measured) + measured.t310;
-            if trigger >= fails {
-                let message = format!(
-                    "a neighbour has to be better for {trigger}, and the link of the old cell fails after {fails}: no handover is prepared"
-                );
-                let help = "write a shorter time, or a smaller `radio.measurement.slope_db_per_s`";
-                found.push(vec![Problem::at(field, message).help(help)]);
-            }
-        } else if trigger >= scenario.run.duration {
-            let message = format!(
-                "a neighbour has to be better for {trigger}, and the run ends at {}: no handover is prepared",
-                scenario.run.duration
-            );
-            found.push(vec![
-                Problem::at(field, message).help("write a shorter time, or lengthen `run.duration`"),
-            ]);
-        }
-    }
+    let mut found = frequent_alarms(scenario);
+    found.extend(super::measured::of_written(scenario));
     found
-}
-
-/// The time from the end of a cell's visit until the cell is inaudible, on a schedule whose levels fall.
-fn fades(measured: &MeasurementSpec) -> Duration {
-    let seconds = (measured.peak_dbm - measured.audible_dbm) / measured.slope_db_per_s;
-    Duration::from_nanos((seconds.max(0.0) * 1e9) as u64)
-}
-
-/// Cells that a host cannot hear any more when it measures for the first time behind their border.
-fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
-    let measured = scenario.radio.measurement()?;
-    if measured.signal != SignalSpec::Schedule || measured.slope_db_per_s <= 0.0 {
-        return None;
-    }
-    let fades = fades(measured);
-    let period = measured.period;
-    let message = format!(
-        "a cell is inaudible {fades} behind its border, and a host measures every {period}: the link fails before a handover is prepared"
-    );
-    let fields = [
-        ("slope_db_per_s", "write a smaller number, for example 20.0"),
-        ("audible_dbm", "write a lower level, for example -110.0"),
-        ("peak_dbm", "write a higher level, for example -80.0"),
-        ("period", "write a shorter time, for example \"40 ms\""),
-    ];
-    let warn =
-        |(field, help): (&str, &str)| Problem::at(format!("radio.measurement.{field}"), &message).help(help);
-    (fades <= period).then(|| fields.into_iter().map(warn).collect())
 }
 
 /// False alarms that come more often than once a round trip.

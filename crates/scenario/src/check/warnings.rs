@@ -38,6 +38,7 @@ pub fn of_written(scenario: &Scenario, stays: bool) -> Vec<Vec<Problem>> {
     groups.extend(super::mismatched::of_written(scenario));
     groups.extend(super::times::of_written(scenario));
     groups.extend(super::outlast::of_written(scenario));
+    groups.extend(super::prepared::of_written(scenario));
     groups
 }
 
@@ -83,20 +84,75 @@ fn never_happens(scenario: &Scenario, stays: bool) -> Vec<Problem> {
             due(change.at, &|| format!("links[{index}].changes[{number}].at"), "this change");
         }
     }
+    let hosts = Groups::of(&scenario.origins.hosts);
     for (index, host) in scenario.hosts.iter().enumerate().filter(|_| !stays) {
+        let first = hosts.first_of(index).map(|first| scenario.hosts[first].stays());
         for (number, visit) in host.stays().iter().enumerate() {
+            // Of a group with a `stagger` the first host comes in time.
+            if visit.at >= end && first.is_some_and(|first| first.get(number).is_some_and(|it| it.at < end)) {
+                continue;
+            }
             due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
             if let Some(until) = visit.until.filter(|&until| until > end && visit.at < end) {
                 due(until, &|| format!("hosts[{index}].visits[{number}].until"), "the end of this visit");
             }
         }
     }
+    let flows = Groups::of(&scenario.origins.flows);
+    let starts = |index: usize| scenario.flows[index].app.start();
     for (index, flow) in scenario.flows.iter().enumerate() {
+        if flow.app.start() >= end && flows.first_of(index).is_some_and(|first| starts(first) < end) {
+            continue;
+        }
         due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
     }
+    let entries =
+        |index: usize| scenario.hosts[index].stays().first().map_or(Duration::ZERO, |visit| visit.at);
+    warnings.extend(hosts.late("hosts", scenario.hosts.len(), end, &entries).filter(|_| !stays));
+    warnings.extend(flows.late("flows", scenario.flows.len(), end, &starts));
     warnings.extend(late_starts(scenario));
     warnings.extend(silent_recordings(scenario));
     warnings
+}
+
+/// The tables of hosts or flows, if one of them is a group: the first member of each.
+struct Groups {
+    firsts: Vec<usize>,
+}
+
+impl Groups {
+    fn of(origins: &[(usize, bool)]) -> Groups {
+        Groups { firsts: origins.iter().map(|(first, _)| *first).collect() }
+    }
+
+    /// The first member of the group that this one is in, if it is another one.
+    fn first_of(&self, index: usize) -> Option<usize> {
+        let place = self.firsts.partition_point(|&first| first <= index).checked_sub(1)?;
+        Some(self.firsts[place]).filter(|&first| first < index)
+    }
+
+    /// Groups of which the first member begins within the run, and others behind its end.
+    fn late(
+        &self,
+        list: &'static str,
+        number: usize,
+        end: Duration,
+        begins: &dyn Fn(usize) -> Duration,
+    ) -> impl Iterator<Item = Problem> {
+        let groups = self.firsts.iter().enumerate().filter_map(|(place, &first)| {
+            let until = self.firsts.get(place + 1).copied().unwrap_or(number);
+            let late = (first..until).filter(|&member| begins(member) >= end).count();
+            let last = (first..until).map(begins).max()?;
+            let message = format!(
+                "{late} of the {} {list} of this group come when the run is over: the last one at {last}, and the run ends at {end}",
+                until - first
+            );
+            let problem = Problem::at(format!("{list}[{first}].stagger"), message);
+            (late > 0 && begins(first) < end)
+                .then(|| problem.help("write a shorter time or a smaller `count`, or lengthen `run.duration`"))
+        });
+        groups.collect::<Vec<_>>().into_iter()
+    }
 }
 
 /// Recorded links that could send nothing before the run is over.

@@ -1,6 +1,6 @@
 //! How long messages take through the network, without queues.
 
-use crate::schema::{Scenario, Way};
+use crate::schema::{HostSpec, LinkSpec, Scenario, Way};
 use roamlab_engine::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -24,7 +24,7 @@ impl Ways {
         let mut ways = Ways { from: String::new(), air: None, neighbour: None, home: None };
         let Some((host, from, to)) = first_handover(scenario) else { return ways };
         let (Some(old), Some(new)) = (scenario.cells.get(from), scenario.cells.get(to)) else { return ways };
-        let times = round_trips(scenario, &old.router);
+        let times = between_routers(scenario, &old.router);
         let twice = |delay: Duration| delay + delay;
         let own = twice(old.backhaul.delay);
         ways.from = from.to_owned();
@@ -44,10 +44,13 @@ pub fn first_handover(scenario: &Scenario) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// The stays of hosts in cells, each with its cell, until the next visit or the end of the run.
-pub fn stays(scenario: &Scenario) -> impl Iterator<Item = (&str, Duration)> {
+/// The stays of some hosts in cells, each with its cell, until the next visit or the end of the run.
+pub fn stays<'a>(
+    scenario: &'a Scenario,
+    of: &'a dyn Fn(&HostSpec) -> bool,
+) -> impl Iterator<Item = (&'a str, Duration)> {
     let end = scenario.run.duration;
-    scenario.hosts.iter().flat_map(move |host| {
+    scenario.hosts.iter().filter(move |host| of(host)).flat_map(move |host| {
         let ends = host.stays().iter().skip(1).map(move |next| next.at.min(end)).chain([end]);
         host.stays()
             .iter()
@@ -56,8 +59,16 @@ pub fn stays(scenario: &Scenario) -> impl Iterator<Item = (&str, Duration)> {
     })
 }
 
+/// What a link adds to its delay, in this direction and back.
+type Added<'a> = &'a dyn Fn(&LinkSpec, Way) -> Duration;
+
 /// The time from the first node to the last of a flow and back: of a host, in its first cell.
 pub fn of_flow(scenario: &Scenario, path: &[String; 2]) -> Option<Duration> {
+    of_flow_with(scenario, path, &|_, _| Duration::ZERO)
+}
+
+/// The same with what each wired link adds.
+pub fn of_flow_with(scenario: &Scenario, path: &[String; 2], added: Added<'_>) -> Option<Duration> {
     let place = |name: &str| {
         let host = scenario.hosts.iter().find(|host| host.name == *name);
         let cell = match host {
@@ -73,18 +84,22 @@ pub fn of_flow(scenario: &Scenario, path: &[String; 2]) -> Option<Duration> {
         }
     };
     let [(from, first), (to, last)] = path.each_ref().map(|name| place(name));
-    let wired = *round_trips(scenario, &from).get(to.as_str())?;
+    let wired = *round_trips(scenario, &from, added).get(to.as_str())?;
     Some(wired + first + first + last + last)
 }
 
-/// The time from a node of links to each other one and back.
-fn round_trips<'a>(scenario: &'a Scenario, from: &'a str) -> FxHashMap<&'a str, Duration> {
+/// The time from a node of links to each other one and back, without what packets take to send.
+pub fn between_routers<'a>(scenario: &'a Scenario, from: &'a str) -> FxHashMap<&'a str, Duration> {
+    round_trips(scenario, from, &|_, _| Duration::ZERO)
+}
+
+fn round_trips<'a>(scenario: &'a Scenario, from: &'a str, added: Added<'_>) -> FxHashMap<&'a str, Duration> {
     let mut adjacent: FxHashMap<&str, Vec<(&str, Duration)>> = FxHashMap::default();
     for link in &scenario.links {
         let [left, right] = &link.between;
         let takes = link.delay(Way::There) + link.delay(Way::Back);
-        adjacent.entry(left).or_default().push((right, takes));
-        adjacent.entry(right).or_default().push((left, takes));
+        adjacent.entry(left).or_default().push((right, takes + added(link, Way::There)));
+        adjacent.entry(right).or_default().push((left, takes + added(link, Way::Back)));
     }
     let mut known = FxHashMap::default();
     let mut done = FxHashSet::default();

@@ -65,9 +65,22 @@ impl<'a> Places<'a> {
         named && self.find(field).is_some_and(|found| found.whole)
     }
 
+    /// The place of a field that the problem names and that is written in the table of its own one, which is not: the usual
+    /// value does not fit to the user's.
+    fn beside(&self, problem: &Problem) -> Option<place::Found> {
+        let (table, _) = problem.field.rsplit_once('.')?;
+        let named =
+            [&problem.message, &problem.help].into_iter().flat_map(|text| text.split('`').skip(1).step_by(2));
+        let mut fields = named.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+        fields.find_map(|name| self.find(&format!("{table}.{name}")).filter(|found| found.whole))
+    }
+
     /// Finds the place of a problem: its field, or the closest part of the text that holds it.
     pub fn locate(&self, problem: Problem) -> Located {
-        let found = self.find(&problem.field);
+        let found = self.find(&problem.field).map(|found| match found.whole {
+            true => found,
+            false => self.beside(&problem).unwrap_or(found),
+        });
         self.source.place(found.map_or(0..0, |found| found.value), problem)
     }
 }

@@ -126,7 +126,7 @@ const ABSENT: &[Absent] = &[
         section: "mobility-protocols",
     },
     Absent {
-        words: &["nr", "5g", "xn", "n2", "s1", "lte", "lte-s1", "gtp"],
+        words: &["nr", "nr-xn", "5g-nr", "5g", "xn", "n2", "s1", "lte", "lte-s1", "gtp"],
         nearest: "lte-x2",
         how: "LTE over X2: the messages of Xn have the same order. `conditional` is conditional handover; DAPS and slices have no substitute",
         section: "mobility-protocols",

@@ -170,7 +170,7 @@ const KNOWN: &[Known] = &[
     Known { words: &["socketfactory", "stream", "stdtcp", "linux6"], among: "quinn", answer: Name("tcp") },
     Known { words: &["udpsocketfactory", "dgram", "datagram", "none"], among: "quinn", answer: Name("udp") },
     Known { words: &["linuxreno", "aimd", "standard"], among: "newreno", answer: Name("newreno") },
-    Known { words: &["newreno", "sack", "tahoe", "fack", "linuxreno", "aimd"], among: "dctcp", answer: Text("its law is Reno's, and its loss recovery another: write `variant = \"newreno\"`, `\"sack\"`, `\"fack\"` or `\"tahoe\"` instead of `congestion_control`") },
+    Known { words: &["newreno", "sack", "tahoe", "fack", "linuxreno", "aimd"], among: "dctcp", answer: Text("its law is Reno's, and its loss recovery another: write `congestion_control = \"reno\"`; TCP has its loss recovery as `variant`: write for example `variant = \"newreno\"`") },
     Known { words: &["sack1", "rfc6675", "sack1delack"], among: "sack", answer: Name("sack") },
     Known { words: &["bbr1", "bbrv1"], among: "bbr", answer: Name("bbr") },
     Known { words: &["bbrv3"], among: "bbr3", answer: Name("bbr3") },

@@ -1,0 +1,293 @@
+//! Warnings of hosts that measure: conditions that hold too late or too early, cells out of coverage, ways that lead nowhere.
+
+use super::mobility::{at, fields_of, time};
+use crate::problem::{Problem, quoted_key};
+use crate::schema::{CellSpec, HostSpec, Scenario};
+use roamlab_engine::Duration;
+use roamlab_radio::{MeasurementSpec, MediumSpec, Scan, SignalSpec, distance};
+use serde_json::Value;
+
+/// All such warnings of positions.
+pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
+    let mut found = unfinished_trajectories(scenario);
+    found.extend(near_transmitters(scenario));
+    found.extend(out_of_coverage(scenario));
+    found
+}
+
+/// Warnings of levels, conditions and scans, in groups of which the first field that is written counts.
+pub fn of_written(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let mut found: Vec<_> = fast_fading(scenario).into_iter().collect();
+    for (table, spec) in scenario.protocols() {
+        let Some(fields) = fields_of(spec) else { continue };
+        found.extend(late_event(scenario, &table, &fields));
+        found.extend(early_event(&table, &fields));
+        found.extend(early_candidates(&table, &fields));
+    }
+    found.extend(long_scans(scenario));
+    found
+}
+
+/// A condition of event A3 that holds when the link of the old cell fails, or never.
+fn late_event(scenario: &Scenario, table: &str, fields: &Value) -> Option<Vec<Problem>> {
+    let measured = scenario.radio.measurement()?;
+    let trigger = time(fields, "measurement.time_to_trigger")?;
+    let part = |name: &str| format!("{table}.measurement.{name}");
+    if measured.signal != SignalSpec::Schedule || measured.slope_db_per_s <= 0.0 {
+        let message = format!(
+            "a neighbour has to be better for {trigger}, and the run ends at {}: no handover is prepared",
+            scenario.run.duration
+        );
+        let problem = Problem::at(part("time_to_trigger"), message);
+        let help = "write a shorter time, or lengthen `run.duration`";
+        return (trigger >= scenario.run.duration).then(|| vec![problem.help(help)]);
+    }
+    let fades = fades(measured);
+    let fails = fades + measured.t310;
+    if trigger >= fails {
+        let message = format!(
+            "a neighbour has to be better for {trigger}, and the link of the old cell fails after {fails}: no handover is prepared"
+        );
+        let help = "write a shorter time, or a smaller `radio.measurement.slope_db_per_s`";
+        return Some(vec![Problem::at(part("time_to_trigger"), message).help(help)]);
+    }
+    let number = |name: &str| at(fields, &format!("measurement.{name}")).and_then(Value::as_f64);
+    let (offset, hysteresis) = (number("offset_db")?, number("hysteresis_db")?);
+    let own = |cell: &str| scenario.cells.get(cell).map_or(0.0, |cell| cell.individual_offset_db);
+    let changes = scenario.hosts.iter().flat_map(|host| host.stays().windows(2));
+    let pairs = changes.map(|pair| (pair[0].cell.as_str(), pair[1].cell.as_str()));
+    let between = |(from, to): &(&str, &str)| own(from) - own(to);
+    let hardest = pairs.max_by(|one, other| between(one).total_cmp(&between(other)));
+    let needed = offset + hysteresis + hardest.as_ref().map_or(0.0, between);
+    let waits = Duration::from_nanos((needed.max(0.0) / measured.slope_db_per_s * 1e9) as u64);
+    if waits + trigger < fades || needed <= 0.0 {
+        return None;
+    }
+    let held = if trigger > Duration::ZERO { format!(" for {trigger}") } else { String::new() };
+    let message = format!(
+        "a neighbour has to be {needed} dB better{held}: it is {} after the old cell begins to fade, which is inaudible after {fades}: its link fails before a handover is prepared",
+        waits + trigger
+    );
+    let least = measured.peak_dbm - measured.audible_dbm - measured.slope_db_per_s * trigger.as_secs_f64();
+    let help = format!(
+        "write offsets and a hysteresis of less than {least:.1} dB together, or a smaller `radio.measurement.slope_db_per_s`"
+    );
+    let mut parts = vec![(offset, part("offset_db")), (hysteresis, part("hysteresis_db"))];
+    for (cell, sign) in hardest.iter().flat_map(|(from, to)| [(*from, 1.0), (*to, -1.0)]) {
+        parts.push((sign * own(cell), format!("cells.{}.individual_offset_db", quoted_key(cell))));
+    }
+    parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut fields: Vec<String> = parts.into_iter().map(|(_, field)| field).collect();
+    fields.push(part("time_to_trigger"));
+    Some(fields.into_iter().map(|field| Problem::at(field, &message).help(&help)).collect())
+}
+
+/// A condition that holds in both directions at one time.
+fn early_event(table: &str, fields: &Value) -> Option<Vec<Problem>> {
+    if at(fields, "conditional").is_some_and(|conditional| !conditional.is_null()) {
+        return None;
+    }
+    let number = |name: &str| at(fields, &format!("measurement.{name}")).and_then(Value::as_f64);
+    let together = number("offset_db")? + number("hysteresis_db")?;
+    let message = format!(
+        "a neighbour counts as better while it is {} dB weaker: where two cells are about as strong, a host goes back and forth",
+        -together
+    );
+    let problem = Problem::at(format!("{table}.measurement.offset_db"), message);
+    (together < 0.0).then(|| vec![problem.help("write an offset and a hysteresis of 0 or more together")])
+}
+
+/// A condition to go to a candidate that holds when the candidate is reported.
+fn early_candidates(table: &str, fields: &Value) -> Option<Vec<Problem>> {
+    let together = |condition: &str| {
+        let number = |name: &str| at(fields, &format!("{condition}.{name}")).and_then(Value::as_f64);
+        Some(number("offset_db")? + number("hysteresis_db")?)
+    };
+    let (goes, reports) = (together("conditional")?, together("measurement")?);
+    if goes >= reports || time(fields, "conditional.time_to_trigger")? > Duration::ZERO {
+        return None;
+    }
+    let message = format!(
+        "a host reports a neighbour that is {reports} dB better, and goes to one that is {goes} dB better: it goes as soon as the candidate is prepared"
+    );
+    let warn = |field: &str, help: &str| Problem::at(format!("{table}.{field}"), &message).help(help);
+    let more = format!("write more than {reports} dB with its hysteresis");
+    let less = format!("write less than {goes} dB with its hysteresis");
+    Some(vec![
+        warn("conditional.offset_db", &more),
+        warn("measurement.offset_db", &less),
+        warn("measurement.hysteresis_db", &less),
+        warn("conditional.hysteresis_db", &more),
+    ])
+}
+
+/// Scans and losses of beacons that take longer than the run.
+fn long_scans(scenario: &Scenario) -> Vec<Vec<Problem>> {
+    let Some(wifi) = scenario.radio.roaming() else { return Vec::new() };
+    let end = scenario.run.duration;
+    let mut found = Vec::new();
+    let (part, listens) = match wifi.scan {
+        Scan::Passive => ("radio.passive_channel_time", wifi.passive_channel_time),
+        _ => ("radio.min_channel_time", wifi.min_channel_time),
+    };
+    let takes = listens.saturating_mul(u64::from(wifi.channels));
+    if takes >= end {
+        let message = format!(
+            "a scan of {} channels takes {takes} or more, and the run ends at {end}: no host finds another cell",
+            wifi.channels
+        );
+        found.push(vec![
+            Problem::at(part, &message).help("write a shorter time, for example \"20 ms\""),
+            Problem::at("radio.channels", message).help("write a smaller number"),
+        ]);
+    }
+    let intervals = scenario.cells.values().filter_map(|cell: &CellSpec| match &cell.medium {
+        MediumSpec::Dcf(params) => Some(params.beacon_interval),
+        _ => None,
+    });
+    let missed = u64::from(wifi.missed_beacons);
+    if let Some(takes) = intervals.min().map(|interval| interval.saturating_mul(missed))
+        && takes >= end
+    {
+        let message =
+            format!("{missed} beacons take {takes}, and the run ends at {end}: no host misses so many");
+        let problem = Problem::at("radio.missed_beacons", message);
+        found.push(vec![problem.help("write a smaller number, for example 3")]);
+    }
+    found
+}
+
+/// The time from the end of a cell's visit until the cell is inaudible, on a schedule whose levels fall.
+fn fades(measured: &MeasurementSpec) -> Duration {
+    let seconds = (measured.peak_dbm - measured.audible_dbm) / measured.slope_db_per_s;
+    Duration::from_nanos((seconds.max(0.0) * 1e9) as u64)
+}
+
+/// Cells that a host cannot hear any more when it measures for the first time behind their border.
+fn fast_fading(scenario: &Scenario) -> Option<Vec<Problem>> {
+    let measured = scenario.radio.measurement()?;
+    if measured.signal != SignalSpec::Schedule || measured.slope_db_per_s <= 0.0 {
+        return None;
+    }
+    let fades = fades(measured);
+    let period = measured.period;
+    let message = format!(
+        "a cell is inaudible {fades} behind its border, and a host measures every {period}: the link fails before a handover is prepared"
+    );
+    let fields = [
+        ("slope_db_per_s", "write a smaller number, for example 20.0"),
+        ("audible_dbm", "write a lower level, for example -110.0"),
+        ("peak_dbm", "write a higher level, for example -80.0"),
+        ("period", "write a shorter time, for example \"40 ms\""),
+    ];
+    let warn =
+        |(field, help): (&str, &str)| Problem::at(format!("radio.measurement.{field}"), &message).help(help);
+    (fades <= period).then(|| fields.into_iter().map(warn).collect())
+}
+
+/// Trajectories of which the run sees less than half, and hosts that stay at the first point of theirs.
+fn unfinished_trajectories(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let warn = |(index, host): (usize, &HostSpec)| {
+        let trajectory = host.trajectory.as_ref()?;
+        let at = |part: &str| format!("hosts[{index}].trajectory.{part}");
+        let (length, speed) = (trajectory.length_m(), trajectory.speed_m_per_s);
+        if length > 0.0 && speed == 0.0 {
+            let message =
+                format!("the host stays at the first point of its {length:.0} m: its speed is 0 m/s");
+            return Some(
+                Problem::at(at("speed_m_per_s"), message)
+                    .help("write a speed, for example 10.0, or only the point where the host is"),
+            );
+        }
+        if length == 0.0 && speed > 0.0 {
+            let message =
+                format!("there is one place on this way: the host never moves, for all its {speed} m/s");
+            return Some(
+                Problem::at(at("waypoints_m"), message)
+                    .help("add a point, for example [1000.0, 0.0], or leave `speed_m_per_s` out"),
+            );
+        }
+        if trajectory.start >= end {
+            let message = format!(
+                "the host sets out at {}, and the run ends at {end}: it never moves",
+                trajectory.start
+            );
+            let help = "write an earlier time, or lengthen `run.duration`";
+            return Some(Problem::at(at("start"), message).help(help));
+        }
+        let gone = |from: Duration| speed * end.saturating_sub(from).as_secs_f64();
+        let own = gone(trajectory.start);
+        let message = format!(
+            "the host goes {own:.1} m of its {length:.0} m until the run ends at {end}: most of its way is never seen"
+        );
+        let (part, help) = if 2.0 * gone(Duration::ZERO) < length {
+            (
+                "speed_m_per_s",
+                "write a higher speed, lengthen `run.duration`, or leave out the points that it does not reach",
+            )
+        } else {
+            ("start", "write an earlier time, or lengthen `run.duration`")
+        };
+        (2.0 * own < length).then(|| Problem::at(at(part), message).help(help))
+    };
+    scenario.hosts.iter().enumerate().filter_map(warn).collect()
+}
+
+/// The distance at which path loss begins to grow, in metres.
+const REFERENCE_M: f64 = 1.0;
+
+/// Two transmitters so near to each other that path loss tells no host which of them is nearer: the first such pair.
+fn near_transmitters(scenario: &Scenario) -> Option<Problem> {
+    let mut known: Vec<_> =
+        scenario.cells.iter().filter_map(|(name, cell)| Some((name, cell.transmitter.as_ref()?))).collect();
+    known.sort_by(|one, other| one.1.position_m[0].total_cmp(&other.1.position_m[0]));
+    for (place, (name, transmitter)) in known.iter().enumerate() {
+        let after = known[place + 1..].iter();
+        let near = after
+            .take_while(|(_, other)| other.position_m[0] - transmitter.position_m[0] < REFERENCE_M)
+            .find(|(_, other)| {
+                distance(transmitter.position_m, other.position_m) < REFERENCE_M
+                    && transmitter.reference_signal_dbm == other.reference_signal_dbm
+            });
+        if let Some((other, at)) = near {
+            let message = format!(
+                "it is {} m from the transmitter of \"{name}\", and path loss grows from {REFERENCE_M} m on: the two are as strong at every place",
+                distance(transmitter.position_m, at.position_m)
+            );
+            let field = format!("cells.{}.transmitter.position_m", quoted_key(other));
+            return Some(
+                Problem::at(field, message).help("positions are in metres: write for example [600.0, 0.0]"),
+            );
+        }
+    }
+    None
+}
+
+/// Standard deviations of shadowing by which a level is never lower or higher.
+const SHADOWED: f64 = 4.0;
+
+/// Hosts that do not hear the cell that they begin in.
+fn out_of_coverage(scenario: &Scenario) -> Vec<Problem> {
+    let Some(measured) = scenario.radio.measurement().filter(|spec| spec.signal == SignalSpec::Positions)
+    else {
+        return Vec::new();
+    };
+    let loss = &measured.path_loss;
+    let warn = |(index, host): (usize, &HostSpec)| {
+        let first = host.trajectory.as_ref()?.waypoints_m.first()?;
+        let cell = &host.stays().first()?.cell;
+        let transmitter = scenario.cells.get(cell)?.transmitter.as_ref()?;
+        let far = distance(*first, transmitter.position_m);
+        let level = transmitter.reference_signal_dbm - loss.at(far);
+        let message = format!(
+            "the first point is {far:.0} m from the transmitter of \"{cell}\": the host receives it with {level:.0} dBm, and a cell below {} dBm is not heard",
+            measured.audible_dbm
+        );
+        let problem = Problem::at(format!("hosts[{index}].trajectory.waypoints_m"), message);
+        (level + SHADOWED * loss.shadowing_db < measured.audible_dbm).then(|| {
+            problem.help("positions are in metres: write a nearer point first, or another first cell")
+        })
+    };
+    scenario.hosts.iter().enumerate().filter_map(warn).collect()
+}
