@@ -291,10 +291,24 @@ impl World {
             LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
             LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
             LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
-            LocalDelivery::Frame(node, packet) => self.wlan().receive(node, packet),
-            LocalDelivery::Refused(host, cell) => self.wlan().refuse(host, cell),
+            of_802_11 @ (LocalDelivery::Frame(..) | LocalDelivery::Refused(..)) => {
+                self.deliver_to_stations(of_802_11);
+            }
         }
         self.tell_flows();
+    }
+
+    /// Passes to the stations what is theirs, in a separate function: the loop over the events has no part of it.
+    #[inline(never)]
+    fn deliver_to_stations(&mut self, local: LocalDelivery) {
+        match local {
+            LocalDelivery::Frame(node, packet) => self.wlan().receive(node, packet),
+            LocalDelivery::Refused(host, cell) => self.wlan().refuse(host, cell),
+            LocalDelivery::Nothing
+            | LocalDelivery::Data(..)
+            | LocalDelivery::Message(..)
+            | LocalDelivery::Broadcast(..) => unreachable!("not for stations"),
+        }
     }
 
     /// `created + duplicated = delivered + dropped + inside`, with what is inside counted where it is.
