@@ -269,6 +269,12 @@ def test_what_the_run_shows_alone(text: str, find: str, write: str, said: str) -
     assert any(said in line for line in warnings), warnings
 
 
+def test_a_flow_that_stops_too_early_has_one_warning() -> None:
+    text = BUSY.replace('start = "0.5 s", start_within = "1 s" }', 'start = "0.5 s", stop = "8 s" }', 1)
+    (said,) = rl.Scenario(text, "lab.toml").run().warnings
+    assert "no flow sees the handover" in said
+
+
 def test_a_giant_value_is_shortened() -> None:
     giant = "x" * 20_000
     for text in (
