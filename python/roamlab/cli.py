@@ -69,6 +69,13 @@ _OTHER_OPTIONS = [
         "make the run first, roamlab run FILE --seed 3, and name its folder here",
     ),
     (
+        ("--from", "--to", "--start", "--end"),
+        "--format",
+        "an export is of the whole run; --set changes `run.duration`",
+    ),
+    (("--seed",), "--cluster", "write `seed = 3` in the sweep's file"),
+    (("--seed", "--run"), "--json", "it makes no run: `roamlab run FILE --seed 3` does"),
+    (
         ("--baseline",),
         "--metric",
         "`roamlab compare A B` has the differences B minus A; a sweep's file has `baseline`",

@@ -49,9 +49,11 @@ class Kind(NamedTuple):
         if isinstance(value, str | bool) and type(value) not in self.types:
             return isinstance(value, str) and value in self.values
         named = {each.__name__ for each in type(value).__mro__}
-        if any(hasattr(value, each) for kind, each in _BY_ATTRIBUTE.items() if kind in self.types):
+        known = (each for kind, each in _BY_ATTRIBUTE.items() if kind in self.types)
+        if not isinstance(value, type) and any(hasattr(value, each) for each in known):
             return True
-        fits = any(each in named if isinstance(each, str) else isinstance(value, each) for each in self.types)
+        names = named - _BY_ATTRIBUTE.keys()
+        fits = any(each in names if isinstance(each, str) else isinstance(value, each) for each in self.types)
         return fits and self._fits_inside(value)
 
     def _fits_inside(self, value: object) -> bool:
@@ -61,7 +63,7 @@ class Kind(NamedTuple):
         return all(map(self.of.has, islice(value, _LOOKED_AT)))
 
 
-_BY_ATTRIBUTE = {"Executor": "execute", "Results": "manifest", "RunTables": "manifest"}
+_BY_ATTRIBUTE = {"Executor": "execute", "Results": "manifest", "RunTables": "manifest", "Values": "__len__"}
 """Types that a value has by an attribute."""
 
 _LOOKED_AT = 1000
@@ -93,6 +95,8 @@ _OF_NAMES: dict[str, Kind] = {
     "Manifest": Kind(("Manifest",), "a run's manifest", "", "results.manifest"),
     "Store": Kind(("Store",), "a store", "", 'roamlab.Store("out/runs")'),
     "Job": Kind(("Job",), "a job", "", "roamlab.Job(scenario, 1)"),
+    "Values": Kind(("Values",), "numbers in a list or an array", "", 'metrics.arrivals(results, "moving")'),
+    "NDArray": Kind(("Values",), "numbers in a list or an array", "", "[1, 2, 4, 3]"),
     "Until": Kind(
         ("Until",), "a roamlab.Until", "", 'roamlab.Until("flows.moving.goodput_bps", half_width=5e3)'
     ),
@@ -191,6 +195,7 @@ _OTHER_WORDS = {
 
 
 _KEPT = 'a run is kept by roamlab.Store("out/runs").write(results), which returns its folder'
+_FRAME = "results are returned: write runs.frame.write_csv(path); `store` is where runs are kept"
 _POOL = "write executor=roamlab.LocalPool(4)"
 _ELSEWHERE = {
     **dict.fromkeys((("run", each) for each in ("out", "store", "path", "save", "keep", "folder")), _KEPT),
@@ -200,6 +205,12 @@ _ELSEWHERE = {
     **dict.fromkeys(
         (("smallest", each) for each in ("threads", "workers", "jobs", "processes", "cores")), _POOL
     ),
+    **dict.fromkeys((("sweep", each) for each in ("out", "path", "save", "folder")), _FRAME),
+    (
+        "compare",
+        "metric",
+    ): 'write compare("flows.moving.goodput_bps", baseline="60 pkt"), a name after the other',
+    ("means", "metric"): 'write means("flows.moving.goodput_bps"), a name after the other',
     ("sweep", "baseline"): 'compare afterwards: runs.compare("flows.moving.goodput_bps", baseline="60 pkt")',
     ("smallest", "replications"): "`budget` is the largest number of runs of a value",
     ("smallest", "runs"): "`budget` is the largest number of runs of a value",

@@ -81,6 +81,7 @@ def seconds(rows: Columns, column: str = "time_ns", chosen: Rows = slice(None)) 
     return rows[column][chosen] / _NS
 
 
+@called()
 def count(times: Values, start: float, end: float) -> int:
     """How many of `times` lie in [start, end)."""
     return int(np.count_nonzero((times >= start) & (times < end)))
@@ -180,6 +181,7 @@ def loss_ratio(results: RunTables, flow: str) -> float:
     return losses(results, flow).size / sent if sent else math.nan
 
 
+@called()
 def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
     """The extent of each packet, in order of arrival; 0: in order (RFC 4737, sections 3.3 and 4.2.1).
 
@@ -253,6 +255,7 @@ def _left(results: RunTables, node: str) -> Values:
     return seconds(rows, chosen=rows.where("host", node) & rows.where("phase", "link-down"))
 
 
+@called()
 def disruption_s(
     times: Values,
     handover: float,
@@ -273,6 +276,7 @@ def disruption_s(
     return math.nan if found is None else found[1] - found[0]
 
 
+@called()
 def silence_s(
     times: Values,
     handover: float,

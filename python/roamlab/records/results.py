@@ -208,6 +208,32 @@ class Results(Frames):
         """Each change of a TCP sender's variables. Raises `BadInput` if it was not recorded."""
         return self._recorded("variables")
 
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The way of the packet that `roamlab.run` was told to trace. Raises `BadInput` if it traced none."""
+        found = self.table("trace")
+        if found.is_empty():
+            raise BadInput(
+                "results, table 'trace'",
+                "the run traced no packet",
+                expected="a run that traces one",
+                remedy='write roamlab.run(scenario, trace=results.drops["serial"][0]), for example',
+            )
+        return found
+
+    @property
+    def tcp_info(self) -> pl.DataFrame:
+        """The variables of the kernel's senders. Raises `BadInput` for a run without such a sender."""
+        found = self.table("tcp_info")
+        if found.is_empty() and not self.flows["kind"].cast(pl.String).str.contains("linux").any():
+            raise BadInput(
+                "results, table 'tcp_info'",
+                "no flow of the run is over a Linux kernel",
+                expected='a run with the transport "linux", and `variables = true` under [record]',
+                remedy="for our own senders read results.variables",
+            )
+        return found
+
     def _recorded(self, name: str) -> pl.DataFrame:
         found = self.table(name)
         if found.is_empty() and not self.manifest.parameters.get("record", {}).get(name, False):

@@ -68,7 +68,7 @@ def simulate(
     results = from_engine(tables, describe(scenario, seed, run))
     if capture:
         _check_places(results, capture)
-    if trace is not None and results.trace.is_empty():
+    if trace is not None and results.table("trace").is_empty():
         raise BadInput(
             f"packet {trace}",
             "no packet of the run has this serial number",

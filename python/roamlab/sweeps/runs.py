@@ -17,7 +17,7 @@ from roamlab.records.frame import Frame
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import simulate
-from roamlab.running.summary import Name, bounds, undefined, unit
+from roamlab.running.summary import Name, bounds, check, undefined, unit
 from roamlab.statistics.stats import clipped, differences, holm, p_value, student
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import AS_IN_BASE, pairs
@@ -193,6 +193,8 @@ class Runs:
 
     def _by_point(self, metric: str) -> dict[int, list[float]]:
         if metric not in self.metrics:
+            if "." in metric:
+                check(metric, "metric")
             raise BadInput(
                 f"metric {metric!r}",
                 "the sweep did not keep it",

@@ -317,12 +317,15 @@ def check_flows(ours: Trace, theirs: Trace, flows: Iterable[str]) -> None:
             if wanted <= seen:
                 break
         for missing in sorted(wanted - seen):
+            other = next(pair[1 - at] for pair in pairs if pair[at] == missing)
+            meant = sorted(seen)[0] if seen else ""
+            both = f"{other}={meant}" if at else f"{meant}={other}"
             raise BadInput(
                 f"--flow {next(name for name, pair in zip(flows, pairs, strict=True) if pair[at] == missing)}",
                 f"{side}, {trace.path}, has no flow {missing!r}",
                 expected=f"one of {', '.join(sorted(seen)) or 'none'}; OURS=THEIRS if the names differ",
                 remedy=did_you_mean(
-                    missing, seen, f"write --flow {sorted(seen)[0]}" if seen else "leave it out"
+                    missing, seen, f"write --flow {both}, for example" if seen else "leave it out"
                 ),
             )
 

@@ -10,6 +10,7 @@ import operator
 import pickle
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -474,6 +475,16 @@ def test_an_attribute_of_a_table_says_how_a_column_is_read() -> None:
         ("rl.sweep(base, {('radio.gap', 'run.duration'): [('1 ms', '2 s')]})", "write points: [{"),
         ("rl.sweep(base, {}, threads=4)", "executor=roamlab.LocalPool(4)"),
         ("rl.sweep(base, {}, baseline='4 pkt')", "runs.compare("),
+        ("metrics.disruption_s(res, 'moving', 10)", "write times = metrics.arrivals(results"),
+        ("metrics.count(res, 0, 5)", "write times = metrics.arrivals(results"),
+        ("metrics.reordering_extents(res)", "expected: "),
+        ("res.trace", "write roamlab.run(scenario, trace="),
+        ("res.tcp_info", "for our own senders read results.variables"),
+        ("rl.sweep(base, {'radio.gap': ['1 ms']}, executor=rl.LocalPool)", "roamlab.LocalPool(2)"),
+        ("rl.sweep(base, {'radio.gap': ['1 ms']}, executor=ThreadPoolExecutor(2))", "roamlab.LocalPool(2)"),
+        ("rl.sweep(base, {}, out='x')", "runs.frame.write_csv(path)"),
+        ("runs.compare(metric='flows.moving.goodput_bps', baseline='110 pkt')", "a name after the other"),
+        ("runs.means('flows.moving.goodput_mbps')", "did you mean"),
         ("rl.load('~/x.toml')", "only a shell replaces `~`"),
         ("res.metric('flows.moving.goodput_bps,flows.moving.timeouts')", "is 2 metrics"),
         ("res.metric('moving.goodput_bps')", 'did you mean "flows.moving.goodput_bps"?'),
@@ -487,7 +498,14 @@ def test_a_measure_of_something_else_is_refused(code: str, said: str, runs: rl.R
         "app": {"kind": "cbr", "rate": "8 kbit/s", "packet": "100 B"},
     }
     base = names["base"].set("flows", [*names["base"].to_dict()["flows"], beat])
-    names |= {"metrics": metrics, "experience": experience, "mro": mro, "runs": runs, "res": rl.run(base)}
+    names |= {
+        "ThreadPoolExecutor": ThreadPoolExecutor,
+        "metrics": metrics,
+        "experience": experience,
+        "mro": mro,
+        "runs": runs,
+        "res": rl.run(base),
+    }
     names["quiet"] = rl.run(base.set("record.deliveries", False))
     with pytest.raises(rl.BadInput) as caught:
         eval(code, names)

@@ -36,7 +36,7 @@ def command(run_folder: Path | None, packet: int) -> None:
         say("note: another build of the engine made this run; this is the present one's trace", err=True)
     with within(folder):
         again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
-    for row in again.trace.iter_rows(named=True):
+    for row in again.table("trace").iter_rows(named=True):
         seconds, nanoseconds = divmod(row["time_ns"], 10**9)
         line = (
             f"{seconds:>2}.{nanoseconds:09d} {row['stop']:<17} {row['place']:<9} {row['serial']:>6} "
