@@ -1,4 +1,4 @@
-//! What the tests share: a sender, what it has sent, and ACKs.
+//! Shared parts: a sender, what it has sent, and ACKs.
 
 use roamlab_congestion::{SenderEvent, SenderEventKind};
 use roamlab_engine::{Duration, Time};
