@@ -210,7 +210,7 @@ class Results(Frames):
 
     @property
     def trace(self) -> pl.DataFrame:
-        """The way of the packet with the serial number `trace` of `roamlab.run`. Raises `BadInput` if it traced none."""
+        """The way of the packet that `roamlab.run` traced, by `trace`. Raises `BadInput` if it traced none."""
         found = self.table("trace")
         if found.is_empty():
             raise BadInput(

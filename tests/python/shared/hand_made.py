@@ -31,7 +31,8 @@ class FakeResults:
     """Tables by name."""
 
     def __init__(self, manifest: Any = None, **tables: pl.DataFrame) -> None:
-        self.tables, self.manifest = tables, manifest
+        endless = SimpleNamespace(outline=SimpleNamespace(duration_ns=10**15, recorded=tuple(tables)))
+        self.tables, self.manifest = tables, manifest or endless
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         return self.tables[name]
