@@ -53,3 +53,9 @@ pub fn kinds(sender: &mut QuicSender) -> Vec<SenderEventKind> {
 pub fn numbered(numbers: std::ops::Range<u32>) -> Vec<(u32, u32)> {
     numbers.map(|number| (number, number + 1)).collect()
 }
+
+/// A packet from the address `path` that acknowledges the first ten packets.
+pub fn from_address(path: u32, number: u32, ping: bool, path_response: bool) -> QuicHeader {
+    let ack = Some(Box::new(QuicAck { ranges: vec![(0, 10)], delay: Duration::ZERO }));
+    QuicHeader { number, ack, ping, path_response, path, ..QuicHeader::default() }
+}

@@ -1,6 +1,6 @@
 //! New addresses, their validation, and paths that are resumed.
 
-use crate::common::{ack, at, bare, facts, kinds, ms, sender, sent, sent_data};
+use crate::common::{ack, at, bare, facts, from_address, kinds, ms, sender, sent, sent_data};
 use roamlab_congestion::{CongestionControlSpec, SenderEventKind};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{QuicAck, QuicHeader};
@@ -223,12 +223,6 @@ fn an_address_that_does_not_answer_is_given_up() {
     assert_eq!(kinds(&mut sender), [SenderEventKind::Timeout]);
     let probe = sender.poll_transmit(at(3122)).unwrap();
     assert_eq!((probe.header.path, probe.header.payload), (0, 1161));
-}
-
-/// A packet from the address `path` that acknowledges the first ten packets.
-fn from_address(path: u32, number: u32, ping: bool, path_response: bool) -> QuicHeader {
-    let ack = Some(Box::new(QuicAck { ranges: vec![(0, 10)], delay: Duration::ZERO }));
-    QuicHeader { number, ack, ping, path_response, path, ..QuicHeader::default() }
 }
 
 /// A sender with 20 packets in flight at 100 ms, whose other end may move.

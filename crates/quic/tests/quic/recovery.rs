@@ -1,6 +1,6 @@
 //! The start, losses, probes and the receiver's ACKs.
 
-use crate::common::{ack, at, bare, facts, kinds, ms, numbered, sender, sent};
+use crate::common::{ack, at, bare, facts, from_address, kinds, ms, numbered, sender, sent};
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::{QuicAck, QuicHeader};
