@@ -170,7 +170,7 @@ fn no_sequence_of_events_breaks_the_window() {
                 let event = subject.random_event(&mut rng);
                 subject.is_sound(&event);
                 let paces = subject.window.pacing_interval().is_some();
-                let advice = "let `paces` be true, or the knob `pacing` sets the rate too";
+                let advice = "let `paces` be true, or the parameter `pacing` sets the rate too";
                 assert!(
                     !paces || subject.control.algorithm().properties().paces,
                     "{name}: it paces; {advice}"

@@ -1,6 +1,6 @@
 //! Pacing: how fast segments leave, and how many of them together.
 //!
-//! The rate is the congestion control's, or with the knob `pacing` a rule for those that have none: 200 % of the
+//! The rate is the congestion control's, or with the parameter `pacing` a rule for those that have none: 200 % of the
 //! window per smoothed round-trip time below half of ssthresh, 120 % above (`tcp_update_pacing_rate`). A burst has what
 //! the rate gives in a millisecond, as TSO has it (`tcp_tso_autosize`).
 //!

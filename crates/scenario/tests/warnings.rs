@@ -34,10 +34,16 @@ fn what_has_no_effect_is_warned_of_by_field() {
         ),
         ("segment = \"512 B\"", "segment = \"512 B\", ecn = true", "flows[0].transport", 46),
         (
-            "segment = \"512 B\"",
-            "segment = \"512 B\", tail_loss_probe = true",
-            "flows[0].transport.tail_loss_probe",
-            46,
+            "profile = \"rfc\"",
+            "profile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\ntail_loss_probe = true",
+            "tcp_profiles.own.tail_loss_probe",
+            6,
+        ),
+        (
+            "[network]",
+            "[tcp_profiles.own]\nbased_on = \"rfc\"\ntail_loss_probe = true\n[network]",
+            "tcp_profiles.own",
+            5,
         ),
     ];
     for (find, replace, field, line) in cases {
@@ -305,10 +311,22 @@ fn what_other_parts_make_useless_is_warned_of_by_field() {
             )],
             "flows[0].path_change.false_every",
         ),
-        (&[("segment = \"1000 B\"", "tick = \"10 s\"")], "flows[0].transport.tick"),
+        (
+            &[(
+                "duration = \"6 s\"",
+                "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\ntick = \"10 s\"",
+            )],
+            "tcp_profiles.own.tick",
+        ),
         (&[("segment = \"1000 B\"", "initial_rto = \"10 s\"")], "flows[0].transport.initial_rto"),
         (&[("segment = \"1000 B\"", "header = \"4 kB\"")], "flows[0].transport.header"),
-        (&[("segment = \"1000 B\"", "ack_size = \"4 kB\"")], "flows[0].transport.ack_size"),
+        (
+            &[(
+                "duration = \"6 s\"",
+                "duration = \"6 s\"\nprofile = \"own\"\n[tcp_profiles.own]\nbased_on = \"rfc\"\nack_size = \"4 kB\"",
+            )],
+            "tcp_profiles.own.ack_size",
+        ),
         (&[(TCP, "transport = { kind = \"quic\", datagram = \"12 kB\" }\n")], "flows[0].transport.datagram"),
         (
             &[

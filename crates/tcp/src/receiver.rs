@@ -424,7 +424,7 @@ impl TcpReceiver {
         ((bytes >> shift << shift) / segment) as u32
     }
 
-    /// The knobs of the connection.
+    /// The parameters of the connection.
     pub fn params(&self) -> &TcpParams {
         &self.params
     }

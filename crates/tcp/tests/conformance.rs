@@ -3,8 +3,8 @@
 use roamlab_congestion::SenderEventKind;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{AccEcnOption, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
-use roamlab_tcp::{Profile, Segment, TcpReceiver, TcpSender, TcpSpec};
-use serde_json::Value;
+use roamlab_tcp::{PARAMETERS, Segment, TcpProfile, TcpReceiver, TcpSender, TcpSpec};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// What a script talks to.
@@ -51,33 +51,32 @@ fn run(text: &str) -> Outcome {
 }
 
 fn head(lines: &[(usize, &str)]) -> Result<Script, String> {
-    let (mut profile, mut role, mut knobs) = (Profile::Rfc, "sender", Vec::new());
+    let (mut profile, mut role, mut set) = (Value::from("rfc"), "sender", Map::new());
     for (_, line) in lines {
         match line.split_once(' ').ok_or("a head line has a value")? {
-            ("profile", name) => {
-                profile =
-                    serde_json::from_value(Value::String(name.into())).map_err(|error| error.to_string())?;
-            }
+            ("profile", name) => profile = name.into(),
             ("role", name) => role = name,
             ("set", assignment) => {
-                let (knob, value) = assignment.split_once('=').ok_or("write: set knob = value")?;
+                let (name, value) = assignment.split_once('=').ok_or("write: set parameter = value")?;
                 let value = value.trim();
-                let is_json = serde_json::from_str::<Value>(value).is_ok();
-                let value = if is_json { value.to_owned() } else { Value::String(value.into()).to_string() };
-                knobs.push(format!("\"{}\": {value}", knob.trim()));
+                let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+                set.insert(name.trim().into(), value);
             }
             (other, _) => return Err(format!("unknown head line {other}")),
         }
     }
     // Facts of Linux name exact times and each segment, so that its grain of time and its bursts are off unless a script
     // sets them.
-    for knob in ["timer_wheel", "tso_deferral"] {
-        if !knobs.iter().any(|set| set.starts_with(&format!("\"{knob}\""))) {
-            knobs.push(format!("\"{knob}\": false"));
-        }
+    for name in ["timer_wheel", "tso_deferral"] {
+        set.entry(name).or_insert(false.into());
     }
-    let spec: TcpSpec =
-        serde_json::from_str(&format!("{{{}}}", knobs.join(","))).map_err(|error| error.to_string())?;
+    // Those of a flow, and the rules of its profile.
+    let is_rule = |name: &str| PARAMETERS.iter().any(|known| known.name == name && known.is_rule);
+    let (mut rules, parameters): (Map<_, _>, Map<_, _>) =
+        set.into_iter().partition(|(name, _)| is_rule(name));
+    rules.insert("based_on".into(), profile);
+    let spec: TcpSpec = serde_json::from_value(parameters.into()).map_err(|error| error.to_string())?;
+    let profile: TcpProfile = serde_json::from_value(rules.into()).map_err(|error| error.to_string())?;
     let params = spec.resolve(profile).map_err(|(field, why)| format!("{field}: {why}"))?;
     let endpoint = match role {
         "sender" => Endpoint::Sender(Box::new(TcpSender::new(&params, Duration::ZERO))),

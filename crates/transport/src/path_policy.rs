@@ -4,16 +4,16 @@
 use crate::TransportSpec;
 use roamlab_congestion::{CongestionControlSpec, PathPolicy};
 use roamlab_quic::QuicSpec;
-use roamlab_tcp::{Profile, RecoveryKind, TcpSpec};
+use roamlab_tcp::{RecoveryKind, TcpProfile, TcpSpec};
 
 impl TransportSpec {
-    /// Whether a sender of this transport can do what the policy says at a new path.
+    /// Whether a sender of this transport can do what the policy says at a new path. `profile`: of a TCP sender.
     ///
     /// # Errors
     /// What it lacks, and what to write instead.
-    pub fn check_policy(&self, policy: PathPolicy, profile: Profile) -> Result<(), String> {
+    pub fn check_policy(&self, policy: PathPolicy, profile: impl Into<TcpProfile>) -> Result<(), String> {
         match self {
-            TransportSpec::Tcp(spec) => check_tcp(policy, spec, profile),
+            TransportSpec::Tcp(spec) => check_tcp(policy, spec, profile.into()),
             TransportSpec::Quic(spec) => check_quic(policy, spec),
             TransportSpec::Quinn(_) => {
                 Err("the stack quinn-proto cannot be notified of a path: write the transport \
@@ -30,7 +30,7 @@ impl TransportSpec {
     }
 }
 
-fn check_tcp(policy: PathPolicy, spec: &TcpSpec, profile: Profile) -> Result<(), String> {
+fn check_tcp(policy: PathPolicy, spec: &TcpSpec, profile: TcpProfile) -> Result<(), String> {
     let Ok(params) = spec.resolve(profile) else { return Ok(()) }; // the check of the transport reports it
     if policy == PathPolicy::CarefulResume {
         let text = "\"careful-resume\" is built for QUIC alone: write \"restart\", or the transport \"quic\"";

@@ -4,7 +4,7 @@ use roamlab_congestion::{CongestionControlSpec, PathPolicy, SenderEventKind};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Ecn, QuicAck, QuicHeader, SackBlocks, TcpFlags, TcpHeader};
 use roamlab_quic::{Migration, QuicHandshake, QuicSender, QuicSpec};
-use roamlab_tcp::{Handshake, Profile, RecoveryKind, TcpSender, TcpSpec, Variant};
+use roamlab_tcp::{Handshake, Profile, RecoveryKind, TcpProfile, TcpSender, TcpSpec, Variant};
 use roamlab_transport::{TransportSpec, UdpSpec};
 use std::sync::Arc;
 
@@ -19,17 +19,15 @@ fn ms(millis: u64) -> Duration {
 /// Without a SYN, so that the first segment is 0.
 fn spec(recovery: RecoveryKind) -> TcpSpec {
     let sack_blocks = sender_has_sack(recovery).then_some(3);
-    TcpSpec {
-        variant: Some(Variant::NewReno),
-        recovery: Some(recovery),
-        sack_blocks,
-        handshake: Some(Handshake::None),
-        ..TcpSpec::default()
-    }
+    TcpSpec { variant: Some(Variant::NewReno), recovery: Some(recovery), sack_blocks, ..TcpSpec::default() }
+}
+
+fn without_syn(profile: Profile) -> TcpProfile {
+    TcpProfile { handshake: Some(Handshake::None), ..profile.into() }
 }
 
 fn tcp(spec: &TcpSpec) -> TcpSender {
-    let mut sender = TcpSender::new(spec.resolve(Profile::Rfc).unwrap(), Duration::ZERO);
+    let mut sender = TcpSender::new(spec.resolve(without_syn(Profile::Rfc)).unwrap(), Duration::ZERO);
     sender.offer(None);
     sender
 }
@@ -211,8 +209,8 @@ fn a_late_echo_of_the_old_path_is_no_answer_to_a_loss_of_the_new_one() {
 /// Linux ends the reduction of an echo with a window of ssthresh, which a new path does not have yet.
 #[test]
 fn the_reduction_of_an_echo_ends_with_the_old_path() {
-    let spec = TcpSpec { ecn: Some(true), handshake: Some(Handshake::None), ..TcpSpec::default() };
-    let mut sender = TcpSender::new(spec.resolve(Profile::Linux6).unwrap(), Duration::ZERO);
+    let spec = TcpSpec { ecn: Some(true), ..TcpSpec::default() };
+    let mut sender = TcpSender::new(spec.resolve(without_syn(Profile::Linux6)).unwrap(), Duration::ZERO);
     sender.offer(None);
     let mut next = sent(&mut sender, at(0)).len() as u32;
     echo(&mut sender, next / 2, at(100));
@@ -247,8 +245,9 @@ fn a_timeout_on_the_new_path_sends_one_segment() {
 #[test]
 fn before_the_connection_exists_there_is_nothing_to_do() {
     for policy in [PathPolicy::Restart, PathPolicy::CountLost, PathPolicy::Nothing] {
-        let handshake = Some(Handshake::ThreeWay);
-        let mut sender = tcp(&TcpSpec { handshake, ..spec(RecoveryKind::NewReno) });
+        let params = spec(RecoveryKind::NewReno).resolve(Profile::Rfc).unwrap();
+        let mut sender = TcpSender::new(params, Duration::ZERO);
+        sender.offer(None);
         assert_eq!(sent(&mut sender, at(0)), [(0, false)]);
         assert_eq!(sender.on_new_path(policy, at(50)), None);
         let mut sender = in_flight(&spec(RecoveryKind::NewReno));

@@ -11,7 +11,7 @@ use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_mobility::{MobilitySpec, Tunnels, matches};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{CorrelatedLoss, LossSpec, MediumSpec, PlanSpec, Scan, Visit};
-use roamlab_tcp::Profile;
+use roamlab_tcp::ProfileName;
 use roamlab_traffic::AppSpec;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -187,7 +187,7 @@ fn of_record(scenario: &Scenario) -> Vec<Vec<Problem>> {
     }
     // The usual profile is what all scenarios begin with.
     let has_tcp = || scenario.flows.iter().any(|flow| flow.transport.tcp().is_some());
-    if scenario.run.profile != Profile::default() && !scenario.flows.is_empty() && !has_tcp() {
+    if scenario.run.profile != ProfileName::default() && !scenario.flows.is_empty() && !has_tcp() {
         let problem = Problem::at("run.profile", "no flow is one of our TCP: nothing reads this");
         found.push(vec![problem.help("write `transport = { kind = \"tcp\" }` in a flow, or leave this out")]);
     }

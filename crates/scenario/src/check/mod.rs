@@ -19,6 +19,7 @@ mod no_effect;
 mod ordered;
 mod outlast;
 mod path_change;
+mod profiles;
 mod queues;
 mod radio;
 mod senseless;
@@ -68,6 +69,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_hosts(scenario, &routers)?;
     mobility::check(scenario, &routers)?;
     radio::check(scenario)?;
+    profiles::check(scenario)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;
     check_record(scenario)?;
@@ -304,6 +306,12 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         if let Err((part, message)) = flow.app.validate() {
             return Err(Problem::told(field(&format!("app.{part}")), &message));
         }
+        if let Some(tcp) = flow.transport.tcp().filter(|_| !flow.app.is_datagrams()) {
+            let refused = |(part, message): (&str, String)| {
+                Problem::told(profiles::place(scenario, index, tcp, part), &message)
+            };
+            scenario.resolve(tcp).map_err(refused)?;
+        }
         check_transport(scenario, flow).map_err(|(part, message)| Problem::told(field(&part), &message))?;
         path_change::check(scenario, flow, &field)?;
     }
@@ -359,14 +367,11 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
         quic.check().map_err(|(part, message)| (format!("transport.{part}"), message))?;
         return check_file(&flow.app, quic.segment());
     }
-    match (flow.transport.tcp(), &flow.app) {
+    match (scenario.tcp_of(flow), &flow.app) {
         (_, app) if flow.transport.has_connection() && app.is_datagrams() => {
             Err(("app.kind".into(), NO_DATAGRAMS.into()))
         }
-        (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
-            Ok(params) => check_file(&flow.app, params.segment),
-            Err((part, message)) => Err((format!("transport.{part}"), message)),
-        },
+        (Some(params), _) => check_file(&flow.app, params.segment),
         (None, AppSpec::Ftp(_)) => {
             let message = "a file transfer needs TCP or QUIC: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or \
                            `{ kind = \"quic\" }`, or another `kind` of `app`, as \"cbr\"";

@@ -23,7 +23,6 @@ pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     found.extend(idle_changes(scenario));
     found.extend(news_of_no_path(scenario));
     found.extend(unmarked(scenario));
-    found.extend(unread_knobs(scenario));
     found
 }
 
@@ -421,23 +420,4 @@ fn unmarked(scenario: &Scenario) -> Vec<Problem> {
         Some(Problem::at(format!("flows[{index}].transport"), message).help(help))
     };
     scenario.flows.iter().enumerate().filter(|(_, flow)| hears(flow)).filter_map(warn).collect()
-}
-
-/// Knobs of TCP that are written, and that the connection does not read.
-fn unread_knobs(scenario: &Scenario) -> Vec<Problem> {
-    let unread = |(index, flow): (usize, &crate::schema::FlowSpec)| {
-        let spec = flow.transport.tcp()?;
-        let params = spec.resolve(scenario.run.profile).ok()?;
-        Some(spec.unread(&params).into_iter().map(move |(knob, reader, write)| {
-            let problem = Problem::at(
-                format!("flows[{index}].transport.{knob}"),
-                format!("this changes nothing: {reader}"),
-            );
-            problem.help(match write {
-                "" => "leave it out".to_owned(),
-                write => format!("write {write}, or leave it out"),
-            })
-        }))
-    };
-    scenario.flows.iter().enumerate().filter_map(unread).flatten().collect()
 }

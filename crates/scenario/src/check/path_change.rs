@@ -16,7 +16,8 @@ pub fn check(scenario: &Scenario, flow: &FlowSpec, field: &impl Fn(&str) -> Stri
         );
         return Err(problem.help("leave it out, or write a host in `path`"));
     }
-    if let Err(message) = flow.transport.check_policy(spec.policy, scenario.run.profile) {
+    let profile = flow.transport.tcp().map(|tcp| scenario.profile_of(tcp)).unwrap_or_default();
+    if let Err(message) = flow.transport.check_policy(spec.policy, profile) {
         return Err(Problem::told(part("policy"), &message));
     }
     let phases = || {

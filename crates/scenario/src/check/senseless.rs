@@ -39,15 +39,20 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
     let end = scenario.run.duration;
     let mut found = Vec::new();
     let mut warn = |part: &str, message: String, help: &str| {
-        found.push(Problem::at(format!("flows[{index}].{part}"), message).help(help));
+        let field = match (part.strip_prefix("transport."), flow.transport.tcp()) {
+            (Some(name), Some(tcp)) => super::profiles::place(scenario, index, tcp, name),
+            _ => format!("flows[{index}].{part}"),
+        };
+        found.push(Problem::at(field, message).help(help));
     };
     if let Some(stop) = flow.app.stop().filter(|&stop| stop > end) {
         let message = format!("the flow would stop at {stop}: the run ends at {end}");
         warn("app.stop", message, "lengthen `run.duration`, write an earlier time, or leave it out");
     }
     if let Some(tcp) = flow.transport.tcp()
-        && let Ok(params) = tcp.resolve(scenario.run.profile)
+        && let Ok(params) = scenario.resolve(tcp)
     {
+        let profile = scenario.profile_of(tcp);
         let (segment, header) = (params.segment, params.header);
         if tcp.segment.is_some() && Bytes(segment.0 + header.0) > LARGEST_PACKET {
             let message = format!(
@@ -69,7 +74,7 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
             let message = format!("a header of {header} is larger than its segment of {segment}");
             warn("transport.header", message, "write for example \"40 B\"");
         }
-        if tcp.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
+        if profile.ack_size.is_some() && params.ack_size.0 > segment.0 + header.0 {
             let data = Bytes(segment.0 + header.0);
             let message =
                 format!("an ACK of {} is larger than a segment with its header, {data}", params.ack_size);
@@ -93,7 +98,7 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
         }
         let bytes = u64::from(params.window.0) * params.segment.0;
         if !params.window_scaling
-            && tcp.window_scaling.is_some()
+            && profile.window_scaling.is_some()
             && bytes > LARGEST_UNSCALED
             && !params.is_ns2()
         {
@@ -105,7 +110,7 @@ fn of_flow(scenario: &Scenario, fastest: &Fastest<'_>, index: usize, flow: &Flow
             let help = "write `window_scaling = true`, or a smaller `window`";
             warn("transport.window_scaling", message, help);
         }
-        if let Some(tick) = tcp.tick.filter(|&tick| tick >= end) {
+        if let Some(tick) = profile.tick.filter(|&tick| tick >= end) {
             let message =
                 format!("timers expire at ticks, {tick} apart, and the run ends at {end}: none expires");
             warn("transport.tick", message, "write a shorter time, for example \"10 ms\"");

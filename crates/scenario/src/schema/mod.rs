@@ -19,12 +19,13 @@ pub use tunnel::TunnelEcn;
 
 use origins::Origins;
 use planned::PlannedVisits;
+use roamlab_congestion::SpecError;
 use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{LossSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
-use roamlab_tcp::{Profile, TcpParams};
+use roamlab_tcp::{ProfileName, TcpParams, TcpProfile, TcpSpec};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::TransportSpec;
 use rustc_hash::FxHashSet;
@@ -44,6 +45,9 @@ pub struct Scenario {
     /// Properties of the network as a whole.
     #[serde(default)]
     pub network: NetworkSpec,
+    /// TCP profiles of this scenario by name, each a built-in one with changed rules.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tcp_profiles: BTreeMap<String, TcpProfile>,
     /// Wired links, both ways. A name that appears here is a node.
     #[serde(default)]
     pub links: Vec<LinkSpec>,
@@ -87,9 +91,9 @@ pub struct RunSpec {
     /// How long it lasts.
     #[schemars(extend("examples" = ["40 s"]))]
     pub duration: Duration,
-    /// The TCP profile that fills in what a flow's `tcp` table leaves out.
+    /// The TCP profile that fills in what the `transport` of a flow leaves out: a built-in one, or one of `tcp_profiles`.
     #[serde(default)]
-    pub profile: Profile,
+    pub profile: ProfileName,
     /// Where random numbers come from. "chacha" (default): every component has its own stream. "ns2": all
     /// share ns-2's generator, and TCP clocks are drawn as ns-2 draws them, so that a run of ns-2 can be
     /// repeated.
@@ -430,9 +434,30 @@ impl Scenario {
         wired.chain(backhaul).chain(uplinks).chain(air).chain(bearers)
     }
 
+    /// The name of the profile of a TCP connection: its own or the run's.
+    pub fn profile_name<'a>(&'a self, tcp: &'a TcpSpec) -> &'a ProfileName {
+        tcp.profile.as_ref().unwrap_or(&self.run.profile)
+    }
+
+    /// The profile of a TCP connection. A name that does not exist, which the check refuses, is the default one.
+    pub fn profile_of(&self, tcp: &TcpSpec) -> TcpProfile {
+        match self.profile_name(tcp) {
+            ProfileName::BuiltIn(profile) => (*profile).into(),
+            ProfileName::Declared(name) => self.tcp_profiles.get(name).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The parameters of a TCP connection.
+    ///
+    /// # Errors
+    /// Which parameter or rule cannot be right, and what to write instead.
+    pub fn resolve(&self, tcp: &TcpSpec) -> Result<TcpParams, SpecError> {
+        tcp.resolve(self.profile_of(tcp))
+    }
+
     /// The parameters of a flow's TCP; `None`: it has another transport, or the check refuses them.
     pub fn tcp_of(&self, flow: &FlowSpec) -> Option<TcpParams> {
-        flow.transport.tcp()?.resolve(self.run.profile).ok()
+        self.resolve(flow.transport.tcp()?).ok()
     }
 
     /// The names of all mobile hosts.

@@ -367,7 +367,7 @@ impl<'a> Builder<'a> {
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
         let tcp = |spec: &FlowSpec| {
-            let mut params = spec.transport.tcp()?.resolve(self.scenario.run.profile).ok()?;
+            let mut params = self.scenario.tcp_of(spec)?;
             // DEVIATION: a connection carries data one way, so requests and responses have one each. They
             // represent one connection that the client opens: the handshake is that of the requests, the
             // server answers immediately.
@@ -387,7 +387,11 @@ impl<'a> Builder<'a> {
         let partners = partners(specs);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
         let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &SharedTcpParams), Duration)| {
-            let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
+            let phase = spec
+                .transport
+                .tcp()
+                .and_then(|tcp| self.scenario.profile_of(tcp).tick_phase)
+                .unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
         let mut flows: Vec<Flow> = parts.map(flow).collect();
