@@ -1,6 +1,6 @@
 //! The table of profiles in `docs/models/tcp.md` is the one that the code makes.
 
-use roamlab_tcp::{Profile, TcpSpec, VARIANTS};
+use roamlab_tcp::{PARAMETERS, Profile, TcpSpec, VARIANTS};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -31,12 +31,14 @@ fn cell(value: &Value) -> String {
 fn table() -> String {
     let columns = PROFILES.map(|(_, profile)| parameters(profile, "reno"));
     let mut text = String::from(
-        "| TCP parameter | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|\n",
+        "| TCP parameter | set by | rfc | linux-6 | linux-6-bbr | ns2-2009 | ns2-2003 | ns2-2001 | |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for name in columns[0].keys() {
         let cells = columns.each_ref().map(|column| cell(&column[name]));
         let mark = if cells.iter().all(|other| *other == cells[0]) { "" } else { "differs" };
-        writeln!(text, "| `{name}` | {} | {mark} |", cells.join(" | ")).unwrap();
+        let is_rule = PARAMETERS.iter().any(|known| known.name == name && known.is_rule);
+        let set_by = if is_rule { "profile" } else { "flow" };
+        writeln!(text, "| `{name}` | {set_by} | {} | {mark} |", cells.join(" | ")).unwrap();
     }
     text += "\n| variant | profile | parameters that differ from Reno's |\n|---|---|---|\n";
     for (variant, _) in VARIANTS.iter().filter(|(variant, _)| *variant != "reno") {

@@ -106,12 +106,12 @@ def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[
 
     `parameters` is the scenario with every default; the name of a group represents its members.
     """
-    profile = parameters.get("run", {}).get("profile", "rfc")
     written = {}
     for spec in parameters.get("flows", []):
         transport = spec.get("transport", {})
         if spec.get("app", {}).get("kind") == "ftp" and transport.get("kind") == "tcp":
-            window = transport.get("window") or _default_window(profile, transport.get("variant") or "reno")
+            profile = profiles.based_on(parameters, transport)
+            window = transport.get("window") or _default_window(profile, transport.get("variant"))
             written[spec["name"]] = float(str(window).split()[0])
     members = {flow: flow if flow in written else flow.rpartition("-")[0] for flow in flows}
     return {flow: written[name] for flow, name in members.items() if name in written}
@@ -147,7 +147,7 @@ def unreached(
 
 
 @cache
-def _default_window(profile: str, variant: str) -> str:
+def _default_window(profile: str, variant: str | None) -> str:
     """The largest window of a flow that leaves it to the profile; "inf" if the profile has none."""
     parameters = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
     return str(parameters.get("window", "inf"))

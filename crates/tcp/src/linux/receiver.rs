@@ -188,7 +188,7 @@ impl TcpReceiver {
 mod tests {
     use super::*;
     use crate::Segment;
-    use crate::{Profile, TcpSpec};
+    use crate::{Profile, TcpProfile, TcpSpec};
     use roamlab_engine::{Bytes, Duration, Packets};
     use roamlab_packet::{Ecn, Timestamps};
 
