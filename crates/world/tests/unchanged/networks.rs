@@ -40,6 +40,10 @@ pub struct Case<'a> {
     chance: f64,
     /// Flows so far.
     flows: usize,
+    /// The profile of the run.
+    profile: &'static str,
+    /// The profiles of flows that have rules of their own.
+    profiles: String,
     text: String,
 }
 
@@ -48,14 +52,15 @@ pub fn text(schema: &Value, number: u64) -> String {
     let mut dice = Dice::of(number, "case");
     let fields = Fields { schema, case: number, often: OFTEN };
     let chance = dice.one_of(&[0.0, 0.02, 0.05, 0.15]);
-    let mut case = Case { fields, dice, chance, flows: 0, text: String::new() };
+    let mut case =
+        Case { fields, dice, chance, flows: 0, profile: "", profiles: String::new(), text: String::new() };
     match number % 10 {
         0..=4 => case.wires(),
         5 | 6 => case.mobility(),
         7 => case.lte(),
         _ => case.wireless_lan(),
     }
-    case.text
+    case.text + &case.profiles
 }
 
 impl Case<'_> {
@@ -65,7 +70,7 @@ impl Case<'_> {
     }
 
     fn run(&mut self, least: f64, most: f64) {
-        let profile = self.dice.one_of(&[
+        self.profile = self.dice.one_of(&[
             "rfc",
             "rfc",
             "rfc",
@@ -76,6 +81,7 @@ impl Case<'_> {
             "ns2-2003",
             "ns2-2009",
         ]);
+        let profile = self.profile;
         let seconds = self.dice.between(least, most);
         let numbers = if self.dice.chance(0.03) { "\nrandom_numbers = \"ns2\"" } else { "" };
         self.put(&format!("[run]\nduration = \"{seconds:.2} s\"\nprofile = \"{profile}\"{numbers}\n[record]\npackets = true\nvariables = true"));
@@ -171,7 +177,17 @@ impl Case<'_> {
             "udp" => String::new(),
             _ => {
                 let mut fields = match kind {
-                    "tcp" => fields::tcp(self.fields.schema, self.fields.case, &place, self.chance, OFTEN),
+                    "tcp" => {
+                        let Fields { schema, case, .. } = self.fields;
+                        let (mut fields, rules) = fields::tcp(schema, case, &place, self.chance, OFTEN);
+                        if !rules.is_empty() {
+                            let (of_run, rules) = (self.profile, lines(&rules));
+                            self.profiles +=
+                                &format!("[tcp_profiles.{name}]\nbased_on = \"{of_run}\"\n{rules}\n");
+                            fields.insert("profile".into(), name.clone().into());
+                        }
+                        fields
+                    }
                     _ => self.table("TransportSpec", kind, &place, 1.0),
                 };
                 if kind == "quic" && !moves {
